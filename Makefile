@@ -1,0 +1,80 @@
+# Everything a newcomer types. `make demo ARGS="--games uno,poker"` passes options on.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+JARS := $(VENV)/.jars
+CHECKSUMS := lake_assets/runtime/artifacts/checksums.txt
+UV := VIRTUAL_ENV="$(CURDIR)/$(VENV)" UV_COMPILE_BYTECODE=1 $(BIN)/uv
+ARGS ?=
+
+# The Python to use, as `requires-python` says; `make setup PYTHON=python3.12` chooses another.
+FITS := import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 13))
+PYTHON ?= $(shell for p in python3 python3.12 python3.11; do \
+	$$p -c '$(FITS)' 2>/dev/null && { echo $$p; break; }; done)
+
+.PHONY: help
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: $(INSTALLED) $(JARS) ## Install everything: virtual environment, jars, Java if it is missing
+
+.PHONY: demo
+demo: setup ## Kafka to gold tables with seven games, seen in the Dagster UI; Ctrl-C ends it
+	@exec $(BIN)/lake-assets demo $(ARGS)
+
+.PHONY: demo-once
+demo-once: setup ## The same once, without a UI: produce, stream, refresh, check, print, end
+	@exec $(BIN)/lake-assets demo --once $(ARGS)
+
+.PHONY: test
+test: setup ## Run all tests, with real Kafka, registry, Spark and Dagster, and measure coverage
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest $(ARGS)
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report $(if $(ARGS),--fail-under=0)
+
+.PHONY: check
+check: $(INSTALLED) ## Lint, format check, types, and who may import whom
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+.PHONY: bench
+bench: setup ## Events per second of each hop beside a plain Spark append
+	@exec $(BIN)/lake-assets bench $(ARGS)
+
+.PHONY: lock
+lock: $(INSTALLED) ## Pin all dependencies anew in requirements.lock
+	$(UV) pip compile --no-emit-index-url --no-emit-find-links --generate-hashes --group dev \
+		pyproject.toml -o requirements.lock
+
+.PHONY: clean
+clean: ## Remove the virtual environment and caches; the lake and its services' data stay
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .coverage .coverage.* build dist
+	find lake_assets lake_assets_tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# pip installs only uv, at the lock's version and hashes; uv installs the rest.
+$(INSTALLED): requirements.lock pyproject.toml
+	@$(or $(PYTHON),false) -c '$(FITS)' 2>/dev/null || { echo "Python 3.11 or 3.12 is needed and was" \
+		"not found. Install one, or name it: make setup PYTHON=/path/to/python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "$(PYTHON) cannot make virtual" \
+		"environments. On Debian or Ubuntu: apt install python3-venv" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@awk '/^uv==/ {on = 1; print; next} on && /^[^ ]/ {exit} on' requirements.lock > $(VENV)/uv.txt
+	$(BIN)/python -m pip install --quiet --require-hashes -r $(VENV)/uv.txt
+	$(UV) pip sync --require-hashes requirements.lock
+	$(UV) pip install --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(JARS): $(CHECKSUMS) $(INSTALLED)
+	@$(BIN)/python -m lake_assets.runtime.setup
+	@touch $@
