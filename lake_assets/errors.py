@@ -1,0 +1,86 @@
+"""The error tree: what can go wrong, with its facts as attributes.
+
+* LakeAssetsError
+  + SettingsError              a setting or an environment variable is wrong
+  + FeedError                  a feed's YAML is wrong: file, field, what would be right
+  + RuntimeSetupError          Java or a jar is missing or damaged
+  + ServiceError               an embedded service does not start or does not answer
+  + SourceError                a broker or a topic cannot be reached
+  + RegistryError              the schema registry cannot be reached, or refuses
+    - SchemaNotFoundError      the registry answered: it has no such schema
+  + LakeError                  the lake cannot be read or written
+    - CommitConflictError      another writer holds the same table
+  + StreamError                a streaming query ended, or may not start
+    - StreamsLockedError       another process runs the streams of this lake
+
+A message names the thing, the fact and the next step, in that order.
+"""
+
+
+class LakeAssetsError(Exception):
+    """Anything this package raises on purpose; the CLI prints it in one line."""
+
+
+class _ThreePartError(LakeAssetsError):
+    """An error built from a thing, a fact and a next step."""
+
+    def __init__(self, thing: str, fact: str, next_step: str) -> None:
+        """Keep the three parts and join them into one line."""
+        super().__init__(f"{thing}: {fact}. {next_step}")
+        self.thing = thing
+        self.fact = fact
+        self.next_step = next_step
+
+
+class SettingsError(_ThreePartError):
+    """A setting or an environment variable has a value that cannot be used."""
+
+
+class FeedError(_ThreePartError):
+    """A feed's declaration cannot be used; `thing` is the file and the line or field."""
+
+
+class RuntimeSetupError(_ThreePartError):
+    """Java, Spark's jars or an embedded service's jars are missing or damaged."""
+
+
+class ServiceError(_ThreePartError):
+    """An embedded service does not start, does not answer, or belongs to somebody else."""
+
+
+class SourceError(_ThreePartError):
+    """A source of events (a broker, a topic) cannot be reached or does not exist."""
+
+
+class RegistryError(_ThreePartError):
+    """The schema registry cannot be reached or refuses; a passing fault, so callers may wait."""
+
+
+class SchemaNotFoundError(RegistryError):
+    """The registry is up and has no such schema; asking again will not help."""
+
+
+class LakeError(_ThreePartError):
+    """A table or the lake's folder cannot be read or written."""
+
+
+class CommitConflictError(LakeError):
+    """Another writer committed the same micro-batch, or changed the table under this commit."""
+
+
+class StreamError(_ThreePartError):
+    """A streaming query ended with an error, or may not start."""
+
+
+class StreamsLockedError(StreamError):
+    """Another live process holds the lock on this lake's streams."""
+
+    def __init__(self, lock: str, holder: str) -> None:
+        """Record the lock file and what is known of its holder."""
+        super().__init__(
+            "streams",
+            f"already running for this lake ({holder}; lock {lock})",
+            "Stop that process first, or let it go on",
+        )
+        self.lock = lock
+        self.holder = holder

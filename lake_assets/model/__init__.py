@@ -1,0 +1,1 @@
+"""Frozen nouns: feeds, tables, endpoints, reports. Nothing runs an engine or reads a file."""

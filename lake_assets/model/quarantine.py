@@ -1,0 +1,15 @@
+"""Why a row was refused. The words are in the quarantine table, so users filter by them."""
+
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    """Value of the quarantine table's column `reason`."""
+
+    EMPTY_VALUE = "empty_value"  # null or no bytes at all (a tombstone)
+    NOT_FRAMED = "not_framed"  # no Confluent framing: magic byte 0 and a 4-byte schema id
+    UNKNOWN_SCHEMA = "unknown_schema"  # the registry answered: it has no such id
+    FOREIGN_SCHEMA = "foreign_schema"  # the id belongs to another subject than the feed's
+    UNDECODABLE = "undecodable"  # the bytes are not a message of the schema
+    UNKNOWN_GAME = "unknown_game"  # the route has no such key
+    BAD_GAME_NAME = "bad_game_name"  # the key could not name a table, or is empty

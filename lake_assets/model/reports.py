@@ -1,0 +1,80 @@
+"""What a batch and a refresh did, in numbers; made by the core, shown by Dagster and the CLI."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Self
+
+
+class Hop(StrEnum):
+    """The two streaming queries of a feed."""
+
+    INGEST = "ingest"  # the source to bronze
+    DEMUX = "demux"  # bronze to silver and quarantine
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Judged:
+    """How one game's rows of one batch fared with one expectation."""
+
+    seen: int
+    violated: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BatchReport:
+    """One committed micro-batch of one hop."""
+
+    feed: str
+    hop: Hop
+    batch_id: int
+    rows: Mapping[str, int]
+    """Rows written by table name."""
+
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    """Rows that an expectation dropped, by game."""
+
+    judged: Mapping[tuple[str, str], Judged] = field(default_factory=dict)
+    """By game and expectation."""
+
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    """By phase: `job`, `commit`."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Waiting:
+    """A stream waits for something that may come back, and goes on by itself."""
+
+    feed: str
+    hop: Hop
+    reason: str
+    """In words, next step included."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ViewRefresh:
+    """One game's refresh of one gold view."""
+
+    game: str
+    view: str
+    rows: int
+    """Rows of the view after the refresh."""
+
+    silver_version: int
+    """Version of the game's silver table that the view now stands for."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RefreshReport:
+    """One refresh run: the views it wrote and the ones it found up to date."""
+
+    refreshed: tuple[ViewRefresh, ...]
+    up_to_date: tuple[tuple[str, str], ...]
+    """Game and view of each that silver has nothing new for."""
+
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    """By phase: `session`, `plan`, `job`, `commit`."""
+
+    def with_seconds(self, phase: str, seconds: float) -> Self:
+        """The same report with one more phase."""
+        return replace(self, seconds={phase: seconds, **self.seconds})

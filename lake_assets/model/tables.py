@@ -1,0 +1,60 @@
+"""Which tables a lake has, and what they are called. Where they lie is `<lake>/<layer>/<name>`."""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+GAME_NAME = re.compile(r"[a-z0-9_]{1,64}")
+"""A game's name becomes a folder and a table, so nothing else is let through."""
+
+
+class Layer(StrEnum):
+    """The folders of a lake."""
+
+    BRONZE = "bronze"
+    SILVER = "silver"
+    GOLD = "gold"
+    QUARANTINE = "quarantine"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, order=True)
+class TableRef:
+    """One Delta table of the lake."""
+
+    layer: Layer
+    name: str
+
+    @property
+    def relative(self) -> str:
+        """Path below the lake's folder, with `/` on every system."""
+        return f"{self.layer}/{self.name}"
+
+    def path(self, lake: Path) -> Path:
+        """Folder of the table."""
+        return lake / self.layer.value / self.name
+
+
+def is_game_name(name: str) -> bool:
+    """Whether `name` may become a table."""
+    return GAME_NAME.fullmatch(name) is not None
+
+
+def bronze_of(feed: str) -> TableRef:
+    """The raw table of a feed."""
+    return TableRef(layer=Layer.BRONZE, name=f"bronze_{feed}")
+
+
+def quarantine_of(feed: str) -> TableRef:
+    """The table of a feed's refused rows."""
+    return TableRef(layer=Layer.QUARANTINE, name=f"quarantine_{feed}")
+
+
+def silver_of(game: str) -> TableRef:
+    """The typed, append-only table of a game."""
+    return TableRef(layer=Layer.SILVER, name=f"silver_{game}_events")
+
+
+def gold_of(game: str, view: str) -> TableRef:
+    """The materialized view of a game."""
+    return TableRef(layer=Layer.GOLD, name=f"gold_{game}_{view}")

@@ -1,0 +1,70 @@
+"""The one reader of the environment (`LAKE_ASSETS_HOME`, `LAKE_ASSETS_REGISTRY_URL` and so on).
+
+A field `x` of group `g` is `LAKE_ASSETS_G_X`; a field without a group is `LAKE_ASSETS_X`.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from lake_assets.errors import SettingsError
+from lake_assets.settings.schema import RuntimeSettings, Settings
+
+_PREFIX = "LAKE_ASSETS_"
+
+
+class _Environment(Settings, BaseSettings):
+    model_config = SettingsConfigDict(
+        env_prefix=_PREFIX,
+        env_nested_delimiter="_",
+        env_nested_max_split=1,
+        extra="ignore",
+        frozen=True,
+    )
+
+
+def load_settings(*, home: Path | None = None, lake: Path | None = None) -> Settings:
+    """Read settings from the environment; arguments win. Paths come back absolute.
+
+    Raises:
+        SettingsError: a variable's value does not fit its field.
+    """
+    given = {name: path for name, path in (("home", home), ("lake", lake)) if path is not None}
+    try:
+        found = _Environment(**given)  # type: ignore[arg-type]
+    except ValidationError as problem:
+        first = problem.errors()[0]
+        variable = _PREFIX + "_".join(str(part) for part in first["loc"]).upper()
+        raise SettingsError(variable, first["msg"], "Correct or unset the variable") from problem
+    fields = {name: getattr(found, name) for name in Settings.model_fields}
+    for name in ("home", "lake", "feeds"):
+        if fields[name] is not None:
+            fields[name] = fields[name].expanduser().absolute()
+    runtime = {n: p.expanduser().absolute() for n, p in found.runtime if p is not None}
+    fields["runtime"] = RuntimeSettings(**runtime)
+    return Settings(**fields)
+
+
+def java_environment() -> dict[str, str]:
+    """What this machine says about its own Java: `JAVA_HOME` and `PATH`, as far as they are set."""
+    return {name: os.environ[name] for name in ("JAVA_HOME", "PATH") if os.environ.get(name)}
+
+
+def child_environment(
+    settings: Settings, *, base: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """The environment that makes a child process load the same `settings`."""
+    environment = {k: v for k, v in (base or os.environ).items() if not k.startswith(_PREFIX)}
+    dump = settings.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+    for name, value in dump.items():
+        if not isinstance(value, dict):
+            environment[_PREFIX + name.upper()] = str(value)
+            continue
+        for field, inner in value.items():
+            text = json.dumps(inner) if isinstance(inner, dict) else str(inner)
+            environment[f"{_PREFIX}{name}_{field}".upper()] = text
+    return environment

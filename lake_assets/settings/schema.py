@@ -1,0 +1,128 @@
+"""Every setting with its default, its unit and what it is for. Nothing in here reads anything."""
+
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class _Group(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class KafkaSettings(_Group):
+    """Where events come from."""
+
+    bootstrap_servers: str | None = None
+    """`host:port[,host:port]` of your own brokers; unset, the embedded broker is used."""
+
+    options: dict[str, str] = Field(default_factory=dict)
+    """Further librdkafka client properties (`security.protocol`, `sasl.username`, …), as JSON."""
+
+
+class RegistrySettings(_Group):
+    """Where schemas come from."""
+
+    url: str | None = None
+    """Address of your own Confluent-compatible registry; unset, the embedded one is used."""
+
+
+class SparkSettings(_Group):
+    """The Spark application that runs streams and refreshes."""
+
+    master: str = "local[*]"
+    """A Spark master URL."""
+
+    driver_memory: str = "1g"
+    """Heap of the driver's JVM. Below 700m a batch of 1,000,000 rows spills; above 2g the demo no
+    longer keeps its 6 GB."""
+
+    conf: dict[str, str] = Field(default_factory=dict)
+    """Further Spark properties, as JSON; they win over ours."""
+
+
+class StreamSettings(_Group):
+    """The two long-running queries: ingest (Kafka to bronze) and demux (bronze to silver)."""
+
+    trigger_s: float = Field(default=1.0, ge=0)
+    """Seconds between micro-batches. Lower costs more commits, higher more latency."""
+
+    max_rows_per_batch: int = Field(default=2_000_000, gt=0)
+    """Rows ingest takes from Kafka in a micro-batch. Bounds memory and the work a kill repeats."""
+
+    max_bytes_per_batch: str = "512m"
+    """Bytes of bronze files that demux takes in a micro-batch (Spark's notation)."""
+
+    heartbeat_every_s: float = Field(default=2.0, gt=0)
+    """Seconds between two heartbeats of the process that runs the streams."""
+
+    stall_after_s: float = Field(default=180.0, gt=0)
+    """Seconds without progress after which the supervisor restarts the streams. Must exceed the
+    longest micro-batch, or a large backlog is never worked off."""
+
+    report_every_s: float = Field(default=30.0, gt=0)
+    """Seconds between two reports to Dagster; each changed game costs 8-17 ms of its storage."""
+
+
+class FanoutSettings(_Group):
+    """How one job writes many tables."""
+
+    commit_threads: int = Field(default=4, gt=0)
+    """Tables committed at once. A commit waits for the disk more than for a core."""
+
+    buffer_bytes: int = Field(default=256 * 1024 * 1024, gt=0)
+    """Bytes of Arrow data that a writing task holds before it flushes a file a table. Lower makes
+    more and smaller files; higher costs each worker that much memory."""
+
+
+class RuntimeSettings(_Group):
+    """Where the jars of Spark and of the embedded services come from and where they are kept."""
+
+    cache: Path | None = None
+    """Folder for downloaded jars, shared by all lakes; unset, the user's cache folder."""
+
+    ivy_settings: Path | None = None
+    """Your own Ivy settings file (a mirror, a proxy, credentials); unset, Maven Central."""
+
+
+class Settings(_Group):
+    """All settings; `settings.load` builds them from the environment."""
+
+    home: Path = Path(".lake_assets")
+    """Folder of everything the product keeps: the lake, embedded services' data, Dagster's home."""
+
+    lake: Path | None = None
+    """Another folder for the tables and their checkpoints; unset, `<home>/lake`."""
+
+    feeds: Path | None = None
+    """Folder of feed YAML files; unset, the ones that ship with the package."""
+
+    kafka: KafkaSettings = KafkaSettings()
+    registry: RegistrySettings = RegistrySettings()
+    spark: SparkSettings = SparkSettings()
+    stream: StreamSettings = StreamSettings()
+    fanout: FanoutSettings = FanoutSettings()
+    runtime: RuntimeSettings = RuntimeSettings()
+
+    @property
+    def lake_dir(self) -> Path:
+        """Folder of the tables: `<layer>/<table>` below it."""
+        return self.lake or self.home / "lake"
+
+    @property
+    def state_dir(self) -> Path:
+        """Checkpoints, lock and heartbeat of the streams.
+
+        They belong to the tables, so they move with them: a checkpoint beside another lake would
+        call rows done that are not there.
+        """
+        return self.lake_dir / "_lake_assets"
+
+    @property
+    def services_dir(self) -> Path:
+        """Data, logs and addresses of the embedded services."""
+        return self.home / "services"
+
+    @property
+    def dagster_home(self) -> Path:
+        """Dagster's own storage when `lake-assets demo` starts it."""
+        return self.home / "dagster"
