@@ -1,0 +1,33 @@
+"""Cron expressions as far as a feed's author can get them wrong: five fields within bounds."""
+
+import re
+
+_FIELDS = (
+    ("minute", 0, 59),
+    ("hour", 0, 23),
+    ("day of month", 1, 31),
+    ("month", 1, 12),
+    ("day of week", 0, 7),
+)
+
+_PART = re.compile(r"(?:\*|(?P<first>\d+)(?:-(?P<last>\d+))?)(?:/(?P<step>[1-9]\d*))?")
+
+
+def complaint(expression: str) -> str | None:
+    """What is wrong with a cron expression, or None."""
+    words = expression.split()
+    if len(words) != len(_FIELDS):
+        return f"{expression!r} has {len(words)} fields, not 5 (minute hour day month weekday)"
+    for word, (name, least, most) in zip(words, _FIELDS, strict=True):
+        if not all(_fits(part, least, most) for part in word.split(",")):
+            return f"{word!r} in {expression!r} is no {name}: use *, {least}-{most}, lists or */n"
+    return None
+
+
+def _fits(part: str, least: int, most: int) -> bool:
+    found = _PART.fullmatch(part)
+    if found is None:
+        return False
+    first = int(found["first"] or least)
+    last = int(found["last"] or first)
+    return least <= first <= last <= most

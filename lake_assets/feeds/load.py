@@ -1,0 +1,168 @@
+"""Reads feeds from a folder of YAML files, or says on which line what is wrong and what is right.
+
+What a feed is, is `model.feeds`' business.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from lake_assets.errors import FeedError
+from lake_assets.feeds.cron import complaint
+from lake_assets.feeds.document import Document, Loc
+from lake_assets.model.feeds import Feed
+from lake_assets.model.tables import TableRef, bronze_of, gold_of, quarantine_of, silver_of
+
+_SHIPPED = Path(__file__).parent
+
+_SHOWN = 3
+"""Problems named at once; more would not fit a line that people read."""
+
+
+def load_feeds(folder: Path | None) -> tuple[Feed, ...]:
+    """All feeds of a folder's `*.yaml` and `*.yml`, sorted by name; None means the shipped ones.
+
+    Raises:
+        FeedError: there is no feed, a file is wrong, or two feeds want the same table.
+    """
+    folder = folder or _SHIPPED
+    feeds = {path: _load(path) for path in _files(folder)}
+    _refuse_shared_names(feeds)
+    return tuple(sorted(feeds.values(), key=lambda feed: feed.feed))
+
+
+def find_feed(feeds: Sequence[Feed], name: str) -> Feed:
+    """The feed of that name.
+
+    Raises:
+        FeedError: there is none.
+    """
+    for feed in feeds:
+        if feed.feed == name:
+            return feed
+    names = ", ".join(feed.feed for feed in feeds)
+    raise FeedError(f"feed {name!r}", "is not declared", f"Use one of: {names}")
+
+
+def _files(folder: Path) -> list[Path]:
+    try:
+        found = sorted(p for p in folder.iterdir() if p.suffix in {".yaml", ".yml"})
+    except OSError as problem:
+        raise FeedError(
+            f"feeds folder {folder}",
+            f"cannot be read ({problem.strerror or problem})",
+            "Correct LAKE_ASSETS_FEEDS, or unset it to use the shipped feeds",
+        ) from problem
+    if not found:
+        raise FeedError(
+            f"feeds folder {folder}",
+            "has no *.yaml file",
+            "Put a feed there, or unset LAKE_ASSETS_FEEDS to use the shipped feeds",
+        )
+    return found
+
+
+def _load(path: Path) -> Feed:
+    document = Document(path)
+    try:
+        feed = Feed.model_validate(document.data)
+    except ValidationError as problem:
+        found = problem.errors(include_url=False)
+        lines = [(document.line_of(one["loc"]), _explain(one)) for one in found]
+        raise _wrong(path, lines) from problem
+    wrong = [(document.line_of(loc), f"{_dotted(loc)}: {fact}") for loc, fact in _bad_crons(feed)]
+    if wrong:
+        raise _wrong(path, wrong)
+    return feed
+
+
+def _wrong(path: Path, problems: list[tuple[int, str]]) -> FeedError:
+    """The error of a file, its first problems in the order of their lines."""
+    problems.sort(key=lambda problem: problem[0])
+    first, *others = problems[:_SHOWN]
+    fact = "; ".join([first[1], *(f"line {line}: {text}" for line, text in others)])
+    if len(problems) > _SHOWN:
+        fact += f"; and {len(problems) - _SHOWN} more"
+    return FeedError(f"{path}, line {first[0]}", fact, "Correct the file")
+
+
+def _bad_crons(feed: Feed) -> Iterator[tuple[Loc, str]]:
+    for index, view in enumerate(feed.gold):
+        fact = complaint(view.schedule) if view.schedule is not None else None
+        if fact is not None:
+            yield ("gold", index, "schedule"), fact
+
+
+def _explain(problem: ErrorDetails) -> str:
+    """Field, fact and, where it is not in pydantic's words already, what would be right."""
+    loc = problem["loc"]
+    where = _dotted(loc) or "the file"
+    kind = problem["type"]
+    if kind == "missing":
+        return f"{where} is missing"
+    if kind == "extra_forbidden":
+        return f"{where} is no field; {_suggest(str(loc[-1]), _fields_at(loc[:-1]))}"
+    if kind == "model_type":
+        return f"{where} must be a mapping of {', '.join(_fields_at(loc))}"
+    message = problem["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
+    if kind == "value_error":
+        return f"{where}: {message}"
+    return f"{where} must be {message}, not {_shown(problem['input'])}"
+
+
+def _suggest(name: str, fields: list[str]) -> str:
+    close = get_close_matches(name, fields, n=1)
+    return f"did you mean {close[0]!r}?" if close else f"fields here are {', '.join(fields)}"
+
+
+def _fields_at(loc: Loc) -> list[str]:
+    """Names of the fields that the model at `loc` has."""
+    kind: Any = Feed
+    for part in loc:
+        if isinstance(part, int):
+            kind = get_args(kind)[0]
+        elif isinstance(kind, type) and issubclass(kind, BaseModel):
+            kind = kind.model_fields[part].annotation
+    is_model = isinstance(kind, type) and issubclass(kind, BaseModel)
+    return list(kind.model_fields) if is_model else []
+
+
+def _dotted(loc: Loc) -> str:
+    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc)
+    return "".join(parts).removeprefix(".").removesuffix(".[key]")
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."  # noqa: PLR2004 - about half a line
+
+
+def _refuse_shared_names(feeds: dict[Path, Feed]) -> None:
+    """Raise if two feeds have one name, or if two parts of the lake want one table."""
+    named: dict[str, Path] = {}
+    owners: dict[TableRef, str] = {}
+    for path, feed in feeds.items():
+        if feed.feed in named:
+            fact = f"feed {feed.feed!r} is declared in {named[feed.feed]} already"
+            raise FeedError(str(path), fact, "Give one of them another name")
+        named[feed.feed] = path
+        for table, owner in _tables(feed):
+            if table in owners:
+                fact = f"table {table.name} of {owner} is that of {owners[table]} already"
+                raise FeedError(str(path), fact, "Give one of them another name")
+            owners[table] = owner
+
+
+def _tables(feed: Feed) -> Iterable[tuple[TableRef, str]]:
+    """The tables that a feed is sure to have, each with what it is for."""
+    mine = f"feed {feed.feed!r}"
+    yield bronze_of(feed.feed), mine
+    yield quarantine_of(feed.feed), mine
+    for game in feed.route.keys:
+        yield silver_of(game), f"game {game!r} of {mine}"
+        for view in feed.gold:
+            yield gold_of(game, view.name), f"view {view.name!r} of game {game!r} of {mine}"

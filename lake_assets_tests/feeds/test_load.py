@@ -1,0 +1,138 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from lake_assets.errors import FeedError
+from lake_assets.feeds.load import find_feed, load_feeds
+from lake_assets.model.feeds import Action, Unknown
+
+GOOD = """\
+feed: games
+source:
+  kafka: {topic: game-stream}
+payload:
+  protobuf: {subject: game-stream-value}
+route:
+  column: game_name
+  keys: [rummy, poker]
+expectations:
+  - name: gamer_is_known
+    sql: "gamer_id <> ''"
+    action: drop
+gold:
+  - name: player_agg
+    keys: [gamer_id]
+    measures:
+      session_count: count(*)
+    schedule: "*/1 * * * *"
+"""
+
+
+def _write(folder: Path, text: str, name: str = "games.yaml") -> Path:
+    (folder / name).write_text(text)
+    return folder
+
+
+def test_the_shipped_feeds_load():
+    (games,) = load_feeds(None)
+    assert games.feed == "games"
+    assert len(games.route.keys) == 7
+
+
+def test_a_feed_is_read_whole(tmp_path):
+    (games,) = load_feeds(_write(tmp_path, GOOD))
+    assert games.route.unknown is Unknown.QUARANTINE
+    assert games.expectations[0].action is Action.DROP
+    assert games.gold[0].measures == {"session_count": "count(*)"}
+
+
+def test_feeds_come_sorted_by_name(tmp_path):
+    _write(tmp_path, GOOD, "a.yaml")
+    other = GOOD.replace("feed: games", "feed: cards").replace("rummy, poker", "bridge")
+    _write(tmp_path, other, "b.yml")
+    _write(tmp_path, "not a feed", "README.md")
+    assert [feed.feed for feed in load_feeds(tmp_path)] == ["cards", "games"]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "line", "problem"),
+    [
+        ("topic:", "topik:", 3, "source.kafka.topik is no field; did you mean 'topic'?"),
+        ("topic:", "x:", 3, "source.kafka.x is no field; fields here are topic, starting_offsets"),
+        ("    action:", "    actoin:", 12, "expectations[0].actoin is no field; did you mean"),
+        ("action: drop", "action: dorp", 12, "expectations[0].action must be 'warn' or 'drop'"),
+        ("[rummy, poker]", "rummy", 8, "route.keys must be a valid tuple, not 'rummy'"),
+        ("rummy, poker", "../x", 8, "route.keys[0]: '../x' cannot name a table: use 1 to 64"),
+        ("poker]", "rummy]", 6, "route: keys are given twice: rummy"),
+        ("feed: games", "feed: 7", 1, "feed must be a valid string, not 7"),
+        ("feed: games", "fed: games", 1, "feed is missing"),
+        ("{topic: game-stream}", "", 3, "source.kafka must be a mapping of topic, starting_off"),
+        ("session_count:", "Count:", 17, "gold[0].measures.Count: 'Count' is not a name"),
+        ('"*/1 * * * *"', '"* * * *"', 18, "gold[0].schedule: '* * * *' has 4 fields, not 5"),
+        ("name: player_agg", "nam: player_agg", 14, "gold[0].nam is no field; did you mean 'name'"),
+    ],
+)
+def test_a_wrong_field_is_named_with_its_line_and_what_is_right(
+    tmp_path, right, wrong, line, problem
+):
+    with pytest.raises(FeedError, match=re.escape(problem)) as caught:
+        load_feeds(_write(tmp_path, GOOD.replace(right, wrong)))
+    assert f"line {line}" in str(caught.value)
+    assert str(tmp_path / "games.yaml") in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_first_problems_are_named_and_the_others_counted(tmp_path):
+    many = "\n".join(f"x{i}: 1" for i in range(5)) + "\n"
+    with pytest.raises(FeedError, match=r"line 1: .*; line 2: .*; line 3: .*; and 2 more"):
+        load_feeds(_write(tmp_path, many + GOOD))
+
+
+@pytest.mark.parametrize("text", ["", "just a word", "- a\n- b\n"])
+def test_a_file_that_is_no_feed_is_refused(tmp_path, text):
+    with pytest.raises(FeedError, match="the file must be a mapping of feed, source, payload"):
+        load_feeds(_write(tmp_path, text))
+
+
+def test_two_feeds_of_one_name_are_refused(tmp_path):
+    _write(tmp_path, GOOD, "a.yaml")
+    _write(tmp_path, GOOD, "b.yaml")
+    with pytest.raises(FeedError, match=r"b\.yaml: feed 'games' is declared in .*a\.yaml already"):
+        load_feeds(tmp_path)
+
+
+def test_two_feeds_with_one_game_are_refused(tmp_path):
+    _write(tmp_path, GOOD, "a.yaml")
+    _write(tmp_path, GOOD.replace("feed: games", "feed: cards"), "b.yaml")
+    with pytest.raises(
+        FeedError, match="table silver_rummy_events of game 'rummy' of feed 'cards'"
+    ):
+        load_feeds(tmp_path)
+
+
+def test_two_views_with_one_table_are_refused(tmp_path):
+    text = GOOD.replace("[rummy, poker]", "[go, go_fish]").replace("name: player_agg", "name: agg")
+    text += "  - {name: fish_agg, keys: [gamer_id], measures: {n: count(*)}}\n"
+    with pytest.raises(FeedError, match="table gold_go_fish_agg of"):
+        load_feeds(_write(tmp_path, text))
+
+
+def test_a_folder_without_feeds_is_refused(tmp_path):
+    with pytest.raises(FeedError, match=r"has no \*\.yaml file"):
+        load_feeds(tmp_path)
+
+
+def test_a_missing_folder_is_refused(tmp_path):
+    with pytest.raises(FeedError, match="cannot be read"):
+        load_feeds(tmp_path / "nowhere")
+
+
+def test_a_feed_is_found_by_its_name():
+    feeds = load_feeds(None)
+    assert find_feed(feeds, "games") is feeds[0]
+
+
+def test_a_feed_that_is_not_declared_is_refused_with_those_that_are():
+    with pytest.raises(FeedError, match="Use one of: games"):
+        find_feed(load_feeds(None), "gmaes")
