@@ -1,0 +1,1 @@
+"""What must be on the machine before Spark runs: a Java and the jars."""
