@@ -1,0 +1,227 @@
+"""The commit door: the one module that changes Delta tables. Spark reads; it never commits.
+
+Each commit of a micro-batch carries `(app_id, version)`, so a batch that runs again is skipped
+table by table. deltalake accepts an older version without complaint, so the check is made here.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+import pyarrow as pa
+from deltalake import DeltaTable
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+from deltalake.schema import Field as DeltaField
+from deltalake.schema import Schema as DeltaSchema
+from deltalake.transaction import AddAction, CommitProperties, RemoveAction, Transaction
+
+from lake_assets.errors import CommitConflictError, LakeError
+from lake_assets.model.tables import TableRef
+
+_In = TypeVar("_In")
+_Out = TypeVar("_Out")
+
+_TABLE_PROPERTIES = {
+    # 10 commits between checkpoints: without them opening a table grows without bound, and
+    # a checkpoint a commit would cost as much as the commit.
+    "delta.checkpointInterval": "10",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DataFile:
+    """A Parquet file that waits for its commit."""
+
+    path: str
+    """Relative to the table's folder."""
+
+    size: int
+    rows: int
+    stats: str
+    partition: Mapping[str, str | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Commit:
+    """What one table gets from one batch or refresh."""
+
+    table: TableRef
+    files: Sequence[DataFile]
+    info: Mapping[str, str] = field(default_factory=dict)
+    """Custom metadata of the commit, read back by `lake.history`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The identity under which a micro-batch's commits happen at most once."""
+
+    app_id: str
+    version: int
+
+
+class CommitDoor:
+    """Creates, widens, appends to and replaces the Delta tables below one folder.
+
+    Handles of opened tables are kept: reading what was added to a log is several times cheaper than
+    opening it anew. Thread-safe; two processes may each have a door on the same lake.
+    """
+
+    def __init__(self, lake: Path, *, threads: int) -> None:
+        """Open the door on `lake`, committing up to `threads` tables at once."""
+        self._lake = lake
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="commit")
+        self._handles: dict[TableRef, DeltaTable] = {}
+        self._lock = threading.Lock()
+
+    def close(self) -> None:
+        """Wait for commits under way and release the threads."""
+        self._pool.shutdown()
+
+    def create(
+        self, tables: Mapping[TableRef, pa.Schema], *, partition_by: Sequence[str] = ()
+    ) -> None:
+        """Create the tables that are not there yet, empty; others are left as they are.
+
+        Raises:
+            LakeError: the folder cannot be written.
+        """
+
+        def create_one(table: TableRef) -> None:
+            DeltaTable.create(
+                table.path(self._lake),
+                schema=_nullable(tables[table]),
+                mode="ignore",
+                partition_by=list(partition_by),
+                name=table.name,
+                configuration=dict(_TABLE_PROPERTIES),
+            )
+
+        missing = [table for table in tables if self._find(table) is None]
+        self._each(create_one, missing)
+
+    def add_columns(self, tables: Mapping[TableRef, pa.Schema]) -> None:
+        """Add the columns of each schema that its table lacks; a repeated call changes nothing."""
+
+        def widen(table: TableRef) -> None:
+            handle = self.fresh(table)
+            present = {f.name for f in handle.schema().fields}
+            wanted = DeltaSchema.from_arrow(_nullable(tables[table])).fields
+            missing: list[DeltaField] = [f for f in wanted if f.name not in present]
+            if missing:
+                handle.alter.add_columns(missing)
+
+        self._each(widen, list(tables))
+
+    def append(self, commits: Sequence[Commit], batch: Batch) -> list[TableRef]:
+        """Commit a batch's files to their tables, each table at most once for this batch.
+
+        Returns:
+            The tables that had the batch already, from a run that died on its way.
+
+        Raises:
+            CommitConflictError: another writer committed the same batch meanwhile.
+        """
+
+        def append_one(commit: Commit) -> TableRef | None:
+            handle = self.fresh(commit.table)
+            if is_done(handle, batch):
+                return commit.table
+            self._write(handle, commit, None, batch)
+            return None
+
+        skipped = self._each(append_one, list(commits))
+        return [table for table in skipped if table is not None]
+
+    def replace(self, commits: Sequence[Commit], schema: pa.Schema) -> None:
+        """Put each commit's files in the place of all its table's rows, in one step for readers.
+
+        The tables' columns become `schema`'s in the same step.
+        """
+        columns = DeltaSchema.from_arrow(_nullable(schema))
+
+        def replace_one(commit: Commit) -> None:
+            self._write(self.fresh(commit.table), commit, columns, None)
+
+        self._each(replace_one, list(commits))
+
+    def fresh(self, table: TableRef) -> DeltaTable:
+        """The table's handle at its newest version.
+
+        Raises:
+            LakeError: there is no such table.
+        """
+        handle = self._find(table)
+        if handle is None:
+            raise LakeError(
+                str(table.path(self._lake)), "there is no such table", "Run the streams first"
+            )
+        return handle
+
+    def _find(self, table: TableRef) -> DeltaTable | None:
+        with self._lock:
+            handle = self._handles.get(table)
+        try:
+            if handle is None:
+                handle = DeltaTable(table.path(self._lake))
+            else:
+                handle.update_incremental()
+        except TableNotFoundError:
+            return None
+        with self._lock:
+            self._handles[table] = handle
+        return handle
+
+    def _write(
+        self,
+        handle: DeltaTable,
+        commit: Commit,
+        replacing: DeltaSchema | None,
+        batch: Batch | None,
+    ) -> None:
+        now_ms = int(time.time() * 1000)
+        adds: list[AddAction | RemoveAction] = [
+            AddAction(f.path, f.size, dict(f.partition), now_ms, data_change=True, stats=f.stats)
+            for f in commit.files
+        ]
+        transactions = [Transaction(batch.app_id, batch.version)] if batch else None
+        try:
+            handle.create_write_transaction(
+                adds,
+                "overwrite" if replacing else "append",
+                replacing or handle.schema(),
+                partition_by=handle.metadata().partition_columns,
+                commit_properties=CommitProperties(
+                    custom_metadata=dict(commit.info), app_transactions=transactions
+                ),
+            )
+        except CommitFailedError as problem:
+            raise CommitConflictError(
+                commit.table.name,
+                f"another writer changed it during this commit ({problem})",
+                "Make sure that only one process runs the streams of this lake",
+            ) from problem
+
+    def _each(self, act: Callable[[_In], _Out], items: Sequence[_In]) -> list[_Out]:
+        try:
+            return list(self._pool.map(act, items))
+        except (DeltaError, OSError) as problem:
+            # deltalake's messages may end in a backtrace.
+            reason = str(problem).strip().partition("\n")[0]
+            raise LakeError(
+                str(self._lake), f"cannot be written ({reason})", "Check the folder and the disk"
+            ) from problem
+
+
+def is_done(handle: DeltaTable, batch: Batch) -> bool:
+    """Whether the table has this batch, or a later one, of the same stream."""
+    last = handle.transaction_version(batch.app_id)
+    return last is not None and last >= batch.version
+
+
+def _nullable(schema: pa.Schema) -> pa.Schema:
+    """Every column nullable: the columns of tomorrow are missing in the files of today."""
+    return pa.schema([f.with_nullable(nullable=True) for f in schema])

@@ -1,0 +1,68 @@
+"""What a Delta log tells of a table: its size and its last commit. Reads only."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from deltalake import DeltaTable
+from deltalake.exceptions import TableNotFoundError
+
+from lake_assets.model.tables import TableRef
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TableState:
+    """A table at one version, from its log alone."""
+
+    version: int
+    rows: int
+    files: int
+    size_bytes: int
+    committed_at: datetime
+    """Time of the newest commit, UTC."""
+
+    info: Mapping[str, str]
+    """Custom metadata of the newest commit that had any."""
+
+
+def open_table(lake: Path, table: TableRef) -> DeltaTable | None:
+    """A table of the lake at its newest version; None if there is no such table."""
+    try:
+        return DeltaTable(table.path(lake))
+    except TableNotFoundError:
+        return None
+
+
+def state_of(handle: DeltaTable) -> TableState:
+    """Sum up a table from its log, without opening a data file."""
+    actions = _files(handle)
+    newest = handle.history(1)[0]
+    return TableState(
+        version=handle.version(),
+        rows=pc.sum(actions["num_records"]).as_py() or 0,
+        files=actions.num_rows,
+        size_bytes=pc.sum(actions["size_bytes"]).as_py() or 0,
+        committed_at=datetime.fromtimestamp(newest["timestamp"] / 1000, tz=UTC),
+        info={key: value for key, value in newest.items() if isinstance(value, str)},
+    )
+
+
+def rows_of(handle: DeltaTable) -> int:
+    """Rows of a table, from its log."""
+    return pc.sum(_files(handle)["num_records"]).as_py() or 0
+
+
+def _files(handle: DeltaTable) -> pa.Table:
+    """One row a data file; deltalake's own tables are no arguments for pyarrow's functions."""
+    return pa.table(handle.get_add_actions(flatten=True))
+
+
+def rows_since(handle: DeltaTable, version: int) -> int:
+    """Rows that streams added in the commits from `version` on."""
+    newer = handle.version() - version + 1
+    if newer <= 0:
+        return 0
+    return sum(int(commit.get("rows", 0)) for commit in handle.history(newer))

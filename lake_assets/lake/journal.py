@@ -1,0 +1,66 @@
+"""A write-ahead note of the last batch's commits, so that a batch that runs again commits the same.
+
+A batch is committed table by table. If the process dies in between, Spark runs the batch again; by
+then a feed may have a new key or the registry a new schema, and rows would be placed differently
+beside tables that already have theirs. So what is to be committed is written down first, and a
+batch found in the journal is finished from it instead of being run.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from lake_assets.errors import LakeError
+from lake_assets.lake.commits import Batch, Commit, DataFile
+from lake_assets.lake.state import replace_text
+from lake_assets.model.tables import Layer, TableRef
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """The journal of one query; it holds one batch, the last that was about to be committed."""
+
+    path: Path
+
+    def write(self, batch: Batch, commits: Sequence[Commit]) -> None:
+        """Note a batch whose files are all written and not yet committed."""
+        entries = [
+            {
+                "layer": commit.table.layer.value,
+                "name": commit.table.name,
+                "files": [asdict(file) for file in commit.files],
+                "info": dict(commit.info),
+            }
+            for commit in commits
+        ]
+        replace_text(self.path, json.dumps({"batch": asdict(batch), "commits": entries}))
+
+    def read(self, batch: Batch) -> list[Commit] | None:
+        """The commits noted for this batch; None if it never got that far.
+
+        Raises:
+            LakeError: the journal is damaged, so nothing tells what was committed.
+        """
+        try:
+            noted = json.loads(self.path.read_text())
+            if noted["batch"] != asdict(batch):
+                return None
+            return [_commit(entry) for entry in noted["commits"]]
+        except FileNotFoundError:
+            return None
+        except (ValueError, KeyError, TypeError) as problem:
+            raise LakeError(
+                str(self.path),
+                f"is damaged ({problem})",
+                "Restore it from a backup; deleting it may store the last batch twice",
+            ) from problem
+
+
+def _commit(entry: dict[str, Any]) -> Commit:
+    return Commit(
+        table=TableRef(layer=Layer(entry["layer"]), name=entry["name"]),
+        files=[DataFile(**file) for file in entry["files"]],
+        info=entry["info"],
+    )

@@ -1,0 +1,34 @@
+"""What it takes to write a lake, handed through the rooms as one thing."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from lake_assets.lake.commits import CommitDoor
+from lake_assets.lake.state import ensure_writable
+from lake_assets.settings.schema import Settings
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Means:
+    """A lake's folder, the door its commits go through, and the bound on a writing task."""
+
+    lake: Path
+    door: CommitDoor
+    buffer_bytes: int
+
+
+@contextmanager
+def lake_means(settings: Settings) -> Iterator[Means]:
+    """Open the lake of `settings` for writing; the door is closed at the end.
+
+    Raises:
+        LakeError: the folder cannot be written.
+    """
+    ensure_writable(settings.lake_dir)
+    door = CommitDoor(settings.lake_dir, threads=settings.fanout.commit_threads)
+    try:
+        yield Means(lake=settings.lake_dir, door=door, buffer_bytes=settings.fanout.buffer_bytes)
+    finally:
+        door.close()

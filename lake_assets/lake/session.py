@@ -1,0 +1,101 @@
+"""The Spark session: one way to build it, for streams, refreshes, tests and benchmarks alike."""
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from lake_assets.errors import LakeAssetsError, RuntimeSetupError
+from lake_assets.runtime.setup import Runtime
+from lake_assets.settings.schema import Settings
+
+_ARROW_ROWS = 65_536
+"""Rows an Arrow batch holds between the JVM and Python. Spark's default of 10,000 costs a fifth
+of demux's time in per-batch overhead; above 100,000 nothing more was gained, only memory lost."""
+
+
+def _properties(settings: Settings, runtime: Runtime) -> dict[str, str]:
+    jars = ",".join(str(jar) for jar in runtime.spark_jars)
+    return {
+        "spark.master": settings.spark.master,
+        "spark.app.name": "lake_assets",
+        "spark.driver.memory": settings.spark.driver_memory,
+        "spark.jars": jars,
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": str(_ARROW_ROWS),
+        "spark.sql.warehouse.dir": str(settings.home / "spark-warehouse"),
+        # Aggregations here are small beside their scans: a task a core, not Spark's 200.
+        "spark.sql.shuffle.partitions": str(os.cpu_count() or 2),
+        "spark.default.parallelism": str(os.cpu_count() or 2),
+        # The UI of a laptop's lake is Dagster's; Spark's own costs a port and a fifth of its start.
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.streaming.metricsEnabled": "false",
+        # A batch's metadata is kept for this many batches; each is a few small files.
+        "spark.sql.streaming.minBatchesToRetain": "20",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.databricks.delta.snapshotPartitions": "1",
+        "spark.driver.extraJavaOptions": (
+            "-XX:+UseSerialGC -XX:TieredStopAtLevel=4 -Xss2m "
+            f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
+        ),
+        **settings.spark.conf,
+    }
+
+
+def start_session(settings: Settings, runtime: Runtime) -> SparkSession:
+    """Start Spark, or return the session that this process already has.
+
+    Signal handlers stay as they were: PySpark replaces SIGINT's, and a process that is told to stop
+    must reach its own clean-up first. While Spark starts, they wait.
+
+    Raises:
+        RuntimeSetupError: the JVM did not come up.
+    """
+    # PySpark's launcher takes these two from the environment only.
+    os.environ |= {"JAVA_HOME": str(runtime.java.home), "PYSPARK_PYTHON": sys.executable}  # noqa: TID251
+    builder = SparkSession.builder
+    for key, value in _properties(settings, runtime).items():
+        builder = builder.config(key, value)
+    with _signals_held_back():
+        try:
+            session = builder.getOrCreate()
+        except LakeAssetsError:
+            raise
+        except Exception as problem:
+            raise RuntimeSetupError(
+                "Spark", f"did not start ({problem})", "Run `lake-assets doctor`"
+            ) from problem
+    session.sparkContext.setLogLevel("ERROR")
+    return session
+
+
+@contextlib.contextmanager
+def _signals_held_back() -> Iterator[None]:
+    """Keep SIGINT and SIGTERM until Spark is up; then they do what they did before.
+
+    A JVM whose launch is interrupted never ends: PySpark deletes the folder into which the JVM is
+    about to write its port, and the JVM's main thread dies of that while others live on.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # a signal never interrupts another thread
+        return
+    held: list[int] = []
+    kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in kept:
+        signal.signal(number, lambda received, _: held.append(received))
+    try:
+        yield
+    finally:
+        for number, handler in kept.items():
+            signal.signal(number, handler)
+        if held:
+            signal.raise_signal(held[0])

@@ -1,0 +1,140 @@
+"""What the streams of a lake keep beside its tables: lock, heartbeat, checkpoints, journals.
+
+All of it lies in `Settings.state_dir`. Nothing in here knows Spark or decides anything.
+"""
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TextIO
+
+import psutil
+from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_fixed
+
+from lake_assets.errors import LakeError, StreamsLockedError
+
+
+def ensure_writable(folder: Path) -> None:
+    """Create a folder and make sure that files can be made in it.
+
+    Raises:
+        LakeError: it cannot be created or written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / f".probe-{os.getpid()}"
+        probe.write_bytes(b"")
+        probe.unlink()
+    except OSError as problem:
+        raise LakeError(
+            str(folder),
+            f"cannot be written ({problem.strerror})",
+            "Correct its permissions, free some space, or name another with --lake",
+        ) from problem
+
+
+@contextmanager
+def streams_lock(state_dir: Path) -> Iterator[None]:
+    """Hold the one lock on a lake's streams; the kernel frees it however the holder dies.
+
+    Raises:
+        StreamsLockedError: another process holds it.
+    """
+    ensure_writable(state_dir)
+    path = state_dir / "streams.lock"
+    with path.open("a+") as file:
+        try:
+            _take(file)
+        except BlockingIOError as problem:
+            file.seek(0)
+            raise StreamsLockedError(str(path), file.read().strip() or "unknown") from problem
+        file.truncate(0)
+        file.write(f"pid {os.getpid()}")
+        file.flush()
+        yield
+
+
+@retry(
+    # A look at the lock (`is_locked`) holds it for some microseconds.
+    retry=retry_if_exception_type(BlockingIOError),
+    stop=stop_after_delay(1),
+    wait=wait_fixed(0.1),
+    reraise=True,
+)
+def _take(file: TextIO) -> None:
+    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def is_locked(state_dir: Path) -> bool:
+    """Whether some live process holds the lock on a lake's streams."""
+    path = state_dir / "streams.lock"
+    if not path.exists():
+        return False
+    with path.open("r+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        fcntl.flock(file, fcntl.LOCK_UN)
+        return False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Heartbeat:
+    """What the process that runs the streams says of itself; times are seconds since 1970."""
+
+    pid: int
+    process_started_at: float
+    """Tells a pid from its reuse."""
+
+    owner: str
+    """Who started it: the Dagster run's id, or `cli`."""
+
+    at: float
+    progressed_at: float
+    """When a batch last ended, or there was last nothing to do."""
+
+    waiting_for: str | None = None
+    """What the streams wait for, in words, if they do: a broker, the registry."""
+
+
+def own_heartbeat(owner: str, *, progressed_at: float, waiting_for: str | None) -> Heartbeat:
+    """This process's heartbeat, now."""
+    process = psutil.Process()
+    return Heartbeat(
+        pid=process.pid,
+        process_started_at=process.create_time(),
+        owner=owner,
+        at=time.time(),
+        progressed_at=progressed_at,
+        waiting_for=waiting_for,
+    )
+
+
+def write_heartbeat(state_dir: Path, beat: Heartbeat) -> None:
+    """Put a heartbeat in the place of the last one, in one step for readers."""
+    replace_text(state_dir / "heartbeat.json", json.dumps(asdict(beat)))
+
+
+def read_heartbeat(state_dir: Path) -> Heartbeat | None:
+    """The last heartbeat, or None if there never was one or it cannot be read."""
+    try:
+        return Heartbeat(**json.loads((state_dir / "heartbeat.json").read_text()))
+    except (FileNotFoundError, ValueError, TypeError):
+        return None
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Write a file so that a reader sees the old or the new text, also after a crash."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    staged = path.with_name(f".{path.name}.{os.getpid()}")
+    with staged.open("w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    staged.replace(path)

@@ -1,0 +1,179 @@
+"""The half of the fan-out that runs in Spark's workers: rows in, Parquet files and a manifest out.
+
+Knows nothing of Spark, Delta's log or what the rows mean. A file without a commit is invisible to
+every reader, so a task that dies costs nothing.
+"""
+
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from lake_assets.lake.stats import file_stats
+
+TABLE = "#table"
+"""int: index into `WritePlan.targets`; null rows are not written. The internal columns start with
+a character that no protobuf or Avro field can have, so they never hide a user's column."""
+
+KEEP = "#keep"
+"""bool, optional: false rows are tallied and not written."""
+
+UNRESOLVED = "#unresolved"
+"""string, optional: what the driver must find out before the row can be placed; mostly null."""
+
+MANIFEST = pa.schema(
+    [
+        pa.field("target", pa.int32()),
+        pa.field("path", pa.string()),
+        pa.field("size", pa.int64()),
+        pa.field("rows", pa.int64()),
+        pa.field("stats", pa.string()),
+        pa.field("seen", pa.int64()),
+        pa.field("tallies", pa.list_(pa.int64())),
+        pa.field("unresolved", pa.string()),
+    ]
+)
+"""One row a target and flush: the file (path null where nothing was kept), how many rows were
+seen, and how many of them each tally column counted. And one row a distinct unresolved question,
+with nothing else set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The columns of a family of tables, and which columns of the rows they are taken from."""
+
+    schema: pa.Schema
+    sources: tuple[str, ...]
+    parsers: Mapping[str, Callable[[pa.Array], pa.Array]] = field(default_factory=dict)
+    """By column: how to make it from a source that travels in another form."""
+
+    def select(self, rows: pa.Table) -> pa.Table:
+        """These columns of `rows`, in their order and types."""
+        arrays = [
+            self.parsers[name](rows[source].combine_chunks())
+            if name in self.parsers
+            else rows[source]
+            for name, source in zip(self.schema.names, self.sources, strict=True)
+        ]
+        return pa.table(arrays, names=self.schema.names).cast(self.schema)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A table that rows may go to."""
+
+    path: str
+    """Folder of the table."""
+
+    layout: str
+    """Which of `WritePlan.layouts` its rows have."""
+
+    partition: str = ""
+    """Folder below the table's, where a batch lies in one partition (`day=2026-11-21`)."""
+
+
+@dataclass(frozen=True)
+class WritePlan:
+    """What a writing task must know; pickled once a job."""
+
+    targets: tuple[Target, ...]
+    layouts: Mapping[str, Layout]
+    buffer_bytes: int
+    tallies: tuple[str, ...] = ()
+    file_options: Mapping[str, object] = field(
+        default_factory=lambda: {"compression": "zstd", "compression_level": 1}
+    )
+
+
+def write_task(batches: Iterable[pa.RecordBatch], plan: WritePlan) -> Iterator[pa.RecordBatch]:
+    """Write one task's rows: sorted by table, one file a table and flush; yield the manifest.
+
+    Memory stays near `plan.buffer_bytes` however skewed the rows are: a full buffer is flushed.
+    """
+    held: list[pa.RecordBatch] = []
+    held_bytes = 0
+    for batch in batches:
+        held.append(batch)
+        held_bytes += batch.nbytes
+        if held_bytes >= plan.buffer_bytes:
+            yield _flush(held, plan)
+            held, held_bytes = [], 0
+    if held:
+        yield _flush(held, plan)
+
+
+def _flush(held: list[pa.RecordBatch], plan: WritePlan) -> pa.RecordBatch:
+    rows = pa.Table.from_batches(held).combine_chunks()
+    questions = _questions(rows)
+    if questions:
+        # The driver runs the batch again once it has the answers; files would only be deleted.
+        return pa.RecordBatch.from_pylist(questions, schema=MANIFEST)
+    manifest = [_write_group(group, target, plan) for target, group in _groups(rows)]
+    return pa.RecordBatch.from_pylist(manifest, schema=MANIFEST)
+
+
+def _questions(rows: pa.Table) -> list[dict[str, object]]:
+    if UNRESOLVED not in rows.column_names or rows[UNRESOLVED].null_count == rows.num_rows:
+        return []
+    return [{"unresolved": found} for found in pc.unique(rows[UNRESOLVED]).to_pylist() if found]
+
+
+def _groups(rows: pa.Table) -> Iterator[tuple[int, pa.Table]]:
+    """Slices of `rows` that go to one target each; rows without a target are left out."""
+    keys = rows[TABLE]
+    if keys.null_count:
+        rows = rows.filter(pc.is_valid(keys))
+        keys = rows[TABLE]
+    values = keys.combine_chunks().to_numpy(zero_copy_only=False)
+    if not len(values):
+        return
+    if values[0] == values[-1] and (values == values[0]).all():
+        yield int(values[0]), rows
+        return
+    order = np.argsort(values, kind="stable")
+    values = values[order]
+    rows = rows.take(pa.array(order))
+    starts = np.concatenate(([0], np.flatnonzero(np.diff(values)) + 1, [len(values)]))
+    for start, end in pairwise(starts):
+        yield int(values[start]), rows.slice(int(start), int(end - start))
+
+
+def _write_group(rows: pa.Table, index: int, plan: WritePlan) -> dict[str, object]:
+    entry: dict[str, object] = {
+        "target": index,
+        "seen": rows.num_rows,
+        "tallies": [pc.sum(rows[name]).as_py() or 0 for name in plan.tallies],
+    }
+    if KEEP in rows.column_names:
+        rows = rows.filter(rows[KEEP])
+    if not rows.num_rows:
+        return entry
+    target = plan.targets[index]
+    layout = plan.layouts[target.layout]
+    name = f"part-{uuid.uuid4()}.zstd.parquet"
+    relative = f"{target.partition}/{name}" if target.partition else name
+    path = Path(target.path, relative)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    footers: list[pq.FileMetaData] = []
+    columns = layout.select(rows)
+    pq.write_table(
+        columns,
+        path,
+        metadata_collector=footers,
+        store_schema=False,
+        **plan.file_options,
+    )
+    size = path.stat().st_size
+    stats = file_stats(footers[0], _with_nan(columns))
+    return entry | {"path": relative, "size": size, "rows": rows.num_rows, "stats": stats}
+
+
+def _with_nan(rows: pa.Table) -> set[str]:
+    floats = [field.name for field in rows.schema if pa.types.is_floating(field.type)]
+    return {name for name in floats if pc.any(pc.is_nan(rows[name])).as_py()}

@@ -1,0 +1,262 @@
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable
+
+from lake_assets.errors import CommitConflictError, LakeError
+from lake_assets.lake.commits import Batch, CommitDoor
+from lake_assets.model.tables import bronze_of, gold_of, silver_of
+
+UNO = silver_of("uno")
+GO_FISH = silver_of("go_fish")
+SCHEMA = pa.schema([pa.field("a", pa.int64(), nullable=False)])
+WIDER = pa.schema([*SCHEMA, pa.field("b", pa.string())])
+FIRST = Batch("query", 1)
+
+
+def rows(*values: int) -> pa.Table:
+    return pa.table({"a": pa.array(values, pa.int64())})
+
+
+def stored(lake, table):
+    return sorted(DeltaTable(table.path(lake)).to_pyarrow_table()["a"].to_pylist())
+
+
+def test_a_created_table_is_empty_and_nullable(tmp_path, door):
+    door.create({UNO: SCHEMA})
+    found = DeltaTable(UNO.path(tmp_path)).to_pyarrow_table()
+    assert found.schema == pa.schema([pa.field("a", pa.int64())])
+    assert found.num_rows == 0
+
+
+def test_a_created_table_opens_in_every_delta_reader(tmp_path, door):
+    door.create({UNO: pa.schema([("at", pa.timestamp("us", tz="UTC")), ("raw", pa.binary())])})
+    protocol = DeltaTable(UNO.path(tmp_path)).protocol()
+    assert (protocol.min_reader_version, protocol.min_writer_version) == (1, 2)
+    assert (protocol.reader_features, protocol.writer_features) == (None, None)
+
+
+def test_creating_again_changes_nothing(tmp_path, door, land):
+    door.create({UNO: SCHEMA})
+    door.append([land(UNO, rows(1))], FIRST)
+    door.create({UNO: WIDER})
+    assert DeltaTable(UNO.path(tmp_path)).version() == 1
+
+
+def test_tables_can_be_partitioned(tmp_path, door):
+    door.create({bronze_of("games"): WIDER}, partition_by=["b"])
+    found = DeltaTable(bronze_of("games").path(tmp_path))
+    assert found.metadata().partition_columns == ["b"]
+
+
+def test_missing_columns_are_added(tmp_path, door, land):
+    door.create({UNO: SCHEMA})
+    door.append([land(UNO, rows(1))], FIRST)
+    door.add_columns({UNO: WIDER})
+    found = DeltaTable(UNO.path(tmp_path)).to_pyarrow_table()
+    assert found.to_pylist() == [{"a": 1, "b": None}]
+
+
+def test_adding_columns_again_commits_nothing(tmp_path, door):
+    door.create({UNO: SCHEMA})
+    door.add_columns({UNO: WIDER})
+    door.add_columns({UNO: WIDER})
+    assert DeltaTable(UNO.path(tmp_path)).version() == 1
+
+
+def test_columns_are_never_taken_away(tmp_path, door):
+    door.create({UNO: WIDER})
+    door.add_columns({UNO: SCHEMA})
+    assert [f.name for f in DeltaTable(UNO.path(tmp_path)).schema().fields] == ["a", "b"]
+
+
+def test_comments_of_added_columns_are_kept(tmp_path, door):
+    told = pa.schema([*SCHEMA, pa.field("d", pa.int64(), metadata={"comment": "in us"})])
+    door.create({UNO: SCHEMA})
+    door.add_columns({UNO: told})
+    assert DeltaTable(UNO.path(tmp_path)).schema().fields[1].metadata == {"comment": "in us"}
+
+
+def test_a_batch_is_appended_to_each_of_its_tables(tmp_path, door, land):
+    door.create({UNO: SCHEMA, GO_FISH: SCHEMA})
+    assert door.append([land(UNO, rows(1, 2)), land(GO_FISH, rows(3))], FIRST) == []
+    assert (stored(tmp_path, UNO), stored(tmp_path, GO_FISH)) == ([1, 2], [3])
+
+
+def test_a_repeated_batch_writes_nothing(tmp_path, door, land):
+    door.create({UNO: SCHEMA})
+    commit = land(UNO, rows(1))
+    door.append([commit], FIRST)
+    assert door.append([commit], FIRST) == [UNO]
+    assert stored(tmp_path, UNO) == [1]
+
+
+def test_a_repeated_batch_reaches_the_tables_it_missed(tmp_path, door, land):
+    door.create({UNO: SCHEMA, GO_FISH: SCHEMA})
+    commits = [land(UNO, rows(1)), land(GO_FISH, rows(2))]
+    door.append(commits[:1], FIRST)
+    assert door.append(commits, FIRST) == [UNO]
+    assert (stored(tmp_path, UNO), stored(tmp_path, GO_FISH)) == ([1], [2])
+
+
+def test_an_older_batch_writes_nothing(tmp_path, door, land):
+    door.create({UNO: SCHEMA})
+    door.append([land(UNO, rows(2))], Batch("query", 2))
+    assert door.append([land(UNO, rows(1))], FIRST) == [UNO]
+    assert stored(tmp_path, UNO) == [2]
+
+
+def test_another_streams_batch_of_the_same_number_is_another_batch(tmp_path, door, land):
+    door.create({UNO: SCHEMA})
+    door.append([land(UNO, rows(1))], FIRST)
+    assert door.append([land(UNO, rows(2))], Batch("another query", 1)) == []
+    assert stored(tmp_path, UNO) == [1, 2]
+
+
+def test_a_batch_is_known_after_log_checkpoints_too(tmp_path, door, land):
+    door.create({UNO: SCHEMA})
+    for version in range(25):
+        door.append([land(UNO, rows(version))], Batch("query", version))
+    late = CommitDoor(tmp_path, threads=1)
+    assert late.append([land(UNO, rows(24))], Batch("query", 24)) == [UNO]
+    late.close()
+    assert stored(tmp_path, UNO) == list(range(25))
+
+
+def test_the_log_is_checkpointed_every_ten_commits(tmp_path, door, land):
+    door.create({UNO: SCHEMA})
+    for version in range(11):
+        door.append([land(UNO, rows(version))], Batch("query", version))
+    log = UNO.path(tmp_path) / "_delta_log"
+    assert len(list(log.glob("*.checkpoint.parquet"))) == 1
+
+
+def test_a_door_sees_what_another_committed(tmp_path, door, land):
+    other = CommitDoor(tmp_path, threads=1)
+    door.create({UNO: SCHEMA})
+    other.append([land(UNO, rows(1))], FIRST)
+    assert door.append([land(UNO, rows(1))], FIRST) == [UNO]
+    other.close()
+
+
+def test_a_batch_that_another_door_commits_meanwhile_is_a_conflict(tmp_path, door, land):
+    class Overtaken(CommitDoor):
+        """Lets the other door go first, between the look at the table and the commit."""
+
+        def fresh(self, table):
+            handle = super().fresh(table)
+            door.append([land(UNO, rows(1))], FIRST)
+            return handle
+
+    door.create({UNO: SCHEMA})
+    slow = Overtaken(tmp_path, threads=1)
+    with pytest.raises(CommitConflictError, match="silver_uno_events: another writer"):
+        slow.append([land(UNO, rows(1))], FIRST)
+    slow.close()
+    assert stored(tmp_path, UNO) == [1]
+
+
+def test_of_many_doors_that_commit_one_batch_at_once_one_succeeds(tmp_path, door, land):
+    door.create({UNO: SCHEMA})
+    at_once = Barrier(6)
+
+    def commit(_):
+        own = CommitDoor(tmp_path, threads=1)
+        at_once.wait(timeout=30)
+        try:
+            return own.append([land(UNO, rows(1))], FIRST) == []
+        except CommitConflictError:
+            return False
+        finally:
+            own.close()
+
+    with ThreadPoolExecutor(6) as pool:
+        assert sum(pool.map(commit, range(6))) == 1
+    assert stored(tmp_path, UNO) == [1]
+
+
+def test_doors_of_different_streams_append_to_one_table_at_once(tmp_path, door, land):
+    door.create({UNO: SCHEMA})
+    at_once = Barrier(4)
+
+    def commit(number):
+        own = CommitDoor(tmp_path, threads=1)
+        at_once.wait(timeout=30)
+        own.append([land(UNO, rows(number))], Batch(f"query {number}", 0))
+        own.close()
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(commit, range(4)))
+    assert stored(tmp_path, UNO) == [0, 1, 2, 3]
+
+
+def test_a_commit_says_what_it_was_told(tmp_path, door, land):
+    door.create({UNO: SCHEMA})
+    door.append([land(UNO, rows(1), rows="1")], FIRST)
+    assert DeltaTable(UNO.path(tmp_path)).history(1)[0]["rows"] == "1"
+
+
+def test_an_append_to_a_missing_table_is_an_error(door, land):
+    with pytest.raises(LakeError, match="there is no such table"):
+        door.append([land(UNO, rows(1))], FIRST)
+
+
+def test_a_folder_that_cannot_be_written_is_an_error_of_one_line(tmp_path, door):
+    (tmp_path / "silver").write_text("a file where a folder must be")
+    with pytest.raises(LakeError, match="cannot be written") as caught:
+        door.create({UNO: SCHEMA})
+    assert "\n" not in str(caught.value)
+
+
+def test_a_log_that_cannot_be_written_is_an_error(tmp_path, door, land):
+    door.create({UNO: SCHEMA})
+    commit = land(UNO, rows(1))
+    log = UNO.path(tmp_path) / "_delta_log"
+    # Root may write anywhere, so the next commit's name is taken by a folder instead.
+    (log / f"{1:020}.json").mkdir()
+    with pytest.raises(LakeError):
+        door.append([commit], FIRST)
+
+
+def test_rows_are_replaced_in_one_commit(tmp_path, door, land):
+    door.create({UNO: SCHEMA})
+    door.replace([land(UNO, rows(1, 2))], SCHEMA)
+    door.replace([land(UNO, rows(3))], SCHEMA)
+    assert (stored(tmp_path, UNO), DeltaTable(UNO.path(tmp_path)).version()) == ([3], 2)
+
+
+def test_rows_are_replaced_by_nothing(tmp_path, door, land):
+    door.create({UNO: SCHEMA})
+    door.replace([land(UNO, rows(1))], SCHEMA)
+    door.replace([land(UNO, rows())], SCHEMA)
+    assert stored(tmp_path, UNO) == []
+
+
+def test_columns_are_replaced_with_the_rows(tmp_path, door, land):
+    door.create({UNO: SCHEMA})
+    door.replace([land(UNO, rows(1))], SCHEMA)
+    anew = pa.table({"a": ["x"], "c": [1.5]})
+    door.replace([land(UNO, anew)], anew.schema)
+    found = DeltaTable(UNO.path(tmp_path))
+    assert (found.version(), found.to_pyarrow_table()) == (2, anew)
+
+
+def test_readers_of_the_old_version_still_see_the_old_rows(tmp_path, door, land):
+    door.create({UNO: SCHEMA})
+    door.replace([land(UNO, rows(1))], SCHEMA)
+    reader = DeltaTable(UNO.path(tmp_path))
+    door.replace([land(UNO, rows(2))], SCHEMA)
+    assert reader.to_pyarrow_table()["a"].to_pylist() == [1]
+
+
+def test_a_replaced_table_keeps_its_name_and_properties(tmp_path, door, land):
+    table = gold_of("uno", "player_agg")
+    door.create({table: SCHEMA})
+    anew = pa.table({"a": ["x"]})
+    door.replace([land(table, anew)], anew.schema)
+    found = DeltaTable(table.path(tmp_path))
+    assert found.metadata().name == "gold_uno_player_agg"
+    assert found.metadata().configuration == {"delta.checkpointInterval": "10"}
+    assert found.protocol().min_writer_version == 2

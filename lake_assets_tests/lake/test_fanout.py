@@ -1,0 +1,76 @@
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from lake_assets.lake.fanout import UnresolvedError, fan_out
+from lake_assets.lake.writer import KEEP, TABLE, UNRESOLVED, Layout, Target, WritePlan
+
+pytestmark = pytest.mark.spark
+
+LAYOUT = Layout(schema=pa.schema([("a", pa.int64())]), sources=("a",))
+
+
+@pytest.fixture
+def plan(tmp_path):
+    def build(tallies=(), partition=""):
+        targets = (Target(str(tmp_path / str(i)), "it", partition) for i in range(3))
+        return WritePlan(
+            targets=tuple(targets), layouts={"it": LAYOUT}, buffer_bytes=2**30, tallies=tallies
+        )
+
+    return build
+
+
+@pytest.fixture
+def stored(tmp_path):
+    def read():
+        """Rows by target."""
+        return {
+            folder.name: sorted(pq.read_table(folder)["a"].to_pylist())
+            for folder in sorted(tmp_path.iterdir())
+            if any(folder.glob("*.parquet"))
+        }
+
+    return read
+
+
+def test_one_job_writes_all_tables(spark, plan, stored):
+    rows = spark.createDataFrame([(i, i % 3) for i in range(10)], f"a long, `{TABLE}` int")
+    written = fan_out(rows.repartition(2), plan())
+    assert stored() == {"0": [0, 3, 6, 9], "1": [1, 4, 7], "2": [2, 5, 8]}
+    assert {index: found.rows for index, found in written.items()} == {0: 4, 1: 3, 2: 3}
+
+
+def test_tables_without_rows_are_absent(spark, plan):
+    rows = spark.createDataFrame([(1, 2)], f"a long, `{TABLE}` int")
+    assert set(fan_out(rows, plan())) == {2}
+
+
+def test_no_rows_leave_nothing(spark, plan, stored):
+    rows = spark.createDataFrame([], f"a long, `{TABLE}` int")
+    assert (fan_out(rows, plan()), stored()) == ({}, {})
+
+
+def test_tallies_are_summed_over_tasks(spark, plan):
+    rows = spark.createDataFrame(
+        [(i, 1, i < 4, i >= 4) for i in range(6)],
+        f"a long, `{TABLE}` int, bad boolean, `{KEEP}` boolean",
+    )
+    written = fan_out(rows.repartition(2), plan(tallies=("bad",)))
+    assert (written[1].seen, written[1].rows, written[1].tallies) == (6, 2, {"bad": 4})
+
+
+def test_a_partition_is_told_with_each_file(spark, plan):
+    rows = spark.createDataFrame([(1, 0)], f"a long, `{TABLE}` int")
+    (file,) = fan_out(rows, plan(partition="day=2026-11-21"))[0].files
+    assert file.partition == {"day": "2026-11-21"}
+
+
+def test_questions_of_one_task_leave_no_file_of_another(spark, plan, stored):
+    rows = spark.createDataFrame(
+        [(i, 0, "game=chess" if i in {1, 2} else None) for i in range(4)],
+        f"a long, `{TABLE}` int, `{UNRESOLVED}` string",
+    )
+    with pytest.raises(UnresolvedError) as caught:
+        fan_out(rows.repartition(4), plan())
+    assert (caught.value.questions, stored()) == ({"game=chess"}, {})

@@ -1,0 +1,57 @@
+from datetime import UTC, datetime, timedelta
+
+import pyarrow as pa
+import pytest
+
+from lake_assets.lake.commits import Batch
+from lake_assets.lake.history import open_table, rows_of, rows_since, state_of
+from lake_assets.model.tables import silver_of
+
+UNO = silver_of("uno")
+
+
+@pytest.fixture
+def table(door, land):
+    """Versions 1 and 2 add two rows and one."""
+    door.create({UNO: pa.schema([("a", pa.int64())])})
+    door.append([land(UNO, pa.table({"a": [1, 2]}), rows="2")], Batch("query", 0))
+    door.append([land(UNO, pa.table({"a": [3]}), rows="1")], Batch("query", 1))
+    return UNO
+
+
+def test_an_absent_table_is_none(tmp_path):
+    assert open_table(tmp_path, UNO) is None
+
+
+def test_an_empty_folder_is_no_table(tmp_path):
+    UNO.path(tmp_path).mkdir(parents=True)
+    assert open_table(tmp_path, UNO) is None
+
+
+def test_the_log_tells_a_tables_size(tmp_path, table):
+    state = state_of(open_table(tmp_path, table))
+    files = list(table.path(tmp_path).glob("*.parquet"))
+    assert (state.version, state.rows, state.files) == (2, 3, 2)
+    assert state.size_bytes == sum(file.stat().st_size for file in files)
+
+
+def test_the_log_tells_the_last_commit(tmp_path, table):
+    state = state_of(open_table(tmp_path, table))
+    assert datetime.now(UTC) - state.committed_at < timedelta(minutes=1)
+    assert state.info["rows"] == "1"
+
+
+def test_a_table_without_files_has_no_rows(tmp_path, door):
+    door.create({UNO: pa.schema([("a", pa.int64())])})
+    handle = open_table(tmp_path, UNO)
+    state = state_of(handle)
+    assert (state.rows, state.files, state.size_bytes, rows_of(handle)) == (0, 0, 0, 0)
+
+
+def test_rows_are_counted_from_the_log(tmp_path, table):
+    assert rows_of(open_table(tmp_path, table)) == 3
+
+
+@pytest.mark.parametrize(("version", "rows"), [(0, 3), (1, 3), (2, 1), (3, 0), (9, 0)])
+def test_rows_are_counted_from_a_version_on(tmp_path, table, version, rows):
+    assert rows_since(open_table(tmp_path, table), version) == rows

@@ -1,0 +1,63 @@
+import pytest
+
+from lake_assets.errors import LakeError
+from lake_assets.lake.commits import Batch, Commit, DataFile
+from lake_assets.lake.journal import Journal
+from lake_assets.model.tables import bronze_of, quarantine_of
+
+BATCH = Batch("query", 7)
+COMMITS = [
+    Commit(
+        table=bronze_of("games"),
+        files=[
+            DataFile(
+                path="day=2026-11-21/a.parquet",
+                size=10,
+                rows=2,
+                stats='{"numRecords": 2}',
+                partition={"day": "2026-11-21"},
+            )
+        ],
+        info={"rows": "2"},
+    ),
+    Commit(table=quarantine_of("games"), files=[]),
+]
+
+
+@pytest.fixture
+def journal(tmp_path):
+    return Journal(tmp_path / "journals" / "games-demux.json")
+
+
+def test_an_absent_journal_knows_no_batch(journal):
+    assert journal.read(BATCH) is None
+
+
+def test_a_noted_batch_comes_back_as_it_was(journal):
+    journal.write(BATCH, COMMITS)
+    assert journal.read(BATCH) == COMMITS
+
+
+def test_a_batch_without_commits_is_noted_too(journal):
+    journal.write(BATCH, [])
+    assert journal.read(BATCH) == []
+
+
+@pytest.mark.parametrize("other", [Batch("query", 8), Batch("query", 6), Batch("another", 7)])
+def test_another_batch_is_not_found(journal, other):
+    journal.write(BATCH, COMMITS)
+    assert journal.read(other) is None
+
+
+def test_a_journal_holds_the_last_batch_only(journal):
+    journal.write(BATCH, COMMITS)
+    journal.write(Batch("query", 8), [])
+    assert journal.read(BATCH) is None
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"commits": []}'])
+def test_a_damaged_journal_is_an_error_and_no_empty_answer(journal, text):
+    journal.write(BATCH, COMMITS)
+    journal.path.write_text(text)
+    with pytest.raises(LakeError, match="is damaged"):
+        journal.read(BATCH)

@@ -1,0 +1,21 @@
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable, write_deltalake
+
+from lake_assets.lake.read import read_tables
+
+
+@pytest.mark.spark
+def test_tables_of_different_columns_are_one_frame(spark, tmp_path):
+    narrow, wide = tmp_path / "narrow", tmp_path / "wide"
+    write_deltalake(narrow, pa.table({"a": [1]}))
+    write_deltalake(wide, pa.table({"a": [2], "b": ["x"]}))
+    found = read_tables(spark, [DeltaTable(narrow), DeltaTable(wide)])
+    assert sorted(tuple(row) for row in found.collect()) == [(1, None), (2, "x")]
+
+
+@pytest.mark.spark
+def test_a_table_without_files_is_an_empty_frame(spark, tmp_path):
+    DeltaTable.create(tmp_path, schema=pa.schema([("a", pa.int64())]))
+    found = read_tables(spark, [DeltaTable(tmp_path)])
+    assert (found.columns, found.count()) == (["a"], 0)

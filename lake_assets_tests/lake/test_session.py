@@ -1,0 +1,101 @@
+import signal
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+
+from lake_assets.lake.session import start_session
+from lake_assets.runtime.setup import ensure_runtime
+from lake_assets.settings.schema import SparkSettings
+from lake_assets_tests.programs import run_program
+
+# Signal handlers and a failing JVM are matters of a process that has no Spark yet.
+_STARTS = """
+import signal, sys
+from pathlib import Path
+from lake_assets.errors import RuntimeSetupError
+from lake_assets.lake.session import start_session
+from lake_assets.runtime.java import Java
+from lake_assets.runtime.setup import Runtime, ensure_runtime
+from lake_assets.settings.load import load_settings
+
+settings = load_settings(home=Path(sys.argv[1]))
+handlers = [lambda *_: None, lambda *_: None]
+signals = [signal.SIGINT, signal.SIGTERM]
+for number, handler in zip(signals, handlers):
+    signal.signal(number, handler)
+try:
+    nowhere = Path("/nowhere")
+    absent = Java(home=nowhere, executable=nowhere, major=17, origin="JAVA_HOME")
+    start_session(settings, Runtime(java=absent, spark_jars=()))
+except RuntimeSetupError as problem:
+    print("refused:", problem)
+session = start_session(settings, ensure_runtime(settings))
+print("kept:", [signal.getsignal(number) for number in signals] == handlers)
+session.stop()
+"""
+
+_IS_TOLD_TO_END = """
+import sys
+from pathlib import Path
+from lake_assets.lake.session import start_session
+from lake_assets.runtime.setup import ensure_runtime
+from lake_assets.settings.load import load_settings
+
+settings = load_settings(home=Path(sys.argv[1]))
+runtime = ensure_runtime(settings)
+print("starting", flush=True)
+start_session(settings, runtime)
+print("started", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory):
+    """What a fresh process says while it starts Spark."""
+    return run_program(_STARTS, [str(tmp_path_factory.mktemp("home"))])
+
+
+@pytest.mark.spark
+def test_signal_handlers_are_kept(said):
+    assert "kept: True" in said
+
+
+@pytest.mark.spark
+def test_a_java_that_does_not_start_is_an_error_of_ours(said):
+    assert "refused: Spark: did not start" in said
+    assert "Run `lake-assets doctor`" in said
+
+
+@pytest.mark.spark
+def test_a_second_start_returns_the_same_session_with_the_users_properties(spark, settings):
+    own = SparkSettings(conf={"spark.sql.shuffle.partitions": "1"})
+    settings = settings.model_copy(update={"spark": own})
+    again = start_session(settings, ensure_runtime(settings))
+    assert again.sparkContext is spark.sparkContext
+    assert again.conf.get("spark.sql.shuffle.partitions") == "1"
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(180)
+def test_a_start_that_is_interrupted_leaves_no_jvm(tmp_path):
+    command = [sys.executable, "-c", _IS_TOLD_TO_END, str(tmp_path)]
+    with subprocess.Popen(  # noqa: S603 - our own program
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as starting:
+        assert starting.stdout
+        assert starting.stdout.readline() == b"starting\n"
+        found = psutil.Process(starting.pid)
+        jvms: list[psutil.Process] = []
+        deadline = time.monotonic() + 60
+        while not jvms and time.monotonic() < deadline:
+            jvms = [child for child in found.children() if child.name() in {"java", "bash"}]
+        starting.send_signal(signal.SIGINT)
+        assert starting.stdout.read() == b""
+        assert starting.wait(60) != 0
+    _, alive = psutil.wait_procs(jvms, timeout=30)
+    assert jvms
+    assert not alive

@@ -1,0 +1,174 @@
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from lake_assets.lake.writer import (
+    KEEP,
+    MANIFEST,
+    TABLE,
+    UNRESOLVED,
+    Layout,
+    Target,
+    WritePlan,
+    write_task,
+)
+
+VALUES = pa.schema([("a", pa.int64())])
+LAYOUT = Layout(schema=VALUES, sources=("a",))
+PLENTY = 2**30
+
+
+def batch(places, values=None, **more):
+    columns = {
+        TABLE: pa.array(places, pa.int32()),
+        "a": pa.array(range(len(places)) if values is None else values, pa.int64()),
+    }
+    return pa.RecordBatch.from_pydict(columns | more)
+
+
+@pytest.fixture
+def plan(tmp_path):
+    def build(*, targets=3, layout=LAYOUT, buffer_bytes=PLENTY, tallies=(), partition=""):
+        return WritePlan(
+            targets=tuple(
+                Target(path=str(tmp_path / str(i)), layout="it", partition=partition)
+                for i in range(targets)
+            ),
+            layouts={"it": layout},
+            buffer_bytes=buffer_bytes,
+            tallies=tallies,
+        )
+
+    return build
+
+
+@pytest.fixture
+def files(tmp_path):
+    def read():
+        """Rows of each file, by its target."""
+        return sorted(
+            (p.relative_to(tmp_path).parts[0], pq.read_table(p)["a"].to_pylist())
+            for p in tmp_path.rglob("*.parquet")
+        )
+
+    return read
+
+
+def manifest_of(batches, plan):
+    found = list(write_task(batches, plan))
+    assert all(one.schema == MANIFEST for one in found)
+    return [entry for one in found for entry in one.to_pylist()]
+
+
+def test_each_table_gets_one_file_with_its_rows_in_their_order(plan, files):
+    manifest_of([batch([2, 0, 2, 0, 0]), batch([0, 2])], plan())
+    assert files() == [("0", [1, 3, 4, 0]), ("2", [0, 2, 1])]
+
+
+def test_rows_of_one_table_are_written_as_they_came(plan, files):
+    manifest_of([batch([1, 1, 1])], plan())
+    assert files() == [("1", [0, 1, 2])]
+
+
+def test_the_manifest_describes_each_file(plan, tmp_path):
+    (entry,) = manifest_of([batch([1, 1])], plan())
+    path = tmp_path / "1" / entry["path"]
+    assert (entry["target"], entry["rows"], entry["seen"]) == (1, 2, 2)
+    assert entry["size"] == path.stat().st_size
+    assert '"numRecords": 2' in entry["stats"]
+
+
+def test_rows_without_a_table_are_left_out(plan, files):
+    manifest_of([batch([None, 0, None])], plan())
+    assert files() == [("0", [1])]
+
+
+def test_a_task_whose_rows_all_lack_a_table_writes_nothing(plan, files):
+    assert manifest_of([batch([None, None])], plan()) == []
+    assert files() == []
+
+
+def test_a_task_without_rows_writes_nothing(plan, files):
+    assert manifest_of([batch([])], plan()) == []
+    assert manifest_of([], plan()) == []
+    assert files() == []
+
+
+def test_rows_that_are_not_kept_are_counted_and_not_written(plan, files):
+    kept = pa.array([True, False, False])
+    (entry,) = manifest_of([batch([0, 0, 0], **{KEEP: kept})], plan())
+    assert (entry["seen"], entry["rows"]) == (3, 1)
+    assert files() == [("0", [0])]
+
+
+def test_a_table_that_keeps_no_row_has_an_entry_without_a_file(plan, files):
+    (entry,) = manifest_of([batch([0, 0], **{KEEP: pa.array([False, False])})], plan())
+    assert (entry["seen"], entry["path"], entry["rows"]) == (2, None, None)
+    assert files() == []
+
+
+def test_tallies_count_the_true_rows_of_each_table(plan):
+    rows = batch(
+        [0, 0, 1],
+        x=pa.array([True, True, False]),
+        y=pa.array([False, None, None], pa.bool_()),
+    )
+    found = manifest_of([rows], plan(tallies=("x", "y")))
+    assert [(e["target"], e["tallies"]) for e in found] == [(0, [2, 0]), (1, [0, 0])]
+
+
+def test_rows_that_are_not_kept_are_tallied_too(plan):
+    rows = batch([0, 0], x=pa.array([True, True]), **{KEEP: pa.array([True, False])})
+    (entry,) = manifest_of([rows], plan(tallies=("x",)))
+    assert entry["tallies"] == [2]
+
+
+def test_a_full_buffer_is_flushed(plan, files):
+    one = batch([0, 1])
+    manifest_of([one] * 5, plan(buffer_bytes=2 * one.nbytes))
+    sizes = sorted((target, len(values)) for target, values in files())
+    assert sizes == [("0", 1), ("0", 2), ("0", 2), ("1", 1), ("1", 2), ("1", 2)]
+
+
+def test_questions_are_asked_once_and_leave_no_file(plan, files):
+    asked = pa.array([None, "game=x", "game=x", "schema_id=1"])
+    found = manifest_of([batch([0, None, None, None], **{UNRESOLVED: asked})], plan())
+    assert sorted(e["unresolved"] for e in found) == ["game=x", "schema_id=1"]
+    assert {e["path"] for e in found} == {None}
+    assert files() == []
+
+
+def test_rows_without_a_question_are_written(plan, files):
+    manifest_of([batch([0, 0], **{UNRESOLVED: pa.nulls(2, pa.string())})], plan())
+    assert files() == [("0", [0, 1])]
+
+
+def test_a_partition_is_a_folder_below_the_tables(plan, tmp_path):
+    (entry,) = manifest_of([batch([0])], plan(partition="day=2026-11-21"))
+    assert Path(entry["path"]).parent == Path("day=2026-11-21")
+    assert (tmp_path / "0" / entry["path"]).is_file()
+
+
+def test_columns_are_taken_from_their_sources_in_the_layouts_types(plan, tmp_path):
+    layout = Layout(schema=pa.schema([("z", pa.string()), ("y", pa.int32())]), sources=("#v", "a"))
+    rows = batch([0], **{"#v": pa.array(["x"])})
+    (entry,) = manifest_of([rows], plan(layout=layout))
+    assert pq.read_table(tmp_path / "0" / entry["path"]).to_pylist() == [{"z": "x", "y": 0}]
+
+
+def test_a_value_that_its_column_cannot_hold_is_an_error(plan):
+    layout = Layout(schema=pa.schema([("a", pa.int32())]), sources=("a",))
+    with pytest.raises(pa.ArrowInvalid, match="not in range"):
+        manifest_of([batch([0], [2**40])], plan(layout=layout))
+
+
+def test_a_parser_makes_a_column_from_what_travelled(plan, tmp_path):
+    layout = Layout(
+        schema=pa.schema([("a", pa.list_(pa.int64()))]),
+        sources=("a",),
+        parsers={"a": lambda found: pa.array([[v, v] for v in found.to_pylist()])},
+    )
+    (entry,) = manifest_of([batch([0], [7])], plan(layout=layout))
+    assert pq.read_table(tmp_path / "0" / entry["path"])["a"].to_pylist() == [[7, 7]]
