@@ -1,0 +1,1 @@
+"""From framed bytes to typed columns: registry, descriptors, Arrow decoding."""

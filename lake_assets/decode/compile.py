@@ -1,0 +1,99 @@
+"""Schema text to descriptors, with the protoc that `grpcio-tools` brings."""
+
+import base64
+import binascii
+import subprocess
+import sys
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+
+from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
+from google.protobuf.message import DecodeError
+
+from lake_assets.errors import RegistryError
+
+ROOT = "feed.proto"
+"""Name of the file to compile, among `files`; the registry does not keep its own."""
+
+_TIMEOUT_S = 60.0
+"""A protoc run takes 0.2 s; a minute means that it hangs, not that the machine is busy."""
+
+_NEXT_STEP = "Register a corrected version"
+
+
+def compile_files(thing: str, files: Mapping[str, str]) -> bytes:
+    """Compile `ROOT` and what it imports.
+
+    Args:
+        thing: whose schema this is, for the error.
+        files: import path to content, `ROOT` among them; the well-known types need not be. Content
+            is the text of a .proto file, or a serialized `FileDescriptorProto` in base64, as
+            Confluent's Python serializer registers it.
+
+    Returns:
+        A serialized `FileDescriptorSet`, imports before what imports them, `ROOT` last.
+
+    Raises:
+        RegistryError: the schema is not valid; the message has protoc's complaint.
+    """
+    with TemporaryDirectory(prefix="lake_assets_proto_") as scratch:
+        folder, ready = Path(scratch), FileDescriptorSet()
+        for name, content in files.items():
+            descriptor = _ready_made(content)
+            if descriptor is None:
+                _write(thing, folder / "source", name, content)
+            else:
+                descriptor.name = name
+                ready.file.append(descriptor)
+        return _run(thing, folder, ready)
+
+
+def first_message(thing: str, descriptor_set: bytes) -> str:
+    """Full name of the first message of the compiled `ROOT`.
+
+    Raises:
+        RegistryError: it defines no message.
+    """
+    root = FileDescriptorSet.FromString(descriptor_set).file[-1]
+    if not root.message_type:
+        raise RegistryError(thing, "defines no message", _NEXT_STEP)
+    name = root.message_type[0].name
+    return f"{root.package}.{name}" if root.package else name
+
+
+def _ready_made(content: str) -> FileDescriptorProto | None:
+    try:
+        # No .proto text is base64: it has spaces or semicolons.
+        return FileDescriptorProto.FromString(base64.b64decode(content, validate=True))
+    except (binascii.Error, ValueError, DecodeError):
+        return None
+
+
+def _write(thing: str, folder: Path, name: str, content: str) -> None:
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts:
+        raise RegistryError(thing, f"refers to {name!r}, which is no import path", _NEXT_STEP)
+    target = folder / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(content, encoding="utf-8")
+
+
+def _run(thing: str, folder: Path, ready: FileDescriptorSet) -> bytes:
+    source, output, given = folder / "source", folder / "out.bin", folder / "ready.bin"
+    source.mkdir(exist_ok=True)
+    command = [sys.executable, "-m", "grpc_tools.protoc", "--include_imports"]
+    command += [f"-I{source}", f"-I{resources.files('grpc_tools') / '_proto'}"]
+    if ready.file:
+        given.write_bytes(ready.SerializeToString())
+        command.append(f"--descriptor_set_in={given}")
+    command += [f"--descriptor_set_out={output}", ROOT]
+    # A process of its own: protoc writes its complaint to file descriptor 2, past sys.stderr.
+    run = subprocess.run(  # noqa: S603 - no shell, and every argument is ours
+        command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
+    )
+    if run.returncode:
+        complaint = "; ".join(line for line in run.stderr.strip().splitlines() if line)
+        raise RegistryError(thing, f"does not compile ({complaint})", _NEXT_STEP)
+    return output.read_bytes()

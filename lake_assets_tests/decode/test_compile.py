@@ -1,0 +1,72 @@
+import base64
+
+import pytest
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
+
+from lake_assets.decode.compile import ROOT, compile_files, first_message
+from lake_assets.errors import RegistryError
+
+DEPENDENCY = 'syntax = "proto3"; package x; message D { string a = 1; }'
+EVENT = 'syntax = "proto3"; import "x/d.proto"; package y; message event { x.D d = 1; }'
+
+
+def _files(descriptor_set: bytes) -> list[str]:
+    return [file.name for file in FileDescriptorSet.FromString(descriptor_set).file]
+
+
+def test_imports_come_before_what_imports_them():
+    found = compile_files("v", {ROOT: EVENT, "x/d.proto": DEPENDENCY})
+    assert _files(found) == ["x/d.proto", ROOT]
+
+
+def test_the_well_known_types_need_not_be_given():
+    text = (
+        'syntax = "proto3"; import "google/protobuf/timestamp.proto"; '
+        "message event { google.protobuf.Timestamp t = 1; }"
+    )
+    assert _files(compile_files("v", {ROOT: text})) == ["google/protobuf/timestamp.proto", ROOT]
+
+
+def test_serialized_descriptors_are_taken_as_they_are():
+    whole = FileDescriptorSet.FromString(compile_files("v", {ROOT: EVENT, "x/d.proto": DEPENDENCY}))
+    serialized = {
+        file.name: base64.b64encode(file.SerializeToString()).decode() for file in whole.file
+    }
+    assert _files(compile_files("v", serialized)) == ["x/d.proto", ROOT]
+
+
+def test_text_may_import_a_serialized_descriptor():
+    (file,) = FileDescriptorSet.FromString(compile_files("v", {ROOT: DEPENDENCY})).file
+    serialized = base64.b64encode(file.SerializeToString()).decode()
+    found = compile_files("v", {ROOT: EVENT, "x/d.proto": serialized})
+    assert _files(found) == ["x/d.proto", ROOT]
+
+
+def test_a_broken_schema_is_refused_with_protocs_complaint():
+    with pytest.raises(RegistryError, match='"strin" is not defined'):
+        compile_files("v", {ROOT: 'syntax = "proto3"; message event { strin a = 1; }'})
+
+
+def test_a_missing_import_is_refused():
+    with pytest.raises(RegistryError, match=r"x/d\.proto"):
+        compile_files("v", {ROOT: EVENT})
+
+
+def test_an_import_path_cannot_leave_the_scratch_folder():
+    with pytest.raises(RegistryError, match="no import path"):
+        compile_files("v", {ROOT: EVENT, "../d.proto": DEPENDENCY})
+
+
+def test_the_first_message_is_named_with_its_package():
+    found = compile_files("v", {ROOT: 'syntax = "proto3"; package a.b; message E {} message F {}'})
+    assert first_message("v", found) == "a.b.E"
+
+
+def test_the_first_message_may_have_no_package():
+    found = compile_files("v", {ROOT: 'syntax = "proto3"; message E {}'})
+    assert first_message("v", found) == "E"
+
+
+def test_a_schema_without_a_message_is_refused():
+    with pytest.raises(RegistryError, match="defines no message"):
+        first_message("v", compile_files("v", {ROOT: 'syntax = "proto3"; enum E { A = 0; }'}))

@@ -1,0 +1,112 @@
+import struct
+
+import pyarrow as pa
+import pytest
+
+from lake_assets.decode.handlers import handler_of
+from lake_assets.decode.isolate import isolate
+
+HEADER = b"\0\0\0\0\7\0"
+GOOD = HEADER + b"\x08\x01"
+TIMES = (
+    'import "google/protobuf/timestamp.proto"; import "google/protobuf/duration.proto"; '
+    "message event { int32 a = 1; google.protobuf.Timestamp t = 2; "
+    "repeated google.protobuf.Duration d = 3; map<string, N> m = 4; } "
+    "message N { google.protobuf.Timestamp u = 1; }"
+)
+
+
+@pytest.fixture
+def handler(compiled):
+    return handler_of(compiled(TIMES))
+
+
+def test_good_messages_are_all_kept(handler):
+    found = isolate(handler, pa.array([GOOD] * 3, pa.binary()))
+    assert (found.decoded["a"].to_pylist(), found.refused) == ([1, 1, 1], {})
+
+
+def test_no_messages_give_no_rows(handler):
+    found = isolate(handler, pa.array([], pa.binary()))
+    assert (found.decoded.num_rows, found.refused) == (0, {})
+
+
+@pytest.mark.parametrize("total", [1, 2, 3, 7, 64, 100])
+def test_a_bad_message_is_found_wherever_it_stands(handler, total):
+    for position in range(total):
+        messages = [HEADER + b"\x08" + bytes([i]) for i in range(total)]
+        messages[position] = HEADER + b"\x08"
+        found = isolate(handler, pa.array(messages, pa.binary()))
+        assert list(found.refused) == [position]
+        assert found.decoded["a"].to_pylist() == [i for i in range(total) if i != position]
+
+
+def test_bad_messages_alone_are_all_refused(handler):
+    found = isolate(handler, pa.array([HEADER + b"\x08"] * 5, pa.binary()))
+    assert (found.decoded.num_rows, sorted(found.refused)) == (0, [0, 1, 2, 3, 4])
+
+
+def test_each_bad_message_has_its_own_complaint(handler):
+    messages = [GOOD, HEADER + b"\x08", GOOD, HEADER + b"\x0e", HEADER + b"\x02"]
+    assert isolate(handler, pa.array(messages, pa.binary())).refused == {
+        1: "unexpected EOF in varint",
+        3: "unsupported wire type",
+        4: "invalid field number 0",
+    }
+
+
+def test_a_panic_of_the_decoder_refuses_the_message_only(handler, capfd):
+    overflowing = HEADER + b"\x12" + b"\xff" * 9 + b"\1"
+    found = isolate(handler, pa.array([GOOD, overflowing, GOOD], pa.binary()))
+    assert (found.decoded.num_rows, found.refused) == (2, {1: "a length runs over"})
+    assert "panicked" in capfd.readouterr().err
+
+
+def test_other_grave_errors_are_not_swallowed():
+    class Interrupted:
+        def array_to_record_batch(self, _: pa.Array) -> pa.RecordBatch:
+            raise KeyboardInterrupt
+
+        def schema(self) -> pa.Schema:
+            return pa.schema([])
+
+    with pytest.raises(KeyboardInterrupt):
+        isolate(Interrupted(), pa.array([GOOD], pa.binary()))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "is_fine"),
+    [
+        (-62135596800, True),
+        (-62135596801, False),
+        (253402300799, True),
+        (253402300800, False),
+        (2**62, False),
+        (-(2**62), False),
+    ],
+)
+def test_a_timestamp_must_lie_in_the_years_1_to_9999(handler, class_of, compiled, seconds, is_fine):
+    message = class_of(compiled(TIMES))()
+    message.t.seconds = seconds
+    found = isolate(handler, pa.array([GOOD, HEADER + message.SerializeToString()], pa.binary()))
+    assert found.refused == ({} if is_fine else {1: "t: not between the years 1 and 9999"})
+
+
+def test_a_nested_timestamp_is_judged_too(handler, class_of, compiled):
+    message = class_of(compiled(TIMES))()
+    message.m["k"].u.seconds = 2**40
+    found = isolate(handler, pa.array([GOOD, HEADER + message.SerializeToString()], pa.binary()))
+    assert found.refused == {1: "m: not between the years 1 and 9999"}
+
+
+def test_a_duration_is_at_most_10000_years(handler, class_of, compiled):
+    message = class_of(compiled(TIMES))()
+    message.d.add().seconds = 315_576_000_001
+    found = isolate(handler, pa.array([GOOD, HEADER + message.SerializeToString()], pa.binary()))
+    assert found.refused == {1: "d: longer than 10,000 years"}
+
+
+def test_strings_must_be_utf8(compiled):
+    handler = handler_of(compiled("message event { string s = 1; }"))
+    bad = HEADER + struct.pack("BB", 10, 2) + b"\xff\xfe"
+    assert isolate(handler, pa.array([bad], pa.binary())).refused == {0: "invalid UTF-8"}
