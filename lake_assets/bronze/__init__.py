@@ -1,0 +1,1 @@
+"""Bronze: raw rows kept as they came."""

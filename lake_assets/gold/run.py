@@ -1,0 +1,71 @@
+"""A refresh from start to end: Spark started, views brought up to date, Spark stopped."""
+
+from collections.abc import Sequence
+from time import perf_counter
+
+from lake_assets.errors import FeedError
+from lake_assets.gold.refresh import refresh
+from lake_assets.lake.catalog import games_of
+from lake_assets.lake.means import lake_means
+from lake_assets.lake.session import start_session
+from lake_assets.model.feeds import Feed, GoldView
+from lake_assets.model.reports import RefreshReport
+from lake_assets.runtime.setup import ensure_runtime
+from lake_assets.settings.schema import Settings
+
+
+def refresh_views(
+    settings: Settings,
+    feed: Feed,
+    *,
+    views: Sequence[str] | None = None,
+    games: Sequence[str] | None = None,
+) -> list[RefreshReport]:
+    """Bring gold views of a feed up to date, one report a view.
+
+    Args:
+        settings: where the lake is.
+        feed: whose views.
+        views: their names; all by default.
+        games: games to look at; all the lake knows by default. Those whose silver did not change
+            are left alone.
+
+    Raises:
+        FeedError: the feed has no such view or game, or a view does not compile.
+        LakeAssetsError: Spark or the lake cannot be used.
+    """
+    chosen = _choose_views(feed, views)
+    known = games_of(settings.lake_dir, feed)
+    wanted = _choose_games(feed, known, games)
+    started = perf_counter()
+    session = start_session(settings, ensure_runtime(settings))
+    session_s = perf_counter() - started
+    try:
+        with lake_means(settings) as means:
+            reports = [refresh(session, feed, view, wanted, means=means) for view in chosen]
+    finally:
+        session.stop()
+    return [r.with_seconds("session", session_s) for r in reports]
+
+
+def _choose_views(feed: Feed, names: Sequence[str] | None) -> list[GoldView]:
+    by_name = {view.name: view for view in feed.gold}
+    missing = [name for name in names or () if name not in by_name]
+    if missing:
+        raise FeedError(
+            f"feed {feed.feed!r}",
+            f"has no gold view {missing[0]!r}",
+            f"It has {', '.join(by_name) or 'none'}",
+        )
+    return [by_name[name] for name in names] if names else list(feed.gold)
+
+
+def _choose_games(feed: Feed, known: Sequence[str], names: Sequence[str] | None) -> Sequence[str]:
+    missing = [name for name in names or () if name not in known]
+    if missing:
+        raise FeedError(
+            f"feed {feed.feed!r}",
+            f"has no game {missing[0]!r}",
+            f"It has {', '.join(known) or 'none yet'}",
+        )
+    return names or known

@@ -1,0 +1,148 @@
+"""The half of demux that runs in Spark's workers: decode a batch of bronze rows and place them.
+
+Expectations are Spark SQL and come after; writing is `lake.writer`'s work.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lake_assets.decode.arrow import UNRESOLVED as UNRESOLVED_SCHEMA
+from lake_assets.decode.arrow import decode
+from lake_assets.decode.columns import columns
+from lake_assets.decode.schemas import SchemaSet
+from lake_assets.lake.writer import TABLE, UNRESOLVED
+from lake_assets.model.quarantine import Reason
+from lake_assets.model.tables import GAME_NAME
+from lake_assets.silver.rows import (
+    BRONZE_NAMES,
+    DETAIL,
+    ORIGIN,
+    REASON,
+    REFUSED_AT,
+    VALUE,
+)
+
+SCHEMA_QUESTION = "schema_id"
+"""Prefix of the question whether the registry knows an id: `schema_id=17`."""
+
+GAME_QUESTION = "game"
+"""Prefix of the question for a table of a game that is new: `game=chess`."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DecodePlan:
+    """What a decoding task must know; pickled once a job."""
+
+    schemas: SchemaSet
+    route: str
+    """Decoded column that names the game."""
+
+    games: tuple[str, ...]
+    """Games with a table; a row's `#table` is its game's index, or `len(games)` for quarantine."""
+
+    create_unknown: bool
+    """Whether an unknown game raises a question instead of going to quarantine."""
+
+    refused_at: pa.Scalar
+    """Time of the batch."""
+
+
+def stage_schema(schemas: SchemaSet) -> pa.Schema:
+    """What `decode_task` yields: decoded columns, origin, and the internal columns."""
+    return pa.schema(
+        [
+            *columns(schemas),
+            *ORIGIN,
+            pa.field(VALUE, pa.binary()),
+            pa.field(REASON, pa.string()),
+            pa.field(DETAIL, pa.string()),
+            pa.field(REFUSED_AT, pa.timestamp("us", tz="UTC")),
+            pa.field(TABLE, pa.int32()),
+            pa.field(UNRESOLVED, pa.string()),
+        ]
+    )
+
+
+def decode_task(batches: Iterable[pa.RecordBatch], plan: DecodePlan) -> Iterator[pa.RecordBatch]:
+    """Decode and place one task's bronze rows; every row comes out, in order.
+
+    Args:
+        batches: `value binary` and the columns `BRONZE_NAMES`.
+        plan: schemas and route.
+    """
+    schema = stage_schema(plan.schemas)
+    for batch in batches:
+        yield _place(batch, plan, schema)
+
+
+def _place(batch: pa.RecordBatch, plan: DecodePlan, schema: pa.Schema) -> pa.RecordBatch:
+    values = batch["value"]
+    decoded = decode(values, batch["schema_id"], plan.schemas)
+    is_open = pc.equal(decoded.reason, UNRESOLVED_SCHEMA).fill_null(fill_value=False)
+    questions = _ask(SCHEMA_QUESTION, is_open, batch["schema_id"])
+    reason = pc.if_else(is_open, pa.scalar(None, pa.string()), decoded.reason)
+    detail = decoded.detail
+    is_decoded = pc.is_null(decoded.reason)
+    games = _as_text(decoded.columns, plan.route)
+    index = pc.index_in(games, value_set=pa.array(plan.games, pa.string()))
+    is_lost = pc.and_(is_decoded, pc.is_null(index))
+    if pc.any(is_lost).as_py():
+        lost = _judge_lost(games, is_lost, plan)
+        reason = pc.coalesce(reason, lost.reason)
+        detail = pc.coalesce(detail, lost.detail)
+        questions = pc.coalesce(questions, lost.question)
+    is_refused = pc.is_valid(reason)
+    table = pc.if_else(is_refused, pa.scalar(len(plan.games), pa.int32()), index)
+    nothing = pa.scalar(None, pa.binary())
+    arrays = [
+        *decoded.columns.columns,
+        *(batch[name] for name in BRONZE_NAMES),
+        pc.if_else(is_refused, values, nothing),
+        reason,
+        detail,
+        pa.repeat(plan.refused_at, batch.num_rows),
+        table,
+        questions,
+    ]
+    pairs = zip(arrays, schema, strict=True)
+    cast = [array if array.type == f.type else array.cast(f.type) for array, f in pairs]
+    return pa.RecordBatch.from_arrays(cast, schema=schema)
+
+
+@dataclass(frozen=True, slots=True)
+class _Lost:
+    reason: pa.Array
+    detail: pa.Array
+    question: pa.Array
+
+
+def _judge_lost(games: pa.Array, is_lost: pa.Array, plan: DecodePlan) -> _Lost:
+    """Reason or question of each decoded row whose game has no table."""
+    fits = pc.match_substring_regex(games, f"^(?:{GAME_NAME.pattern})$").fill_null(fill_value=False)
+    is_bad = pc.and_(is_lost, pc.invert(fits))
+    is_new = pc.and_(is_lost, fits)
+    shown = pc.utf8_slice_codeunits(pc.coalesce(games, pa.scalar("")), 0, 100)
+    named = pc.binary_join_element_wise(plan.route, shown, " = ")
+    none = pa.scalar(None, pa.string())
+    question = _ask(GAME_QUESTION, is_new, games)
+    refused = is_bad if plan.create_unknown else is_lost
+    word = pc.if_else(is_bad, Reason.BAD_GAME_NAME.value, Reason.UNKNOWN_GAME.value)
+    return _Lost(
+        reason=pc.if_else(refused, word, none),
+        detail=pc.if_else(refused, named, none),
+        question=question if plan.create_unknown else pa.nulls(len(games), pa.string()),
+    )
+
+
+def _ask(kind: str, mask: pa.Array, values: pa.Array) -> pa.Array:
+    """`kind=value` where `mask` holds, else null."""
+    asked = pc.binary_join_element_wise(kind, values.cast(pa.string()), "=")
+    return pc.if_else(mask, asked, pa.scalar(None, pa.string()))
+
+
+def _as_text(columns_: pa.RecordBatch, name: str) -> pa.Array:
+    column = columns_[name]
+    return column if pa.types.is_string(column.type) else column.cast(pa.string())

@@ -1,0 +1,1 @@
+"""Ways into the lake: DataFrames of raw rows and where they came from."""

@@ -1,0 +1,66 @@
+"""Kafka as a streaming DataFrame. Asking a broker about its topics is `sources.topics`' work."""
+
+import json
+from collections.abc import Mapping
+
+from pyspark.sql import DataFrame, SparkSession
+
+from lake_assets.model.endpoints import Endpoints
+from lake_assets.model.feeds import KafkaSource
+
+# librdkafka, which users know from confluent-kafka, names these unlike the Java client.
+_JAVA_NAMES = {
+    "ssl.ca.location": "ssl.truststore.location",
+    "ssl.certificate.location": "ssl.keystore.location",
+}
+
+
+def read_topic(
+    session: SparkSession, source: KafkaSource, endpoints: Endpoints, *, max_rows: int, tasks: int
+) -> DataFrame:
+    """Stream a topic's rows with their headers, at most `max_rows` a micro-batch.
+
+    Returns:
+        Spark's Kafka columns: `key binary, value binary, topic string, partition int,
+        offset bigint, timestamp timestamp, timestampType int, headers array<struct>`.
+    """
+    reader = (
+        session.readStream.format("kafka")
+        .option("kafka.bootstrap.servers", endpoints.kafka)
+        .option("subscribe", source.topic)
+        .option("startingOffsets", _starting_offsets(source))
+        .option("maxOffsetsPerTrigger", max_rows)
+        .option("minPartitions", tasks)
+        .option("includeHeaders", "true")
+        # Rows that Kafka deleted before they were read must stop the stream, not vanish in silence.
+        .option("failOnDataLoss", "true")
+    )
+    for key, value in _client_options(endpoints.kafka_options).items():
+        reader = reader.option(f"kafka.{key}", value)
+    return reader.load()
+
+
+def _starting_offsets(source: KafkaSource) -> str:
+    if isinstance(source.starting_offsets, str):
+        return source.starting_offsets
+    by_partition = {str(p): offset for p, offset in source.starting_offsets.items()}
+    return json.dumps({source.topic: by_partition})
+
+
+def _client_options(options: Mapping[str, str]) -> dict[str, str]:
+    """Translate librdkafka's properties to the Java client's, SASL user and password included."""
+    java = {_JAVA_NAMES.get(k, k): v for k, v in options.items() if not _is_login(k)}
+    user, password = options.get("sasl.username"), options.get("sasl.password")
+    if user is not None:
+        mechanism = options.get("sasl.mechanism", options.get("sasl.mechanisms", "PLAIN"))
+        module = "plain.Plain" if mechanism == "PLAIN" else "scram.Scram"
+        java["sasl.mechanism"] = mechanism
+        java["sasl.jaas.config"] = (
+            f"org.apache.kafka.common.security.{module}LoginModule required "
+            f'username="{user}" password="{password}";'
+        )
+    return java
+
+
+def _is_login(option: str) -> bool:
+    return option in {"sasl.username", "sasl.password", "sasl.mechanism", "sasl.mechanisms"}

@@ -1,0 +1,1 @@
+"""The road as running queries: the plan, the runner, its progress."""

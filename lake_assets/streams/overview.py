@@ -1,0 +1,103 @@
+"""What is in a lake: every table's size, its last commit and how far it lags behind its source."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from lake_assets.errors import SourceError
+from lake_assets.gold.plan import position_from
+from lake_assets.lake.catalog import games_found
+from lake_assets.lake.history import TableState, open_table, rows_since, state_of
+from lake_assets.model.endpoints import Endpoints
+from lake_assets.model.feeds import Feed
+from lake_assets.model.reports import Hop
+from lake_assets.model.tables import TableRef, bronze_of, gold_of, quarantine_of, silver_of
+from lake_assets.settings.schema import Settings
+from lake_assets.sources.topics import begin_offsets, end_offsets
+from lake_assets.streams.position import checkpoint_of, demuxed_version, ingested_offsets
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TableOverview:
+    """One table that exists."""
+
+    table: TableRef
+    path: Path
+    game: str | None
+    rows: int
+    files: int
+    size_bytes: int
+    committed_at: datetime
+    lag_rows: int | None
+    """Rows of the table's source that are not in it yet: of the topic for bronze, of bronze for
+    silver and quarantine (of all games: a row's game is known only once it is decoded), of silver
+    for gold. None if the source does not answer."""
+
+
+def overview(settings: Settings, feed: Feed, endpoints: Endpoints | None) -> list[TableOverview]:
+    """Every table of the feed that exists, in the order data travels.
+
+    Args:
+        settings: where the lake is.
+        feed: whose tables.
+        endpoints: the broker, to tell bronze's lag; None if there is none to ask.
+    """
+    return list(_tables(settings, feed, endpoints))
+
+
+def _tables(settings: Settings, feed: Feed, endpoints: Endpoints | None) -> Iterator[TableOverview]:
+    lake = settings.lake_dir
+    bronze = open_table(lake, bronze_of(feed.feed))
+    if bronze is None:
+        return
+    yield _view(lake, bronze_of(feed.feed), state_of(bronze), topic_lag(settings, feed, endpoints))
+    demux = checkpoint_of(settings.state_dir, feed.feed, Hop.DEMUX)
+    behind = rows_since(bronze, demuxed_version(demux))
+    quarantine = open_table(lake, quarantine_of(feed.feed))
+    if quarantine is not None:
+        yield _view(lake, quarantine_of(feed.feed), state_of(quarantine), behind)
+    for game in games_found(lake, feed):
+        silver = open_table(lake, silver_of(game))
+        if silver is None:
+            continue
+        yield _view(lake, silver_of(game), state_of(silver), behind, game)
+        for view in feed.gold:
+            gold = open_table(lake, gold_of(game, view.name))
+            if gold is None:
+                continue
+            state = state_of(gold)
+            position = position_from(state.info)
+            since = position.silver_version + 1 if position else 0
+            lag = rows_since(silver, since)
+            yield _view(lake, gold_of(game, view.name), state, lag, game)
+
+
+def topic_lag(settings: Settings, feed: Feed, endpoints: Endpoints | None) -> int | None:
+    """Rows of the feed's topic that are not in bronze; None if no broker answers."""
+    if endpoints is None:
+        return None
+    topic = feed.source.kafka.topic
+    checkpoint = checkpoint_of(settings.state_dir, feed.feed, Hop.INGEST)
+    done = ingested_offsets(checkpoint, topic)
+    try:
+        begins = begin_offsets(endpoints, topic)
+        ends = end_offsets(endpoints, topic)
+    except SourceError:
+        return None
+    return sum(max(0, end - done.get(p, begins.get(p, 0))) for p, end in ends.items())
+
+
+def _view(
+    lake: Path, table: TableRef, state: TableState, lag: int | None, game: str | None = None
+) -> TableOverview:
+    return TableOverview(
+        table=table,
+        path=table.path(lake),
+        game=game,
+        rows=state.rows,
+        files=state.files,
+        size_bytes=state.size_bytes,
+        committed_at=state.committed_at,
+        lag_rows=lag,
+    )

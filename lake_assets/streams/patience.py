@@ -1,0 +1,55 @@
+"""Streams that wait for their broker and registry to be started, alive and saying so meanwhile."""
+
+import time
+from collections.abc import Callable, Generator, Sequence
+
+from lake_assets.errors import ServiceError
+from lake_assets.lake.state import own_heartbeat, streams_lock, write_heartbeat
+from lake_assets.model.endpoints import Endpoints
+from lake_assets.model.feeds import Feed
+from lake_assets.model.reports import Hop, Waiting
+from lake_assets.settings.schema import Settings
+from lake_assets.streams.run import StreamEvent, Tick, stream_events
+
+_PAUSE_S = 1.0
+"""Seconds between two looks for the services; each reads two small files."""
+
+
+def patient_events(
+    settings: Settings,
+    feeds: Sequence[Feed],
+    locate: Callable[[], Endpoints],
+    *,
+    owner: str,
+) -> Generator[StreamEvent, None, None]:
+    """As `stream_events`, waiting first until `locate` finds the services.
+
+    Raises:
+        StreamsLockedError: another process runs this lake's streams.
+        StreamError: a query ended with an error that will not pass by itself.
+        LakeAssetsError: Spark, the lake or a feed cannot be used.
+    """
+    endpoints = yield from _wait(settings, feeds, locate, owner)
+    # Between the two locks another process may step in; it is refused there as anywhere.
+    yield from stream_events(settings, feeds, endpoints, owner=owner)
+
+
+def _wait(
+    settings: Settings, feeds: Sequence[Feed], locate: Callable[[], Endpoints], owner: str
+) -> Generator[StreamEvent, None, Endpoints]:
+    with streams_lock(settings.state_dir):
+        said = ""
+        while True:
+            try:
+                return locate()
+            except ServiceError as problem:
+                reason = str(problem)
+            beat = own_heartbeat(owner, progressed_at=time.time(), waiting_for=reason)
+            write_heartbeat(settings.state_dir, beat)
+            if reason == said:
+                yield Tick()
+            else:
+                said = reason
+                for feed in feeds:
+                    yield Waiting(feed=feed.feed, hop=Hop.INGEST, reason=reason)
+            time.sleep(_PAUSE_S)

@@ -1,0 +1,141 @@
+"""The road, written once: which streaming queries a feed has, from its source to silver.
+
+source -> [ingest] -> bronze_{feed} -> [demux] -> silver_{game}_events, quarantine_{feed}
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from lake_assets.bronze.ingest import Ingest
+from lake_assets.errors import LakeAssetsError, StreamError
+from lake_assets.lake.commits import Batch
+from lake_assets.lake.history import open_table, rows_of
+from lake_assets.lake.journal import Journal
+from lake_assets.lake.means import Means
+from lake_assets.model.endpoints import Endpoints
+from lake_assets.model.feeds import Feed
+from lake_assets.model.reports import BatchReport, Hop
+from lake_assets.model.tables import bronze_of
+from lake_assets.settings.schema import StreamSettings
+from lake_assets.silver.demux import Demux
+from lake_assets.sources.kafka import read_topic
+from lake_assets.streams.position import checkpoint_of
+from lake_assets.streams.schemas import Schemas
+
+_QUERY_ID = "sql.streaming.queryId"
+"""Spark's local property with the query's id, which its checkpoint keeps: a new checkpoint has a
+new id, so its batches are never taken for those of the old one."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Road:
+    """What the queries of a lake are built from."""
+
+    session: SparkSession
+    endpoints: Endpoints
+    means: Means
+    stream: StreamSettings
+    state_dir: Path
+    report: Callable[[BatchReport], None]
+    failed: Callable[[LakeAssetsError], None] | None = None
+    """Told of an error of ours that ends a query; Spark passes it on as text alone."""
+
+    def checkpoint(self, feed: Feed, hop: Hop) -> Path:
+        """Folder of a query's checkpoint; the road opens it for no other query."""
+        return checkpoint_of(self.state_dir, feed.feed, hop)
+
+    def journal(self, feed: Feed, hop: Hop) -> Journal:
+        """The journal that belongs to that checkpoint."""
+        return Journal(self.state_dir / "journals" / f"{feed.feed}-{hop}.json")
+
+
+def start_ingest(road: Road, feed: Feed, *, until_caught_up: bool) -> StreamingQuery:
+    """Start the query that lands a topic's rows in bronze.
+
+    Raises:
+        StreamError: bronze has rows and the checkpoint that says which is gone.
+    """
+    checkpoint = road.checkpoint(feed, Hop.INGEST)
+    _refuse_second_ingest(road.means.lake, feed, checkpoint)
+    ingest = Ingest(
+        feed=feed.feed,
+        means=road.means,
+        journal=road.journal(feed, Hop.INGEST),
+        report=road.report,
+    )
+    ingest.prepare()
+    rows = read_topic(
+        road.session,
+        feed.source.kafka,
+        road.endpoints,
+        max_rows=road.stream.max_rows_per_batch,
+        tasks=road.session.sparkContext.defaultParallelism,
+    )
+    return _start(road, rows, ingest, checkpoint, until_caught_up=until_caught_up)
+
+
+def start_demux(
+    road: Road, feed: Feed, schemas: Schemas, *, until_caught_up: bool
+) -> StreamingQuery:
+    """Start the query that takes bronze rows to silver and quarantine."""
+    demux = Demux(
+        feed=feed,
+        means=road.means,
+        journal=road.journal(feed, Hop.DEMUX),
+        newest=schemas.newest,
+        resolve=schemas.resolve,
+        report=road.report,
+    )
+    rows = (
+        road.session.readStream.format("delta")
+        .option("maxBytesPerTrigger", road.stream.max_bytes_per_batch)
+        # Compaction and erasure rewrite files whose rows went through here already.
+        .option("skipChangeCommits", "true")
+        .load(str(bronze_of(feed.feed).path(road.means.lake)))
+        .coalesce(road.session.sparkContext.defaultParallelism)
+    )
+    checkpoint = road.checkpoint(feed, Hop.DEMUX)
+    return _start(road, rows, demux, checkpoint, until_caught_up=until_caught_up)
+
+
+def _start(
+    road: Road,
+    rows: DataFrame,
+    hop: Callable[[DataFrame, Batch], None],
+    checkpoint: Path,
+    *,
+    until_caught_up: bool,
+) -> StreamingQuery:
+    def run_batch(batch: DataFrame, batch_id: int) -> None:
+        query_id = batch.sparkSession.sparkContext.getLocalProperty(_QUERY_ID)
+        if query_id is None:
+            raise StreamError("Spark", f"does not set {_QUERY_ID}", "Use the pinned pyspark")
+        try:
+            hop(batch, Batch(app_id=query_id, version=batch_id))
+        except LakeAssetsError as problem:
+            if road.failed is not None:
+                road.failed(problem)
+            raise
+
+    writer = rows.writeStream.foreachBatch(run_batch).option("checkpointLocation", str(checkpoint))
+    if until_caught_up:
+        writer = writer.trigger(availableNow=True)
+    else:
+        writer = writer.trigger(processingTime=f"{road.stream.trigger_s} seconds")
+    return writer.start()
+
+
+def _refuse_second_ingest(lake: Path, feed: Feed, checkpoint: Path) -> None:
+    bronze = open_table(lake, bronze_of(feed.feed))
+    if bronze is None or (checkpoint / "metadata").exists() or not rows_of(bronze):
+        return
+    raise StreamError(
+        f"ingest of feed {feed.feed!r}",
+        f"{bronze_of(feed.feed).path(lake)} has rows, but the checkpoint {checkpoint} that says "
+        "which of the topic they are is gone, so all would be stored twice",
+        "Restore the checkpoint, or name an empty lake with --lake",
+    )

@@ -1,0 +1,196 @@
+import duckdb
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable, write_deltalake
+
+from lake_assets.errors import FeedError
+from lake_assets.gold.refresh import refresh
+from lake_assets.lake.means import lake_means
+from lake_assets.model.feeds import GoldView
+from lake_assets.model.reports import ViewRefresh
+from lake_assets.model.tables import gold_of, silver_of
+from lake_assets_tests.gold.silver import SCHEMA, add_silver
+from lake_assets_tests.sample import GAMES
+
+pytestmark = pytest.mark.spark
+
+GAME_NAMES = ("uno", "go_fish")
+
+VIEW = GoldView(
+    name="player_agg",
+    keys=("gamer_id",),
+    measures={
+        "session_count": "count(*)",
+        "min_timestamp": "min(event_timestamp)",
+        "max_timestamp": "max(event_timestamp)",
+        "mean_offset": "avg(_offset)",
+    },
+)
+
+SAME_IN_DUCKDB = """
+    select gamer_id, count(*), min(event_timestamp), max(event_timestamp), avg(_offset)
+    from silver group by gamer_id
+"""
+
+
+@pytest.fixture
+def lake(settings):
+    return settings.lake_dir
+
+
+@pytest.fixture
+def means(settings):
+    with lake_means(settings) as found:
+        yield found
+
+
+@pytest.fixture
+def bring(spark, means):
+    def run(view=VIEW, games=GAME_NAMES):
+        return refresh(spark, GAMES, view, games, means)
+
+    return run
+
+
+def gold(lake, game, view=VIEW):
+    return DeltaTable(gold_of(game, view.name).path(lake))
+
+
+def rows(lake, game, view=VIEW):
+    found = gold(lake, game, view).to_pyarrow_table().to_pylist()
+    return by_key(tuple(row.values()) for row in found)
+
+
+def by_key(found):
+    return sorted(found, key=lambda row: (row[0] is not None, row[0]))
+
+
+def recomputed(lake, game):
+    table = DeltaTable(silver_of(game).path(lake)).to_pyarrow_table()
+    with duckdb.connect() as db:
+        return by_key(db.from_arrow(table).query("silver", SAME_IN_DUCKDB).fetchall())
+
+
+@pytest.mark.parametrize("game", GAME_NAMES)
+def test_each_game_equals_a_recomputation_with_another_engine(bring, lake, game):
+    add_silver(lake, "uno", "ann", "bob", "ann", "")
+    add_silver(lake, "uno", "ann", None, start=10)
+    add_silver(lake, "go_fish", "ann", "cid", start=20)
+    bring()
+    assert rows(lake, game) == recomputed(lake, game)
+
+
+def test_a_refresh_says_what_it_wrote(bring, lake):
+    add_silver(lake, "uno", "ann", "bob", "ann")
+    add_silver(lake, "uno", "ann")
+    assert bring().refreshed == (
+        ViewRefresh(game="uno", view="player_agg", rows=2, silver_version=1),
+    )
+
+
+def test_only_games_that_changed_are_written(bring, lake):
+    add_silver(lake, "uno", "ann")
+    add_silver(lake, "go_fish", "ann")
+    bring()
+    before = gold(lake, "go_fish").version()
+    add_silver(lake, "uno", "bob", start=5)
+    report = bring()
+    assert [one.game for one in report.refreshed] == ["uno"]
+    assert report.up_to_date == (("go_fish", "player_agg"),)
+    assert gold(lake, "go_fish").version() == before
+
+
+def test_a_changed_game_has_its_new_rows_and_no_old_ones(bring, lake):
+    add_silver(lake, "uno", "ann")
+    bring()
+    add_silver(lake, "uno", "ann", "bob", start=5)
+    bring()
+    assert rows(lake, "uno") == recomputed(lake, "uno")
+
+
+def test_nothing_new_writes_nothing(bring, lake):
+    add_silver(lake, "uno", "ann")
+    bring()
+    assert bring().refreshed == ()
+    assert gold(lake, "uno").version() == 1
+
+
+def test_a_game_without_silver_gets_no_gold(bring, lake):
+    add_silver(lake, "uno", "ann")
+    report = bring()
+    assert [one.game for one in report.refreshed] == ["uno"]
+    assert not gold_of("go_fish", VIEW.name).path(lake).exists()
+
+
+def test_an_empty_silver_gives_an_empty_gold_with_the_views_columns(bring, lake):
+    write_deltalake(silver_of("uno").path(lake), SCHEMA.empty_table())
+    bring()
+    found = gold(lake, "uno").to_pyarrow_table()
+    assert (found.num_rows, found.column_names) == (0, ["gamer_id", *VIEW.measures])
+
+
+def test_an_empty_silver_is_up_to_date_after_its_refresh(bring, lake):
+    write_deltalake(silver_of("uno").path(lake), SCHEMA.empty_table())
+    bring()
+    assert bring().up_to_date == (("uno", "player_agg"),)
+
+
+def test_rows_that_left_silver_leave_gold(bring, lake):
+    add_silver(lake, "uno", "ann", "bob")
+    bring()
+    DeltaTable(silver_of("uno").path(lake)).delete("gamer_id = 'bob'")
+    bring()
+    assert [row[0] for row in rows(lake, "uno")] == ["ann"]
+
+
+def test_a_view_that_is_defined_anew_has_its_new_columns(bring, lake):
+    add_silver(lake, "uno", "ann", "ann")
+    bring()
+    anew = VIEW.model_copy(update={"measures": {"n": "count(*)", "session_count": "'text'"}})
+    bring(anew)
+    assert gold(lake, "uno").to_pyarrow_table().to_pylist() == [
+        {"gamer_id": "ann", "n": 2, "session_count": "text"}
+    ]
+
+
+def test_games_with_different_columns_are_refreshed_together(bring, lake):
+    add_silver(lake, "go_fish", "ann")
+    wider = SCHEMA.append(pa.field("col_custom_1", pa.string()))
+    row = {"game_name": "uno", "gamer_id": "ann", "col_custom_1": "x"}
+    write_deltalake(silver_of("uno").path(lake), pa.Table.from_pylist([row], schema=wider))
+    view = GoldView(name="custom", keys=("gamer_id",), measures={"n": "count(col_custom_1)"})
+    bring(view)
+    assert [rows(lake, game, view) for game in GAME_NAMES] == [[("ann", 1)], [("ann", 0)]]
+
+
+def test_a_measure_that_names_no_column_is_an_error_that_lists_them(bring, lake):
+    add_silver(lake, "uno", "ann")
+    view = GoldView(name="bad", keys=("gamer_id",), measures={"n": "sum(gold_coins)"})
+    with pytest.raises(FeedError, match="gold view 'bad' of feed 'games'") as caught:
+        bring(view)
+    assert "gold_coins" in caught.value.fact
+    assert "game_name, gamer_id, event_timestamp" in caught.value.next_step
+
+
+@pytest.mark.parametrize("sql", ["gamer_id", "count(", "row_number()"])
+def test_a_measure_that_is_no_aggregate_is_an_error_of_the_feed(bring, lake, sql):
+    add_silver(lake, "uno", "ann")
+    view = GoldView(name="bad", keys=("device_id",), measures={"n": sql})
+    with pytest.raises(FeedError) as caught:
+        bring(view)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_key_that_names_no_column_is_an_error(bring, lake):
+    add_silver(lake, "uno", "ann")
+    with pytest.raises(FeedError, match="player"):
+        bring(GoldView(name="bad", keys=("player",), measures={"n": "count(*)"}))
+
+
+def test_a_bad_view_leaves_the_last_good_rows(bring, lake):
+    add_silver(lake, "uno", "ann")
+    bring()
+    add_silver(lake, "uno", "bob")
+    with pytest.raises(FeedError):
+        bring(VIEW.model_copy(update={"measures": {"n": "sum(nothing)"}}))
+    assert [row[0] for row in rows(lake, "uno")] == ["ann"]

@@ -1,0 +1,58 @@
+import json
+
+import pytest
+from deltalake import DeltaTable
+
+from lake_assets.errors import FeedError
+from lake_assets.gold.run import refresh_views
+from lake_assets.model.tables import gold_of
+from lake_assets_tests.gold.silver import add_silver
+from lake_assets_tests.programs import run_program
+from lake_assets_tests.sample import GAMES
+
+_REFRESHES = """
+import json, sys
+from lake_assets.gold.run import refresh_views
+from lake_assets.settings.schema import Settings
+from lake_assets_tests.sample import GAMES
+from pyspark.sql import SparkSession
+
+settings = Settings.model_validate_json(sys.argv[1])
+for games in (["uno"], None):
+    for report in refresh_views(settings, GAMES, games=games):
+        print(json.dumps({
+            "refreshed": [one.game for one in report.refreshed],
+            "up_to_date": report.up_to_date,
+            "phases": sorted(report.seconds),
+            "live": SparkSession.getActiveSession() is not None,
+        }))
+"""
+
+
+@pytest.mark.spark
+def test_a_refresh_starts_and_stops_spark_and_looks_at_the_asked_for_games(settings):
+    for game in ("uno", "go_fish"):
+        add_silver(settings.lake_dir, game, "ann", "ann")
+    said = run_program(_REFRESHES, [settings.model_dump_json()])
+    phases = ["commit", "job", "plan", "session"]
+    assert [json.loads(line) for line in said.splitlines()] == [
+        {"refreshed": ["uno"], "up_to_date": [], "phases": phases, "live": False},
+        {
+            "refreshed": ["go_fish"],
+            "up_to_date": [["uno", "player_agg"]],
+            "phases": phases,
+            "live": False,
+        },
+    ]
+    found = DeltaTable(gold_of("go_fish", "player_agg").path(settings.lake_dir))
+    assert found.to_pyarrow_table().to_pylist() == [{"gamer_id": "ann", "session_count": 2}]
+
+
+def test_a_view_that_the_feed_has_not_is_named_before_spark_starts(settings):
+    with pytest.raises(FeedError, match=r"has no gold view 'nothing'\. It has player_agg"):
+        refresh_views(settings, GAMES, views=["nothing"])
+
+
+def test_a_game_that_the_lake_has_not_is_named_before_spark_starts(settings):
+    with pytest.raises(FeedError, match=r"has no game 'chess'\. It has uno, go_fish"):
+        refresh_views(settings, GAMES, games=["chess"])

@@ -1,0 +1,324 @@
+from collections import Counter
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable
+
+from lake_assets.decode.registry import Registry
+from lake_assets.errors import RegistryError
+from lake_assets.lake.commits import Batch, CommitDoor
+from lake_assets.lake.journal import Journal
+from lake_assets.lake.means import lake_means
+from lake_assets.model.feeds import Action, Expectation, Route, Unknown
+from lake_assets.model.reports import Hop, Judged
+from lake_assets.model.tables import Layer, quarantine_of, silver_of
+from lake_assets.silver.demux import Demux, arrow_rows
+from lake_assets_tests.events import Topic, framed
+from lake_assets_tests.silver.given import bronze_batch
+
+pytestmark = [pytest.mark.spark, pytest.mark.kafka]
+
+FIRST = Batch("query", 0)
+
+CREATE = Route(column="game_name", keys=("uno",), unknown=Unknown.CREATE)
+
+NOT_THERE = 2**31 - 1
+"""A schema id that no registry gives."""
+
+
+@pytest.fixture
+def topic(services):
+    return Topic(services)
+
+
+class Asked:
+    """A real registry that notes which ids it was asked for."""
+
+    def __init__(self, url, subject):
+        self.ids = []
+        self._registry = Registry(url)
+        self._subject = subject
+
+    def newest(self):
+        return self._registry.newest(self._subject)
+
+    def resolve(self, schemas, ids):
+        self.ids.append(set(ids))
+        return self._registry.resolve(schemas, ids)
+
+
+@pytest.fixture
+def asked(services, topic):
+    return Asked(services.registry, topic.subject)
+
+
+@pytest.fixture
+def reports():
+    return []
+
+
+@pytest.fixture
+def make(settings, topic, asked, reports):
+    """Makes a demux as a fresh process would, over the same lake and journal."""
+    with ExitStack() as stack:
+        means = stack.enter_context(lake_means(settings))
+
+        def build(**changes):
+            return Demux(
+                feed=topic.feed(**changes),
+                means=means,
+                journal=Journal(settings.state_dir / "games-demux.json"),
+                newest=asked.newest,
+                resolve=asked.resolve,
+                report=reports.append,
+            )
+
+        yield build
+
+
+@pytest.fixture
+def bronze(spark):
+    def rows(*values):
+        return spark.createDataFrame(pa.Table.from_batches([bronze_batch(*values)]))
+
+    return rows
+
+
+@pytest.fixture
+def stored(settings):
+    def read(table):
+        return DeltaTable(table.path(settings.lake_dir)).to_pyarrow_table().to_pylist()
+
+    return read
+
+
+def offsets(rows):
+    return sorted(row.get("_offset", row.get("offset")) for row in rows)
+
+
+def test_a_batch_is_split_by_game(make, topic, bronze, stored):
+    known = topic.register(0)
+    make()(bronze(framed(known, "uno"), framed(known, "go_fish"), framed(known, "uno")), FIRST)
+    assert offsets(stored(silver_of("uno"))) == [0, 2]
+    assert offsets(stored(silver_of("go_fish"))) == [1]
+    assert stored(quarantine_of("games")) == []
+
+
+def test_a_game_without_rows_has_a_table_and_no_commit(make, topic, bronze, settings):
+    make()(bronze(framed(topic.register(0), "uno")), FIRST)
+    assert DeltaTable(silver_of("go_fish").path(settings.lake_dir)).version() == 0
+
+
+def test_a_schema_registered_mid_stream_widens_the_tables(make, topic, bronze, stored, asked):
+    old = topic.register(0)
+    demux = make()
+    demux(bronze(framed(old)), FIRST)
+    new = topic.register(1)
+    demux(bronze(framed(old), framed(new, version=1)), Batch("query", 1))
+    assert asked.ids == [{new}]
+    found = Counter(row["col_custom_1"] for row in stored(silver_of("uno")))
+    assert found == {None: 2, "custom 1": 1}
+
+
+def test_a_batch_that_ran_twice_for_an_answer_is_committed_once(make, topic, bronze, settings):
+    old = topic.register(0)
+    demux = make()
+    demux(bronze(framed(old)), FIRST)
+    new = topic.register(1)
+    demux(bronze(framed(old), framed(new, version=1)), Batch("query", 1))
+    silver = DeltaTable(silver_of("uno").path(settings.lake_dir))
+    # Created, the first batch, a column, the second batch.
+    assert (silver.version(), silver.to_pyarrow_table().num_rows) == (3, 3)
+
+
+def test_a_batch_that_ran_twice_leaves_no_file_that_is_not_committed(make, topic, bronze, settings):
+    old = topic.register(0)
+    demux = make()
+    demux(bronze(framed(old)), FIRST)
+    demux(bronze(framed(old), framed(topic.register(1), version=1)), Batch("query", 1))
+    silver = DeltaTable(silver_of("uno").path(settings.lake_dir))
+    files = {path.name for path in silver_of("uno").path(settings.lake_dir).glob("*.parquet")}
+    assert files == {uri.rsplit("/", 1)[1] for uri in silver.file_uris()}
+
+
+def test_an_id_the_registry_does_not_know_is_quarantined(make, topic, bronze, stored):
+    known = topic.register(0)
+    make()(bronze(framed(NOT_THERE), framed(known)), FIRST)
+    (row,) = stored(quarantine_of("games"))
+    assert (row["reason"], row["detail"]) == ("unknown_schema", f"schema id {NOT_THERE}")
+    assert (row["value"], row["offset"]) == (framed(NOT_THERE), 0)
+    assert offsets(stored(silver_of("uno"))) == [1]
+
+
+def test_an_id_that_has_an_answer_is_not_asked_about_again(make, topic, bronze, asked):
+    topic.register(0)
+    demux = make()
+    demux(bronze(framed(NOT_THERE)), FIRST)
+    demux(bronze(framed(NOT_THERE)), Batch("query", 1))
+    assert asked.ids == [{NOT_THERE}]
+
+
+def test_a_registry_that_is_down_quarantines_nothing(make, topic, bronze, stored):
+    known = topic.register(0)
+    silent = Registry("http://127.0.0.1:1")
+    demux = make()
+    demux(bronze(framed(known)), FIRST)
+    deaf = replace(demux, resolve=silent.resolve)
+    with pytest.raises(RegistryError):
+        deaf(bronze(framed(known), framed(NOT_THERE)), Batch("query", 1))
+    assert offsets(stored(silver_of("uno"))) == [0]
+    assert stored(quarantine_of("games")) == []
+
+
+def test_bad_messages_leave_their_neighbours_unharmed(make, topic, bronze, stored):
+    known = topic.register(0)
+    good = framed(known)
+    make()(bronze(good, None, b"no framing", good[:12], good, framed(known, "../x")), FIRST)
+    assert offsets(stored(silver_of("uno"))) == [0, 4]
+    assert {row["offset"]: row["reason"] for row in stored(quarantine_of("games"))} == {
+        1: "empty_value",
+        2: "not_framed",
+        3: "undecodable",
+        5: "bad_game_name",
+    }
+
+
+def test_an_unknown_game_is_quarantined_and_never_dropped(make, topic, bronze, stored, reports):
+    known = topic.register(0)
+    make()(bronze(framed(known, "chess", gamer="")), FIRST)
+    (row,) = stored(quarantine_of("games"))
+    assert row["reason"] == "unknown_game"
+    assert reports[0].dropped == {}
+
+
+def test_a_dropped_row_is_counted_and_in_no_table(make, topic, bronze, stored, reports):
+    known = topic.register(0)
+    make()(bronze(framed(known, gamer=""), framed(known), framed(known, device="")), FIRST)
+    assert offsets(stored(silver_of("uno"))) == [1, 2]
+    assert stored(quarantine_of("games")) == []
+    assert reports[0].dropped == {"uno": 1}
+
+
+def test_what_an_expectation_cannot_compute_is_violated_and_stops_nothing(
+    make, topic, bronze, stored
+):
+    numeric = Expectation(name="device_is_numeric", sql="int(device_id) > 0", action=Action.DROP)
+    known = topic.register(0)
+    make(expectations=(numeric,))(
+        bronze(framed(known, device="d"), framed(known, device="7")), FIRST
+    )
+    assert offsets(stored(silver_of("uno"))) == [1]
+
+
+def test_a_batch_is_reported_by_game_and_expectation(make, topic, bronze, reports):
+    known = topic.register(0)
+    make()(bronze(framed(known, gamer=""), framed(known), framed(known, device="")), FIRST)
+    (report,) = reports
+    assert (report.feed, report.hop, report.batch_id) == ("games", Hop.DEMUX, 0)
+    assert report.rows == {"silver_uno_events": 2}
+    assert report.judged == {
+        ("uno", "gamer_is_known"): Judged(seen=3, violated=1),
+        ("uno", "device_is_known"): Judged(seen=3, violated=1),
+    }
+
+
+def test_a_game_whose_rows_are_all_dropped_is_reported(make, topic, bronze, reports):
+    make()(bronze(framed(topic.register(0), gamer="")), FIRST)
+    assert (reports[0].dropped, reports[0].rows) == ({"uno": 1}, {"silver_uno_events": 0})
+
+
+def test_a_feed_without_expectations_keeps_all(make, topic, bronze, stored, reports):
+    make(expectations=())(bronze(framed(topic.register(0), gamer="")), FIRST)
+    assert offsets(stored(silver_of("uno"))) == [0]
+    assert (reports[0].dropped, reports[0].judged) == ({"uno": 0}, {})
+
+
+def test_a_route_that_creates_gives_a_new_game_its_table(make, topic, bronze, stored):
+    known = topic.register(0)
+    rows = bronze(framed(known, "chess"), framed(known, "uno"), framed(known, "Bad"))
+    make(route=CREATE)(rows, FIRST)
+    assert offsets(stored(silver_of("chess"))) == [0]
+    assert offsets(stored(silver_of("uno"))) == [1]
+    assert [row["reason"] for row in stored(quarantine_of("games"))] == ["bad_game_name"]
+
+
+def test_a_new_game_and_a_new_schema_in_one_batch_are_both_found(make, topic, bronze, stored):
+    old = topic.register(0)
+    demux = make(route=CREATE)
+    demux(bronze(framed(old)), FIRST)
+    new = topic.register(1)
+    rows = bronze(framed(new, "chess", version=1), framed(NOT_THERE), framed(old, "go"))
+    demux(rows, Batch("query", 1))
+    assert [row["col_custom_1"] for row in stored(silver_of("chess"))] == ["custom 1"]
+    assert offsets(stored(silver_of("go"))) == [2]
+    assert offsets(stored(quarantine_of("games"))) == [1]
+
+
+def test_a_route_that_quarantines_makes_no_table(make, topic, bronze, settings):
+    make()(bronze(framed(topic.register(0), "chess")), FIRST)
+    folders = {path.name for path in (settings.lake_dir / Layer.SILVER).iterdir()}
+    assert folders == {"silver_uno_events", "silver_go_fish_events"}
+
+
+def test_a_repeated_batch_writes_nothing(make, topic, bronze, stored):
+    known = topic.register(0)
+    demux = make()
+    demux(bronze(framed(known)), FIRST)
+    demux(bronze(framed(known)), FIRST)
+    assert offsets(stored(silver_of("uno"))) == [0]
+
+
+def test_a_batch_half_committed_is_finished_as_it_was_begun(make, topic, bronze, stored, reports):
+    class Dying(CommitDoor):
+        """A door whose process dies between two commits."""
+
+        def append(self, commits, batch):
+            super().append(commits[:1], batch)
+            raise KeyboardInterrupt
+
+    known = topic.register(0)
+    rows = bronze(framed(known, "uno"), framed(known, "go_fish"), framed(known, "chess"))
+    demux = make()
+    door = Dying(demux.means.lake, threads=1)
+    with suppress(KeyboardInterrupt):
+        replace(demux, means=replace(demux.means, door=door))(rows, FIRST)
+    door.close()
+    assert stored(quarantine_of("games")) == []
+    # By now the feed has the game that was refused; the batch was judged without it.
+    keys = Route(column="game_name", keys=("chess", "uno", "go_fish"))
+    make(route=keys)(rows, FIRST)
+    assert offsets(stored(silver_of("uno"))) == [0]
+    assert offsets(stored(silver_of("go_fish"))) == [1]
+    assert offsets(stored(quarantine_of("games"))) == [2]
+    assert reports[0].rows == {
+        "silver_uno_events": 1,
+        "silver_go_fish_events": 1,
+        "quarantine_games": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pa.list_(pa.int64()),
+        pa.map_(pa.string(), pa.int64()),
+        pa.struct([("inner", pa.struct([("items", pa.list_(pa.string()))]))]),
+    ],
+)
+def test_lists_travel_in_small_batches_at_any_depth(kind):
+    schema = pa.schema([("plain", pa.int64()), ("with_list", kind)])
+    assert [arrow_rows(schema, rows) for rows in (65_536, 0, 500)] == [2_000, 2_000, 500]
+
+
+def test_other_columns_travel_in_the_batches_that_are_set():
+    schema = pa.schema([("plain", pa.string()), ("nested", pa.struct([("a", pa.int64())]))])
+    assert [arrow_rows(schema, rows) for rows in (65_536, 0)] == [65_536, 0]
+
+
+def test_the_size_of_batches_is_left_as_it_was(make, bronze, spark, topic):
+    name = "spark.sql.execution.arrow.maxRecordsPerBatch"
+    before = spark.conf.get(name)
+    make()(bronze(framed(topic.register(0))), FIRST)
+    assert spark.conf.get(name) == before

@@ -1,0 +1,101 @@
+import json
+
+import pytest
+
+from lake_assets.errors import StreamsLockedError
+from lake_assets.lake.state import is_locked, read_heartbeat, streams_lock
+from lake_assets.model.endpoints import Endpoints
+from lake_assets.settings.schema import Settings
+from lake_assets.streams.run import stream_events
+from lake_assets_tests.events import Topic
+from lake_assets_tests.programs import run_program
+from lake_assets_tests.sample import GAMES
+
+# Streams that find no topic, then a topic with rows, and then are told to stop.
+_JOURNEY = """
+import json, os, sys
+import psutil
+from lake_assets.lake.state import is_locked, read_heartbeat
+from lake_assets.model.endpoints import Endpoints
+from lake_assets.model.reports import BatchReport, Hop, Waiting
+from lake_assets.settings.schema import Settings
+from lake_assets.streams.run import stream_events
+from lake_assets_tests.events import Topic, framed
+
+settings = Settings.model_validate_json(sys.argv[1])
+topic = Topic(Endpoints(kafka=sys.argv[2], registry=sys.argv[3]), sys.argv[4])
+said = {"waited": [], "rows": [], "beats": []}
+events = stream_events(settings, [topic.feed()], topic.endpoints, owner="a test")
+known = topic.register(0)
+for event in events:
+    beat = read_heartbeat(settings.state_dir)
+    said["beats"].append((beat.pid == os.getpid(), beat.owner))
+    if isinstance(event, Waiting) and not said["waited"]:
+        said["waited"].append(event.reason)
+        topic.produce(framed(known))
+    if isinstance(event, BatchReport):
+        said["rows"].append((event.hop, dict(event.rows)))
+        if event.hop is Hop.DEMUX:
+            break
+said["locked"] = is_locked(settings.state_dir)
+events.close()
+said["locked_after"] = is_locked(settings.state_dir)
+said["beats"] = sorted(set(said["beats"]))
+print(json.dumps(said))
+"""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module")
+def said(services, home):
+    arguments = (json.dumps({"home": str(home)}), services.kafka, services.registry)
+    return json.loads(run_program(_JOURNEY, [*arguments, Topic(services).name]))
+
+
+@pytest.mark.spark
+@pytest.mark.kafka
+def test_a_topic_that_is_not_there_yet_is_waited_for(said):
+    (reason,) = said["waited"]
+    assert "does not exist" in reason
+
+
+@pytest.mark.spark
+@pytest.mark.kafka
+def test_batches_are_reported_as_they_are_committed(said):
+    assert said["rows"] == [
+        ["ingest", {"bronze_games": 1}],
+        ["demux", {"silver_uno_events": 1}],
+    ]
+
+
+@pytest.mark.spark
+@pytest.mark.kafka
+def test_the_heartbeat_is_this_processs_and_names_its_owner(said):
+    assert said["beats"] == [[True, "a test"]]
+
+
+@pytest.mark.spark
+@pytest.mark.kafka
+def test_the_lock_is_held_until_the_events_are_closed(said):
+    assert (said["locked"], said["locked_after"]) == (True, False)
+
+
+@pytest.mark.spark
+@pytest.mark.kafka
+@pytest.mark.usefixtures("said")
+def test_the_last_heartbeat_stays_readable_after_the_end(home):
+    beat = read_heartbeat(Settings(home=home).state_dir)
+    assert beat
+    assert beat.waiting_for is None
+
+
+def test_streams_do_not_run_beside_others(settings):
+    endpoints = Endpoints(kafka="127.0.0.1:1", registry="http://127.0.0.1:1")
+    events = stream_events(settings, [GAMES], endpoints, owner="a test")
+    with streams_lock(settings.state_dir), pytest.raises(StreamsLockedError):
+        next(events)
+    assert not is_locked(settings.state_dir)

@@ -1,0 +1,103 @@
+import threading
+from dataclasses import dataclass, field
+
+import pytest
+
+from lake_assets.errors import RegistryError, StreamError
+from lake_assets.model.reports import Hop, Waiting
+from lake_assets.streams.schemas import Schemas
+from lake_assets_tests.sample import GAMES
+from lake_assets_tests.silver.given import schemas_of
+
+DOWN = RegistryError("schema registry http://r", "cannot be reached", "Start it")
+
+
+class Stop:
+    """An event that notes pauses instead of making them; set once they are used up."""
+
+    def __init__(self, pauses):
+        self.left = pauses
+
+    def wait(self, _):
+        self.left -= 1
+        return self.left < 0
+
+
+@dataclass
+class Registry:
+    """Answers with each of `answers` in turn; errors are raised."""
+
+    answers: list
+    asked: list = field(default_factory=list)
+
+    def newest(self, subject):
+        return self._answer(subject)
+
+    def resolve(self, schemas, ids):
+        return self._answer((schemas, ids))
+
+    def _answer(self, question):
+        self.asked.append(question)
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+@pytest.fixture
+def said():
+    return []
+
+
+@pytest.fixture
+def ask(said):
+    def build(*answers, pauses=0):
+        registry = Registry(list(answers))
+        return registry, Schemas(
+            feed=GAMES, registry=registry, stop=Stop(pauses), announce=said.append
+        )
+
+    return build
+
+
+def test_the_feeds_subject_is_asked_for(ask):
+    registry, schemas = ask(schemas_of(0))
+    assert schemas.newest() == schemas_of(0)
+    assert registry.asked == ["game-stream-value"]
+
+
+def test_ids_are_asked_about_with_what_is_known(ask):
+    registry, schemas = ask(schemas_of(1))
+    assert schemas.resolve(schemas_of(0), frozenset({10})) == schemas_of(1)
+    assert registry.asked == [(schemas_of(0), frozenset({10}))]
+
+
+def test_a_registry_that_is_down_is_waited_for(ask):
+    _, schemas = ask(DOWN, DOWN, schemas_of(0), pauses=2)
+    assert schemas.newest() == schemas_of(0)
+
+
+def test_it_says_what_it_waits_for_until_it_has_it(ask, said):
+    _, schemas = ask(DOWN, schemas_of(0), pauses=1)
+    schemas.newest()
+    assert said == [Waiting(feed="games", hop=Hop.DEMUX, reason=str(DOWN)), None]
+
+
+def test_it_stops_waiting_when_it_is_told_to(ask):
+    _, schemas = ask(DOWN, schemas_of(0), pauses=0)
+    with pytest.raises(StreamError, match="was stopped while it waited"):
+        schemas.newest()
+
+
+def test_other_errors_are_not_waited_for(ask):
+    _, schemas = ask(ValueError("a bug"), pauses=9)
+    with pytest.raises(ValueError, match="a bug"):
+        schemas.newest()
+
+
+def test_a_real_event_ends_the_wait_at_once(said):
+    stop = threading.Event()
+    stop.set()
+    schemas = Schemas(feed=GAMES, registry=Registry([DOWN]), stop=stop, announce=said.append)
+    with pytest.raises(StreamError):
+        schemas.newest()
