@@ -1,0 +1,1 @@
+"""The embedded Kafka broker and schema registry: real servers as child processes."""

@@ -1,0 +1,115 @@
+"""Child processes that outlive the shell that started them, and are known again by others.
+
+A process is ours if its id, its birth and a mark on its command line fit: ids are used again.
+"""
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wait_fixed
+
+# A clock that is set moves the birth that the system reports, by the same for every process.
+_SAME_BIRTH_S = 5.0
+
+# The child of this shell belongs to nobody afterwards, so the system's first process reaps it.
+_LAUNCH = 'log=$1; shift; "$@" </dev/null >>"$log" 2>&1 & echo $!'
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Child:
+    """A process and how to know that it is still the same."""
+
+    pid: int
+    born: float
+    """Seconds since the epoch, as the system reports it."""
+
+
+def mark(folder: Path) -> str:
+    """The word on a service's command line that names its folder; a Java ignores it."""
+    return f"-Dlake_assets.service={folder.resolve()}"
+
+
+def launch(command: list[str], folder: Path, log: Path) -> Child | None:
+    """Start `command` in `folder`, in a session of its own, with its output in `log`.
+
+    Returns:
+        The process, or None if it ended at once.
+    """
+    if log.exists():
+        log.replace(log.with_suffix(".previous.log"))
+    executable, *arguments = command
+    shell = subprocess.run(  # noqa: S603 our own command line
+        ["/bin/sh", "-c", _LAUNCH, "sh", str(log), executable, mark(folder), *arguments],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+        check=True,
+    )
+    with suppress(psutil.NoSuchProcess):
+        process = psutil.Process(int(shell.stdout))
+        return Child(pid=process.pid, born=process.create_time())
+    return None
+
+
+def find(child: Child, folder: Path) -> psutil.Process | None:
+    """The running process of `child`, if it still runs and is the same."""
+    with suppress(psutil.Error):
+        process = psutil.Process(child.pid)
+        if abs(process.create_time() - child.born) < _SAME_BIRTH_S and _is_marked(process, folder):
+            return process
+    return None
+
+
+def find_all(folder: Path) -> Iterator[psutil.Process]:
+    """Every running process with the mark of `folder`, recorded or not."""
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if _is_marked(process, folder):
+                yield process
+
+
+def stop(process: psutil.Process, *, patience_s: float = 10.0) -> None:
+    """Ask a process to end, then end it; returns when it is gone."""
+    with suppress(psutil.NoSuchProcess):
+        process.terminate()
+        if not is_gone(process, within_s=patience_s):
+            process.kill()
+            is_gone(process, within_s=patience_s)
+
+
+def is_gone(process: psutil.Process, *, within_s: float) -> bool:
+    """Wait for a process to end. One that ended and was not reaped holds nothing any more."""
+
+    def runs() -> bool:
+        with suppress(psutil.NoSuchProcess):
+            return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+        return False
+
+    retrying = Retrying(
+        retry=retry_if_result(bool), wait=wait_fixed(0.05), stop=stop_after_delay(within_s)
+    )
+    try:
+        retrying(runs)
+    except RetryError:
+        return False
+    return True
+
+
+def last_words(log: Path) -> str:
+    """The last line of a log that says something, for an error message."""
+    with suppress(OSError):
+        lines = [line.strip() for line in log.read_text(errors="replace").splitlines()]
+        said = [line for line in lines if line and not line.startswith(("at ", "... "))]
+        causes = [line for line in said if "ERROR" in line or "Exception" in line]
+        if said:
+            return (causes or said)[-1][:300]
+    return "it left no message"
+
+
+def _is_marked(process: psutil.Process, folder: Path) -> bool:
+    return process.status() != psutil.STATUS_ZOMBIE and mark(folder) in process.cmdline()

@@ -1,0 +1,185 @@
+"""The embedded services together: up, status, down, and where they answer.
+
+Only what the user does not bring is started, and only what was started here is stopped.
+"""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+from rich.console import Console
+
+from lake_assets.errors import ServiceError
+from lake_assets.model.endpoints import Endpoints
+from lake_assets.runtime.java import find_java
+from lake_assets.runtime.setup import ensure_files
+from lake_assets.services import lifecycle
+from lake_assets.services.kafka import BROKER
+from lake_assets.services.registry import REGISTRY, url_of
+from lake_assets.services.service import LOOPBACK, Service
+from lake_assets.settings.schema import Settings
+
+# Another shell may be downloading the jars; a slow line needs minutes.
+_LOCK_TIMEOUT_S = 900.0
+
+_HOW_TO_START = (
+    "Start it with `lake-assets services up`, or point LAKE_ASSETS_KAFKA_BOOTSTRAP_SERVERS and "
+    "LAKE_ASSETS_REGISTRY_URL at your own"
+)
+
+
+class State(StrEnum):
+    """How a service is."""
+
+    RUNNING = "running"
+    STOPPED = "stopped"
+    SILENT = "silent"  # its process is alive and does not answer
+    YOURS = "yours"  # the user's own; never started nor stopped here
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ServiceStatus:
+    """How one service is."""
+
+    state: State
+    address: str | None
+    pid: int | None = None
+    log: Path | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ServicesStatus:
+    """How the broker and the registry are."""
+
+    kafka: ServiceStatus
+    registry: ServiceStatus
+
+
+def up(settings: Settings, *, console: Console | None = None) -> Endpoints:
+    """Start what is not running and not the user's own; returns when it answers.
+
+    Raises:
+        ServiceError: a service does not start or does not answer.
+        RuntimeSetupError: Java or a jar cannot be had.
+    """
+    embedded = _embedded(settings)
+    if embedded:
+        with _locked(settings):
+            busy = console.status("Starting Kafka and the registry") if console else nullcontext()
+            groups = tuple(service.group for service in embedded)
+            java = find_java(settings.runtime.cache)
+            files = ensure_files(groups, java, settings, console=console)
+            with busy, ThreadPoolExecutor(len(embedded)) as pool:
+                starts = [
+                    pool.submit(
+                        lifecycle.ensure_started,
+                        service,
+                        _folder(settings, service),
+                        java,
+                        files[service.group],
+                    )
+                    for service in embedded
+                ]
+            for start in starts:
+                start.result()
+    return locate(settings)
+
+
+def down(settings: Settings) -> None:
+    """Stop the embedded services of this home; those of others and the user's own go on."""
+    if not settings.services_dir.is_dir():
+        return
+    with _locked(settings), ThreadPoolExecutor(2) as pool:
+        folders = [_folder(settings, service) for service in (BROKER, REGISTRY)]
+        list(pool.map(lifecycle.stop_service, folders))
+
+
+def status(settings: Settings) -> ServicesStatus:
+    """Look at both services; embedded ones are asked whether they answer."""
+    return ServicesStatus(
+        kafka=_status(settings, BROKER, settings.kafka.bootstrap_servers, _kafka_address),
+        registry=_status(settings, REGISTRY, settings.registry.url, url_of),
+    )
+
+
+def locate(settings: Settings) -> Endpoints:
+    """Where the broker and the registry answer: the user's own, else the embedded ones that run.
+
+    Raises:
+        ServiceError: an embedded service is needed and does not run.
+    """
+    return Endpoints(
+        kafka=settings.kafka.bootstrap_servers or _kafka_address(_port(settings, BROKER)),
+        registry=settings.registry.url or url_of(_port(settings, REGISTRY)),
+        kafka_options=dict(settings.kafka.options),
+    )
+
+
+def _embedded(settings: Settings) -> tuple[Service, ...]:
+    own = {BROKER: settings.kafka.bootstrap_servers, REGISTRY: settings.registry.url}
+    return tuple(service for service, address in own.items() if not address)
+
+
+def _folder(settings: Settings, service: Service) -> Path:
+    return settings.services_dir.absolute() / service.name
+
+
+def _kafka_address(port: int) -> str:
+    return f"{LOOPBACK}:{port}"
+
+
+def _port(settings: Settings, service: Service) -> int:
+    state = lifecycle.running(_folder(settings, service))
+    if state is None or not state.is_ready:
+        thing = f"embedded {service.name} of {settings.home}"
+        raise ServiceError(thing, "does not run", _HOW_TO_START)
+    return state.ports[0]
+
+
+def _status(
+    settings: Settings, service: Service, own: str | None, address_of: Callable[[int], str]
+) -> ServiceStatus:
+    if own:
+        return ServiceStatus(state=State.YOURS, address=own)
+    folder = _folder(settings, service)
+    log = lifecycle.log_of(folder)
+    state = lifecycle.running(folder)
+    if state is None or state.child is None:
+        return ServiceStatus(state=State.STOPPED, address=None, log=log if log.exists() else None)
+    port = state.ports[0]
+    return ServiceStatus(
+        state=State.RUNNING if service.answers(port) else State.SILENT,
+        address=address_of(port),
+        pid=state.child.pid,
+        log=log,
+    )
+
+
+@contextmanager
+def _locked(settings: Settings) -> Iterator[None]:
+    folder = settings.services_dir
+    thing = f"services folder {folder}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(folder / "lock", timeout=_LOCK_TIMEOUT_S)
+        lock.acquire()
+    except Timeout as problem:
+        raise ServiceError(
+            thing,
+            f"another process has been starting or stopping them for {_LOCK_TIMEOUT_S:.0f} s",
+            "Wait for it, or end it and try again",
+        ) from problem
+    except OSError as problem:
+        raise ServiceError(
+            thing,
+            f"cannot be written ({problem.strerror or problem})",
+            "Make it writable or set LAKE_ASSETS_HOME to another folder",
+        ) from problem
+    try:
+        yield
+    finally:
+        lock.release()

@@ -1,0 +1,37 @@
+"""What is remembered of an embedded service between shells: its process and its ports."""
+
+import tempfile
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from lake_assets.services.child import Child
+from lake_assets.services.service import Ports
+
+
+class ServiceState(BaseModel):
+    """One service's `state.json`."""
+
+    model_config = ConfigDict(frozen=True)
+
+    ports: Ports
+    """Kept when the service is down, so that it comes back where it was."""
+
+    child: Child | None = None
+    is_ready: bool = False
+    """Whether it answered once since it was started."""
+
+
+def read_state(folder: Path) -> ServiceState | None:
+    """What is known of the service in `folder`; a file that cannot be read counts as none."""
+    try:
+        return ServiceState.model_validate_json((folder / "state.json").read_bytes())
+    except (OSError, ValidationError):
+        return None
+
+
+def write_state(folder: Path, state: ServiceState) -> None:
+    """Remember `state`; readers see the old one or the new one."""
+    with tempfile.NamedTemporaryFile("w", dir=folder, prefix=".state", delete=False) as file:
+        file.write(state.model_dump_json(indent=2))
+    Path(file.name).replace(folder / "state.json")

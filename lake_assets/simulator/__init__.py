@@ -1,0 +1,1 @@
+"""A seeded producer of game events, for demos, tests and benchmarks."""

@@ -1,0 +1,177 @@
+"""Sends a script's events to Kafka, at its rate or as fast as one core goes."""
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+
+from lake_assets.errors import SourceError
+from lake_assets.model.endpoints import Endpoints
+from lake_assets.simulator.encode import Encoder
+from lake_assets.simulator.population import populate
+from lake_assets.simulator.registration import registering
+from lake_assets.simulator.script import Script
+from lake_assets.sources.topics import client_config, ensure_topic
+
+_IN_FLIGHT = 200_000
+"""Messages on their way at once. Fewer starve the broker at full speed; more cost memory only."""
+
+_DELIVERY_S = 60.0
+"""Seconds until a message that no broker takes counts as lost. Less would not outlast a broker's
+restart; more keeps a user waiting whose broker is gone for good."""
+
+_CONFIG: dict[str, Any] = {
+    "enable.idempotence": True,  # a message that is sent again must not count twice
+    "linger.ms": 20,
+    "batch.size": 1 << 20,
+    "compression.type": "lz4",
+    "queue.buffering.max.messages": 2 * _IN_FLIGHT,
+    "queue.buffering.max.kbytes": 1 << 18,
+    "message.timeout.ms": int(_DELIVERY_S * 1000),
+    "delivery.report.only.error": True,  # a callback for each message halves the speed
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Progress:
+    """How far a run is."""
+
+    sent: int
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProduceReport:
+    """What a run delivered; every event is in Kafka once."""
+
+    events: int
+    by_game: dict[str, int]
+    by_version: dict[int, int]
+    value_bytes: int
+    """Bytes of all values, framing included."""
+
+    seconds: float
+
+
+class _Deliveries:
+    """Producer with a bounded queue; a message that is not delivered ends the run."""
+
+    def __init__(self, endpoints: Endpoints, topic: str) -> None:
+        self._topic = topic
+        self._address = endpoints.kafka
+        self._producer = Producer({**client_config(endpoints), **_CONFIG})
+        self._lost = 0
+        self._problem = ""
+
+    def send(self, messages: list[dict[str, Any]]) -> None:
+        """Queue messages; waits while too many are on their way."""
+        while len(self._producer) > _IN_FLIGHT:
+            self._producer.poll(0.01)
+        self._producer.poll(0)
+        try:
+            queued = self._producer.produce_batch(
+                self._topic, messages, on_delivery=self._on_delivery
+            )
+        except (BufferError, KafkaException) as problem:
+            raise self._error(len(messages), str(problem)) from problem
+        if queued < len(messages):
+            first = next(m["_error"] for m in messages if "_error" in m)
+            raise self._error(len(messages) - queued, str(first))
+        self._raise_if_lost()
+
+    def finish(self) -> None:
+        """Wait until everything is delivered."""
+        left = self._producer.flush(_DELIVERY_S + 5)
+        self._raise_if_lost()
+        if left:
+            raise self._error(left, "no answer")
+
+    def abandon(self) -> None:
+        """Drop what is not delivered, so that nothing waits for a broker that is gone."""
+        self._producer.purge()
+
+    def _on_delivery(self, error: KafkaError | None, _message: Message) -> None:
+        if error is not None:
+            self._lost += 1
+            self._problem = error.str()
+
+    def _raise_if_lost(self) -> None:
+        if self._lost:
+            raise self._error(self._lost, self._problem)
+
+    def _error(self, count: int, problem: str) -> SourceError:
+        return SourceError(
+            f"topic {self._topic!r} at {self._address}",
+            f"did not take {count:,} events ({problem})",
+            "Look into the broker's log; what was delivered before stays",
+        )
+
+
+def produce(
+    endpoints: Endpoints,
+    topic: str,
+    subject: str,
+    script: Script,
+    *,
+    on_progress: Callable[[Progress], None] = lambda _: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> ProduceReport:
+    """Run a script: make the topic, register versions as they come up, send, await delivery.
+
+    Args:
+        endpoints: the broker and the registry.
+        topic: created with two partitions unless it exists.
+        subject: where schemas are registered; gets compatibility FULL.
+        script: what to produce.
+        on_progress: called after each chunk, ten times a second or more.
+        stop: asked before each chunk; true ends the run, and what was sent is still delivered.
+
+    Raises:
+        SourceError: the broker cannot be reached or does not take an event.
+        RegistryError: the registry cannot be reached or refuses a version.
+    """
+    ensure_topic(endpoints, topic)
+    population = populate(script.games, script.seed)
+    encoder, rng = Encoder(population), np.random.default_rng(script.seed)
+    deliveries = _Deliveries(endpoints, topic)
+    games: Counter[int] = Counter()
+    versions: Counter[int] = Counter()
+    prefixes: dict[int, bytes] = {}
+    sent = size = 0
+    started, began = time.time(), time.perf_counter()
+    with registering(endpoints.registry, subject) as registration:
+        try:
+            while (count := script.chunk(sent)) and not stop():
+                for version in range(len(prefixes), script.versions_at(sent)):
+                    prefixes[version] = registration.prefix(version)
+                draws = population.draw(rng, count, len(prefixes))
+                messages = encoder.encode(
+                    draws,
+                    first_s=started - script.lead_s + sent * script.spacing_s,
+                    spacing_s=script.spacing_s,
+                    prefixes=prefixes,
+                )
+                deliveries.send(messages)
+                games.update(draws.game.tolist())
+                versions.update(draws.version.tolist())
+                size += sum(len(message["value"]) for message in messages)
+                sent += count
+                seconds = time.perf_counter() - began
+                on_progress(Progress(sent=sent, seconds=seconds))
+                if script.rate is not None:
+                    time.sleep(max(0.0, sent / script.rate - seconds))
+            deliveries.finish()
+        except BaseException:
+            deliveries.abandon()
+            raise
+    return ProduceReport(
+        events=sent,
+        by_game={game: games[index] for index, game in enumerate(script.games)},
+        by_version=dict(sorted(versions.items())),
+        value_bytes=size,
+        seconds=time.perf_counter() - began,
+    )

@@ -1,0 +1,155 @@
+"""Deciding what the supervisor does about the streams: facts in, action out. Pure.
+
+One action a look: several faults are mended in several looks, each seen by the next. A run counts
+as alive by the lake's lock alone, which the kernel frees however its holder dies; what Dagster's
+records say is corrected to that.
+"""
+
+from dataclasses import replace
+
+from lake_assets.lake.state import Heartbeat
+from lake_assets.supervision.facts import (
+    Action,
+    Ending,
+    Kind,
+    Observed,
+    Phase,
+    Policy,
+    RunFact,
+    Why,
+)
+from lake_assets.supervision.memory import Asked, Backoff, Memory
+
+CLI = "cli"
+"""Owner in the heartbeat of `lake-assets stream`."""
+
+
+def decide(observed: Observed, memory: Memory, policy: Policy) -> tuple[Action, Memory]:
+    """Compare what runs with what should: exactly one process, alive and getting on.
+
+    Args:
+        observed: the facts; clock and process table are among them.
+        memory: what the last decision returned.
+        policy: how patient to be.
+
+    Returns:
+        What to do, and the memory for the next decision.
+    """
+    holder = observed.beat if observed.is_locked and observed.is_beater_alive else None
+    owner = holder.owner if holder else None
+    for run in observed.runs:
+        if run.run_id != owner and (mending := _mend(run, observed, policy)):
+            return mending, memory
+    if observed.is_locked:
+        action, asked = _watch(holder, observed, memory.asked, policy)
+        return action, replace(memory, asked=asked)
+    memory = replace(memory, asked=None)
+    if observed.runs:
+        return Action(kind=Kind.NOTHING, why=Why.COMING_UP, detail=observed.runs[0].run_id), memory
+    return _start(observed, memory, policy)
+
+
+def delay_s(failures: int, policy: Policy) -> float:
+    """Pause before a restart, doubled for each death in a row: 2, 4, 8, … 120, 120 s."""
+    if failures <= 0:
+        return 0.0
+    # The exponent is bounded so that a year of deaths does not overflow a float.
+    return min(policy.first_delay_s * 2.0 ** min(failures - 1, 32), policy.longest_delay_s)
+
+
+def _mend(run: RunFact, observed: Observed, policy: Policy) -> Action | None:
+    """What a run's record needs that does not hold the lock, if anything."""
+    age_s = observed.now - run.since
+    detail = f"run {run.run_id}, {age_s:.0f} s old"
+    if run.phase is Phase.WAITING:
+        is_surplus = observed.is_locked or run is not observed.runs[0]
+        if is_surplus:
+            return Action(kind=Kind.CANCEL_RUN, why=Why.SURPLUS, run_id=run.run_id, detail=detail)
+        return None
+    if run.phase is Phase.LAUNCHING:
+        why, patience_s = Why.NEVER_LAUNCHED, policy.launch_within_s
+    else:
+        why, patience_s = Why.PROCESS_GONE, policy.lock_within_s
+    if age_s <= patience_s or _may_be_silent_holder(observed):
+        return None
+    if _is_finishing(run, observed, policy):
+        return None
+    why = Why.SURPLUS if observed.is_locked else why
+    return Action(kind=Kind.FAIL_RUN, why=why, run_id=run.run_id, detail=detail)
+
+
+def _is_finishing(run: RunFact, observed: Observed, policy: Policy) -> bool:
+    """Whether a run's process has given up the lock a moment ago and is about to end its record."""
+    beat = observed.beat
+    if beat is None or beat.owner != run.run_id or not observed.is_beater_alive:
+        return False
+    return observed.now - beat.at <= policy.silent_after_s
+
+
+def _may_be_silent_holder(observed: Observed) -> bool:
+    """Whether somebody holds the lock of whom nothing is known: it may be any run."""
+    return observed.is_locked and not (observed.beat and observed.is_beater_alive)
+
+
+def _watch(
+    holder: Heartbeat | None, observed: Observed, asked: Asked | None, policy: Policy
+) -> tuple[Action, Asked | None]:
+    """Judge whoever holds the lock."""
+    if holder is None:
+        return Action(kind=Kind.NOTHING, why=Why.UNKNOWN_HOLDER), None
+    name = f"pid {holder.pid}, {holder.owner}"
+    if holder.owner == CLI or not observed.is_beater_ours:
+        return Action(kind=Kind.NOTHING, why=Why.NOT_OURS, detail=name), None
+    if asked and (asked.pid, asked.process_started_at) == (holder.pid, holder.process_started_at):
+        if observed.now - asked.at <= policy.end_within_s:
+            return Action(kind=Kind.NOTHING, why=Why.ENDING, detail=name), asked
+        return Action(kind=Kind.KILL, why=Why.STUBBORN, detail=name), asked
+    fault = _fault(holder, observed.now, policy)
+    if fault:
+        action = Action(kind=Kind.ASK_TO_END, why=fault, detail=name)
+        return action, Asked(
+            pid=holder.pid, process_started_at=holder.process_started_at, at=observed.now
+        )
+    return _praise(holder, observed), None
+
+
+def _fault(holder: Heartbeat, now: float, policy: Policy) -> Why | None:
+    if now - holder.at > policy.silent_after_s:
+        return Why.SILENT
+    if holder.waiting_for is None and now - holder.progressed_at > policy.stall_after_s:
+        return Why.STALLED
+    return None
+
+
+def _praise(holder: Heartbeat, observed: Observed) -> Action:
+    phases = {run.run_id: run.phase for run in observed.runs}
+    if phases.get(holder.owner) is not Phase.RUNNING:
+        # Its record ended or is ending: it sees that itself within seconds, and goes.
+        return Action(kind=Kind.NOTHING, why=Why.ENDING, detail=f"pid {holder.pid}")
+    if holder.waiting_for is not None:
+        return Action(kind=Kind.NOTHING, why=Why.WAITING, detail=holder.waiting_for)
+    return Action(kind=Kind.NOTHING, why=Why.HEALTHY, detail=f"pid {holder.pid}")
+
+
+def _start(observed: Observed, memory: Memory, policy: Policy) -> tuple[Action, Memory]:
+    """Nothing runs and nothing is on its way: start, now or later."""
+    backoff = _count_death(observed, memory.backoff, policy)
+    memory = replace(memory, backoff=backoff)
+    if observed.now < backoff.not_before:
+        wait_s = backoff.not_before - observed.now
+        detail = f"{backoff.failures} in a row, {wait_s:.0f} s to go"
+        return Action(kind=Kind.NOTHING, why=Why.BACKING_OFF, detail=detail), memory
+    return Action(kind=Kind.START, why=Why.ABSENT), memory
+
+
+def _count_death(observed: Observed, backoff: Backoff, policy: Policy) -> Backoff:
+    """Take account of the newest finished run, once."""
+    ended = observed.last_ended
+    if ended is None or ended.run_id == backoff.counted_run:
+        return backoff
+    if ended.ending is Ending.STOPPED:
+        return Backoff(counted_run=ended.run_id)
+    was_healthy = ended.lived_s >= policy.healthy_after_s
+    failures = 1 if was_healthy else backoff.failures + 1
+    not_before = ended.ended_at + delay_s(failures, policy)
+    return Backoff(failures=failures, counted_run=ended.run_id, not_before=not_before)

@@ -1,0 +1,145 @@
+"""What the supervisor looks at and what it may do, as frozen nouns."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from lake_assets.lake.state import Heartbeat
+
+
+class Phase(StrEnum):
+    """How far an unfinished run has come."""
+
+    WAITING = "waiting"  # recorded or queued; nothing was launched for it
+    LAUNCHING = "launching"  # a process is being started for it
+    RUNNING = "running"  # its process has said that it began
+    CANCELING = "canceling"  # a user or a timeout asked it to end
+
+
+class Ending(StrEnum):
+    """How a finished run ended."""
+
+    DIED = "died"  # an error, a kill, or a record that was declared dead
+    STOPPED = "stopped"  # cancelled by a user, or ended by itself
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunFact:
+    """An unfinished run of the streams, as Dagster's record has it."""
+
+    run_id: str
+    phase: Phase
+    since: float
+    """When it started, or its record changed last if it has not; seconds since 1970."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EndedRun:
+    """The newest finished run of the streams."""
+
+    run_id: str
+    ending: Ending
+    lived_s: float
+    ended_at: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Observed:
+    """Everything a decision is made from; times are seconds since 1970."""
+
+    now: float
+    is_locked: bool
+    """Whether a living process holds the lake's lock."""
+
+    beat: Heartbeat | None = None
+    """The last heartbeat, of whomever."""
+
+    is_beater_alive: bool = False
+    """Whether the process that wrote `beat` lives."""
+
+    is_beater_ours: bool = False
+    """Whether this Dagster instance has a run with the id that `beat` names, finished or not."""
+
+    runs: tuple[RunFact, ...] = ()
+    """Unfinished runs."""
+
+    last_ended: EndedRun | None = None
+
+
+class Kind(StrEnum):
+    """What the supervisor may do."""
+
+    NOTHING = "nothing"
+    START = "start"  # request a run
+    FAIL_RUN = "fail_run"  # mark a record failed whose process is gone
+    CANCEL_RUN = "cancel_run"  # take back a run that was not launched yet
+    ASK_TO_END = "ask_to_end"  # SIGTERM to the process that writes the heartbeat
+    KILL = "kill"  # SIGKILL to it
+
+
+class Why(StrEnum):
+    """Reasons, in the words a user reads on the sensor's page."""
+
+    ABSENT = "no run of the streams exists"
+    BACKING_OFF = "the streams died; waiting before they are started again"
+    HEALTHY = "the streams are running"
+    WAITING = "the streams are running and wait for something"  # a broker: they go on by themselves
+    COMING_UP = "a run of the streams begins or ends"  # queued, launching, not at its lock, past it
+    ENDING = "the streams are ending"  # cancelled or asked to end, and given time
+    NOT_OURS = "another process runs the streams of this lake"  # `lake-assets stream`, another dev
+    UNKNOWN_HOLDER = "somebody holds the lock and has not said who"  # taken a moment ago
+    PROCESS_GONE = "its process is gone"  # the lock is free, so nothing runs
+    NEVER_LAUNCHED = "it was never launched"  # dev died between the record and the process
+    SURPLUS = "another run does the work"
+    SILENT = "no heartbeat"  # hung in the main thread, or SIGSTOP
+    STALLED = "no progress"  # heartbeats go on, batches do not
+    STUBBORN = "it did not end when asked"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Action:
+    """What to do now, why, and to whom."""
+
+    kind: Kind
+    why: Why
+    run_id: str | None = None
+    """The run that FAIL_RUN and CANCEL_RUN are about."""
+
+    detail: str = field(default="", compare=False)
+    """Numbers and names for the user."""
+
+    def __str__(self) -> str:
+        """One line for a log or a sensor's page."""
+        return f"{self.why}: {self.detail}" if self.detail else str(self.why)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Policy:
+    """How patient the supervisor is; all in seconds."""
+
+    stall_after_s: float
+    """Without progress for this long, the streams are restarted."""
+
+    silent_after_s: float = 60.0
+    """Without heartbeat for this long, likewise. A report of 100 games to Dagster takes up to 10 s
+    between two heartbeats; above minutes a hung process is kept needlessly."""
+
+    lock_within_s: float = 20.0
+    """A started run takes the lock within a second or two of its start; a busy machine needs more.
+    Lower fails healthy runs, higher delays the restart after a kill."""
+
+    launch_within_s: float = 90.0
+    """From the record to the start of the run's process: imports, which took 25 s at a load of 10
+    on two cores. Lower fails runs that are on their way, higher delays what a dead one holds up."""
+
+    end_within_s: float = 20.0
+    """Between SIGTERM and SIGKILL. The batch in hand is finished in it, if it can be; a kill costs
+    only the work of that batch."""
+
+    first_delay_s: float = 2.0
+    """Before the first restart; doubled for each death in a row."""
+
+    longest_delay_s: float = 120.0
+    """A cause that was mended is noticed within this time."""
+
+    healthy_after_s: float = 300.0
+    """A run that lived this long begins a new count of deaths."""

@@ -1,0 +1,146 @@
+import itertools
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+from confluent_kafka import Consumer, Producer
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from lake_assets.errors import ServiceError
+from lake_assets.model.endpoints import Endpoints
+from lake_assets.services import control
+from lake_assets.services.child import is_gone
+from lake_assets.services.control import State
+from lake_assets.settings.schema import KafkaSettings, RegistrySettings, Settings
+
+_SCHEMA = 'syntax = "proto3"; message E { string a = 1; }'
+
+
+def _put(endpoints: Endpoints) -> int:
+    """Write one message and one schema; returns the schema's id."""
+    admin = AdminClient({"bootstrap.servers": endpoints.kafka})
+    admin.create_topics([NewTopic("kept", 1, 1)])["kept"].result()
+    producer = Producer({"bootstrap.servers": endpoints.kafka})
+    producer.produce("kept", b"message")
+    assert producer.flush(20) == 0
+    body = {"schemaType": "PROTOBUF", "schema": _SCHEMA}
+    answer = httpx.post(f"{endpoints.registry}/subjects/kept-value/versions", json=body, timeout=20)
+    answer.raise_for_status()
+    return int(answer.json()["id"])
+
+
+def _get(endpoints: Endpoints, schema_id: int) -> tuple[bytes | None, str]:
+    """Read both back."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": endpoints.kafka,
+            "group.id": "test",
+            "auto.offset.reset": "earliest",
+        }
+    )
+    consumer.subscribe(["kept"])
+    message = consumer.poll(30)
+    consumer.close()
+    answer = httpx.get(f"{endpoints.registry}/schemas/ids/{schema_id}", timeout=20)
+    return message.value() if message else None, answer.json()["schema"]
+
+
+def _pids(settings: Settings) -> set[int | None]:
+    found = control.status(settings)
+    return {found.kafka.pid, found.registry.pid}
+
+
+@pytest.fixture
+def home(settings: Settings) -> Iterator[Settings]:
+    yield settings
+    control.down(settings)
+
+
+@pytest.mark.kafka
+def test_data_and_ports_survive_a_kill(home):
+    before = control.up(home)
+    schema_id = _put(before)
+    for pid in _pids(home):
+        process = psutil.Process(pid)
+        process.kill()
+        assert is_gone(process, within_s=10)
+    found = control.status(home)
+    assert (found.kafka.state, found.registry.state) == (State.STOPPED, State.STOPPED)
+    after = control.up(home)
+    assert after == before
+    value, schema = _get(after, schema_id)
+    assert value == b"message"
+    assert "message E" in schema
+
+
+@pytest.mark.kafka
+def test_two_ups_at_once_start_one_set_and_down_ends_it(home):
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(control.up, itertools.repeat(home, 2))
+    assert first == second == control.locate(home)
+    found = control.status(home)
+    assert (found.kafka.state, found.registry.state) == (State.RUNNING, State.RUNNING)
+    processes = [psutil.Process(pid) for pid in _pids(home)]
+    control.down(home)
+    assert all(is_gone(process, within_s=0) for process in processes)
+    with pytest.raises(ServiceError, match="lake-assets services up"):
+        control.locate(home)
+
+
+@pytest.mark.kafka
+def test_beside_the_users_own_broker_only_the_registry_is_started(home, services):
+    kafka = KafkaSettings(bootstrap_servers=services.kafka, options={"client.id": "me"})
+    mixed = home.model_copy(update={"kafka": kafka})
+    endpoints = control.up(mixed)
+    assert endpoints.kafka == services.kafka
+    assert endpoints.kafka_options == {"client.id": "me"}
+    assert endpoints.registry != services.registry
+    assert [path.name for path in home.services_dir.iterdir() if path.is_dir()] == ["registry"]
+    assert control.status(mixed).kafka.state is State.YOURS
+
+
+def test_with_both_of_the_users_own_nothing_is_started(settings):
+    own = settings.model_copy(
+        update={
+            "kafka": KafkaSettings(bootstrap_servers="broker:9092"),
+            "registry": RegistrySettings(url="http://registry"),
+        }
+    )
+    assert control.up(own) == Endpoints(kafka="broker:9092", registry="http://registry")
+    found = control.status(own)
+    assert (found.kafka.state, found.registry.state) == (State.YOURS, State.YOURS)
+    assert not settings.services_dir.exists()
+
+
+def test_nothing_to_stop_makes_nothing(settings):
+    control.down(settings)
+    assert not settings.home.exists()
+
+
+def test_without_services_the_error_names_the_command(settings):
+    with pytest.raises(
+        ServiceError, match=r"does not run\. Start it with `lake-assets services up`"
+    ):
+        control.locate(settings)
+
+
+def test_a_home_that_cannot_be_written_is_named(settings: Settings, tmp_path: Path):
+    (tmp_path / "file").touch()
+    closed = settings.model_copy(update={"home": tmp_path / "file" / "home"})
+    with pytest.raises(ServiceError, match=r"cannot be written.*LAKE_ASSETS_HOME"):
+        control.up(closed)
+
+
+@pytest.mark.kafka
+def test_a_frozen_broker_is_seen_as_silent(home):
+    control.up(home)
+    process = psutil.Process(control.status(home).kafka.pid)
+    process.suspend()
+    try:
+        assert control.status(home).kafka.state is State.SILENT
+    finally:
+        process.resume()

@@ -1,0 +1,291 @@
+"""Every situation the supervisor may find, and what it does."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lake_assets.lake.state import Heartbeat
+from lake_assets.supervision.decide import CLI, decide, delay_s
+from lake_assets.supervision.facts import (
+    Action,
+    EndedRun,
+    Ending,
+    Kind,
+    Observed,
+    Phase,
+    Policy,
+    RunFact,
+    Why,
+)
+from lake_assets.supervision.memory import Asked, Backoff, Memory
+
+NOW = 1_000_000.0
+POLICY = Policy(stall_after_s=180.0)
+NEW = Memory()
+
+
+def beat(
+    owner: str = "A",
+    *,
+    silent_s: float = 1.0,
+    stalled_s: float = 1.0,
+    waiting_for: str | None = None,
+) -> Heartbeat:
+    return Heartbeat(
+        pid=7,
+        process_started_at=5.0,
+        owner=owner,
+        at=NOW - silent_s,
+        progressed_at=NOW - stalled_s,
+        waiting_for=waiting_for,
+    )
+
+
+def run(run_id: str = "A", phase: Phase = Phase.RUNNING, *, age_s: float = 600.0) -> RunFact:
+    return RunFact(run_id=run_id, phase=phase, since=NOW - age_s)
+
+
+def held(by: Heartbeat, *runs: RunFact, ours: bool = True) -> Observed:
+    """The lock is held by a living process that says so."""
+    return Observed(
+        now=NOW,
+        is_locked=True,
+        beat=by,
+        is_beater_alive=True,
+        is_beater_ours=ours,
+        runs=runs,
+    )
+
+
+def free(*runs: RunFact, last_ended: EndedRun | None = None) -> Observed:
+    """Nobody holds the lock; the last heartbeat is a dead process's."""
+    return Observed(
+        now=NOW,
+        is_locked=False,
+        beat=beat("dead", silent_s=9.0),
+        runs=runs,
+        last_ended=last_ended,
+    )
+
+
+def let_go(by: Heartbeat, *runs: RunFact) -> Observed:
+    """Nobody holds the lock, and its last holder still lives."""
+    return Observed(now=NOW, is_locked=False, beat=by, is_beater_alive=True, runs=runs)
+
+
+def ended(
+    ending: Ending = Ending.DIED,
+    *,
+    run_id: str = "dead",
+    lived_s: float = 10.0,
+    ago_s: float = 1.0,
+) -> EndedRun:
+    return EndedRun(run_id=run_id, ending=ending, lived_s=lived_s, ended_at=NOW - ago_s)
+
+
+NOTHING, START = Kind.NOTHING, Kind.START
+
+SITUATIONS: dict[str, tuple[Observed, Kind, Why, str | None]] = {
+    # nothing there
+    "an empty lake": (Observed(now=NOW, is_locked=False), START, Why.ABSENT, None),
+    "the last run was cancelled": (
+        free(last_ended=ended(Ending.STOPPED)), START, Why.ABSENT, None,
+    ),
+    "a run died just now": (free(last_ended=ended()), NOTHING, Why.BACKING_OFF, None),
+    "a run died a while ago": (free(last_ended=ended(ago_s=2.0)), START, Why.ABSENT, None),
+    # on its way
+    "a run is queued": (free(run(phase=Phase.WAITING)), NOTHING, Why.COMING_UP, None),
+    "a run is queued for an hour": (
+        free(run(phase=Phase.WAITING, age_s=3600)), NOTHING, Why.COMING_UP, None,
+    ),
+    "a run is launched": (
+        free(run(phase=Phase.LAUNCHING, age_s=90)), NOTHING, Why.COMING_UP, None,
+    ),
+    "a run was never launched": (
+        free(run(phase=Phase.LAUNCHING, age_s=91)), Kind.FAIL_RUN, Why.NEVER_LAUNCHED, "A",
+    ),
+    "a run has just started": (free(run(age_s=20)), NOTHING, Why.COMING_UP, None),
+    "a run's process is gone": (free(run(age_s=21)), Kind.FAIL_RUN, Why.PROCESS_GONE, "A"),
+    "a cancelled run's process is gone": (
+        free(run(phase=Phase.CANCELING, age_s=21)), Kind.FAIL_RUN, Why.PROCESS_GONE, "A",
+    ),
+    "a run has given up the lock and ends": (
+        let_go(beat(silent_s=60), run()),
+        NOTHING, Why.COMING_UP, None,
+    ),
+    "a run has given up the lock and never ends": (
+        let_go(beat(silent_s=61), run()),
+        Kind.FAIL_RUN, Why.PROCESS_GONE, "A",
+    ),
+    "a dead run holds up a queued one": (
+        free(run("B", Phase.WAITING, age_s=1), run("A", age_s=21)),
+        Kind.FAIL_RUN, Why.PROCESS_GONE, "A",
+    ),
+    "two runs are queued": (
+        free(run("B", Phase.WAITING), run("A", Phase.WAITING)),
+        Kind.CANCEL_RUN, Why.SURPLUS, "A",
+    ),
+    # alive
+    "all is well": (held(beat(), run()), NOTHING, Why.HEALTHY, None),
+    "it waits for the broker": (
+        held(beat(waiting_for="Kafka", stalled_s=9999), run()), NOTHING, Why.WAITING, None,
+    ),
+    "its record ended while it lives": (held(beat()), NOTHING, Why.ENDING, None),
+    "it is being cancelled": (
+        held(beat(), run(phase=Phase.CANCELING)), NOTHING, Why.ENDING, None,
+    ),
+    "the lock was taken a moment ago": (
+        Observed(now=NOW, is_locked=True, beat=beat("dead"), runs=(run(age_s=1),)),
+        NOTHING, Why.UNKNOWN_HOLDER, None,
+    ),
+    "the lock is held and nobody ever said by whom": (
+        Observed(now=NOW, is_locked=True, runs=(run(age_s=60),)),
+        NOTHING, Why.UNKNOWN_HOLDER, None,
+    ),
+    # others
+    "the command line streams": (held(beat(CLI), ours=False), NOTHING, Why.NOT_OURS, None),
+    "the command line hangs": (
+        held(beat(CLI, silent_s=9999), ours=False), NOTHING, Why.NOT_OURS, None,
+    ),
+    "another instance's run streams": (
+        held(beat("X", stalled_s=9999), ours=False), NOTHING, Why.NOT_OURS, None,
+    ),
+    "the command line streams and a run is queued": (
+        held(beat(CLI), run("B", Phase.WAITING), ours=False), Kind.CANCEL_RUN, Why.SURPLUS, "B",
+    ),
+    "the command line streams and a dead run is on record": (
+        held(beat(CLI), run("B"), ours=False), Kind.FAIL_RUN, Why.SURPLUS, "B",
+    ),
+    # too many
+    "a second run is queued": (
+        held(beat(), run("B", Phase.WAITING), run()), Kind.CANCEL_RUN, Why.SURPLUS, "B",
+    ),
+    "a second run starts and will be refused by the lock": (
+        held(beat(), run("B", age_s=5), run()), NOTHING, Why.HEALTHY, None,
+    ),
+    "a second run is on record and has no lock": (
+        held(beat(), run("B", age_s=21), run()), Kind.FAIL_RUN, Why.SURPLUS, "B",
+    ),
+    # ill
+    "no heartbeat at the limit": (held(beat(silent_s=60), run()), NOTHING, Why.HEALTHY, None),
+    "no heartbeat": (held(beat(silent_s=61), run()), Kind.ASK_TO_END, Why.SILENT, None),
+    "no progress at the limit": (held(beat(stalled_s=180), run()), NOTHING, Why.HEALTHY, None),
+    "no progress": (held(beat(stalled_s=181), run()), Kind.ASK_TO_END, Why.STALLED, None),
+    "it waits and has no heartbeat": (
+        held(beat(silent_s=61, waiting_for="Kafka"), run()), Kind.ASK_TO_END, Why.SILENT, None,
+    ),
+    "its record ended and it hangs": (
+        held(beat(silent_s=61)), Kind.ASK_TO_END, Why.SILENT, None,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_each_situation_has_its_action(name):
+    observed, kind, why, run_id = SITUATIONS[name]
+    action, _ = decide(observed, NEW, POLICY)
+    assert (action.kind, action.why, action.run_id) == (kind, why, run_id)
+
+
+def test_a_process_that_does_not_end_is_killed_after_its_time():
+    hung = held(beat(silent_s=61), run())
+    action, memory = decide(hung, NEW, POLICY)
+    assert memory.asked == Asked(pid=7, process_started_at=5.0, at=NOW)
+    action, memory = decide(replace(hung, now=NOW + 20), memory, POLICY)
+    assert (action.kind, action.why) == (Kind.NOTHING, Why.ENDING)
+    action, memory = decide(replace(hung, now=NOW + 21), memory, POLICY)
+    assert (action.kind, action.why) == (Kind.KILL, Why.STUBBORN)
+
+
+def test_another_process_is_not_killed_for_the_one_that_was_asked():
+    asked = Memory(asked=Asked(pid=7, process_started_at=4.0, at=NOW - 60))
+    action, memory = decide(held(beat(), run()), asked, POLICY)
+    assert (action.why, memory.asked) == (Why.HEALTHY, None)
+
+
+def test_what_was_asked_is_forgotten_once_the_lock_is_free():
+    asked = Memory(asked=Asked(pid=7, process_started_at=5.0, at=NOW - 60))
+    _, memory = decide(free(), asked, POLICY)
+    assert memory.asked is None
+
+
+def test_deaths_in_a_row_wait_ever_longer():
+    assert [delay_s(n, POLICY) for n in (0, 1, 2, 3, 6, 7, 8, 10_000)] == [
+        0, 2, 4, 8, 64, 120, 120, 120,
+    ]  # fmt: skip
+
+
+def test_each_death_is_counted_once():
+    memory = NEW
+    for _ in range(3):
+        _, memory = decide(free(last_ended=ended()), memory, POLICY)
+    assert memory.backoff == Backoff(failures=1, counted_run="dead", not_before=NOW + 1)
+
+
+def test_a_second_death_soon_after_doubles_the_pause():
+    memory = Memory(backoff=Backoff(failures=1, counted_run="first"))
+    _, memory = decide(free(last_ended=ended(run_id="second", ago_s=0)), memory, POLICY)
+    assert memory.backoff == Backoff(failures=2, counted_run="second", not_before=NOW + 4)
+
+
+def test_a_death_after_a_healthy_life_starts_the_count_anew():
+    memory = Memory(backoff=Backoff(failures=5, counted_run="first"))
+    _, memory = decide(free(last_ended=ended(run_id="b", lived_s=300, ago_s=0)), memory, POLICY)
+    assert memory.backoff.failures == 1
+
+
+def test_a_cancelled_run_clears_the_count():
+    memory = Memory(backoff=Backoff(failures=5, counted_run="first", not_before=NOW + 60))
+    action, memory = decide(free(last_ended=ended(Ending.STOPPED, run_id="b")), memory, POLICY)
+    assert (action.kind, memory.backoff) == (Kind.START, Backoff(counted_run="b"))
+
+
+def test_a_reason_is_said_with_its_detail():
+    action = Action(kind=Kind.NOTHING, why=Why.HEALTHY, detail="pid 7")
+    assert str(action) == "the streams are running: pid 7"
+    assert str(replace(action, detail="")) == "the streams are running"
+
+
+seconds = st.floats(0, 1000)
+
+observations = st.builds(
+    Observed,
+    now=st.just(NOW),
+    is_locked=st.booleans(),
+    beat=st.builds(
+        beat, st.sampled_from(["A", "B", CLI, "X"]), silent_s=seconds, stalled_s=seconds
+    ),
+    is_beater_alive=st.booleans(),
+    is_beater_ours=st.booleans(),
+    runs=st.lists(
+        st.builds(run, st.sampled_from("ABCD"), st.sampled_from(Phase), age_s=seconds),
+        unique_by=lambda fact: fact.run_id,
+    ).map(tuple),
+)
+
+
+@given(observations)
+def test_nothing_is_started_beside_a_lock_or_a_run(observed):
+    action, _ = decide(observed, NEW, POLICY)
+    if action.kind is Kind.START:
+        assert not observed.is_locked
+        assert not observed.runs
+
+
+@given(observations)
+def test_only_a_living_holder_of_ours_is_ever_signalled(observed):
+    action, _ = decide(observed, NEW, POLICY)
+    if action.kind in {Kind.ASK_TO_END, Kind.KILL}:
+        assert observed.is_locked
+        assert observed.is_beater_alive
+        assert observed.is_beater_ours
+        assert observed.beat.owner != CLI
+
+
+@given(observations)
+def test_the_record_of_a_living_holder_is_never_failed(observed):
+    action, _ = decide(observed, NEW, POLICY)
+    if observed.is_locked and observed.is_beater_alive:
+        assert action.run_id != observed.beat.owner
