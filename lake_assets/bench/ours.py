@@ -1,0 +1,55 @@
+"""Our road: the two queries of `streams.plan`, one after the other, as `stream` runs them."""
+
+import threading
+
+from lake_assets.bench.ground import Ground, check, seconds_of
+from lake_assets.decode.registry import Registry
+from lake_assets.errors import StreamError
+from lake_assets.lake.means import lake_means
+from lake_assets.model.reports import BatchReport, Hop, Waiting
+from lake_assets.streams.plan import Road, start_demux, start_ingest
+from lake_assets.streams.schemas import Schemas
+
+INGEST = Hop.INGEST.value
+DEMUX = Hop.DEMUX.value
+BOTH = f"{INGEST}+{DEMUX}"
+
+
+def walk(ground: Ground) -> dict[str, float]:
+    """Topic to bronze, then bronze to a silver table a game; the sum is what both take."""
+    reports: list[BatchReport] = []
+    with lake_means(ground.settings) as means:
+        road = Road(
+            session=ground.session,
+            endpoints=ground.endpoints,
+            means=means,
+            stream=ground.settings.stream,
+            state_dir=ground.settings.state_dir,
+            report=reports.append,
+        )
+        schemas = Schemas(
+            feed=ground.feed,
+            registry=Registry(ground.endpoints.registry),
+            stop=threading.Event(),
+            announce=_refuse_to_wait,
+        )
+        ingest = seconds_of(
+            lambda: start_ingest(road, ground.feed, until_caught_up=True), ground.stop
+        )
+        demux = seconds_of(
+            lambda: start_demux(road, ground.feed, schemas, until_caught_up=True), ground.stop
+        )
+    for hop in Hop:
+        check(hop.value, rows=_rows(reports, hop), expected=ground.events)
+    return {INGEST: ingest, DEMUX: demux, BOTH: ingest + demux}
+
+
+def _rows(reports: list[BatchReport], hop: Hop) -> int:
+    """Rows that a hop placed, those an expectation dropped included."""
+    own = [report for report in reports if report.hop is hop]
+    return sum(sum(r.rows.values()) + sum(r.dropped.values()) for r in own)
+
+
+def _refuse_to_wait(waiting: Waiting | None) -> None:
+    if waiting is not None:
+        raise StreamError("bench", waiting.reason, "Run it again when the registry answers")

@@ -1,0 +1,37 @@
+"""The peers: every way to get the topic's events into tables that the benchmark knows."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+
+from lake_assets.bench.floor import FLOOR, append
+from lake_assets.bench.ground import Ground
+from lake_assets.bench.ours import BOTH, DEMUX, INGEST, walk
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """One way, run from an empty folder each time."""
+
+    measures: tuple[str, ...]
+    """Names of what it is timed for."""
+
+    run: Callable[[Ground], Mapping[str, float]]
+    """Seconds by measure.
+
+    Raises:
+        StreamError: it failed, or did not do its work.
+    """
+
+
+PEERS = (
+    Peer((FLOOR,), append),
+    Peer((INGEST, DEMUX, BOTH), walk),
+)
+"""In the order of the report."""
+
+MEASURES = tuple(measure for peer in PEERS for measure in peer.measures)
+
+
+def peers_of(measures: Collection[str]) -> list[Peer]:
+    """The peers that must run to time these."""
+    return [peer for peer in PEERS if set(peer.measures) & set(measures)]

@@ -1,0 +1,78 @@
+"""The topic that all peers read: made by the simulator, gone afterwards."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from uuid import uuid4
+
+import httpx
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+
+from lake_assets.feeds.load import find_feed, load_feeds
+from lake_assets.model.endpoints import Endpoints
+from lake_assets.model.feeds import Feed
+from lake_assets.simulator.produce import produce
+from lake_assets.simulator.script import Script
+from lake_assets.sources.topics import client_config
+
+_FEED = "games"
+
+_TIMEOUT_S = 10.0
+"""Seconds to delete what was made; what is left then is small or named for what it is."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Topic:
+    """A topic full of events."""
+
+    feed: Feed
+    events: int
+    value_bytes: int
+
+
+@contextmanager
+def topic_of(
+    endpoints: Endpoints, *, tables: int, events: int, stop: Callable[[], bool] = lambda: False
+) -> Iterator[Topic]:
+    """Produce the events of as many games as there are to be tables; nothing is left at the end.
+
+    The feed is the one that ships, expectations included, with other games and a topic of its own.
+
+    Raises:
+        SourceError: the broker cannot be reached or does not take an event.
+        RegistryError: the registry cannot be reached or refuses.
+        KeyboardInterrupt: `stop` said so.
+    """
+    feed = _feed_of(f"bench-{uuid4().hex[:8]}", games_of(tables))
+    topic, subject = feed.source.kafka.topic, feed.payload.protobuf.subject
+    try:
+        script = Script(games=feed.route.keys, events=events)
+        made = produce(endpoints, topic, subject, script, stop=stop)
+        if stop():
+            raise KeyboardInterrupt
+        yield Topic(feed=feed, events=made.events, value_bytes=made.value_bytes)
+    finally:
+        _delete(endpoints, topic, subject)
+
+
+def games_of(tables: int) -> tuple[str, ...]:
+    """Names of that many games."""
+    return tuple(f"game_{number:03d}" for number in range(tables))
+
+
+def _feed_of(topic: str, games: tuple[str, ...]) -> Feed:
+    declared = find_feed(load_feeds(None), _FEED).model_dump()
+    declared["source"]["kafka"] = {"topic": topic, "starting_offsets": "earliest"}
+    declared["payload"]["protobuf"]["subject"] = f"{topic}-value"
+    declared["route"]["keys"] = games
+    return Feed.model_validate(declared)
+
+
+def _delete(endpoints: Endpoints, topic: str, subject: str) -> None:
+    with contextlib.suppress(KafkaException, httpx.HTTPError):
+        admin = AdminClient(client_config(endpoints))
+        for answer in admin.delete_topics([topic], request_timeout=_TIMEOUT_S).values():
+            answer.result(_TIMEOUT_S)
+        httpx.delete(f"{endpoints.registry}/subjects/{subject}", timeout=_TIMEOUT_S)

@@ -1,0 +1,177 @@
+"""`lake-assets demo`: everything at once, to look at or to check an installation."""
+
+import json
+import signal
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from lake_assets.cli.console import stderr, stdout
+from lake_assets.cli.shared import JsonOption
+from lake_assets.cli.tables import overview_table
+from lake_assets.demo.live import Snapshot, run_live
+from lake_assets.demo.once import OnceReport, run_once
+from lake_assets.demo.setup import Options
+from lake_assets.model.tables import Layer
+from lake_assets.settings.load import load_settings
+
+_RATE = 200.0
+"""Events a second of the live demo: enough to see rows move, little enough for an old laptop."""
+
+_ONCE_EVENTS = 100_000
+
+_SHOW_EVERY_S = 3.0
+
+
+def demo(
+    *,
+    once: Annotated[
+        bool, typer.Option("--once", help="Without Dagster's page: run the whole road and end.")
+    ] = False,
+    events: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help=f"Events in all. By default until Ctrl-C; with --once {_ONCE_EVENTS:,}.",
+            show_default=False,
+        ),
+    ] = None,
+    games: Annotated[
+        str | None,
+        typer.Option(help="Games, joined by commas; by default seven.", show_default=False),
+    ] = None,
+    versions: Annotated[
+        int, typer.Option(min=1, help="Schema versions that come up; each adds a column.")
+    ] = 2,
+    rate: Annotated[
+        float | None,
+        typer.Option(
+            min=0.001,
+            help=f"Events a second. By default {_RATE:.0f}; with --once as fast as possible.",
+            show_default=False,
+        ),
+    ] = None,
+    lake: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of the tables. By default <home>/lake; with --once a temporary one.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Start Kafka, a registry, a simulator of games and Dagster, and watch the tables fill.
+
+    Ctrl-C stops all that was started. Started again, it goes on where it was. With --once it
+    produces, streams until caught up, refreshes gold, runs the checks, shows what is in each
+    table, and ends.
+    """
+    names = tuple(name.strip() for name in games.split(",")) if games else ()
+    if once:
+        folder = lake or Path(tempfile.mkdtemp(prefix="lake_assets-"))
+        options = Options(games=names, versions=versions, events=events or _ONCE_EVENTS, rate=rate)
+        report = run_once(
+            load_settings(lake=folder), options, console=stderr, announce=_announce_phase
+        )
+        _print_once(report, as_json=as_json)
+        return
+    options = Options(games=names, versions=versions, events=events, rate=rate or _RATE)
+    _watch(options, lake)
+
+
+def _announce_phase(name: str) -> None:
+    stderr.print(f"[dim]{name} …[/dim]")
+
+
+def _watch(options: Options, lake: Path | None) -> None:
+    stop = threading.Event()
+
+    def end(_signal: int, _frame: object) -> None:
+        stop.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, end)
+    stderr.print("starting Kafka, the schema registry and Dagster; the first time takes a minute …")
+    with Live(console=stdout, auto_refresh=False) as live:
+        told: list[str] = []
+
+        def show(snapshot: Snapshot) -> None:
+            if not told:
+                told.append(snapshot.url)
+                stdout.print(f"Dagster: {snapshot.url}   (Ctrl-C stops everything)")
+                if not stdout.is_terminal:
+                    sys.stdout.flush()
+            live.update(_as_table(snapshot), refresh=True)
+            if not stdout.is_terminal:
+                stdout.print(_as_line(snapshot), highlight=False, soft_wrap=True)
+                sys.stdout.flush()
+
+        run_live(
+            load_settings(lake=lake),
+            options,
+            console=stderr,
+            stop=stop,
+            show=show,
+            every_s=_SHOW_EVERY_S,
+        )
+    stderr.print("stopped; started again, it goes on where it was")
+
+
+def _as_table(snapshot: Snapshot) -> Group:
+    shown = Table("game")
+    for title in ("silver rows", "gold rows", "last refresh (UTC)"):
+        shown.add_column(title, justify="right")
+    for row in snapshot.games:
+        when = f"{row.refreshed_at:%H:%M:%S}" if row.gold_rows and row.refreshed_at else "-"
+        shown.add_row(row.game, f"{row.silver_rows:,}", f"{row.gold_rows:,}", when)
+    return Group(Text(_as_line(snapshot)), shown)
+
+
+def _as_line(snapshot: Snapshot) -> str:
+    lag = "?" if snapshot.lag_rows is None else f"{snapshot.lag_rows:,}"
+    silver = sum(row.silver_rows for row in snapshot.games)
+    gold = sum(row.gold_rows for row in snapshot.games)
+    return (
+        f"produced {snapshot.produced:,} · bronze {snapshot.bronze_rows:,} · silver {silver:,} · "
+        f"gold {gold:,} · quarantined {snapshot.quarantined:,} · lag {lag} · "
+        f"streams {snapshot.streams}"
+    )
+
+
+def _print_once(report: OnceReport, *, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(_as_json(report)))
+        return
+    stdout.print(overview_table(report.tables))
+    for (game, name), judged in sorted(report.judged.items(), key=lambda item: item[0][::-1]):
+        if judged.violated:
+            stdout.print(f"check {name} of {game}: {judged.violated:,} of {judged.seen:,} violate")
+    held = sum(not judged.violated for judged in report.judged.values())
+    stdout.print(f"{held} of {len(report.judged)} checks hold for every row", highlight=False)
+    spent = ", ".join(f"{phase} {seconds:.1f}" for phase, seconds in report.seconds.items())
+    stdout.print(f"{report.produced:,} events; seconds: {spent}", highlight=False)
+
+
+def _as_json(report: OnceReport) -> dict[str, object]:
+    return {
+        "produced": report.produced,
+        "bronze": report.rows(Layer.BRONZE),
+        "silver": report.by_game(Layer.SILVER),
+        "gold": report.by_game(Layer.GOLD),
+        "quarantined": report.rows(Layer.QUARANTINE),
+        "dropped": report.dropped,
+        "checks": {
+            f"{name}/{game}": {"seen": judged.seen, "violated": judged.violated}
+            for (game, name), judged in sorted(report.judged.items())
+        },
+        "paths": {table.table.name: str(table.path) for table in report.tables},
+        "seconds": report.seconds,
+    }

@@ -1,0 +1,30 @@
+"""`lake-assets doctor`: what this machine has and lacks."""
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from lake_assets.cli.console import stdout
+from lake_assets.services.checkup import Health, examine
+from lake_assets.settings.load import load_settings
+
+_COLOURS = {Health.OK: "green", Health.LATER: "yellow", Health.BROKEN: "red"}
+
+
+def doctor() -> None:
+    """Look at Java, jars, Kafka, the registry, the lake's folder and the disk.
+
+    Each comes with its state and, if something is to be done, with what. "later" is nothing to
+    worry about: it comes by itself or with the command beside it. Exit code 1 if a thing is broken.
+    """
+    findings = list(examine(load_settings()))
+    table = Table("thing", "state")
+    # Folded, never cut short: paths and commands are there to be copied.
+    table.add_column("what was found", overflow="fold")
+    table.add_column("what to do", overflow="fold")
+    for finding in findings:
+        state = Text(finding.health, style=_COLOURS[finding.health])
+        table.add_row(Text(finding.thing), state, Text(finding.fact), Text(finding.fix))
+    stdout.print(table)
+    if any(finding.health is Health.BROKEN for finding in findings):
+        raise typer.Exit(1)

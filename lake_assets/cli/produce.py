@@ -1,0 +1,121 @@
+"""`lake-assets produce`: made-up game events into a feed's topic."""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from lake_assets.cli.console import stderr, stdout
+from lake_assets.errors import SettingsError
+from lake_assets.feeds.load import find_feed, load_feeds
+from lake_assets.model.tables import is_game_name
+from lake_assets.services.control import locate
+from lake_assets.settings.load import load_settings
+from lake_assets.simulator import produce as simulator
+from lake_assets.simulator.script import Script
+
+_DEFAULT_EVENTS = 100_000
+
+
+def produce(
+    *,
+    events: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help=f"How many; {_DEFAULT_EVENTS:,} by default, or with --rate until Ctrl-C.",
+            show_default=False,
+        ),
+    ] = None,
+    games: Annotated[
+        str | None,
+        typer.Option(help="Names, joined by commas; by default the feed's.", show_default=False),
+    ] = None,
+    versions: Annotated[
+        int, typer.Option(min=1, help="Schema versions, coming up in turn; each adds a column.")
+    ] = 3,
+    rate: Annotated[
+        float | None,
+        typer.Option(
+            min=0.001, help="Events/s; by default as fast as possible.", show_default=False
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed makes the same events.")] = 0,
+    feed: Annotated[str, typer.Option(help="The feed whose topic and subject to use.")] = "games",
+) -> None:
+    """Send made-up game events to a feed's Kafka topic.
+
+    The topic is created and the schemas are registered as needed. The services must run: start
+    them with `lake-assets services up`.
+    """
+    settings = load_settings()
+    declared = find_feed(load_feeds(settings.feeds), feed)
+    script = Script(
+        games=_games(games) if games is not None else declared.route.keys,
+        versions=versions,
+        events=events if events or rate else _DEFAULT_EVENTS,
+        rate=rate,
+        seed=seed,
+    )
+    if not script.games:
+        raise SettingsError(f"feed {feed!r}", "has no route.keys", "Name games with --games")
+    endpoints = locate(settings)
+    topic = declared.source.kafka.topic
+    with _stopping() as stopped, _bar(script.events) as show:
+        report = simulator.produce(
+            endpoints,
+            topic,
+            declared.payload.protobuf.subject,
+            script,
+            on_progress=show,
+            stop=stopped.is_set,
+        )
+    speed = report.events / report.seconds
+    stdout.print(
+        f"{report.events:,} events to topic {topic} in {report.seconds:.1f} s ({speed:,.0f}/s)",
+        highlight=False,
+    )
+
+
+def _games(given: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(name.strip() for name in given.split(",")))
+    for name in names:
+        if not is_game_name(name):
+            fact = f"{name!r} is not a game's name"
+            step = "Use 1 to 64 lower-case letters, digits and _, joined by commas"
+            raise SettingsError("--games", fact, step)
+    return names
+
+
+@contextmanager
+def _stopping() -> Iterator[threading.Event]:
+    """Set by the first Ctrl-C, so that what was sent is still delivered; a second one ends all."""
+    stopped = threading.Event()
+    before = signal.getsignal(signal.SIGINT)
+
+    def stop(_signal: int, _frame: object) -> None:
+        stopped.set()
+        signal.signal(signal.SIGINT, before)
+
+    signal.signal(signal.SIGINT, stop)
+    try:
+        yield stopped
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _bar(total: int | None) -> Iterator[Callable[[simulator.Progress], None]]:
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("events, {task.description}/s"))
+    with Progress(*columns, console=stderr, transient=True) as bar:
+        task = bar.add_task("0", total=total)
+
+        def show(progress: simulator.Progress) -> None:
+            speed = f"{progress.sent / max(progress.seconds, 0.001):,.0f}"
+            bar.update(task, completed=progress.sent, description=speed)
+
+        yield show

@@ -1,0 +1,66 @@
+"""`lake-assets tables`: what is in the lake."""
+
+import json
+from dataclasses import asdict
+
+from rich.filesize import decimal
+from rich.table import Table
+
+from lake_assets.cli.console import stdout
+from lake_assets.cli.shared import (
+    FeedOption,
+    JsonOption,
+    LakeOption,
+    endpoints_if_any,
+    pick_feed,
+)
+from lake_assets.settings.load import load_settings
+from lake_assets.streams.overview import TableOverview, overview
+
+
+def tables(
+    *, feed: FeedOption = None, lake: LakeOption = None, as_json: JsonOption = False
+) -> None:
+    """Show every table: rows, files, bytes, last commit, and how many rows it lags behind.
+
+    Bronze lags behind the topic, silver and quarantine behind bronze, gold behind silver.
+    """
+    settings = load_settings(lake=lake)
+    found = overview(settings, pick_feed(settings, feed), endpoints_if_any(settings))
+    if as_json:
+        print(json.dumps([_as_json(table) for table in found]))
+        return
+    if not found:
+        stdout.print(f"no tables below {settings.lake_dir} yet; run `lake-assets stream`")
+        return
+    stdout.print(overview_table(found))
+
+
+def overview_table(found: list[TableOverview]) -> Table:
+    """Tables as people read them."""
+    shown = Table()
+    shown.add_column("table", no_wrap=True)
+    for title in ("rows", "files", "size", "lag"):
+        shown.add_column(title, justify="right")
+    shown.add_column("last commit (UTC)", no_wrap=True)
+    for one in found:
+        shown.add_row(
+            one.table.name,
+            f"{one.rows:,}",
+            f"{one.files:,}",
+            decimal(one.size_bytes),
+            "?" if one.lag_rows is None else f"{one.lag_rows:,}",
+            f"{one.committed_at:%m-%d %H:%M:%S}",
+        )
+    return shown
+
+
+def _as_json(one: TableOverview) -> dict[str, object]:
+    facts = asdict(one)
+    facts |= {
+        "table": one.table.name,
+        "layer": one.table.layer.value,
+        "path": str(one.path),
+        "committed_at": one.committed_at.isoformat(),
+    }
+    return facts

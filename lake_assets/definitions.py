@@ -1,0 +1,33 @@
+"""The door Dagster opens: reads settings and feeds once, and puts the rooms of `defs` together."""
+
+from collections.abc import Sequence
+
+import dagster as dg
+
+from lake_assets.defs import bronze, gold, silver, streams, supervision
+from lake_assets.defs.keys import ensure_unique
+from lake_assets.feeds.load import load_feeds
+from lake_assets.model.feeds import Feed
+from lake_assets.settings.load import load_settings
+from lake_assets.settings.schema import Settings
+
+_ROOMS = (bronze, silver, gold, streams, supervision)
+
+
+def assemble(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
+    """All of Dagster's view of a lake.
+
+    Raises:
+        FeedError: two feeds would share an asset.
+    """
+    ensure_unique(feeds)
+    rooms = (room.build(settings, feeds) for room in _ROOMS)
+    # In process: in a process a step, each step would start a JVM of its own.
+    return dg.Definitions.merge(*rooms, dg.Definitions(executor=dg.in_process_executor))
+
+
+@dg.definitions
+def defs() -> dg.Definitions:
+    """What `dagster dev` and `dg` load."""
+    settings = load_settings()
+    return assemble(settings, load_feeds(settings.feeds))

@@ -1,0 +1,75 @@
+"""What the assets are called, and how they are grouped and partitioned.
+
+The feed `games`, which ships with the package, has the plain keys `silver_events` and
+`gold_{view}`; any other feed puts its name in: `silver_{feed}_events`, `gold_{feed}_{view}`. Bronze
+and quarantine are called as their tables.
+"""
+
+import re
+from collections.abc import Sequence
+
+import dagster as dg
+
+from lake_assets.errors import FeedError
+from lake_assets.model.feeds import Feed, GoldView
+from lake_assets.model.tables import Layer, bronze_of, quarantine_of
+
+OWNERS = ["team:lake"]
+
+_PLAIN = "games"
+
+
+def topic_key(feed: Feed) -> dg.AssetKey:
+    """The topic a feed reads; feeds that read the same one share it."""
+    return dg.AssetKey(re.sub(r"[^A-Za-z0-9_]", "_", feed.source.kafka.topic))
+
+
+def bronze_key(feed: Feed) -> dg.AssetKey:
+    """The feed's raw table."""
+    return dg.AssetKey(bronze_of(feed.feed).name)
+
+
+def quarantine_key(feed: Feed) -> dg.AssetKey:
+    """The feed's refused rows."""
+    return dg.AssetKey(quarantine_of(feed.feed).name)
+
+
+def silver_key(feed: Feed) -> dg.AssetKey:
+    """All silver tables of a feed, one partition a game."""
+    return dg.AssetKey("silver_events" if feed.feed == _PLAIN else f"silver_{feed.feed}_events")
+
+
+def gold_key(feed: Feed, view: GoldView) -> dg.AssetKey:
+    """All gold tables of a view, one partition a game."""
+    prefix = "gold" if feed.feed == _PLAIN else f"gold_{feed.feed}"
+    return dg.AssetKey(f"{prefix}_{view.name}")
+
+
+def games_partitions(feed: Feed) -> dg.DynamicPartitionsDefinition:
+    """The feed's games; the supervisor and the streams add new ones while Dagster runs."""
+    return dg.DynamicPartitionsDefinition(name=feed.feed)
+
+
+def group_of(layer: Layer) -> str:
+    """The group of a layer's assets; refused rows are shown beside what they were refused for."""
+    return Layer.SILVER.value if layer is Layer.QUARANTINE else layer.value
+
+
+def ensure_unique(feeds: Sequence[Feed]) -> None:
+    """Make sure that no two assets have one key.
+
+    Raises:
+        FeedError: they do, as view `x_y` of feed `games` and view `y` of a feed `x` would.
+    """
+    seen: dict[dg.AssetKey, str] = {}
+    for feed in feeds:
+        keys = {bronze_key(feed), quarantine_key(feed), silver_key(feed)}
+        keys |= {gold_key(feed, view) for view in feed.gold}
+        for key in sorted(keys):
+            if key in seen:
+                raise FeedError(
+                    f"feed {feed.feed!r}",
+                    f"its asset {key.to_user_string()} has the name of one of feed {seen[key]!r}",
+                    "Rename the feed or its gold view",
+                )
+        seen |= dict.fromkeys(keys, feed.feed)

@@ -1,0 +1,60 @@
+"""Tables as Dagster's metadata: size, place, columns."""
+
+from pathlib import Path
+
+import dagster as dg
+
+from lake_assets.lake.columns import Column, column_types, columns_of
+from lake_assets.lake.history import open_table, state_of
+from lake_assets.model.tables import TableRef
+
+VERSION = "delta_version"
+"""The table's version that a materialization tells of."""
+
+
+def columns_metadata(columns: tuple[Column, ...]) -> dict[str, dg.TableSchemaMetadataValue]:
+    """Columns under the key that the UI shows them by; nothing where there are none."""
+    if not columns:
+        return {}
+    schema = dg.TableSchema(
+        columns=[dg.TableColumn(c.name, c.type, description=c.comment or None) for c in columns]
+    )
+    return {"dagster/column_schema": dg.MetadataValue.table_schema(schema)}
+
+
+def declared_metadata(lake: Path, table: TableRef) -> dict[str, dg.MetadataValue]:
+    """What is known of a table without its having any rows."""
+    return {
+        "dagster/table_name": dg.MetadataValue.text(table.name),
+        "path": dg.MetadataValue.path(table.path(lake)),
+        **columns_metadata(column_types(lake, table)),
+    }
+
+
+def family_metadata(
+    lake: Path, pattern: TableRef, example: TableRef
+) -> dict[str, dg.MetadataValue]:
+    """What is known of one table a game: where they lie, and the columns of one of them."""
+    return {
+        "dagster/table_name": dg.MetadataValue.text(pattern.name),
+        "path": dg.MetadataValue.path(pattern.path(lake)),
+        **columns_metadata(column_types(lake, example)),
+    }
+
+
+def table_metadata(lake: Path, table: TableRef) -> dict[str, dg.MetadataValue]:
+    """A table as it is now, by its log; empty if it is not there yet."""
+    handle = open_table(lake, table)
+    if handle is None:
+        return {}
+    state = state_of(handle)
+    return {
+        "dagster/row_count": dg.MetadataValue.int(state.rows),
+        "dagster/table_name": dg.MetadataValue.text(table.name),
+        "path": dg.MetadataValue.path(table.path(lake)),
+        VERSION: dg.MetadataValue.int(state.version),
+        "committed_at": dg.MetadataValue.timestamp(state.committed_at),
+        "files": dg.MetadataValue.int(state.files),
+        "size_bytes": dg.MetadataValue.int(state.size_bytes),
+        **columns_metadata(columns_of(handle)),
+    }

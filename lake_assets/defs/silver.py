@@ -1,0 +1,118 @@
+"""Silver and quarantine: assets that the streams write, and expectations as checks on silver.
+
+The streams report the checks as rows come in; "Execute" in the UI counts what is in the tables.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import dagster as dg
+
+from lake_assets.defs.internals import latest_ids, partitioned_check
+from lake_assets.defs.keys import (
+    OWNERS,
+    bronze_key,
+    games_partitions,
+    group_of,
+    quarantine_key,
+    silver_key,
+)
+from lake_assets.defs.metadata import declared_metadata, family_metadata
+from lake_assets.defs.processes import note_process
+from lake_assets.defs.reports import evaluation_of
+from lake_assets.lake.catalog import games_of
+from lake_assets.model.feeds import Action, Expectation, Feed
+from lake_assets.model.tables import Layer, quarantine_of, silver_of
+from lake_assets.settings.schema import Settings
+from lake_assets.silver.recheck import recheck
+
+_CONSEQUENCE = {
+    Action.WARN: "Rows that violate it are kept and counted.",
+    Action.DROP: (
+        "Rows that violate it are dropped before the write and counted as they come in, so "
+        "executing this check by hand, which counts what is in the table, finds none."
+    ),
+}
+
+
+def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
+    """Silver, quarantine and checks of each feed."""
+    return dg.Definitions(
+        assets=[
+            spec
+            for feed in feeds
+            for spec in (_silver(settings, feed), _quarantine(settings, feed))
+        ],
+        asset_checks=[_checks(settings, feed) for feed in feeds if feed.expectations],
+    )
+
+
+def _silver(settings: Settings, feed: Feed) -> dg.AssetSpec:
+    games = games_of(settings.lake_dir, feed)
+    example = silver_of(games[0]) if games else silver_of("{game}")
+    return dg.AssetSpec(
+        silver_key(feed),
+        deps=[bronze_key(feed)],
+        partitions_def=games_partitions(feed),
+        group_name=group_of(Layer.SILVER),
+        description="Decoded, typed, append-only events: one table a game.",
+        kinds={"delta", "spark"},
+        owners=OWNERS,
+        metadata=family_metadata(settings.lake_dir, silver_of("{game}"), example),
+    )
+
+
+def _quarantine(settings: Settings, feed: Feed) -> dg.AssetSpec:
+    return dg.AssetSpec(
+        quarantine_key(feed),
+        deps=[bronze_key(feed)],
+        group_name=group_of(Layer.QUARANTINE),
+        description="Messages that could not be decoded or routed: raw bytes, origin and reason.",
+        kinds={"delta", "spark"},
+        owners=OWNERS,
+        metadata=declared_metadata(settings.lake_dir, quarantine_of(feed.feed)),
+    )
+
+
+def _check(feed: Feed, expectation: Expectation) -> dg.AssetCheckSpec:
+    return partitioned_check(
+        expectation.name,
+        silver_key(feed),
+        games_partitions(feed),
+        f"`{expectation.sql}` holds for every row. {_CONSEQUENCE[expectation.action]}",
+    )
+
+
+def _checks(settings: Settings, feed: Feed) -> dg.AssetChecksDefinition:
+    silver = silver_key(feed)
+
+    @dg.multi_asset_check(
+        name=f"{silver.to_python_identifier()}_expectations",
+        specs=[_check(feed, expectation) for expectation in feed.expectations],
+        can_subset=True,
+    )
+    def check(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckEvaluation]:
+        note_process(context.instance, context.run.run_id)
+        selected = {key.name for key in context.selected_asset_check_keys}
+        ids = latest_ids(context.instance, silver)
+        found = recheck(
+            settings, feed, _games_asked_for(context.op_execution_context, settings, feed)
+        )
+        for (game, name), judged in found.items():
+            if name in selected:
+                yield evaluation_of(
+                    dg.AssetCheckKey(silver, name),
+                    game,
+                    judged,
+                    run_id=context.run.run_id,
+                    storage_id=ids.get(game),
+                )
+
+    return check
+
+
+def _games_asked_for(
+    context: dg.OpExecutionContext, settings: Settings, feed: Feed
+) -> Sequence[str]:
+    if context.has_partition_key or context.has_partition_key_range:
+        return context.partition_keys
+    return games_of(settings.lake_dir, feed)

@@ -1,0 +1,111 @@
+"""The job `streams`: runs the two queries of every feed until it is told to stop.
+
+A plain op, not assets: an asset would be called "materializing" for as long as the streams live,
+and "failed" when they die. It yields the tables' events while it runs.
+"""
+
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
+
+import dagster as dg
+
+from lake_assets.defs.internals import NO_LIMIT
+from lake_assets.defs.keys import games_partitions
+from lake_assets.defs.processes import Fence
+from lake_assets.defs.reports import Event, events_of, unreported
+from lake_assets.model.feeds import Feed
+from lake_assets.model.reports import BatchReport, Waiting
+from lake_assets.services.control import locate
+from lake_assets.settings.schema import Settings
+from lake_assets.streams.patience import patient_events
+from lake_assets.streams.run import StreamEvent
+from lake_assets.streams.tally import Tally, changes_of
+
+NAME = "streams"
+
+RUN_TAGS = {
+    "lake_assets/streams": "streams",  # dagster.yaml lets one such run happen at a time
+    **NO_LIMIT,
+}
+
+Stream = Callable[..., Generator[StreamEvent, None, None]]
+"""As `streams.patience.patient_events`."""
+
+_AT_MOST = 100
+"""Tables reported between two heartbeats. Each costs up to 17 ms an event, so a thousand at once
+would look like a hung process."""
+
+
+def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
+    """The job."""
+    return dg.Definitions(jobs=[job(settings, feeds)])
+
+
+def job(
+    settings: Settings, feeds: Sequence[Feed], stream: Stream = patient_events
+) -> dg.JobDefinition:
+    """The job for these feeds; `stream` runs them and yields what they do."""
+
+    @dg.op(out={}, description="Kafka to bronze to silver, until told to stop.")
+    def run_streams(context: dg.OpExecutionContext) -> Iterator[Event]:
+        instance, run_id = context.instance, context.run.run_id
+        fence = Fence(instance, run_id)
+        reporter = _Reporter(settings, feeds, instance, run_id)
+        said: Waiting | None = None
+        with closing(stream(settings, feeds, lambda: locate(settings), owner=run_id)) as it:
+            for event in it:
+                fence.check()
+                if isinstance(event, BatchReport):
+                    reporter.add(event)
+                elif isinstance(event, Waiting) and event != said:
+                    # Said anew every few seconds by the streams, and once by us.
+                    said = event
+                    context.log.warning("%s waits: %s", event.hop, event.reason)
+                yield from reporter.due()
+
+    @dg.job(
+        name=NAME,
+        description=(
+            "Kafka to bronze to silver without end. Kept alive by the sensor `supervisor`; to stop "
+            "streaming, turn that sensor off and terminate the run."
+        ),
+        tags=RUN_TAGS,
+        executor_def=dg.in_process_executor,
+    )
+    def streams() -> None:
+        run_streams()
+
+    return streams
+
+
+class _Reporter:
+    """Turns batches into Dagster's events, at the pace that settings ask for."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        feeds: Sequence[Feed],
+        instance: dg.DagsterInstance,
+        run_id: str,
+    ) -> None:
+        self._settings = settings
+        self._feeds = {feed.feed: feed for feed in feeds}
+        self._instance = instance
+        self._run_id = run_id
+        self._tally = Tally(every_s=settings.stream.report_every_s, at_most=_AT_MOST)
+        for feed in feeds:
+            self._tally.add(unreported(settings, feed, instance))
+
+    def add(self, report: BatchReport) -> None:
+        """Count a batch in."""
+        self._tally.add(changes_of(report))
+
+    def due(self) -> Iterator[Event]:
+        """Events of what is due by now."""
+        for change in self._tally.take(time.time()):
+            feed = self._feeds[change.feed]
+            if change.game:
+                partitions = str(games_partitions(feed).name)
+                self._instance.add_dynamic_partitions(partitions, [change.game])
+            yield from events_of(self._settings, feed, change, self._instance, self._run_id)

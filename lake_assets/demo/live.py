@@ -1,0 +1,180 @@
+"""The demo that goes on: simulator and `dagster dev` side by side, until it is told to stop.
+
+Dagster's supervisor starts the streams and its schedules refresh gold; nothing here does.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import datetime
+
+from rich.console import Console
+
+from lake_assets.demo.dagster_dev import dagster_dev
+from lake_assets.demo.setup import Options, demo_feed, services_up
+from lake_assets.lake.state import read_heartbeat
+from lake_assets.model.endpoints import Endpoints
+from lake_assets.model.feeds import Feed
+from lake_assets.model.tables import Layer
+from lake_assets.settings.schema import Settings
+from lake_assets.simulator.produce import Progress, produce
+from lake_assets.simulator.script import Script
+from lake_assets.streams.overview import TableOverview, overview
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GameRow:
+    """One line of the live table."""
+
+    game: str
+    silver_rows: int
+    gold_rows: int
+    refreshed_at: datetime | None
+    """Last refresh of the game's gold, UTC."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Snapshot:
+    """What the live table shows."""
+
+    url: str
+    produced: int
+    """Events that this run has produced."""
+
+    bronze_rows: int
+    quarantined: int
+    lag_rows: int | None
+    """Events of the topic that are not in bronze yet."""
+
+    games: tuple[GameRow, ...]
+    streams: str
+    """How the streams are, in words."""
+
+
+def run_live(
+    settings: Settings,
+    options: Options,
+    *,
+    console: Console,
+    stop: threading.Event,
+    show: Callable[[Snapshot], None],
+    every_s: float,
+) -> None:
+    """Run the demo until `stop` is set, then stop all that it started.
+
+    Args:
+        settings: home and lake.
+        options: what to produce.
+        console: for progress bars.
+        stop: ends the demo.
+        show: gets a snapshot every `every_s` seconds.
+        every_s: seconds between snapshots.
+
+    Raises:
+        LakeAssetsError: a part cannot be started, or the simulator failed.
+    """
+    settings, feed = demo_feed(settings, options.games)
+    with ExitStack() as stack:
+        endpoints = stack.enter_context(services_up(settings, console))
+        simulator = _Simulator(endpoints, feed, options)
+        stack.callback(simulator.stop)
+        simulator.start()
+        url = stack.enter_context(dagster_dev(settings))
+        while True:
+            show(_snapshot(settings, feed, endpoints, url, simulator.sent))
+            simulator.raise_failure()
+            if stop.wait(every_s):
+                return
+
+
+class _Simulator:
+    """The producer in a thread of its own."""
+
+    def __init__(self, endpoints: Endpoints, feed: Feed, options: Options) -> None:
+        self.sent = 0
+        self._endpoints = endpoints
+        self._feed = feed
+        self._options = options
+        self._stop = threading.Event()
+        self._failure: Exception | None = None
+        self._thread = threading.Thread(target=self._run, name="simulator", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def raise_failure(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    def _run(self) -> None:
+        script = Script(
+            games=self._options.games or self._feed.route.keys,
+            versions=self._options.versions,
+            events=self._options.events,
+            rate=self._options.rate,
+            seed=self._options.seed,
+        )
+        try:
+            produce(
+                self._endpoints,
+                self._feed.source.kafka.topic,
+                self._feed.payload.protobuf.subject,
+                script,
+                on_progress=self._note,
+                stop=self._stop.is_set,
+            )
+        except Exception as problem:  # noqa: BLE001 - raised again in the demo's own thread
+            self._failure = problem
+
+    def _note(self, progress: Progress) -> None:
+        self.sent = progress.sent
+
+
+def _snapshot(
+    settings: Settings, feed: Feed, endpoints: Endpoints, url: str, produced: int
+) -> Snapshot:
+    tables = overview(settings, feed, endpoints)
+    bronze = [table for table in tables if table.table.layer is Layer.BRONZE]
+    return Snapshot(
+        url=url,
+        produced=produced,
+        bronze_rows=sum(table.rows for table in bronze),
+        quarantined=sum(t.rows for t in tables if t.table.layer is Layer.QUARANTINE),
+        lag_rows=bronze[0].lag_rows if bronze else None,
+        games=tuple(_game_rows(tables)),
+        streams=_streams(settings),
+    )
+
+
+def _game_rows(tables: list[TableOverview]) -> list[GameRow]:
+    games = dict.fromkeys(table.game for table in tables if table.game is not None)
+    rows = []
+    for game in games:
+        mine = [table for table in tables if table.game == game]
+        gold = [table for table in mine if table.table.layer is Layer.GOLD]
+        rows.append(
+            GameRow(
+                game=game,
+                silver_rows=sum(t.rows for t in mine if t.table.layer is Layer.SILVER),
+                gold_rows=sum(table.rows for table in gold),
+                refreshed_at=max((table.committed_at for table in gold), default=None),
+            )
+        )
+    return rows
+
+
+def _streams(settings: Settings) -> str:
+    beat = read_heartbeat(settings.state_dir)
+    if beat is None:
+        return "starting"
+    if beat.waiting_for:
+        return f"waiting: {beat.waiting_for}"
+    quiet_s = time.time() - beat.at
+    late_s = 5 * settings.stream.heartbeat_every_s
+    return "running" if quiet_s < late_s else f"silent for {quiet_s:.0f} s"

@@ -1,0 +1,82 @@
+"""What both demos do first: pick a feed for the asked-for games, and have the services up."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import yaml
+from rich.console import Console
+
+from lake_assets.errors import SettingsError
+from lake_assets.feeds.load import find_feed, load_feeds
+from lake_assets.lake.state import replace_text
+from lake_assets.model.endpoints import Endpoints
+from lake_assets.model.feeds import Feed
+from lake_assets.model.tables import is_game_name
+from lake_assets.services import control
+from lake_assets.settings.schema import Settings
+
+FEED = "games"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Options:
+    """What a user may ask of a demo."""
+
+    games: tuple[str, ...] = ()
+    """Games to produce; the feed's keys if empty."""
+
+    versions: int = 2
+    """Schema versions that come up during the run; each adds a column."""
+
+    events: int | None = None
+    """In all; None goes on until stopped."""
+
+    rate: float | None = None
+    """Events a second; None is as fast as possible."""
+
+    seed: int = 0
+
+
+def demo_feed(settings: Settings, games: Sequence[str]) -> tuple[Settings, Feed]:
+    """The feed of the demo, and settings under which every process sees the same.
+
+    Asked-for games become the route's keys, in a copy of the feed below the home: a demo shows
+    tables of the games it produces.
+
+    Raises:
+        SettingsError: a name cannot name a table.
+        FeedError: the feed cannot be used.
+    """
+    feed = find_feed(load_feeds(settings.feeds), FEED)
+    if not games or tuple(games) == feed.route.keys:
+        return settings, feed
+    for game in games:
+        if not is_game_name(game):
+            raise SettingsError(
+                "--games",
+                f"{game!r} cannot name a table",
+                "Use 1 to 64 lower-case letters, digits and _",
+            )
+    feed = feed.model_copy(update={"route": feed.route.model_copy(update={"keys": tuple(games)})})
+    folder = settings.home / "demo-feeds"
+    text = yaml.safe_dump(feed.model_dump(mode="json", exclude_none=True), sort_keys=False)
+    replace_text(folder / f"{FEED}.yaml", text)
+    return settings.model_copy(update={"feeds": folder}), feed
+
+
+@contextmanager
+def services_up(settings: Settings, console: Console) -> Iterator[Endpoints]:
+    """Broker and registry for the demo; those that ran before it go on after it.
+
+    Raises:
+        ServiceError: one does not start.
+    """
+    before = control.status(settings)
+    states = (before.kafka.state, before.registry.state)
+    was_running = all(s in {control.State.RUNNING, control.State.YOURS} for s in states)
+    try:
+        yield control.up(settings, console=console)
+    finally:
+        if not was_running:
+            control.down(settings)

@@ -1,0 +1,18 @@
+import pytest
+from typer.testing import CliRunner
+
+from lake_assets.cli.bench import bench
+from lake_assets.cli.main import app
+from lake_assets.errors import SettingsError
+
+
+def test_its_help_names_the_options():
+    shown = CliRunner().invoke(app, ["bench", "--help"]).output
+    for option in ("--events", "--quick", "--tables", "--runs", "--only", "--json"):
+        assert option in shown
+
+
+@pytest.mark.parametrize("given", ["seven", "7,,8", ""])
+def test_tables_that_are_no_numbers_are_refused(given):
+    with pytest.raises(SettingsError, match="--tables: "):
+        bench(tables=given)

@@ -1,0 +1,35 @@
+import pytest
+
+from lake_assets_tests.commandline import lake_assets
+
+COMMANDS = ("bench", "demo", "doctor", "produce", "refresh", "services", "stream", "tables")
+
+
+def test_help_names_every_command(settings):
+    shown = lake_assets(settings, "--help").stdout
+    assert [name for name in COMMANDS if name not in shown] == []
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_explains_itself(settings, name):
+    done = lake_assets(settings, name, "--help")
+    assert done.returncode == 0
+    assert "Usage:" in done.stdout
+
+
+@pytest.mark.parametrize("words", [("--verbose", "stream"), ("stream", "--verbose")])
+def test_verbose_shows_the_trace_of_an_error(settings, words):
+    done = lake_assets(settings, *words)
+    assert done.returncode == 1
+    assert "Traceback" in done.stderr
+    assert "ServiceError" in done.stderr
+
+
+def test_a_wrong_setting_is_one_line_that_names_the_variable(settings):
+    wrong = settings.model_copy(
+        update={"stream": settings.stream.model_copy(update={"stall_after_s": -1.0})}
+    )
+    done = lake_assets(wrong, "tables")
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: LAKE_ASSETS_STREAM_STALL_AFTER_S")
+    assert len(done.stderr.splitlines()) == 1

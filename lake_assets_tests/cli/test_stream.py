@@ -1,0 +1,72 @@
+import signal
+import subprocess
+
+import pytest
+
+from lake_assets.lake.state import streams_lock
+from lake_assets.settings.load import child_environment
+from lake_assets_tests.commandline import COMMAND, lake_assets
+
+
+def _error_of(done):
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    return done.stderr
+
+
+def test_without_services_it_says_how_to_start_them(settings):
+    assert "lake-assets services up" in _error_of(lake_assets(settings, "stream"))
+
+
+def test_a_lake_that_another_process_streams_into_is_refused(settings):
+    own = settings.model_copy(
+        update={
+            "kafka": settings.kafka.model_copy(update={"bootstrap_servers": "127.0.0.1:1"}),
+            "registry": settings.registry.model_copy(update={"url": "http://127.0.0.1:1"}),
+        }
+    )
+    with streams_lock(own.state_dir):
+        assert "already running for this lake" in _error_of(lake_assets(own, "stream"))
+
+
+@pytest.mark.kafka
+@pytest.mark.spark
+def test_a_missing_topic_ends_a_run_that_must_catch_up(connected, tmp_path):
+    feeds = tmp_path / "feeds"
+    feeds.mkdir()
+    (feeds / "games.yaml").write_text(
+        "feed: games\n"
+        "source: {kafka: {topic: no-such-topic}}\n"
+        "payload: {protobuf: {subject: no-such-topic-value}}\n"
+        "route: {column: game_name, keys: [uno]}\n"
+    )
+    lost = connected.model_copy(update={"feeds": feeds})
+    done = lake_assets(lost, "stream", "--until-caught-up")
+    assert done.returncode == 1
+    assert "topic 'no-such-topic': does not exist" in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_a_broker_that_is_away_is_waited_for_until_ctrl_c(settings):
+    away = settings.model_copy(
+        update={
+            "kafka": settings.kafka.model_copy(update={"bootstrap_servers": "127.0.0.1:1"}),
+            "registry": settings.registry.model_copy(update={"url": "http://127.0.0.1:1"}),
+        }
+    )
+    with subprocess.Popen(  # noqa: S603 - our own command line
+        [*COMMAND, "stream"],
+        env=child_environment(away),
+        stderr=subprocess.PIPE,
+        text=True,
+        # A test run in the background ignores SIGINT, and so would its children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509
+    ) as process:
+        assert process.stderr
+        lines = iter(process.stderr)
+        assert any(line.startswith("waiting: Kafka at 127.0.0.1:1") for line in lines)
+        process.send_signal(signal.SIGINT)
+        rest = list(lines)
+    assert process.returncode == 0
+    assert any(line.startswith("stopping") for line in rest)

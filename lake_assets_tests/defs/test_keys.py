@@ -1,0 +1,53 @@
+import pytest
+
+from lake_assets.defs.keys import (
+    bronze_key,
+    ensure_unique,
+    games_partitions,
+    gold_key,
+    quarantine_key,
+    silver_key,
+    topic_key,
+)
+from lake_assets.errors import FeedError
+from lake_assets.model.feeds import Feed
+from lake_assets_tests.sample import GAMES
+
+FITNESS = GAMES.model_copy(update={"feed": "fitness"})
+
+
+def keys(feed: Feed) -> list[str]:
+    found = [bronze_key(feed), quarantine_key(feed), silver_key(feed), gold_key(feed, feed.gold[0])]
+    return [key.to_user_string() for key in found]
+
+
+def test_the_feed_that_ships_has_plain_keys():
+    assert keys(GAMES) == ["bronze_games", "quarantine_games", "silver_events", "gold_player_agg"]
+
+
+def test_another_feed_has_its_name_in_its_keys():
+    assert keys(FITNESS) == [
+        "bronze_fitness",
+        "quarantine_fitness",
+        "silver_fitness_events",
+        "gold_fitness_player_agg",
+    ]
+
+
+def test_a_topic_is_called_as_in_kafka_as_far_as_dagster_lets_it():
+    assert topic_key(GAMES).to_user_string() == "game_stream"
+
+
+def test_partitions_are_called_as_the_feed():
+    assert games_partitions(FITNESS).name == "fitness"
+
+
+def test_two_feeds_with_different_names_go_together():
+    ensure_unique([GAMES, FITNESS])
+
+
+def test_two_assets_of_one_name_are_refused():
+    view = GAMES.gold[0].model_copy(update={"name": "fitness_player_agg"})
+    games = GAMES.model_copy(update={"gold": (view,)})
+    with pytest.raises(FeedError, match=r"gold_fitness_player_agg .* of feed 'games'. Rename"):
+        ensure_unique([games, FITNESS])

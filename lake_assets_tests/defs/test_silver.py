@@ -1,0 +1,64 @@
+import dagster as dg
+import pyarrow as pa
+import pytest
+from deltalake import write_deltalake
+
+from lake_assets.defs.internals import all_of
+from lake_assets.defs.silver import build
+from lake_assets.model.tables import silver_of
+from lake_assets_tests.sample import GAMES
+
+SILVER = dg.AssetKey("silver_events")
+
+
+def test_silver_and_quarantine_come_from_bronze(settings):
+    graph = build(settings, [GAMES]).resolve_asset_graph()
+    bronze = {dg.AssetKey("bronze_games")}
+    assert graph.get(SILVER).parent_keys == bronze
+    assert graph.get(dg.AssetKey("quarantine_games")).parent_keys == bronze
+
+
+def test_silver_has_a_partition_a_game_and_quarantine_none(settings):
+    graph = build(settings, [GAMES]).resolve_asset_graph()
+    assert graph.get(SILVER).partitions_def == dg.DynamicPartitionsDefinition(name="games")
+    assert graph.get(dg.AssetKey("quarantine_games")).partitions_def is None
+
+
+def test_expectations_are_checks(settings):
+    graph = build(settings, [GAMES]).resolve_asset_graph()
+    assert {key.name for key in graph.asset_check_keys} == {"gamer_is_known", "device_is_known"}
+
+
+def test_a_feed_without_expectations_has_no_checks(settings):
+    feed = GAMES.model_copy(update={"expectations": ()})
+    assert not build(settings, [feed]).resolve_asset_graph().asset_check_keys
+
+
+@pytest.fixture
+def silver(settings, instance):
+    rows = {"game_name": ["uno"] * 4, "gamer_id": ["g"] * 4, "device_id": ["d", "d", "d", ""]}
+    write_deltalake(silver_of("uno").path(settings.lake_dir), pa.table(rows))
+    instance.add_dynamic_partitions("games", ["uno", "go_fish"])
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("silver")
+@pytest.mark.parametrize("tags", [{"dagster/partition": "uno"}, all_of(["uno", "go_fish"]), {}])
+def test_checks_executed_by_hand_count_what_silver_holds(settings, instance, tags):
+    definitions = dg.Definitions.merge(
+        build(settings, [GAMES]),
+        dg.Definitions(
+            jobs=[dg.define_asset_job("checks", dg.AssetSelection.all_asset_checks())],
+            executor=dg.in_process_executor,
+        ),
+    )
+    job = definitions.resolve_job_def("checks")
+    assert job.execute_in_process(instance=instance, tags=tags).success
+    keys = [dg.AssetCheckKey(SILVER, e.name) for e in GAMES.expectations]
+    info = instance.event_log_storage.get_asset_check_partition_info(keys)
+    found = {(i.check_key.name, i.partition_key): i.latest_execution_status.value for i in info}
+    expected = {("gamer_is_known", "uno"): "SUCCEEDED", ("device_is_known", "uno"): "FAILED"}
+    if "dagster/partition" not in tags:
+        expected |= {(e.name, "go_fish"): "SUCCEEDED" for e in GAMES.expectations}
+    # Without any partition Dagster plans one result for none, which nobody can give.
+    assert {key: status for key, status in found.items() if key[1]} == expected

@@ -1,0 +1,101 @@
+import dagster as dg
+import pyarrow as pa
+import pytest
+from deltalake import write_deltalake
+
+from lake_assets.defs.internals import latest_ids
+from lake_assets.defs.streams import RUN_TAGS, build, job
+from lake_assets.model.reports import BatchReport, Hop, Judged, Waiting
+from lake_assets.model.tables import bronze_of, silver_of
+from lake_assets.settings.schema import StreamSettings
+from lake_assets.streams.run import Tick
+from lake_assets_tests.sample import GAMES
+
+SILVER = dg.AssetKey("silver_events")
+
+INGEST = BatchReport(feed="games", hop=Hop.INGEST, batch_id=0, rows={"bronze_games": 2})
+DEMUX = BatchReport(
+    feed="games",
+    hop=Hop.DEMUX,
+    batch_id=0,
+    rows={"silver_uno_events": 2},
+    judged={
+        ("uno", "gamer_is_known"): Judged(seen=2, violated=0),
+        ("uno", "device_is_known"): Judged(seen=2, violated=1),
+    },
+)
+
+
+@pytest.fixture
+def run(settings, instance):
+    for table in (bronze_of("games"), silver_of("uno")):
+        write_deltalake(table.path(settings.lake_dir), pa.table({"n": [1, 2]}))
+
+    prompt = settings.model_copy(update={"stream": StreamSettings(report_every_s=1e-6)})
+
+    def execute(*events, problem=None):
+        closed = []
+
+        def stream(_settings, _feeds, _locate, *, owner):
+            try:
+                assert instance.has_run(owner)
+                yield from events
+                if problem:
+                    raise problem
+            finally:
+                closed.append(True)
+
+        found = job(prompt, [GAMES], stream).execute_in_process(
+            instance=instance, raise_on_error=False
+        )
+        assert closed
+        return found
+
+    return execute
+
+
+def test_batches_become_materializations_and_checks(run, instance):
+    assert run(INGEST, Tick(), DEMUX, Tick()).success
+    assert set(latest_ids(instance, SILVER)) == {"uno"}
+    assert instance.get_latest_materialization_event(dg.AssetKey("bronze_games"))
+    checks = [dg.AssetCheckKey(SILVER, name) for name in ("gamer_is_known", "device_is_known")]
+    info = instance.event_log_storage.get_asset_check_partition_info(checks)
+    found = {i.check_key.name: (i.partition_key, i.latest_execution_status.value) for i in info}
+    assert found == {
+        "gamer_is_known": ("uno", "SUCCEEDED"),
+        "device_is_known": ("uno", "FAILED"),
+    }
+
+
+def test_a_game_is_a_partition_once_it_has_rows(run, instance):
+    run(DEMUX)
+    assert instance.get_dynamic_partitions("games") == ["uno"]
+
+
+def test_waiting_is_logged(run, instance):
+    waiting = Waiting(feed="games", hop=Hop.INGEST, reason="Kafka: is silent. Start it")
+    found = run(waiting)
+    messages = [e.user_message for e in instance.all_logs(found.run_id)]
+    assert "ingest waits: Kafka: is silent. Start it" in messages
+
+
+def test_streams_that_fail_fail_their_run(run):
+    assert not run(DEMUX, problem=ValueError("no")).success
+
+
+def test_streams_end_when_the_record_of_their_run_does(settings, instance):
+    def stream(_settings, _feeds, _locate, *, owner):
+        instance.report_run_canceling(instance.get_run_by_id(owner))
+        while True:
+            yield Tick()
+
+    found = job(settings, [GAMES], stream).execute_in_process(
+        instance=instance, raise_on_error=False
+    )
+    assert not found.success
+
+
+def test_the_job_is_one_at_a_time_and_never_overdue(settings):
+    streams = build(settings, [GAMES]).get_job_def("streams")
+    assert streams.tags == RUN_TAGS
+    assert RUN_TAGS["dagster/max_runtime"] == "0"

@@ -1,0 +1,57 @@
+import signal
+import subprocess
+import time
+
+import httpx
+import psutil
+import pytest
+
+from lake_assets.settings.load import child_environment
+from lake_assets.settings.schema import StreamSettings
+from lake_assets_tests.commandline import COMMAND, lake_assets
+
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow]
+
+# A machine that runs the whole suite on two cores needs minutes for what takes seconds alone.
+_DEADLINE_S = 900.0
+
+
+def _read_until(process, wanted, seen):
+    deadline = time.monotonic() + _DEADLINE_S
+    for line in process.stdout:
+        seen.append(line)
+        if wanted(line):
+            return line
+        assert time.monotonic() < deadline, "".join(seen[-20:])
+    pytest.fail("the demo ended:\n" + "".join(seen[-20:]))
+
+
+def test_the_demo_fills_gold_and_ctrl_c_leaves_nothing_behind(settings):
+    """Embedded services of its own, Dagster's page, gold rows by a schedule, and a clean end."""
+    quick = settings.model_copy(update={"stream": StreamSettings(report_every_s=5)})
+    process = subprocess.Popen(  # noqa: S603 - our own command line
+        [*COMMAND, "demo", "--games", "chess,go", "--rate", "50"],
+        env=child_environment(quick) | {"PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        # A test run in the background ignores SIGINT, and so would its children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509
+    )
+    seen: list[str] = []
+    started: list[psutil.Process] = []
+    try:
+        address = _read_until(process, lambda line: line.startswith("Dagster: "), seen).split()[1]
+        assert httpx.get(f"{address}/server_info").is_success
+        _read_until(process, lambda line: "gold" in line and "gold 0 " not in line, seen)
+        started = psutil.Process(process.pid).children(recursive=True)
+    finally:
+        process.send_signal(signal.SIGINT)
+        rest, _ = process.communicate(timeout=_DEADLINE_S)
+    assert process.returncode == 0, rest
+    assert "stopped; started again, it goes on where it was" in rest
+    assert len(started) > 3, "Kafka, the registry, Dagster and the streams at least"
+    left = [p for p in started if p.is_running() and p.status() != psutil.STATUS_ZOMBIE]
+    assert left == []
+    shown = lake_assets(settings, "tables", "--json")
+    assert "gold_chess_player_agg" in shown.stdout

@@ -1,0 +1,125 @@
+"""Runs one hop of a feed and kills its own process, as `kill -9` does, at a point of a batch.
+
+`python -m lake_assets_tests.e2e.doomed HOP POINT`, a `Job` as JSON on standard input.
+"""
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import BaseModel
+
+from lake_assets.decode.registry import Registry
+from lake_assets.lake.commits import Batch, Commit, CommitDoor
+from lake_assets.lake.journal import Journal
+from lake_assets.lake.means import Means
+from lake_assets.lake.session import start_session
+from lake_assets.lake.state import streams_lock
+from lake_assets.model.endpoints import Endpoints
+from lake_assets.model.feeds import Feed
+from lake_assets.model.reports import Hop
+from lake_assets.model.tables import TableRef
+from lake_assets.runtime.setup import ensure_runtime
+from lake_assets.settings.schema import Settings
+from lake_assets.streams.plan import Road, start_demux, start_ingest
+from lake_assets.streams.schemas import Schemas
+
+AFTER_THE_JOB = "after the job"
+BEFORE_THE_COMMITS = "before the commits"
+BETWEEN_TWO_COMMITS = "between two commits"
+AFTER_THE_COMMITS = "after the commits"
+
+
+class Job(BaseModel):
+    """What to run, and where."""
+
+    settings: Settings
+    feed: Feed
+    kafka: str
+    registry: str
+
+
+def die() -> None:
+    """End as `kill -9` ends a process: nothing is closed or said."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@dataclass(frozen=True, slots=True)
+class DoomedJournal(Journal):
+    """A journal that may not live to note a batch."""
+
+    door: "DoomedDoor"
+
+    def write(self, batch: Batch, commits: Sequence[Commit]) -> None:
+        """Note a batch; one that is only finished is not noted again, so this one is new."""
+        if self.door.point == AFTER_THE_JOB:
+            die()
+        Journal.write(self, batch, commits)
+        self.door.is_new = True
+
+
+class DoomedDoor(CommitDoor):
+    """A door that goes down with a batch that was not begun by a former process."""
+
+    point = ""
+    is_new = False
+
+    def append(self, commits: Sequence[Commit], batch: Batch) -> list[TableRef]:
+        """Commit as much of a new batch as `point` lets it."""
+        if self.is_new and self.point == BEFORE_THE_COMMITS:
+            die()
+        if self.is_new and self.point == BETWEEN_TWO_COMMITS:
+            super().append(commits[: len(commits) // 2], batch)
+            die()
+        done = super().append(commits, batch)
+        if self.is_new and self.point == AFTER_THE_COMMITS:
+            die()
+        return done
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DoomedRoad(Road):
+    """A road with a doomed journal."""
+
+    door: DoomedDoor
+
+    def journal(self, feed: Feed, hop: Hop) -> Journal:
+        """The road's own journal, doomed."""
+        return DoomedJournal(Road.journal(self, feed, hop).path, self.door)
+
+
+def main() -> None:
+    """Run until death; to come to an end is a failure."""
+    hop, point = Hop(sys.argv[1]), sys.argv[2]
+    job = Job.model_validate_json(sys.stdin.read())
+    settings = job.settings
+    with streams_lock(settings.state_dir):
+        door = DoomedDoor(settings.lake_dir, threads=2)
+        door.point = point
+        road = DoomedRoad(
+            session=start_session(settings, ensure_runtime(settings)),
+            endpoints=Endpoints(kafka=job.kafka, registry=job.registry),
+            means=Means(lake=settings.lake_dir, door=door, buffer_bytes=2**28),
+            stream=settings.stream,
+            state_dir=settings.state_dir,
+            report=lambda _: None,
+            door=door,
+        )
+        schemas = Schemas(
+            feed=job.feed,
+            registry=Registry(job.registry),
+            stop=threading.Event(),
+            announce=lambda _: None,
+        )
+        if hop is Hop.INGEST:
+            query = start_ingest(road, job.feed, until_caught_up=True)
+        else:
+            query = start_demux(road, job.feed, schemas, until_caught_up=True)
+        query.awaitTermination()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,168 @@
+"""`dagster dev` with everything in it, killed in every way, and what is left of the streams."""
+
+import signal
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+import dagster as dg
+import psutil
+import pytest
+from dagster import DagsterRunStatus as Status
+
+from lake_assets.defs.internals import latest_ids
+from lake_assets.lake.history import open_table, rows_of
+from lake_assets.lake.state import Heartbeat, is_locked, read_heartbeat
+from lake_assets.model.tables import silver_of
+from lake_assets.services.control import locate
+from lake_assets.settings.schema import Settings, StreamSettings
+from lake_assets.simulator.produce import produce
+from lake_assets.simulator.script import Script
+from lake_assets_tests.e2e.dev import Dev, wait_for
+
+pytestmark = [pytest.mark.slow, pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(900)]
+
+GAMES = ("uno", "poker")
+SILVER, GOLD = dg.AssetKey("silver_events"), dg.AssetKey("gold_player_agg")
+
+FEED = """
+feed: games
+source: {kafka: {topic: TOPIC}}
+payload: {protobuf: {subject: TOPIC-value}}
+route: {column: game_name, keys: [uno, poker]}
+expectations:
+  - {name: gamer_is_known, sql: "gamer_id <> ''", action: drop}
+"""
+
+VIEW = """
+gold:
+  - {name: player_agg, keys: [gamer_id], measures: {sessions: count(*)}, schedule: "* * * * *"}
+"""
+
+
+@pytest.fixture
+def topic() -> str:
+    """One for each test: they share the broker."""
+    return f"supervised-{uuid.uuid4()}"
+
+
+@pytest.fixture
+def gold() -> str:
+    """The feed's gold views."""
+    return VIEW
+
+
+@pytest.fixture
+def connected(connected: Settings, tmp_path: Path, topic: str, gold: str) -> Settings:
+    """With a feed whose topic is this test's own."""
+    feeds = tmp_path / "feeds"
+    feeds.mkdir()
+    (feeds / "games.yaml").write_text(FEED.replace("TOPIC", topic) + gold)
+    stream = StreamSettings(report_every_s=5)
+    return connected.model_copy(update={"feeds": feeds, "stream": stream})
+
+
+@pytest.fixture
+def send(connected: Settings, topic: str) -> Callable[[int], None]:
+    """Sends so many events more."""
+
+    def run(events: int) -> None:
+        script = Script(games=GAMES, events=events, versions=1)
+        produce(locate(connected), topic, f"{topic}-value", script)
+
+    return run
+
+
+@pytest.fixture
+def rows_in_silver(connected: Settings) -> Callable[[], int]:
+    """Counts silver's rows."""
+
+    def count() -> int:
+        tables = [open_table(connected.lake_dir, silver_of(game)) for game in GAMES]
+        return sum(rows_of(table) for table in tables if table)
+
+    return count
+
+
+def runs(instance: dg.DagsterInstance, *statuses: Status) -> list[str]:
+    """Ids of the streams' runs with one of these statuses."""
+    filters = dg.RunsFilter(job_name="streams", statuses=list(statuses))
+    return [run.run_id for run in instance.get_runs(filters)]
+
+
+def holder(settings: Settings) -> Heartbeat | None:
+    """Who says of itself that it runs the streams, while somebody does."""
+    beat = read_heartbeat(settings.state_dir)
+    return beat if beat and is_locked(settings.state_dir) and psutil.pid_exists(beat.pid) else None
+
+
+def wait_for_holder(settings: Settings, *, but: Heartbeat | None = None) -> Heartbeat:
+    """The process that runs the streams, once one does."""
+
+    def is_new() -> bool:
+        beat = holder(settings)
+        return beat is not None and (but is None or beat.owner != but.owner)
+
+    wait_for(is_new, "a run of the streams", within_s=180)
+    found = holder(settings)
+    assert found
+    return found
+
+
+def checked(instance: dg.DagsterInstance) -> dict[str | None, str]:
+    """By game, how its expectation fares."""
+    check = dg.AssetCheckKey(SILVER, "gamer_is_known")
+    found = instance.event_log_storage.get_asset_check_partition_info([check])
+    return {info.partition_key: info.latest_execution_status.value for info in found}
+
+
+def test_streams_and_gold_are_reported_and_streams_come_back_after_a_kill(
+    dev: Dev, instance: dg.DagsterInstance, connected: Settings, send
+):
+    send(2000)
+    dev.start()
+    wait_for(lambda: set(latest_ids(instance, SILVER)) == set(GAMES), "silver", within_s=240)
+    wait_for(lambda: checked(instance) == dict.fromkeys(GAMES, "SUCCEEDED"), "checks", within_s=10)
+    first = wait_for_holder(connected)
+    assert runs(instance, Status.STARTED) == [first.owner]
+    wait_for(lambda: set(latest_ids(instance, GOLD)) == set(GAMES), "gold", within_s=300)
+
+    process = psutil.Process(first.pid)
+    children = process.children(recursive=True)
+    process.kill()
+    wait_for(lambda: not any(child.is_running() for child in children), "no JVM", within_s=30)
+    second = wait_for_holder(connected, but=first)
+    assert runs(instance, Status.FAILURE) == [first.owner]
+    assert runs(instance, Status.STARTED) == [second.owner]
+
+    dev.signal_group(signal.SIGINT)
+    dev.wait_until_gone(within_s=60)
+    assert not is_locked(connected.state_dir)
+
+
+# No gold: each refresh would cost a JVM beside the one that is looked at.
+@pytest.mark.parametrize("gold", [""])
+def test_at_most_one_run_lives_whatever_becomes_of_dev(
+    dev: Dev, instance: dg.DagsterInstance, connected: Settings, send, rows_in_silver
+):
+    send(2000)
+    dev.start()
+    first = wait_for_holder(connected)
+
+    dev.terminate_alone()
+    dev.start()
+    adopted = f"the streams are running: pid {first.pid}"
+    wait_for(lambda: adopted in dev.new_log(), "adopted by the next dev", within_s=180)
+    assert wait_for_holder(connected).pid == first.pid
+    wait_for(lambda: rows_in_silver() == 2000, "the first rows in silver", within_s=180)
+
+    dev.signal_group(signal.SIGKILL)
+    dev.wait_until_gone(within_s=30)
+    assert not is_locked(connected.state_dir)
+    send(1000)
+    dev.start()
+    second = wait_for_holder(connected, but=first)
+    assert runs(instance, Status.FAILURE) == [first.owner]
+    assert runs(instance, Status.STARTED) == [second.owner]
+    wait_for(lambda: rows_in_silver() >= 3000, "all rows in silver", within_s=240)
+    assert rows_in_silver() == 3000

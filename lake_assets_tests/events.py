@@ -1,0 +1,73 @@
+"""Framed game events for tests of any room, and a topic with its subject to put them into."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from uuid import uuid4
+
+from confluent_kafka import Producer
+from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
+
+from lake_assets.model.endpoints import Endpoints
+from lake_assets.model.feeds import Feed, KafkaSource, Payload, ProtobufPayload, Source
+from lake_assets.simulator.schema import custom_column, message_class, proto_text
+from lake_assets.sources.topics import client_config, ensure_topic
+from lake_assets_tests.sample import GAMES
+
+AT = datetime(2026, 11, 21, 1, 2, 3, 456789, tzinfo=UTC)
+"""When all events happened."""
+
+
+def framed(
+    schema_id: int, game: str = "uno", *, gamer: str = "ann", device: str = "d1", version: int = 0
+) -> bytes:
+    """An event as Confluent's clients frame it."""
+    message = message_class(version)(game_name=game, gamer_id=gamer, device_id=device)
+    message.event_timestamp.FromDatetime(AT)  # type: ignore[attr-defined]
+    for added in range(1, version + 1):
+        setattr(message, custom_column(added), f"custom {added}")
+    return b"\0" + schema_id.to_bytes(4, "big") + b"\0" + message.SerializeToString()
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A topic and a subject of a real broker and registry that no other test uses."""
+
+    endpoints: Endpoints
+    name: str = field(default_factory=lambda: f"topic-{uuid4().hex[:8]}")
+
+    @property
+    def subject(self) -> str:
+        return f"{self.name}-value"
+
+    def feed(self, **changes: object) -> Feed:
+        """The sample feed, reading from here."""
+        own = {
+            "source": Source(kafka=KafkaSource(topic=self.name)),
+            "payload": Payload(protobuf=ProtobufPayload(subject=self.subject)),
+        }
+        return GAMES.model_copy(update={**own, **changes})
+
+    def register(self, version: int) -> int:
+        """Register a version of the event; its schema id.
+
+        The comment makes the text this subject's own: equal texts would share one id.
+        """
+        schema = Schema(f"{proto_text(version)}// {self.subject}\n", "PROTOBUF")
+        with SchemaRegistryClient({"url": self.endpoints.registry}) as client:
+            return int(client.register_schema(self.subject, schema))
+
+    def produce(self, *values: bytes | None) -> list[tuple[int, int]]:
+        """Create the topic if need be and write rows to it; partition and offset of each."""
+        ensure_topic(self.endpoints, self.name)
+        producer = Producer(client_config(self.endpoints))
+        places: dict[int, tuple[int, int]] = {}
+
+        for number, value in enumerate(values):
+
+            def note(error: object, message: object, number: int = number) -> None:
+                assert error is None, error
+                places[number] = (message.partition(), message.offset())  # type: ignore[attr-defined]
+
+            producer.produce(self.name, value, key=str(number), on_delivery=note)
+        assert producer.flush(60) == 0
+        return [places[number] for number in range(len(values))]

@@ -1,0 +1,57 @@
+"""What Dagster gets to see, name by name, so that nothing comes or goes unnoticed."""
+
+import dagster as dg
+
+from lake_assets.definitions import assemble, defs
+from lake_assets_tests.sample import GAMES
+
+
+def test_the_definitions_that_ship_are_loadable():
+    dg.Definitions.validate_loadable(defs())
+
+
+def test_every_definition_is_on_the_list(settings):
+    found = assemble(settings, [GAMES]).get_repository_def()
+    graph = found.asset_graph
+    assert {
+        "assets": sorted(key.to_user_string() for key in graph.get_all_asset_keys()),
+        "checks": sorted(key.name for key in graph.asset_check_keys),
+        "jobs": sorted(found.job_names),
+        "sensors": sorted(sensor.name for sensor in found.sensor_defs),
+        "schedules": sorted(schedule.name for schedule in found.schedule_defs),
+    } == {
+        "assets": [
+            "bronze_games",
+            "game_stream",
+            "gold_player_agg",
+            "quarantine_games",
+            "silver_events",
+        ],
+        "checks": ["device_is_known", "gamer_is_known"],
+        "jobs": ["__ASSET_JOB", "refresh_gold_player_agg", "streams"],
+        "sensors": ["supervisor"],
+        "schedules": ["refresh_gold_player_agg_schedule"],
+    }
+
+
+def test_two_feeds_go_together(settings):
+    fitness = GAMES.model_copy(update={"feed": "fitness"})
+    found = assemble(settings, [GAMES, fitness])
+    dg.Definitions.validate_loadable(found)
+    assert len(found.resolve_asset_graph().get_all_asset_keys()) == 9
+
+
+def test_every_asset_has_a_group_kinds_an_owner_and_a_description(settings):
+    graph = assemble(settings, [GAMES]).resolve_asset_graph()
+    for key in graph.get_all_asset_keys():
+        node = graph.get(key)
+        assert node.group_name != "default"
+        assert node.kinds
+        assert node.owners == ["team:lake"]
+        assert node.description
+
+
+def test_sensors_and_schedules_are_on_from_the_start(settings):
+    found = assemble(settings, [GAMES]).get_repository_def()
+    assert {s.default_status for s in found.sensor_defs} == {dg.DefaultSensorStatus.RUNNING}
+    assert {s.default_status for s in found.schedule_defs} == {dg.DefaultScheduleStatus.RUNNING}

@@ -1,0 +1,34 @@
+import ast
+from pathlib import Path
+
+TESTS = Path(__file__).parent
+PACKAGE = TESTS.parent / "lake_assets"
+
+MODULES = {path.relative_to(PACKAGE): path.read_text() for path in PACKAGE.rglob("*.py")}
+
+OF_NO_ROOM = {Path("test_house.py"), Path("test_definitions.py")}
+
+
+def test_each_test_module_mirrors_a_module_or_goes_from_end_to_end():
+    tests = {path.relative_to(TESTS) for path in TESTS.rglob("test_*.py")} - OF_NO_ROOM
+    rooms = {path for path in tests if path.parts[0] != "e2e"}
+    assert rooms
+    lost = [p for p in rooms if p.with_name(p.name.removeprefix("test_")) not in MODULES]
+    assert lost == []
+
+
+def test_each_module_opens_with_a_sign_on_the_door():
+    assert [path for path, text in MODULES.items() if not ast.get_docstring(ast.parse(text))] == []
+
+
+def test_each_module_stays_under_300_lines():
+    assert {path for path, text in MODULES.items() if len(text.splitlines()) >= 300} == set()
+
+
+def test_a_rooms_init_holds_its_sign_and_nothing_more():
+    signs = {path: text for path, text in MODULES.items() if path.name == "__init__.py"}
+    assert [path for path, text in signs.items() if len(ast.parse(text).body) != 1] == []
+
+
+def test_tests_are_no_package():
+    assert list(TESTS.rglob("__init__.py")) == []
