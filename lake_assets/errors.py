@@ -12,6 +12,7 @@
     - CommitConflictError      another writer holds the same table
   + StreamError                a streaming query ended, or may not start
     - StreamsLockedError       another process runs the streams of this lake
+    - ExpectationFailedError   rows violate an expectation whose action is to fail
 
 A message names the thing, the fact and the next step, in that order.
 """
@@ -84,3 +85,17 @@ class StreamsLockedError(StreamError):
         )
         self.lock = lock
         self.holder = holder
+
+
+class ExpectationFailedError(StreamError):
+    """Rows violate an expectation whose action is `fail`; nothing of their batch was committed."""
+
+    def __init__(self, expectation: str, game: str, found: str) -> None:
+        """Record which expectation which game's rows violate; `found` says how many, and which."""
+        super().__init__(
+            f"expectation {expectation!r} of game {game!r}",
+            found,
+            "Mend the rule, its action or the data; the streams go on where they were",
+        )
+        self.expectation = expectation
+        self.game = game

@@ -6,14 +6,13 @@ from datetime import UTC, datetime
 from time import perf_counter
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from lake_assets.bronze import headers, rows
 from lake_assets.lake.commits import Batch, Commit
 from lake_assets.lake.fanout import fan_out
 from lake_assets.lake.journal import Journal
 from lake_assets.lake.means import Means
-from lake_assets.lake.writer import TABLE, Layout, Target, WritePlan
+from lake_assets.lake.writer import Layout, Target, WritePlan
 from lake_assets.model.reports import BatchReport, Hop
 from lake_assets.model.tables import bronze_of
 
@@ -72,8 +71,7 @@ class Ingest:
         plan = WritePlan(
             targets=(target,), layouts={self.feed: _LAYOUT}, buffer_bytes=self.means.buffer_bytes
         )
-        ingested_at = F.lit(now).cast("timestamp")
-        written = fan_out(rows.bronze_rows(kafka, ingested_at).withColumn(TABLE, F.lit(0)), plan)
+        written = fan_out(rows.travelling(kafka), plan, lambda: rows.Landing(now)).written
         return [
             Commit(table=table, files=found.files, info={"rows": str(found.rows)})
             for found in written.values()

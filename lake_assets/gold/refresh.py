@@ -72,7 +72,7 @@ def refresh(
         layouts={view.name: Layout(schema=schema, sources=tuple(schema.names))},
         buffer_bytes=means.buffer_bytes,
     )
-    written = fan_out(aggregated, plan)
+    written = fan_out(aggregated, plan).written
     done = perf_counter()
     commits = {
         index: Commit(

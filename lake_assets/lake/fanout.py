@@ -4,20 +4,20 @@ The files it leaves are invisible until the commit door (`lake.commits`) makes t
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from lake_assets.lake.commits import DataFile
-from lake_assets.lake.writer import WritePlan, write_task
+from lake_assets.lake.writer import WritePlan, notes_of, write_task
 
 _MANIFEST_DDL = (
     "target int, path string, size bigint, rows bigint, stats string, "
-    "seen bigint, tallies array<bigint>, unresolved string"
+    "unresolved string, note string"
 )
 
 
@@ -33,16 +33,21 @@ class UnresolvedError(Exception):
         self.questions = questions
 
 
+class Stage(Protocol):
+    """The last hand on rows before they are written, made anew in each writing task."""
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Turn what Spark hands over into the rows to write."""
+
+    def notes(self) -> Iterable[str]:
+        """What the driver should know of this task, once all rows have passed."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Written:
     """What one job left for one target of its plan."""
 
     files: list[DataFile] = field(default_factory=list)
-    seen: int
-    """Rows that named this target, kept or not."""
-
-    tallies: Mapping[str, int]
-    """Rows by tally column that was true."""
 
     @property
     def rows(self) -> int:
@@ -50,36 +55,46 @@ class Written:
         return sum(file.rows for file in self.files)
 
 
-def fan_out(rows: DataFrame, plan: WritePlan) -> dict[int, Written]:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FanOut:
+    """What one job left."""
+
+    written: Mapping[int, Written]
+    """By index of the target; targets without rows are absent."""
+
+    notes: tuple[str, ...] = ()
+    """Of all tasks, in no order."""
+
+
+def fan_out(rows: DataFrame, plan: WritePlan, stage: Callable[[], Stage] | None = None) -> FanOut:
     """Write `rows` to the folders of `plan.targets` in one job.
 
     Args:
-        rows: the layouts' columns; `#table int` (index of the target); if rows may be tallied and
-            yet not written, `#keep boolean`; if rows may raise questions, `#unresolved string`; and
-            the boolean columns that `plan.tallies` names.
+        rows: the layouts' columns; `#table int` (index of the target); if rows may raise questions,
+            `#unresolved string`.
         plan: where each row goes, and with which columns.
-
-    Returns:
-        By index of the target; targets that no row named are absent.
+        stage: makes these rows, in the writing tasks, from what Spark hands over.
 
     Raises:
         UnresolvedError: some rows raised questions; nothing is left of the job.
     """
 
     def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return write_task(batches, plan)
+        if stage is None:
+            yield from write_task(batches, plan)
+            return
+        last_hand = stage()
+        yield from write_task(last_hand(batches), plan)
+        yield notes_of(last_hand.notes())
 
     manifest = rows.mapInArrow(write, _MANIFEST_DDL).toArrow().to_pylist()
+    written = _files_by_target(manifest, plan)
     questions = frozenset(e["unresolved"] for e in manifest if e["unresolved"] is not None)
-    by_target: dict[int, list[dict[str, Any]]] = defaultdict(list)
-    for entry in manifest:
-        if entry["unresolved"] is None:
-            by_target[entry["target"]].append(entry)
-    written = {index: _written(index, found, plan) for index, found in by_target.items()}
     if questions:
         discard(written, plan)
         raise UnresolvedError(questions)
-    return written
+    notes = tuple(e["note"] for e in manifest if e["note"] is not None)
+    return FanOut(written=written, notes=notes)
 
 
 def discard(written: Mapping[int, Written], plan: WritePlan) -> None:
@@ -89,23 +104,21 @@ def discard(written: Mapping[int, Written], plan: WritePlan) -> None:
             Path(plan.targets[index].path, file.path).unlink(missing_ok=True)
 
 
-def _written(index: int, entries: list[dict[str, Any]], plan: WritePlan) -> Written:
-    partition = plan.targets[index].partition
-    key, _, value = partition.partition("=")
-    files = [
-        DataFile(
-            path=entry["path"],
-            size=entry["size"],
-            rows=entry["rows"],
-            stats=entry["stats"],
-            partition={key: value} if partition else {},
+def _files_by_target(manifest: list[dict[str, Any]], plan: WritePlan) -> dict[int, Written]:
+    files: dict[int, list[DataFile]] = defaultdict(list)
+    for entry in manifest:
+        index = entry["target"]
+        if index is None:
+            continue
+        partition = plan.targets[index].partition
+        key, _, value = partition.partition("=")
+        files[index].append(
+            DataFile(
+                path=entry["path"],
+                size=entry["size"],
+                rows=entry["rows"],
+                stats=entry["stats"],
+                partition={key: value} if partition else {},
+            )
         )
-        for entry in entries
-        if entry["path"] is not None
-    ]
-    sums = [sum(column) for column in zip(*(e["tallies"] for e in entries), strict=True)]
-    return Written(
-        files=files,
-        seen=sum(e["seen"] for e in entries),
-        tallies=dict(zip(plan.tallies, sums, strict=True)),
-    )
+    return {index: Written(files=found) for index, found in files.items()}

@@ -1,6 +1,7 @@
 """The Spark session: one way to build it, for streams, refreshes, tests and benchmarks alike."""
 
 import contextlib
+import logging
 import os
 import signal
 import sys
@@ -75,6 +76,9 @@ def start_session(settings: Settings, runtime: Runtime) -> SparkSession:
                 "Spark", f"did not start ({problem})", "Run `lake-assets doctor`"
             ) from problem
     session.sparkContext.setLogLevel("ERROR")
+    # SQL that does not compile is told as an error of ours; PySpark would print pages before it.
+    for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     return session
 
 

@@ -18,11 +18,8 @@ import pyarrow.parquet as pq
 from lake_assets.lake.stats import file_stats
 
 TABLE = "#table"
-"""int: index into `WritePlan.targets`; null rows are not written. The internal columns start with
-a character that no protobuf or Avro field can have, so they never hide a user's column."""
-
-KEEP = "#keep"
-"""bool, optional: false rows are tallied and not written."""
+"""int: index into `WritePlan.targets`; rows with null are not written. The internal columns start
+with a character that no protobuf or Avro field can have, so they never hide a user's column."""
 
 UNRESOLVED = "#unresolved"
 """string, optional: what the driver must find out before the row can be placed; mostly null."""
@@ -34,14 +31,11 @@ MANIFEST = pa.schema(
         pa.field("size", pa.int64()),
         pa.field("rows", pa.int64()),
         pa.field("stats", pa.string()),
-        pa.field("seen", pa.int64()),
-        pa.field("tallies", pa.list_(pa.int64())),
         pa.field("unresolved", pa.string()),
+        pa.field("note", pa.string()),
     ]
 )
-"""One row a target and flush: the file (path null where nothing was kept), how many rows were
-seen, and how many of them each tally column counted. And one row a distinct unresolved question,
-with nothing else set."""
+"""One row a file; and one row a distinct unresolved question or a note, with nothing else set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +79,6 @@ class WritePlan:
     targets: tuple[Target, ...]
     layouts: Mapping[str, Layout]
     buffer_bytes: int
-    tallies: tuple[str, ...] = ()
     file_options: Mapping[str, object] = field(
         default_factory=lambda: {"compression": "zstd", "compression_level": 1}
     )
@@ -106,6 +99,11 @@ def write_task(batches: Iterable[pa.RecordBatch], plan: WritePlan) -> Iterator[p
             held, held_bytes = [], 0
     if held:
         yield _flush(held, plan)
+
+
+def notes_of(notes: Iterable[str]) -> pa.RecordBatch:
+    """A manifest of notes alone."""
+    return pa.RecordBatch.from_pylist([{"note": note} for note in notes], schema=MANIFEST)
 
 
 def _flush(held: list[pa.RecordBatch], plan: WritePlan) -> pa.RecordBatch:
@@ -145,15 +143,6 @@ def _groups(rows: pa.Table) -> Iterator[tuple[int, pa.Table]]:
 
 
 def _write_group(rows: pa.Table, index: int, plan: WritePlan) -> dict[str, object]:
-    entry: dict[str, object] = {
-        "target": index,
-        "seen": rows.num_rows,
-        "tallies": [pc.sum(rows[name]).as_py() or 0 for name in plan.tallies],
-    }
-    if KEEP in rows.column_names:
-        rows = rows.filter(rows[KEEP])
-    if not rows.num_rows:
-        return entry
     target = plan.targets[index]
     layout = plan.layouts[target.layout]
     name = f"part-{uuid.uuid4()}.zstd.parquet"
@@ -171,7 +160,13 @@ def _write_group(rows: pa.Table, index: int, plan: WritePlan) -> dict[str, objec
     )
     size = path.stat().st_size
     stats = file_stats(footers[0], _with_nan(columns))
-    return entry | {"path": relative, "size": size, "rows": rows.num_rows, "stats": stats}
+    return {
+        "target": index,
+        "path": relative,
+        "size": size,
+        "rows": rows.num_rows,
+        "stats": stats,
+    }
 
 
 def _with_nan(rows: pa.Table) -> set[str]:

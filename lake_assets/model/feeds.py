@@ -93,6 +93,8 @@ class Action(StrEnum):
 
     WARN = "warn"  # kept and counted
     DROP = "drop"  # dropped and counted
+    QUARANTINE = "quarantine"  # to the quarantine table, with the expectation's name
+    FAIL = "fail"  # the stream stops before anything of the row's batch is committed
 
 
 class Expectation(_Noun):
@@ -101,6 +103,12 @@ class Expectation(_Noun):
     name: Identifier
     sql: str = Field(min_length=1)
     action: Action = Action.WARN
+    games: tuple[GameName, ...] | None = Field(default=None, min_length=1)
+    """Games whose rows are judged; all of them if unset."""
+
+    def concerns(self, game: str) -> bool:
+        """Whether the rows of a game are judged."""
+        return self.games is None or game in self.games
 
 
 class GoldView(_Noun):

@@ -12,4 +12,5 @@ class Reason(StrEnum):
     FOREIGN_SCHEMA = "foreign_schema"  # the id belongs to another subject than the feed's
     UNDECODABLE = "undecodable"  # the bytes are not a message of the schema
     UNKNOWN_GAME = "unknown_game"  # the route has no such key
+    EXPECTATION = "expectation"  # the row violates an expectation, which the detail names
     BAD_GAME_NAME = "bad_game_name"  # the key could not name a table, or is empty

@@ -13,12 +13,27 @@ class Hop(StrEnum):
     DEMUX = "demux"  # bronze to silver and quarantine
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where in Kafka a row came from."""
+
+    topic: str
+    partition: int
+    offset: int
+
+    def __str__(self) -> str:
+        """In the form that `lake-assets trace` takes apart, too: `topic/0/17`."""
+        return f"{self.topic}/{self.partition}/{self.offset}"
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Judged:
     """How one game's rows of one batch fared with one expectation."""
 
     seen: int
     violated: int
+    examples: tuple[Origin, ...] = ()
+    """A few of the rows that violate it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

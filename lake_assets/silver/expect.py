@@ -1,66 +1,103 @@
-"""Expectations as columns: conditions in, marks out. Counting and acting are the writer's work."""
+"""Expectations in Spark SQL: which columns they read, and a mark on each row that violates one.
+
+What becomes of a marked row is `silver.judge`'s business.
+"""
 
 from collections.abc import Sequence
+from typing import Any
 
+import pyarrow as pa
 from pyspark.errors import AnalysisException
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import BooleanType
 
 from lake_assets.errors import FeedError
 from lake_assets.lake.sql import first_line
-from lake_assets.lake.writer import KEEP
-from lake_assets.model.feeds import Action, Expectation
-from lake_assets.silver.rows import REASON
+from lake_assets.model.feeds import Expectation
 
-DROPPED = "#dropped"
-"""boolean: some expectation drops the row; counted once however many do."""
+MARKS_PER_COLUMN = 62
+"""Expectations that share a bigint: a bit each, and its sign stays out of it."""
 
 
-def mark_of(expectation: Expectation) -> str:
-    """Name of the boolean column that says whether a row violates an expectation."""
-    return f"#violates_{expectation.name}"
+def marks(expectations: Sequence[Expectation]) -> list[Column]:
+    """Columns `#marks_0`, `#marks_1`, ...: bigint; bit i is set where expectation i is violated.
 
-
-def judged(rows: DataFrame, expectations: Sequence[Expectation]) -> DataFrame:
-    """Add one boolean column an expectation, `#dropped` and `#keep`; null counts as violated.
-
-    Refused rows are judged by nothing: they are quarantined already and violate no expectation.
-
-    Raises:
-        FeedError: an expectation's SQL does not compile against the rows' columns.
+    Null counts as violated. One column stands for many, since each costs its way to Python.
     """
-    if not expectations:
-        return rows
-    is_refused = F.col(f"`{REASON}`").isNotNull()
-    try:
-        marked = rows.select("*", *(_mark(e, is_refused) for e in expectations))
-    except AnalysisException:
-        for expectation in expectations:
-            _ensure_compiles(rows, expectation)
-        raise
-    dropping = [F.col(f"`{mark_of(e)}`") for e in expectations if e.action is Action.DROP]
-    dropped = F.lit(False)  # noqa: FBT003 - a literal
-    for mark in dropping:
-        dropped = dropped | mark
-    return marked.select("*", dropped.alias(DROPPED), (~dropped).alias(KEEP))
+    groups = _groups_of(expectations)
+    return [_mark(group).alias(f"#marks_{index}") for index, group in enumerate(groups)]
 
 
 def holds(expectation: Expectation) -> Column:
     """Whether a row meets an expectation: never null, since null counts as violated."""
-    return F.coalesce(F.expr(expectation.sql).cast("boolean"), F.lit(False))  # noqa: FBT003 - a literal
+    return F.coalesce(F.expr(expectation.sql), F.lit(False))  # noqa: FBT003 - a literal
 
 
-def _ensure_compiles(rows: DataFrame, expectation: Expectation) -> None:
+def columns_read(
+    session: SparkSession, schema: pa.Schema, expectations: Sequence[Expectation]
+) -> list[str]:
+    """Names of the columns that the expectations' SQL reads, in the schema's order.
+
+    Raises:
+        FeedError: an expectation does not compile against `schema`, is no boolean, or needs more
+            than the row it judges (a subquery, an aggregate, a window).
+    """
+    rows = session.createDataFrame([], from_arrow_schema(schema))
+    for expectation in expectations:
+        _ensure_fits(rows, expectation)
+    read = set()
+    references = _plan(rows.select(*marks(expectations))).references().iterator()
+    while references.hasNext():
+        read.add(references.next().name())
+    return [name for name in schema.names if name in read]
+
+
+def _ensure_fits(rows: DataFrame, expectation: Expectation) -> None:
+    thing = f"expectation {expectation.name!r}"
     try:
-        rows.select(F.expr(expectation.sql).cast("boolean"))
+        judged = rows.select(F.expr(expectation.sql))
     except AnalysisException as problem:
-        columns = ", ".join(name for name in rows.columns if not name.startswith("#"))
         raise FeedError(
-            f"expectation {expectation.name!r}",
+            thing,
             f"does not compile ({first_line(problem)})",
-            f"Correct its sql; the columns are {columns}",
+            f"Correct its sql; the columns are {', '.join(rows.columns)}",
         ) from problem
+    kind = judged.schema[0].dataType
+    if not isinstance(kind, BooleanType):
+        fact = f"is {kind.simpleString()}, not a boolean"
+        raise FeedError(thing, fact, "Make it a condition, such as `gamer_id <> ''`")
+    if not _is_projection(rows, judged):
+        raise FeedError(
+            thing,
+            "needs more than its own row (a subquery, an aggregate or a window)",
+            "Judge each row by its own columns",
+        )
 
 
-def _mark(expectation: Expectation, is_refused: Column) -> Column:
-    return (~(is_refused | holds(expectation))).alias(mark_of(expectation))
+def _is_projection(rows: DataFrame, judged: DataFrame) -> bool:
+    """Whether `judged` has a row for each of `rows`, made from it alone."""
+    plan = _plan(judged)
+    return bool(
+        plan.nodeName() == "Project"
+        and plan.child().fastEquals(_plan(rows))
+        and plan.subqueriesAll().isEmpty()
+    )
+
+
+def _plan(rows: DataFrame) -> Any:  # noqa: ANN401 - a Java object
+    return rows._jdf.queryExecution().analyzed()  # noqa: SLF001 - PySpark has no other way to it
+
+
+def _groups_of(expectations: Sequence[Expectation]) -> list[Sequence[Expectation]]:
+    starts = range(0, len(expectations), MARKS_PER_COLUMN)
+    return [expectations[start : start + MARKS_PER_COLUMN] for start in starts]
+
+
+def _mark(group: Sequence[Expectation]) -> Column:
+    mark = F.lit(0).cast("bigint")
+    for bit, expectation in enumerate(group):
+        violated = F.when(F.expr(expectation.sql), F.lit(0)).otherwise(F.lit(1 << bit))
+        mark = mark.bitwiseOR(violated.cast("bigint"))
+    return mark

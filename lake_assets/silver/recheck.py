@@ -13,12 +13,12 @@ from pyspark.sql import functions as F
 from lake_assets.lake.history import open_table
 from lake_assets.lake.read import read_tables
 from lake_assets.lake.session import start_session
-from lake_assets.model.feeds import Feed
+from lake_assets.model.feeds import Expectation, Feed
 from lake_assets.model.reports import Judged
 from lake_assets.model.tables import silver_of
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
-from lake_assets.silver.expect import holds, mark_of
+from lake_assets.silver.expect import holds
 
 _GAME = "#game"
 _SEEN = "#seen"
@@ -38,6 +38,7 @@ def recheck(settings: Settings, feed: Feed, games: Sequence[str]) -> dict[tuple[
         (game, expectation.name): Judged(seen=0, violated=0)
         for game in games
         for expectation in feed.expectations
+        if expectation.concerns(game)
     }
     if not handles or not nothing:
         return nothing
@@ -53,14 +54,21 @@ def count(
 ) -> dict[tuple[str, str], Judged]:
     """As `recheck`, with Spark started and the tables open; games without rows are left out."""
     violated = [
-        F.count_if(~holds(expectation)).alias(mark_of(expectation))
+        F.count_if(~holds(expectation)).alias(_violated(expectation))
         for expectation in feed.expectations
     ]
     game = F.col(feed.route.column).cast("string").alias(_GAME)
     seen = F.count(F.lit(1)).alias(_SEEN)
     counted = read_tables(session, handles).groupBy(game).agg(seen, *violated)
     return {
-        (row[_GAME], expectation.name): Judged(seen=row[_SEEN], violated=row[mark_of(expectation)])
+        (row[_GAME], expectation.name): Judged(
+            seen=row[_SEEN], violated=row[_violated(expectation)]
+        )
         for row in counted.collect()
         for expectation in feed.expectations
+        if expectation.concerns(row[_GAME])
     }
+
+
+def _violated(expectation: Expectation) -> str:
+    return f"#violates_{expectation.name}"

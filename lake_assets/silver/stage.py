@@ -49,6 +49,9 @@ class DecodePlan:
     refused_at: pa.Scalar
     """Time of the batch."""
 
+    keep_values: bool = False
+    """Whether good rows keep their raw value, since an expectation may still quarantine them."""
+
 
 def stage_schema(schemas: SchemaSet) -> pa.Schema:
     """What `decode_task` yields: decoded columns, origin, and the internal columns."""
@@ -100,7 +103,7 @@ def _place(batch: pa.RecordBatch, plan: DecodePlan, schema: pa.Schema) -> pa.Rec
     arrays = [
         *decoded.columns.columns,
         *(batch[name] for name in BRONZE_NAMES),
-        pc.if_else(is_refused, values, nothing),
+        values if plan.keep_values else pc.if_else(is_refused, values, nothing),
         reason,
         detail,
         pa.repeat(plan.refused_at, batch.num_rows),

@@ -1,12 +1,9 @@
 from datetime import UTC, datetime
 
+import pyarrow as pa
 import pytest
-from pyspark.sql import functions as F
-from pyspark.testing import assertDataFrameEqual
 
-from lake_assets.bronze.rows import FILE_SCHEMA, PARTITION, SCHEMA, bronze_rows, schema_id
-
-pytestmark = pytest.mark.spark
+from lake_assets.bronze.rows import FILE_SCHEMA, PARTITION, SCHEMA, Landing, schema_ids, travelling
 
 NOW = datetime(2026, 11, 21, 1, 2, 3, 456789, tzinfo=UTC)
 
@@ -25,12 +22,13 @@ IDS = [
 ]
 
 
-def test_schema_ids_are_read_where_there_is_framing(spark):
-    values = spark.createDataFrame([(value,) for value, _ in IDS], "value binary")
-    found = values.select("value", schema_id(F.col("value")).alias("id"))
-    assertDataFrameEqual(found, spark.createDataFrame(IDS, "value binary, id bigint"))
+@pytest.mark.parametrize("part", [slice(None), slice(3, 9), slice(0, 1), slice(5, 8), slice(0, 0)])
+def test_schema_ids_are_read_where_there_is_framing(part):
+    values = pa.array([value for value, _ in IDS], pa.binary())[part]
+    assert schema_ids(values).to_pylist() == [found for _, found in IDS][part]
 
 
+@pytest.mark.spark
 def test_rows_are_kept_as_they_came(spark):
     kafka = spark.createDataFrame(
         [
@@ -40,18 +38,26 @@ def test_rows_are_kept_as_they_came(spark):
         "key binary, value binary, topic string, partition int, offset bigint, "
         "timestamp timestamp, timestampType int, headers array<struct<key string, value binary>>",
     )
-    found = bronze_rows(kafka, F.lit(NOW)).drop("kafka_timestamp", "ingested_at")
-    assertDataFrameEqual(
-        found,
-        spark.createDataFrame(
-            [
-                (b"k", b"\0\0\0\0\7x", '[{"key":"h","value":"dg=="}]', "t", 1, 2**40, 7),
-                (None, None, None, "t", 0, 0, None),
-            ],
-            "key binary, value binary, headers string, topic string, partition int, "
-            "offset bigint, schema_id bigint",
-        ),
-    )
+    batches = Landing(NOW)(travelling(kafka).toArrow().to_batches())
+    first, second = pa.Table.from_batches(batches).to_pylist()
+    assert first == {
+        "key": b"k",
+        "value": b"\0\0\0\0\7x",
+        "headers": '[{"key":"h","value":"dg=="}]',
+        "topic": "t",
+        "partition": 1,
+        "offset": 2**40,
+        "kafka_timestamp": NOW,
+        "ingested_at": NOW,
+        "schema_id": 7,
+        "#table": 0,
+    }
+    assert {name for name, value in second.items() if value is None} == {
+        "key",
+        "value",
+        "headers",
+        "schema_id",
+    }
 
 
 def test_the_partition_column_is_the_only_one_in_no_file():

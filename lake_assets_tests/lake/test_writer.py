@@ -5,13 +5,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from lake_assets.lake.writer import (
-    KEEP,
     MANIFEST,
     TABLE,
     UNRESOLVED,
     Layout,
     Target,
     WritePlan,
+    notes_of,
     write_task,
 )
 
@@ -30,7 +30,7 @@ def batch(places, values=None, **more):
 
 @pytest.fixture
 def plan(tmp_path):
-    def build(*, targets=3, layout=LAYOUT, buffer_bytes=PLENTY, tallies=(), partition=""):
+    def build(*, targets=3, layout=LAYOUT, buffer_bytes=PLENTY, partition=""):
         return WritePlan(
             targets=tuple(
                 Target(path=str(tmp_path / str(i)), layout="it", partition=partition)
@@ -38,7 +38,6 @@ def plan(tmp_path):
             ),
             layouts={"it": layout},
             buffer_bytes=buffer_bytes,
-            tallies=tallies,
         )
 
     return build
@@ -75,7 +74,7 @@ def test_rows_of_one_table_are_written_as_they_came(plan, files):
 def test_the_manifest_describes_each_file(plan, tmp_path):
     (entry,) = manifest_of([batch([1, 1])], plan())
     path = tmp_path / "1" / entry["path"]
-    assert (entry["target"], entry["rows"], entry["seen"]) == (1, 2, 2)
+    assert (entry["target"], entry["rows"]) == (1, 2)
     assert entry["size"] == path.stat().st_size
     assert '"numRecords": 2' in entry["stats"]
 
@@ -94,35 +93,6 @@ def test_a_task_without_rows_writes_nothing(plan, files):
     assert manifest_of([batch([])], plan()) == []
     assert manifest_of([], plan()) == []
     assert files() == []
-
-
-def test_rows_that_are_not_kept_are_counted_and_not_written(plan, files):
-    kept = pa.array([True, False, False])
-    (entry,) = manifest_of([batch([0, 0, 0], **{KEEP: kept})], plan())
-    assert (entry["seen"], entry["rows"]) == (3, 1)
-    assert files() == [("0", [0])]
-
-
-def test_a_table_that_keeps_no_row_has_an_entry_without_a_file(plan, files):
-    (entry,) = manifest_of([batch([0, 0], **{KEEP: pa.array([False, False])})], plan())
-    assert (entry["seen"], entry["path"], entry["rows"]) == (2, None, None)
-    assert files() == []
-
-
-def test_tallies_count_the_true_rows_of_each_table(plan):
-    rows = batch(
-        [0, 0, 1],
-        x=pa.array([True, True, False]),
-        y=pa.array([False, None, None], pa.bool_()),
-    )
-    found = manifest_of([rows], plan(tallies=("x", "y")))
-    assert [(e["target"], e["tallies"]) for e in found] == [(0, [2, 0]), (1, [0, 0])]
-
-
-def test_rows_that_are_not_kept_are_tallied_too(plan):
-    rows = batch([0, 0], x=pa.array([True, True]), **{KEEP: pa.array([True, False])})
-    (entry,) = manifest_of([rows], plan(tallies=("x",)))
-    assert entry["tallies"] == [2]
 
 
 def test_a_full_buffer_is_flushed(plan, files):
@@ -172,3 +142,10 @@ def test_a_parser_makes_a_column_from_what_travelled(plan, tmp_path):
     )
     (entry,) = manifest_of([batch([0], [7])], plan(layout=layout))
     assert pq.read_table(tmp_path / "0" / entry["path"])["a"].to_pylist() == [[7, 7]]
+
+
+def test_notes_are_manifest_rows_with_nothing_else():
+    found = notes_of(["a", "b"])
+    assert found.schema == MANIFEST
+    empty = dict.fromkeys(set(MANIFEST.names) - {"note"})
+    assert found.to_pylist() == [{"note": "a", **empty}, {"note": "b", **empty}]

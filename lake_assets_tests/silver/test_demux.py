@@ -7,14 +7,14 @@ import pytest
 from deltalake import DeltaTable
 
 from lake_assets.decode.registry import Registry
-from lake_assets.errors import RegistryError
+from lake_assets.errors import ExpectationFailedError, FeedError, RegistryError
 from lake_assets.lake.commits import Batch, CommitDoor
 from lake_assets.lake.journal import Journal
 from lake_assets.lake.means import lake_means
 from lake_assets.model.feeds import Action, Expectation, Route, Unknown
-from lake_assets.model.reports import Hop, Judged
+from lake_assets.model.reports import Hop, Judged, Origin
 from lake_assets.model.tables import Layer, quarantine_of, silver_of
-from lake_assets.silver.demux import Demux, arrow_rows
+from lake_assets.silver.demux import Demux
 from lake_assets_tests.events import Topic, framed
 from lake_assets_tests.silver.given import bronze_batch
 
@@ -219,14 +219,73 @@ def test_a_batch_is_reported_by_game_and_expectation(make, topic, bronze, report
     assert (report.feed, report.hop, report.batch_id) == ("games", Hop.DEMUX, 0)
     assert report.rows == {"silver_uno_events": 2}
     assert report.judged == {
-        ("uno", "gamer_is_known"): Judged(seen=3, violated=1),
-        ("uno", "device_is_known"): Judged(seen=3, violated=1),
+        ("uno", "gamer_is_known"): Judged(seen=3, violated=1, examples=(Origin("t", 0, 0),)),
+        ("uno", "device_is_known"): Judged(seen=3, violated=1, examples=(Origin("t", 0, 2),)),
     }
 
 
 def test_a_game_whose_rows_are_all_dropped_is_reported(make, topic, bronze, reports):
     make()(bronze(framed(topic.register(0), gamer="")), FIRST)
-    assert (reports[0].dropped, reports[0].rows) == ({"uno": 1}, {"silver_uno_events": 0})
+    assert (reports[0].dropped, reports[0].rows) == ({"uno": 1}, {})
+
+
+def gamer_is_known(action, **scope):
+    return Expectation(name="gamer_is_known", sql="gamer_id <> ''", action=action, **scope)
+
+
+def test_a_row_that_an_expectation_quarantines_is_kept_whole(make, topic, bronze, stored, reports):
+    known = topic.register(0)
+    make(expectations=(gamer_is_known(Action.QUARANTINE),))(
+        bronze(framed(known), framed(known, gamer=""), b"x"), FIRST
+    )
+    assert offsets(stored(silver_of("uno"))) == [0]
+    refused = {row["offset"]: row for row in stored(quarantine_of("games"))}
+    assert (refused[1]["reason"], refused[1]["detail"]) == ("expectation", "gamer_is_known")
+    assert refused[1]["value"] == framed(known, gamer="")
+    assert refused[2]["reason"] == "not_framed"
+    assert reports[0].dropped == {"uno": 0}
+
+
+def test_a_row_that_fails_stops_its_whole_batch(make, topic, bronze, stored, reports, settings):
+    known = topic.register(0)
+    rows = bronze(framed(known), *[framed(known, "go_fish", gamer="")] * 5)
+    failing = make(expectations=(gamer_is_known(Action.FAIL),))
+    found = r"'gamer_is_known' of game 'go_fish': 5 of 5 rows .* such as t/0/1, t/0/2, t/0/3\."
+    with pytest.raises(ExpectationFailedError, match=found):
+        failing(rows, FIRST)
+    assert stored(silver_of("uno")) == []
+    assert list(silver_of("uno").path(settings.lake_dir).glob("*.parquet")) == []
+    (report,) = reports
+    assert report.rows == {}
+    assert report.judged[("go_fish", "gamer_is_known")].violated == 5
+    # The rule is mended; nothing was lost, nothing is there twice.
+    make(expectations=())(rows, FIRST)
+    assert offsets(stored(silver_of("uno"))) == [0]
+    assert offsets(stored(silver_of("go_fish"))) == [1, 2, 3, 4, 5]
+
+
+def test_an_expectation_judges_the_games_that_it_names(make, topic, bronze, stored, reports):
+    known = topic.register(0)
+    make(expectations=(gamer_is_known(Action.DROP, games=("go_fish",)),))(
+        bronze(framed(known, "uno", gamer=""), framed(known, "go_fish", gamer="")), FIRST
+    )
+    assert offsets(stored(silver_of("uno"))) == [0]
+    assert stored(silver_of("go_fish")) == []
+    assert set(reports[0].judged) == {("go_fish", "gamer_is_known")}
+
+
+def test_an_expectation_over_a_column_of_tomorrow_is_refused_today(make, topic, bronze, stored):
+    early = Expectation(name="custom", sql="col_custom_1 is not null")
+    topic.register(0)
+    with pytest.raises(FeedError, match="columns are game_name, gamer_id, event_timestamp"):
+        make(expectations=(early,))(bronze(framed(topic.register(0))), FIRST)
+    assert stored(silver_of("uno")) == []
+
+
+def test_an_expectation_may_need_no_column(make, topic, bronze, stored):
+    never = Expectation(name="never", sql="false", action=Action.DROP)
+    make(expectations=(never,))(bronze(framed(topic.register(0))), FIRST)
+    assert stored(silver_of("uno")) == []
 
 
 def test_a_feed_without_expectations_keeps_all(make, topic, bronze, stored, reports):
@@ -297,28 +356,3 @@ def test_a_batch_half_committed_is_finished_as_it_was_begun(make, topic, bronze,
         "silver_go_fish_events": 1,
         "quarantine_games": 1,
     }
-
-
-@pytest.mark.parametrize(
-    "kind",
-    [
-        pa.list_(pa.int64()),
-        pa.map_(pa.string(), pa.int64()),
-        pa.struct([("inner", pa.struct([("items", pa.list_(pa.string()))]))]),
-    ],
-)
-def test_lists_travel_in_small_batches_at_any_depth(kind):
-    schema = pa.schema([("plain", pa.int64()), ("with_list", kind)])
-    assert [arrow_rows(schema, rows) for rows in (65_536, 0, 500)] == [2_000, 2_000, 500]
-
-
-def test_other_columns_travel_in_the_batches_that_are_set():
-    schema = pa.schema([("plain", pa.string()), ("nested", pa.struct([("a", pa.int64())]))])
-    assert [arrow_rows(schema, rows) for rows in (65_536, 0)] == [65_536, 0]
-
-
-def test_the_size_of_batches_is_left_as_it_was(make, bronze, spark, topic):
-    name = "spark.sql.execution.arrow.maxRecordsPerBatch"
-    before = spark.conf.get(name)
-    make()(bronze(framed(topic.register(0))), FIRST)
-    assert spark.conf.get(name) == before

@@ -1,0 +1,144 @@
+"""Demux's one Spark job: bronze rows decoded, judged by expectations, written to all tables.
+
+Python decodes, Spark SQL judges, Python writes. Through Spark SQL go only the columns that
+expectations read; the rows themselves wait beside the task (`lake.relay`). Without expectations,
+decoding and writing are one step. Nothing is committed here.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from lake_assets.decode.columns import columns
+from lake_assets.lake.fanout import Written, discard, fan_out
+from lake_assets.lake.means import Means
+from lake_assets.lake.relay import send
+from lake_assets.lake.writer import Layout, Target, WritePlan
+from lake_assets.model.feeds import Expectation, Feed
+from lake_assets.model.reports import Judged
+from lake_assets.model.tables import TableRef, quarantine_of, silver_of
+from lake_assets.silver.expect import columns_read, marks
+from lake_assets.silver.judge import Judge, Outcome, Rule, outcomes
+from lake_assets.silver.rows import BRONZE_NAMES, QUARANTINE, QUARANTINE_SOURCES, silver_schema
+from lake_assets.silver.stage import DecodePlan, decode_task, stage_schema
+
+_SILVER = "silver"
+_QUARANTINE = "quarantine"
+
+_ANSI = "spark.sql.ansi.enabled"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Demuxed:
+    """What a job left behind, for the commit door."""
+
+    written: Mapping[TableRef, Written]
+    """Tables that got no row are absent."""
+
+    outcomes: Mapping[str, Outcome]
+    """By game; games without rows are absent."""
+
+    @property
+    def judged(self) -> dict[tuple[str, str], Judged]:
+        """By game and expectation."""
+        return {
+            (game, name): judged
+            for game, outcome in self.outcomes.items()
+            for name, judged in outcome.judged.items()
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """The job for a feed's rows under one plan of decoding."""
+
+    feed: Feed
+    plan: DecodePlan
+    means: Means
+
+    def run(self, bronze: DataFrame) -> Demuxed:
+        """Write the rows of `bronze` to all tables' folders.
+
+        Raises:
+            UnresolvedError: a schema id or a game is new; nothing is left of the job.
+            FeedError: an expectation does not fit the columns.
+        """
+        rules = [_rule(expectation, self.plan.games) for expectation in self.feed.expectations]
+        games = len(self.plan.games)
+        with _no_ansi(bronze.sparkSession):
+            done = fan_out(self._judged(bronze), self._write_plan(), lambda: Judge(rules, games))
+        tables = self._tables()
+        found = outcomes(done.notes, rules)
+        return Demuxed(
+            written={tables[index]: written for index, written in done.written.items()},
+            outcomes={self.plan.games[index]: outcome for index, outcome in found.items()},
+        )
+
+    def discard(self, demuxed: Demuxed) -> None:
+        """Delete what `run` left."""
+        tables = {table: index for index, table in enumerate(self._tables())}
+        left = {tables[table]: written for table, written in demuxed.written.items()}
+        discard(left, self._write_plan())
+
+    def _judged(self, bronze: DataFrame) -> DataFrame:
+        plan, expectations = self.plan, self.feed.expectations
+        rows = bronze.select("value", *BRONZE_NAMES)
+        schema = stage_schema(plan.schemas)
+        if not expectations:
+            return rows.mapInArrow(
+                lambda batches: decode_task(batches, plan), from_arrow_schema(schema)
+            )
+        decoded = columns(plan.schemas)
+        read = columns_read(bronze.sparkSession, decoded, expectations) or decoded.names[:1]
+
+        def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            return send(decode_task(batches, plan), read)
+
+        travelling = pa.schema([schema.field(name) for name in read])
+        return rows.mapInArrow(decode, from_arrow_schema(travelling)).select(*marks(expectations))
+
+    def _write_plan(self) -> WritePlan:
+        silver = silver_schema(columns(self.plan.schemas))
+        lake = self.means.lake
+        *games, quarantine = (str(table.path(lake)) for table in self._tables())
+        return WritePlan(
+            targets=(
+                *(Target(path=path, layout=_SILVER) for path in games),
+                Target(path=quarantine, layout=_QUARANTINE),
+            ),
+            layouts={
+                _SILVER: Layout(schema=silver, sources=tuple(silver.names)),
+                _QUARANTINE: Layout(schema=QUARANTINE, sources=QUARANTINE_SOURCES),
+            },
+            buffer_bytes=self.means.buffer_bytes,
+        )
+
+    def _tables(self) -> list[TableRef]:
+        return [*(silver_of(game) for game in self.plan.games), quarantine_of(self.feed.feed)]
+
+
+def _rule(expectation: Expectation, games: tuple[str, ...]) -> Rule:
+    return Rule(
+        name=expectation.name,
+        action=expectation.action,
+        games=tuple(expectation.concerns(game) for game in games),
+    )
+
+
+@contextmanager
+def _no_ansi(session: SparkSession) -> Iterator[None]:
+    """Plan a job with ANSI mode off.
+
+    What an expectation cannot compute is null then, and so violated, where ANSI would stop the
+    stream for the one row that the expectation is there to catch.
+    """
+    before = str(session.conf.get(_ANSI))
+    session.conf.set(_ANSI, "false")
+    try:
+        yield
+    finally:
+        session.conf.set(_ANSI, before)

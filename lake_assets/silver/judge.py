@@ -1,0 +1,209 @@
+"""Acting on expectations, in Spark's workers: which rows stay, and what each game's rows came to.
+
+Which rows violate what is decided in Spark SQL before (`silver.expect`); here come only the marks.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lake_assets.lake.relay import receive
+from lake_assets.lake.writer import TABLE
+from lake_assets.model.feeds import Action
+from lake_assets.model.quarantine import Reason
+from lake_assets.model.reports import Judged, Origin
+from lake_assets.silver.expect import MARKS_PER_COLUMN
+from lake_assets.silver.rows import DETAIL, REASON
+
+EXAMPLES = 3
+"""Origins kept of the rows that violate an expectation, a game."""
+
+_Ints: TypeAlias = npt.NDArray[np.int64]
+_Mask: TypeAlias = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rule:
+    """An expectation, as far as acting on it goes."""
+
+    name: str
+    action: Action
+    games: tuple[bool, ...]
+    """By index of the game, whether its rows are judged."""
+
+
+@dataclass(kw_only=True, slots=True)
+class _Found:
+    """What was found of one game's rows."""
+
+    seen: int = 0
+    dropped: int = 0
+    violated: list[int] = field(default_factory=list)
+    examples: list[list[tuple[str, int, int]]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """What one game's rows came to in a batch."""
+
+    seen: int
+    """Rows that named the game."""
+
+    dropped: int
+    judged: Mapping[str, Judged]
+    """By expectation that holds for the game."""
+
+
+class Judge:
+    """A `lake.fanout.Stage`: acts on the marks of rows that already name their table.
+
+    A row that violates several expectations is quarantined if one of them says so, else dropped if
+    one says so, else kept.
+    """
+
+    def __init__(self, rules: Sequence[Rule], games: int) -> None:
+        """Judge rows of `games` games; a row's `#table` beyond them is quarantine's."""
+        self._rules = rules
+        self._quarantine = games
+        self._applies = np.array([rule.games for rule in rules], dtype=np.bool_)
+        self._found = [
+            _Found(violated=[0] * len(rules), examples=[[] for _ in rules]) for _ in range(games)
+        ]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Rows to write: as decoded if there is no rule, else those that the relay kept."""
+        if not self._rules:
+            for batch in batches:
+                self._count(_places(batch))
+                yield batch
+            return
+        for batch, marks in receive(batches):
+            yield self._act(batch, marks)
+
+    def notes(self) -> Iterable[str]:
+        """A JSON object by index of the game, for `outcomes`."""
+        found = {
+            game: [one.seen, one.dropped, one.violated, one.examples]
+            for game, one in enumerate(self._found)
+            if one.seen
+        }
+        return [json.dumps(found)] if found else []
+
+    def _count(self, places: _Ints) -> _Mask:
+        """Count the games' rows; tell which rows are a game's."""
+        is_game = (places >= 0) & (places < self._quarantine)
+        counts = np.bincount(places[is_game], minlength=self._quarantine)
+        for game in np.flatnonzero(counts):
+            self._found[game].seen += int(counts[game])
+        return is_game
+
+    def _act(self, batch: pa.RecordBatch, marks: pa.RecordBatch) -> pa.RecordBatch:
+        places = _places(batch)
+        is_game = self._count(places)
+        columns = [column.to_numpy(zero_copy_only=False) for column in marks.columns]
+        if not any(column.any() for column in columns):
+            return batch
+        dropped = np.zeros(len(places), dtype=np.bool_)
+        quarantined: dict[str, _Mask] = {}
+        for index, rule in enumerate(self._rules):
+            column, bit = divmod(index, MARKS_PER_COLUMN)
+            violated = ((columns[column] >> bit) & 1).astype(np.bool_) & is_game
+            if not violated.any():
+                continue
+            violated[violated] = self._applies[index][places[violated]]
+            self._note(index, batch, places, violated)
+            if rule.action is Action.DROP:
+                dropped |= violated
+            elif rule.action is Action.QUARANTINE:
+                quarantined[rule.name] = violated
+        return self._place(batch, places, dropped, quarantined)
+
+    def _note(self, rule: int, batch: pa.RecordBatch, places: _Ints, violated: _Mask) -> None:
+        rows = np.flatnonzero(violated)
+        counts = np.bincount(places[rows], minlength=self._quarantine)
+        for game in np.flatnonzero(counts):
+            found = self._found[game]
+            found.violated[rule] += int(counts[game])
+            missing = EXAMPLES - len(found.examples[rule])
+            if missing > 0:
+                first = rows[places[rows] == game][:missing]
+                found.examples[rule] += [_origin(batch, int(row)) for row in first]
+
+    def _place(
+        self,
+        batch: pa.RecordBatch,
+        places: _Ints,
+        dropped: _Mask,
+        quarantined: Mapping[str, _Mask],
+    ) -> pa.RecordBatch:
+        kept = np.zeros(len(places), dtype=np.bool_)
+        for mask in quarantined.values():
+            kept |= mask
+        dropped &= ~kept
+        counts = np.bincount(places[dropped], minlength=self._quarantine)
+        for game in np.flatnonzero(counts):
+            self._found[game].dropped += int(counts[game])
+        nothing = pa.scalar(None, pa.int32())
+        table = pc.if_else(pa.array(dropped), nothing, batch[TABLE])
+        changes = {
+            TABLE: pc.if_else(pa.array(kept), pa.scalar(self._quarantine, pa.int32()), table)
+        }
+        if quarantined:
+            word = pa.scalar(Reason.EXPECTATION.value)
+            named = pa.nulls(len(places), pa.string())
+            for name, mask in quarantined.items():
+                joined = pc.coalesce(
+                    pc.binary_join_element_wise(named, name, ", "), pa.scalar(name)
+                )
+                named = pc.if_else(pa.array(mask), joined, named)
+            changes[REASON] = pc.if_else(pa.array(kept), word, batch[REASON])
+            changes[DETAIL] = pc.if_else(pa.array(kept), named, batch[DETAIL])
+        arrays = [changes.get(name, batch[name]) for name in batch.schema.names]
+        return pa.RecordBatch.from_arrays(arrays, schema=batch.schema)
+
+
+def outcomes(notes: Iterable[str], rules: Sequence[Rule]) -> dict[int, Outcome]:
+    """By index of the game, what the notes of all tasks together say."""
+    total: dict[int, _Found] = {}
+    for note in notes:
+        for game, (seen, dropped, violated, examples) in json.loads(note).items():
+            empty = _Found(violated=[0] * len(rules), examples=[[] for _ in rules])
+            found = total.setdefault(int(game), empty)
+            found.seen += seen
+            found.dropped += dropped
+            for index, _ in enumerate(rules):
+                found.violated[index] += violated[index]
+                found.examples[index] = (found.examples[index] + examples[index])[:EXAMPLES]
+    return {game: _outcome(found, game, rules) for game, found in sorted(total.items())}
+
+
+def _outcome(found: _Found, game: int, rules: Sequence[Rule]) -> Outcome:
+    judged = {
+        rule.name: Judged(
+            seen=found.seen,
+            violated=found.violated[index],
+            examples=tuple(Origin(*example) for example in found.examples[index]),
+        )
+        for index, rule in enumerate(rules)
+        if rule.games[game]
+    }
+    return Outcome(seen=found.seen, dropped=found.dropped, judged=judged)
+
+
+def _places(batch: pa.RecordBatch) -> _Ints:
+    """`#table`, with -1 for null."""
+    places: _Ints = batch[TABLE].fill_null(-1).cast(pa.int64()).to_numpy()
+    return places
+
+
+def _origin(batch: pa.RecordBatch, row: int) -> tuple[str, int, int]:
+    topic, partition, offset = (
+        batch[name][row].as_py() for name in ("_topic", "_partition", "_offset")
+    )
+    return topic, partition, offset
