@@ -24,6 +24,7 @@ def refresh_views(
     *,
     views: Sequence[str] | None = None,
     games: Sequence[str] | None = None,
+    anew: bool = False,
 ) -> list[RefreshReport]:
     """Bring gold views of a feed up to date, one report a view.
 
@@ -35,6 +36,7 @@ def refresh_views(
         views: their names; all by default.
         games: games to look at; all the lake knows by default. Those whose silver did not change
             are left alone.
+        anew: compute all games again, also those whose silver did not change.
 
     Raises:
         FeedError: the feed has no such view or game, or a view does not compile.
@@ -45,21 +47,26 @@ def refresh_views(
     wanted = _choose_games(feed, known, games)
     with turn(settings.state_dir, "refresh"):
         behind = views_behind(settings.lake_dir, feed)
-        if not any(set(behind[view.name]) & set(wanted) for view in chosen):
+        if not anew and not any(set(behind[view.name]) & set(wanted) for view in chosen):
             current = [g for g in wanted if open_table(settings.lake_dir, silver_of(g))]
             return [_nothing_new(view, current) for view in chosen]
-        return _refresh(settings, feed, chosen, wanted)
+        return _refresh(settings, feed, chosen, wanted, anew=anew)
 
 
 def _refresh(
-    settings: Settings, feed: Feed, views: Sequence[GoldView], games: Sequence[str]
+    settings: Settings,
+    feed: Feed,
+    views: Sequence[GoldView],
+    games: Sequence[str],
+    *,
+    anew: bool,
 ) -> list[RefreshReport]:
     started = perf_counter()
     session = start_session(settings, ensure_runtime(settings))
     session_s = perf_counter() - started
     try:
         with lake_means(settings) as means:
-            reports = [refresh(session, feed, view, games, means=means) for view in views]
+            reports = [refresh(session, feed, v, games, means, anew=anew) for v in views]
     finally:
         session.stop()
     return [r.with_seconds("session", session_s) for r in reports]
