@@ -93,9 +93,12 @@ def _judge_holder(
     patience: StreamsPatience,
 ) -> Verdict:
     """A process runs the streams: is it silent, waiting, stuck, or too young to tell?"""
+    is_stalled_before = ProblemKind.STREAMS_STALLED in open_kinds
+    if not is_stalled_before and (death := _news(seen)):
+        # Another process began between two looks; what ails that one is seen the next time.
+        return Verdict(problem=_died(death), is_clear=False)
     silent_s, stuck_s = seen.now - holder.at, seen.now - holder.progressed_at
     got_on_s = holder.progressed_at - holder.process_started_at
-    is_stalled_before = ProblemKind.STREAMS_STALLED in open_kinds
     proof_s = patience.stall_after_s if is_stalled_before else patience.proven_after_s
     is_proven = got_on_s > proof_s
     if silent_s > patience.silent_after_s:
@@ -107,8 +110,6 @@ def _judge_holder(
     if stuck_s > patience.stall_after_s:
         details = f"No progress for {stuck_s:.0f} s"
         return Verdict(problem=_stalled(holder.progressed_at, details), is_clear=is_proven)
-    if _is_news(seen) and not is_stalled_before:
-        return Verdict(problem=_died(seen), is_clear=False)
     return Verdict(is_clear=is_proven)
 
 
@@ -125,8 +126,8 @@ def _judge_absence(
         return Verdict(problem=_stalled(beat.progressed_at, details), is_clear=False)
     if ProblemKind.STREAMS_FAILED in open_kinds:
         return _UNCLEAR
-    if _is_news(seen):
-        return Verdict(problem=_died(seen), is_clear=False)
+    if death := _news(seen):
+        return Verdict(problem=_died(death), is_clear=False)
     last_sign = max(beat.at if beat else 0.0, seen.awake_since)
     absent_s = seen.now - last_sign
     if absent_s > patience.absent_after_s:
@@ -141,21 +142,21 @@ def _stood_still(beat: Heartbeat, patience: StreamsPatience) -> bool:
     return beat.waiting_for is None and beat.at - beat.progressed_at > patience.stall_after_s
 
 
-def _is_news(seen: StreamsSeen) -> bool:
-    """Whether the streams died since the last look.
+def _news(seen: StreamsSeen) -> Death | None:
+    """The death of the streams since the last look, if there was one.
 
     A run that died while nobody looked is marked failed later, with the later time; its last
     heartbeat tells when it really was.
     """
     death, beat = seen.death, seen.beat
     if death is None or death.run_id == seen.known_run or death.at < seen.awake_since:
-        return False
-    return not (beat and beat.owner == death.run_id and beat.at < seen.awake_since)
+        return None
+    is_old = beat and beat.owner == death.run_id and beat.at < seen.awake_since
+    return None if is_old else death
 
 
-def _died(seen: StreamsSeen) -> Problem:
-    run_id, at = (seen.death.run_id, seen.death.at) if seen.death else ("", seen.now)
-    return _failed(at, f"Run {run_id} died; see its log. The supervisor starts another")
+def _died(death: Death) -> Problem:
+    return _failed(death.at, f"Run {death.run_id} died; see its log. The supervisor starts another")
 
 
 def _failed(since: float, details: str) -> Problem:

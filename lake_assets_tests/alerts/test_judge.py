@@ -93,6 +93,11 @@ def test_a_death_between_two_looks_is_noticed_though_others_run_by_now():
     assert judge(young, death=DEAD) == (Kind.STREAMS_FAILED, False)
 
 
+def test_a_death_is_noticed_though_the_next_process_waits():
+    young = beat(started_at=NOW - 2, owner="run-2", waiting_for="no broker")
+    assert judge(young, death=DEAD) == (Kind.STREAMS_FAILED, False)
+
+
 def test_a_death_is_news_once():
     assert judge(beat(owner="run-2"), death=DEAD, known_run="run-1") == (None, True)
 
