@@ -6,7 +6,7 @@ table by table. deltalake accepts an older version without complaint, so the che
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -102,6 +102,15 @@ class CommitDoor:
 
         missing = [table for table in tables if self._find(table) is None]
         self._each(create_one, missing)
+
+    def columns(self, tables: Iterable[TableRef]) -> dict[TableRef, pa.Schema]:
+        """The columns of each of the tables that is there."""
+        handles = {table: self._find(table) for table in tables}
+        return {
+            table: pa.schema(handle.schema().to_arrow())
+            for table, handle in handles.items()
+            if handle is not None
+        }
 
     def add_columns(self, tables: Mapping[TableRef, pa.Schema]) -> None:
         """Add the columns of each schema that its table lacks; a repeated call changes nothing."""
