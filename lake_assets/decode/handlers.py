@@ -3,11 +3,12 @@
 Here alone is said how protobuf is asked to become Arrow; `columns` and `arrow` must agree on it.
 """
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
 from google.protobuf.descriptor import Descriptor
-from google.protobuf.descriptor_pb2 import FileDescriptorSet
+from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorSet
 from google.protobuf.descriptor_pool import DescriptorPool
 from ptars import HandlerPool, PtarsConfig
 
@@ -44,11 +45,32 @@ def handler_of(message: str, descriptor_set: bytes) -> Any:  # noqa: ANN401 - pt
 
 @lru_cache(maxsize=_KEPT)
 def descriptor_of(message: str, descriptor_set: bytes) -> Descriptor:
-    """google.protobuf's descriptor of a message, by its full name."""
+    """google.protobuf's descriptor of a message, by its full name.
+
+    Raises:
+        SchemaUnusableError: google.protobuf refuses what protoc took.
+    """
     pool = DescriptorPool()
-    for file in FileDescriptorSet.FromString(descriptor_set).file:
-        pool.AddSerializedFile(file.SerializeToString())
+    try:
+        for file in FileDescriptorSet.FromString(descriptor_set).file:
+            _forget_json_names(file.message_type)
+            pool.AddSerializedFile(file.SerializeToString())
+    except TypeError as problem:
+        raise SchemaUnusableError(
+            f"message {message}", f"cannot be decoded ({problem})", "Register a corrected version"
+        ) from problem
     return pool.FindMessageTypeByName(message)
+
+
+def _forget_json_names(messages: Iterable[DescriptorProto]) -> None:
+    """Give fields JSON names that nothing else has.
+
+    A pool refuses a field `user_id` beside a oneof `userId`, and no JSON is read here.
+    """
+    for message in messages:
+        for field in message.field:
+            field.json_name = f"#{field.number}"
+        _forget_json_names(message.nested_type)
 
 
 def is_panic(problem: BaseException) -> bool:
