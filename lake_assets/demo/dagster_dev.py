@@ -27,7 +27,7 @@ _READY_WITHIN_S = 120.0
 """The first start compiles Dagster's bytecode: 22 s on an idle machine, five times that on a busy
 one."""
 
-_STOP_WITHIN_S = 10.0
+_STOP_WITHIN_S = 8.0
 """Seconds for a clean end; whoever is left then is killed, so that Ctrl-C takes 15 s at most."""
 
 

@@ -43,8 +43,10 @@ def refresh(
     view: GoldView,
     games: Sequence[str],
     means: Means,
+    *,
+    anew: bool = False,
 ) -> RefreshReport:
-    """Bring a view up to date for those of `games` whose silver has changed.
+    """Bring a view up to date for those of `games` whose silver has changed, or all if `anew`.
 
     Readers see the old rows of a game or the new ones, never a mixture; games that are up to date
     or have no silver yet are left alone.
@@ -54,7 +56,7 @@ def refresh(
         LakeError: the lake cannot be read or written.
     """
     started = perf_counter()
-    behind, current = _sort_out(view, games, means.lake)
+    behind, current = _sort_out(view, games, means.lake, anew=anew)
     if not behind:
         return RefreshReport(
             refreshed=(),
@@ -103,7 +105,9 @@ def refresh(
     )
 
 
-def _sort_out(view: GoldView, games: Sequence[str], lake: Path) -> tuple[list[_Source], list[str]]:
+def _sort_out(
+    view: GoldView, games: Sequence[str], lake: Path, *, anew: bool
+) -> tuple[list[_Source], list[str]]:
     behind: list[_Source] = []
     current: list[str] = []
     for game in games:
@@ -112,7 +116,7 @@ def _sort_out(view: GoldView, games: Sequence[str], lake: Path) -> tuple[list[_S
             continue
         gold = open_table(lake, gold_of(game, view.name))
         position = position_from(state_of(gold).info) if gold else None
-        if is_behind(view, silver.version(), position):
+        if anew or is_behind(view, silver.version(), position):
             behind.append(_Source(game=game, handle=silver))
         else:
             current.append(game)

@@ -1,15 +1,19 @@
-"""A refresh from start to end: Spark started, views brought up to date, Spark stopped."""
+"""A refresh from start to end: its turn, Spark started, views brought up to date, Spark stopped."""
 
 from collections.abc import Sequence
 from time import perf_counter
 
 from lake_assets.errors import FeedError
 from lake_assets.gold.refresh import refresh
+from lake_assets.gold.status import views_behind
 from lake_assets.lake.catalog import games_of
+from lake_assets.lake.history import open_table
 from lake_assets.lake.means import lake_means
 from lake_assets.lake.session import start_session
+from lake_assets.lake.state import turn
 from lake_assets.model.feeds import Feed, GoldView
 from lake_assets.model.reports import RefreshReport
+from lake_assets.model.tables import silver_of
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
 
@@ -20,8 +24,11 @@ def refresh_views(
     *,
     views: Sequence[str] | None = None,
     games: Sequence[str] | None = None,
+    anew: bool = False,
 ) -> list[RefreshReport]:
     """Bring gold views of a feed up to date, one report a view.
+
+    Refreshes of one lake take turns. Spark is started only if a view is behind.
 
     Args:
         settings: where the lake is.
@@ -29,6 +36,7 @@ def refresh_views(
         views: their names; all by default.
         games: games to look at; all the lake knows by default. Those whose silver did not change
             are left alone.
+        anew: compute all games again, also those whose silver did not change.
 
     Raises:
         FeedError: the feed has no such view or game, or a view does not compile.
@@ -37,15 +45,35 @@ def refresh_views(
     chosen = _choose_views(feed, views)
     known = games_of(settings.lake_dir, feed)
     wanted = _choose_games(feed, known, games)
+    with turn(settings.state_dir, "refresh"):
+        behind = views_behind(settings.lake_dir, feed)
+        if not anew and not any(set(behind[view.name]) & set(wanted) for view in chosen):
+            current = [g for g in wanted if open_table(settings.lake_dir, silver_of(g))]
+            return [_nothing_new(view, current) for view in chosen]
+        return _refresh(settings, feed, chosen, wanted, anew=anew)
+
+
+def _refresh(
+    settings: Settings,
+    feed: Feed,
+    views: Sequence[GoldView],
+    games: Sequence[str],
+    *,
+    anew: bool,
+) -> list[RefreshReport]:
     started = perf_counter()
     session = start_session(settings, ensure_runtime(settings))
     session_s = perf_counter() - started
     try:
         with lake_means(settings) as means:
-            reports = [refresh(session, feed, view, wanted, means=means) for view in chosen]
+            reports = [refresh(session, feed, v, games, means, anew=anew) for v in views]
     finally:
         session.stop()
     return [r.with_seconds("session", session_s) for r in reports]
+
+
+def _nothing_new(view: GoldView, games: Sequence[str]) -> RefreshReport:
+    return RefreshReport(refreshed=(), up_to_date=tuple((game, view.name) for game in games))
 
 
 def _choose_views(feed: Feed, names: Sequence[str] | None) -> list[GoldView]:

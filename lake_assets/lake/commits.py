@@ -54,6 +54,9 @@ class Commit:
     info: Mapping[str, str] = field(default_factory=dict)
     """Custom metadata of the commit, read back by `lake.history`."""
 
+    removed: Sequence[DataFile] = ()
+    """Files that leave the table in the same step."""
+
 
 @dataclass(frozen=True, slots=True)
 class Batch:
@@ -61,6 +64,13 @@ class Batch:
 
     app_id: str
     version: int
+
+
+APP_ID, BATCH = "lake_assets.app_id", "lake_assets.batch"
+"""Keys in a commit's custom metadata: the identity under which it happened."""
+
+_TRIES = 5
+"""Tries of a commit whose table another process changed meanwhile, such as by a new column."""
 
 
 class CommitDoor:
@@ -128,18 +138,29 @@ class CommitDoor:
     def append(self, commits: Sequence[Commit], batch: Batch) -> list[TableRef]:
         """Commit a batch's files to their tables, each table at most once for this batch.
 
+        A commit may remove files in the same step; what others append meanwhile stays.
+
         Returns:
             The tables that had the batch already, from a run that died on its way.
 
         Raises:
-            CommitConflictError: another writer committed the same batch meanwhile.
+            CommitConflictError: another writer committed the same batch meanwhile, or removed a
+                file that this commit removes.
         """
 
         def append_one(commit: Commit) -> TableRef | None:
-            handle = self.fresh(commit.table)
-            if is_done(handle, batch):
-                return commit.table
-            self._write(handle, commit, None, batch)
+            for tries_left in reversed(range(_TRIES)):
+                # The same handle for the look and the commit: what happens in between is noticed.
+                handle = self.fresh(commit.table)
+                if is_done(handle, batch):
+                    return commit.table
+                try:
+                    self._write(handle, commit, None, batch)
+                except CommitConflictError:
+                    if not tries_left or is_done(self.fresh(commit.table), batch):
+                        raise
+                else:
+                    break
             return None
 
         skipped = self._each(append_one, list(commits))
@@ -191,20 +212,27 @@ class CommitDoor:
         replacing: DeltaSchema | None,
         batch: Batch | None,
     ) -> None:
+        if commit.removed:
+            _ensure_there(handle, commit)
         now_ms = int(time.time() * 1000)
-        adds: list[AddAction | RemoveAction] = [
+        adds = [
             AddAction(f.path, f.size, dict(f.partition), now_ms, data_change=True, stats=f.stats)
             for f in commit.files
         ]
+        gone = [
+            RemoveAction(f.path, True, now_ms, f.size, dict(f.partition))  # noqa: FBT003 - positional there
+            for f in commit.removed
+        ]
         transactions = [Transaction(batch.app_id, batch.version)] if batch else None
+        identity = {APP_ID: batch.app_id, BATCH: str(batch.version)} if batch else {}
         try:
             handle.create_write_transaction(
-                adds,
+                [*adds, *gone],
                 "overwrite" if replacing else "append",
                 replacing or handle.schema(),
                 partition_by=handle.metadata().partition_columns,
                 commit_properties=CommitProperties(
-                    custom_metadata=dict(commit.info), app_transactions=transactions
+                    custom_metadata={**commit.info, **identity}, app_transactions=transactions
                 ),
             )
         except CommitFailedError as problem:
@@ -229,6 +257,17 @@ def is_done(handle: DeltaTable, batch: Batch) -> bool:
     """Whether the table has this batch, or a later one, of the same stream."""
     last = handle.transaction_version(batch.app_id)
     return last is not None and last >= batch.version
+
+
+def _ensure_there(handle: DeltaTable, commit: Commit) -> None:
+    active = set(pa.table(handle.get_add_actions())["path"].to_pylist())
+    gone = [file.path for file in commit.removed if file.path not in active]
+    if gone:
+        raise CommitConflictError(
+            commit.table.name,
+            f"another writer removed {len(gone)} of the files that this commit replaces",
+            "Do it again from the table as it is now",
+        )
 
 
 def _nullable(schema: pa.Schema) -> pa.Schema:

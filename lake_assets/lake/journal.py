@@ -31,6 +31,7 @@ class Journal:
                 "layer": commit.table.layer.value,
                 "name": commit.table.name,
                 "files": [asdict(file) for file in commit.files],
+                "removed": [asdict(file) for file in commit.removed],
                 "info": dict(commit.info),
             }
             for commit in commits
@@ -43,11 +44,18 @@ class Journal:
         Raises:
             LakeError: the journal is damaged, so nothing tells what was committed.
         """
+        found = self.last()
+        return found[1] if found is not None and found[0] == batch else None
+
+    def last(self) -> tuple[Batch, list[Commit]] | None:
+        """The batch noted last and its commits; None if there is none.
+
+        Raises:
+            LakeError: as `read`.
+        """
         try:
             noted = json.loads(self.path.read_text())
-            if noted["batch"] != asdict(batch):
-                return None
-            return [_commit(entry) for entry in noted["commits"]]
+            return Batch(**noted["batch"]), [_commit(entry) for entry in noted["commits"]]
         except FileNotFoundError:
             return None
         except (ValueError, KeyError, TypeError) as problem:
@@ -57,10 +65,15 @@ class Journal:
                 "Restore it from a backup; deleting it may store the last batch twice",
             ) from problem
 
+    def clear(self) -> None:
+        """Forget the batch, whose commits are all done."""
+        self.path.unlink(missing_ok=True)
+
 
 def _commit(entry: dict[str, Any]) -> Commit:
     return Commit(
         table=TableRef(layer=Layer(entry["layer"]), name=entry["name"]),
         files=[DataFile(**file) for file in entry["files"]],
+        removed=tuple(DataFile(**file) for file in entry["removed"]),
         info=entry["info"],
     )

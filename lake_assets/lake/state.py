@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TextIO
 
 import psutil
+from filelock import FileLock, Timeout
 from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from lake_assets.errors import LakeError, StreamsLockedError
@@ -57,6 +58,34 @@ def streams_lock(state_dir: Path) -> Iterator[None]:
         file.write(f"pid {os.getpid()}")
         file.flush()
         yield
+
+
+@contextmanager
+def turn(state_dir: Path, task: str) -> Iterator[None]:
+    """Wait until no other process is at `task` on this lake, and keep the others waiting.
+
+    Raises:
+        LakeError: the folder cannot be written.
+    """
+    ensure_writable(state_dir)
+    with FileLock(state_dir / f"{task}.lock"):
+        yield
+
+
+@contextmanager
+def turn_if_free(state_dir: Path, task: str) -> Iterator[bool]:
+    """As `turn`, without waiting: tells whether no other process is at `task`."""
+    ensure_writable(state_dir)
+    lock = FileLock(state_dir / f"{task}.lock")
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        lock.release()
 
 
 @retry(

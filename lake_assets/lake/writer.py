@@ -38,6 +38,9 @@ MANIFEST = pa.schema(
 """One row a file; and one row a distinct unresolved question or a note, with nothing else set."""
 
 
+_FILE_OPTIONS = {"compression": "zstd", "compression_level": 1}
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """The columns of a family of tables, and which columns of the rows they are taken from."""
@@ -79,9 +82,6 @@ class WritePlan:
     targets: tuple[Target, ...]
     layouts: Mapping[str, Layout]
     buffer_bytes: int
-    file_options: Mapping[str, object] = field(
-        default_factory=lambda: {"compression": "zstd", "compression_level": 1}
-    )
 
 
 def write_task(batches: Iterable[pa.RecordBatch], plan: WritePlan) -> Iterator[pa.RecordBatch]:
@@ -144,28 +144,23 @@ def _groups(rows: pa.Table) -> Iterator[tuple[int, pa.Table]]:
 
 def _write_group(rows: pa.Table, index: int, plan: WritePlan) -> dict[str, object]:
     target = plan.targets[index]
-    layout = plan.layouts[target.layout]
+    columns = plan.layouts[target.layout].select(rows)
+    return {"target": index, **write_file(columns, Path(target.path), target.partition)}
+
+
+def write_file(rows: pa.Table, folder: Path, partition: str = "") -> dict[str, object]:
+    """Write one new file of a table: its `path` below `folder`, `size`, `rows` and `stats`."""
     name = f"part-{uuid.uuid4()}.zstd.parquet"
-    relative = f"{target.partition}/{name}" if target.partition else name
-    path = Path(target.path, relative)
+    relative = f"{partition}/{name}" if partition else name
+    path = folder / relative
     path.parent.mkdir(parents=True, exist_ok=True)
     footers: list[pq.FileMetaData] = []
-    columns = layout.select(rows)
-    pq.write_table(
-        columns,
-        path,
-        metadata_collector=footers,
-        store_schema=False,
-        **plan.file_options,
-    )
-    size = path.stat().st_size
-    stats = file_stats(footers[0], _with_nan(columns))
+    pq.write_table(rows, path, metadata_collector=footers, store_schema=False, **_FILE_OPTIONS)
     return {
-        "target": index,
         "path": relative,
-        "size": size,
+        "size": path.stat().st_size,
         "rows": rows.num_rows,
-        "stats": stats,
+        "stats": file_stats(footers[0], _with_nan(rows)),
     }
 
 

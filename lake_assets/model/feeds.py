@@ -134,10 +134,18 @@ class GoldView(_Noun):
         return self
 
 
+class Reset(StrEnum):
+    """Whether a command may drop a feed's bronze table."""
+
+    PROTECTED = "protected"  # no: Kafka may have forgotten what is in it
+    ALLOWED = "allowed"
+
+
 class Feed(_Noun):
     """One declared stream, from its source to its gold views."""
 
     feed: Identifier
+    reset: Reset = Reset.PROTECTED
     source: Source
     payload: Payload
     route: Route

@@ -5,7 +5,7 @@ raise a question (a schema id or a game never met) are answered here and the bat
 before anything of it was committed.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from time import perf_counter, time
@@ -16,15 +16,15 @@ from pyspark.sql import DataFrame
 from lake_assets.decode.assign import MESSAGE_QUESTION, SCHEMA_QUESTION, message_met
 from lake_assets.decode.schemas import Decoding, SchemaSet
 from lake_assets.decode.settle import settle
-from lake_assets.errors import ExpectationFailedError
 from lake_assets.lake.commits import Batch, Commit
 from lake_assets.lake.fanout import UnresolvedError
 from lake_assets.lake.journal import Journal
 from lake_assets.lake.means import Means
 from lake_assets.model.feeds import Action, Feed, Unknown
-from lake_assets.model.reports import BatchReport, Hop, Judged
+from lake_assets.model.reports import BatchReport, Hop
 from lake_assets.model.tables import quarantine_of, silver_of
-from lake_assets.silver.job import Demuxed, Job
+from lake_assets.silver.job import Demuxed, Job, failure
+from lake_assets.silver.judge import EVERYTHING, Scope
 from lake_assets.silver.rows import QUARANTINE, silver_schema
 from lake_assets.silver.stage import GAME_QUESTION, DecodePlan
 from lake_assets.silver.tables import held_columns
@@ -83,8 +83,17 @@ class Demux:
             )
         )
 
-    def _write(self, bronze: DataFrame, batch: Batch) -> Demuxed:
-        """Run the job until it raises no question that was not answered."""
+    def derive(
+        self, rows: DataFrame, scope: Callable[[tuple[str, ...]], Scope] = lambda _: EVERYTHING
+    ) -> tuple[Job, Demuxed]:
+        """Run the job over rows of bronze until it raises no question that was not answered.
+
+        Commits nothing. The job that ran comes back beside what it left.
+
+        Args:
+            rows: `value binary` and the columns `BRONZE_NAMES`.
+            scope: which of the rows are written, by the games that are known.
+        """
         if self._schemas is None:
             self._adopt(self.newest(), self.feed.route.keys)
         else:
@@ -92,12 +101,26 @@ class Demux:
         while True:
             job = Job(self.feed, self._plan(), self.means)
             try:
-                demuxed = job.run(bronze)
+                return job, job.run(rows, scope(job.plan.games))
             except UnresolvedError as problem:
                 self._answer(problem.questions)
-            else:
-                self._ensure_none_failed(job, demuxed, batch)
-                return demuxed
+
+    def _write(self, bronze: DataFrame, batch: Batch) -> Demuxed:
+        job, demuxed = self.derive(bronze)
+        violated = job.failures(demuxed)
+        if violated:
+            job.discard(demuxed)
+            self.report(
+                BatchReport(
+                    feed=self.feed.feed,
+                    hop=Hop.DEMUX,
+                    batch_id=batch.version,
+                    rows={},
+                    judged=violated,
+                )
+            )
+            raise failure(violated)
+        return demuxed
 
     def _plan(self) -> DecodePlan:
         assert self._decoding is not None  # noqa: S101 - the caller adopted schemas
@@ -109,23 +132,6 @@ class Demux:
             refused_at=pa.scalar(datetime.now(UTC), pa.timestamp("us", tz="UTC")),
             keep_values=any(e.action is Action.QUARANTINE for e in self.feed.expectations),
         )
-
-    def _ensure_none_failed(self, job: Job, demuxed: Demuxed, batch: Batch) -> None:
-        failing = {e.name for e in self.feed.expectations if e.action is Action.FAIL}
-        violated = {
-            (game, name): judged
-            for (game, name), judged in demuxed.judged.items()
-            if name in failing and judged.violated
-        }
-        if not violated:
-            return
-        job.discard(demuxed)
-        self.report(
-            BatchReport(
-                feed=self.feed.feed, hop=Hop.DEMUX, batch_id=batch.version, rows={}, judged=violated
-            )
-        )
-        raise _failure(violated)
 
     def _answer(self, questions: frozenset[str]) -> None:
         """Find out about ids, messages and games never met, before the batch runs again."""
@@ -151,25 +157,16 @@ class Demux:
         door, before = self.means.door, self._decoding.columns if self._decoding else pa.schema([])
         have = held_columns(before, door.columns([silver_of(game) for game in added]))
         decoding = settle(schemas, have)
-        is_wider = decoding.columns != before
-        self._games |= dict.fromkeys(added)
+        known = [*self._games, *added]
         silver = silver_schema(decoding.columns)
-        wanted = {silver_of(game): silver for game in (self._games if is_wider else added)}
+        touched = known if decoding.columns != before else added
+        wanted = {silver_of(game): silver for game in touched}
         door.create({**wanted, quarantine_of(self.feed.feed): QUARANTINE})
         door.add_columns(wanted)
-        self._schemas, self._decoding = schemas, decoding
+        self._schemas, self._decoding, self._games = schemas, decoding, dict.fromkeys(known)
 
 
 def _replayed(feed: str, batch: Batch, noted: list[Commit]) -> BatchReport:
     """The report of a batch that a former process wrote and this one only finished."""
     rows = {c.table.name: sum(f.rows for f in c.files) for c in noted}
     return BatchReport(feed=feed, hop=Hop.DEMUX, batch_id=batch.version, rows=rows)
-
-
-def _failure(violated: Mapping[tuple[str, str], Judged]) -> ExpectationFailedError:
-    (game, name), judged = next(iter(violated.items()))
-    examples = ", ".join(str(origin) for origin in judged.examples)
-    found = f"{judged.violated} of {judged.seen} rows of the batch violate it, such as {examples}"
-    if len(violated) > 1:
-        found += f"; and so it is with {len(violated) - 1} more"
-    return ExpectationFailedError(name, game, found)

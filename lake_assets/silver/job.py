@@ -13,15 +13,16 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from lake_assets.errors import ExpectationFailedError
 from lake_assets.lake.fanout import Written, discard, fan_out
 from lake_assets.lake.means import Means
 from lake_assets.lake.relay import send
 from lake_assets.lake.writer import Layout, Target, WritePlan
-from lake_assets.model.feeds import Expectation, Feed
+from lake_assets.model.feeds import Action, Expectation, Feed
 from lake_assets.model.reports import Judged
 from lake_assets.model.tables import TableRef, quarantine_of, silver_of
 from lake_assets.silver.expect import columns_read, marks
-from lake_assets.silver.judge import Judge, Outcome, Rule, outcomes
+from lake_assets.silver.judge import EVERYTHING, Judge, Outcome, Rule, Scope, outcomes
 from lake_assets.silver.rows import BRONZE_NAMES, QUARANTINE, QUARANTINE_SOURCES, silver_schema
 from lake_assets.silver.stage import DecodePlan, decode_task, stage_schema
 
@@ -59,8 +60,8 @@ class Job:
     plan: DecodePlan
     means: Means
 
-    def run(self, bronze: DataFrame) -> Demuxed:
-        """Write the rows of `bronze` to all tables' folders.
+    def run(self, bronze: DataFrame, scope: Scope = EVERYTHING) -> Demuxed:
+        """Write the rows of `bronze` that are in `scope` to all tables' folders.
 
         Raises:
             UnresolvedError: a schema id or a game is new; nothing is left of the job.
@@ -69,13 +70,24 @@ class Job:
         rules = [_rule(expectation, self.plan.games) for expectation in self.feed.expectations]
         games = len(self.plan.games)
         with _no_ansi(bronze.sparkSession):
-            done = fan_out(self._judged(bronze), self._write_plan(), lambda: Judge(rules, games))
+            done = fan_out(
+                self._judged(bronze), self._write_plan(), lambda: Judge(rules, games, scope)
+            )
         tables = self._tables()
         found = outcomes(done.notes, rules)
         return Demuxed(
             written={tables[index]: written for index, written in done.written.items()},
             outcomes={self.plan.games[index]: outcome for index, outcome in found.items()},
         )
+
+    def failures(self, demuxed: Demuxed) -> dict[tuple[str, str], Judged]:
+        """By game and expectation, what must stop everything: nothing of it may be committed."""
+        failing = {e.name for e in self.feed.expectations if e.action is Action.FAIL}
+        return {
+            (game, name): judged
+            for (game, name), judged in demuxed.judged.items()
+            if name in failing and judged.violated
+        }
 
     def discard(self, demuxed: Demuxed) -> None:
         """Delete what `run` left."""
@@ -126,6 +138,16 @@ def _rule(expectation: Expectation, games: tuple[str, ...]) -> Rule:
         action=expectation.action,
         games=tuple(expectation.concerns(game) for game in games),
     )
+
+
+def failure(violated: Mapping[tuple[str, str], Judged]) -> ExpectationFailedError:
+    """The error of what `Job.failures` found."""
+    (game, name), judged = next(iter(violated.items()))
+    examples = ", ".join(str(origin) for origin in judged.examples)
+    found = f"{judged.violated} of {judged.seen} rows of the batch violate it, such as {examples}"
+    if len(violated) > 1:
+        found += f"; and so it is with {len(violated) - 1} more"
+    return ExpectationFailedError(name, game, found)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ Which rows violate what is decided in Spark SQL before (`silver.expect`); here c
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TypeAlias
 
 import numpy as np
@@ -38,6 +39,27 @@ class Rule:
     """By index of the game, whether its rows are judged."""
 
 
+class Refused(StrEnum):
+    """Which refused rows are written to quarantine."""
+
+    ALL = "all"
+    JUDGED = "judged"  # those that an expectation refuses
+    NONE = "none"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Scope:
+    """Which rows are written; all are judged and counted."""
+
+    games: tuple[bool, ...] | None = None
+    """By index of the game, whether its rows are; of all games if None."""
+
+    refused: Refused = Refused.ALL
+
+
+EVERYTHING = Scope()
+
+
 @dataclass(kw_only=True, slots=True)
 class _Found:
     """What was found of one game's rows."""
@@ -67,10 +89,11 @@ class Judge:
     one says so, else kept.
     """
 
-    def __init__(self, rules: Sequence[Rule], games: int) -> None:
+    def __init__(self, rules: Sequence[Rule], games: int, scope: Scope = EVERYTHING) -> None:
         """Judge rows of `games` games; a row's `#table` beyond them is quarantine's."""
         self._rules = rules
         self._quarantine = games
+        self._scope = scope
         self._applies = np.array([rule.games for rule in rules], dtype=np.bool_)
         self._found = [
             _Found(violated=[0] * len(rules), examples=[[] for _ in rules]) for _ in range(games)
@@ -80,11 +103,12 @@ class Judge:
         """Rows to write: as decoded if there is no rule, else those that the relay kept."""
         if not self._rules:
             for batch in batches:
-                self._count(_places(batch))
-                yield batch
+                places = _places(batch)
+                self._count(places)
+                yield self._in_scope(batch, places)
             return
         for batch, marks in receive(batches):
-            yield self._act(batch, marks)
+            yield self._in_scope(self._act(batch, marks), _places(batch))
 
     def notes(self) -> Iterable[str]:
         """A JSON object by index of the game, for `outcomes`."""
@@ -123,6 +147,26 @@ class Judge:
             elif rule.action is Action.QUARANTINE:
                 quarantined[rule.name] = violated
         return self._place(batch, places, dropped, quarantined)
+
+    def _in_scope(self, batch: pa.RecordBatch, decoded: _Ints) -> pa.RecordBatch:
+        """The batch, with no table for the rows that are out of scope.
+
+        Args:
+            batch: the rows with their tables as judged.
+            decoded: the same rows' tables before they were judged.
+        """
+        if self._scope == EVERYTHING:
+            return batch
+        is_game = (decoded >= 0) & (decoded < self._quarantine)
+        written = is_game.copy()
+        if self._scope.games is not None:
+            written[is_game] = np.array(self._scope.games)[decoded[is_game]]
+        if self._scope.refused is Refused.ALL:
+            written |= decoded == self._quarantine
+        if self._scope.refused is Refused.NONE:
+            written &= _places(batch) != self._quarantine
+        table = pc.if_else(pa.array(written), batch[TABLE], pa.scalar(None, pa.int32()))
+        return batch.set_column(batch.schema.get_field_index(TABLE), TABLE, table)
 
     def _note(self, rule: int, batch: pa.RecordBatch, places: _Ints, violated: _Mask) -> None:
         rows = np.flatnonzero(violated)

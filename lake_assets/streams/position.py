@@ -5,9 +5,11 @@ it is done); a source's offset is one line of JSON in the former.
 """
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lake_assets.lake.commits import Batch
 from lake_assets.model.reports import Hop
 
 _FIRST_SOURCE_LINE = 2
@@ -33,10 +35,46 @@ def demuxed_version(checkpoint: Path) -> int:
     return int(_last_committed(checkpoint).get("reservoirVersion", 0))
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settled:
+    """Where demux stands between two commits of bronze."""
+
+    batch: Batch
+    """Its last batch that is done."""
+
+    bronze_version: int
+    """The newest version of bronze of which it took all rows; -1 if of none."""
+
+
+def settled(checkpoint: Path) -> Settled | None:
+    """Where demux stands; None if it has finished no batch, or stands within a commit of bronze.
+
+    Within a commit it stands only between the batches of one that is too large for one batch.
+    """
+    number = _last_done(checkpoint)
+    if number is None:
+        return None
+    noted = _offset_of(checkpoint, number)
+    # Delta's source counts a commit's files from 0; below are its marks for "none of them yet".
+    if int(noted["index"]) >= 0:
+        return None
+    query = json.loads((checkpoint / "metadata").read_text())["id"]
+    return Settled(
+        batch=Batch(app_id=query, version=number), bronze_version=int(noted["reservoirVersion"]) - 1
+    )
+
+
 def _last_committed(checkpoint: Path) -> dict[str, Any]:
+    number = _last_done(checkpoint)
+    return {} if number is None else _offset_of(checkpoint, number)
+
+
+def _last_done(checkpoint: Path) -> int | None:
     done = [int(path.name) for path in checkpoint.glob("commits/*") if path.name.isdigit()]
-    if not done:
-        return {}
-    lines = (checkpoint / "offsets" / str(max(done))).read_text().splitlines()
+    return max(done, default=None)
+
+
+def _offset_of(checkpoint: Path, number: int) -> dict[str, Any]:
+    lines = (checkpoint / "offsets" / str(number)).read_text().splitlines()
     found: dict[str, Any] = json.loads(lines[_FIRST_SOURCE_LINE])
     return found

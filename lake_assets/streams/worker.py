@@ -20,6 +20,7 @@ from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
 from lake_assets.sources.topics import end_offsets
 from lake_assets.streams.plan import Road, start_demux, start_ingest
+from lake_assets.streams.redo import finish_interrupted
 from lake_assets.streams.schemas import Schemas
 
 _LOOK_EVERY_S = 0.5
@@ -100,6 +101,7 @@ class Worker:
 
     def _run_queries(self, road: Road) -> None:
         for feed in self._feeds:
+            finish_interrupted(road.means, self._settings, feed)
             self._await_topic(feed)
         if self._until_caught_up:
             for hop in Hop:

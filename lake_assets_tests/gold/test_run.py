@@ -1,10 +1,12 @@
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from deltalake import DeltaTable
 
 from lake_assets.errors import FeedError
 from lake_assets.gold.run import refresh_views
+from lake_assets.lake.state import turn
 from lake_assets.model.tables import gold_of
 from lake_assets_tests.gold.silver import add_silver
 from lake_assets_tests.programs import run_program
@@ -46,6 +48,24 @@ def test_a_refresh_starts_and_stops_spark_and_looks_at_the_asked_for_games(setti
     ]
     found = DeltaTable(gold_of("go_fish", "player_agg").path(settings.lake_dir))
     assert found.to_pyarrow_table().to_pylist() == [{"gamer_id": "ann", "session_count": 2}]
+
+
+def test_nothing_new_needs_no_spark(settings, monkeypatch):
+    def refuse(*_):
+        raise AssertionError
+
+    monkeypatch.setattr("lake_assets.gold.run.start_session", refuse)
+    (report,) = refresh_views(settings, GAMES)
+    assert (report.refreshed, report.up_to_date) == ((), ())
+
+
+def test_a_refresh_waits_for_the_one_under_way(settings):
+    with ThreadPoolExecutor(1) as pool:
+        with turn(settings.state_dir, "refresh"):
+            waiting = pool.submit(refresh_views, settings, GAMES)
+            with pytest.raises(TimeoutError):
+                waiting.result(0.2)
+        assert len(waiting.result(30)) == 1
 
 
 def test_a_view_that_the_feed_has_not_is_named_before_spark_starts(settings):

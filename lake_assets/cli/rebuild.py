@@ -1,0 +1,84 @@
+"""`lake-assets rebuild`: a layer derived anew from the one before it."""
+
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from lake_assets.cli.console import stdout
+from lake_assets.cli.shared import FeedOption, LakeOption, pick_feed
+from lake_assets.errors import SettingsError
+from lake_assets.gold.run import refresh_views
+from lake_assets.model.feeds import Feed
+from lake_assets.services import control
+from lake_assets.settings.load import load_settings
+from lake_assets.settings.schema import Settings
+from lake_assets.silver.redo import Redone
+from lake_assets.streams.redo import rebuild_silver
+from lake_assets.streams.reset import reset_bronze
+
+
+class Layer(StrEnum):
+    """What can be rebuilt."""
+
+    SILVER = "silver"
+    GOLD = "gold"
+    BRONZE = "bronze"
+
+
+def rebuild(
+    *,
+    layer: Annotated[Layer, typer.Argument(help="Which tables to derive anew.")],
+    game: Annotated[
+        list[str] | None,
+        typer.Option(help="Only this game; may be given again.", show_default="all games"),
+    ] = None,
+    since: Annotated[
+        datetime | None,
+        typer.Option(
+            formats=["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"],
+            help="Silver: only rows that came into bronze since then (UTC).",
+            show_default="all rows",
+        ),
+    ] = None,
+    feed: FeedOption = None,
+    lake: LakeOption = None,
+) -> None:
+    """Derive silver from bronze, or gold from silver, anew.
+
+    For after a schema or an expectation was mended. Each table is replaced in one commit, so
+    readers see the old rows or the new ones, and the streams may go on meanwhile. `rebuild bronze`
+    drops the feed's tables and reads its topic again; feeds are protected from that unless they
+    say otherwise.
+    """
+    settings = load_settings(lake=lake)
+    chosen = pick_feed(settings, feed)
+    if since is not None and layer is not Layer.SILVER:
+        raise SettingsError("--since", f"does not go with {layer}", "Leave it out")
+    if layer is Layer.SILVER:
+        at = since.replace(tzinfo=UTC) if since else None
+        endpoints = control.locate(settings)
+        show(rebuild_silver(settings, chosen, endpoints, games=game, since=at))
+    elif layer is Layer.GOLD:
+        for report in refresh_views(settings, chosen, games=game, anew=True):
+            for one in report.refreshed:
+                stdout.print(f"{one.view} of {one.game}: {one.rows:,} rows", highlight=False)
+    else:
+        _reset(settings, chosen, game)
+
+
+def show(done: Redone) -> None:
+    """Print what a requeue or a rebuild changed."""
+    for table in sorted({*done.rows, *done.removed}):
+        rows, removed = done.rows.get(table, 0), done.removed.get(table, 0)
+        stdout.print(f"{table}: {rows:,} rows in, {removed:,} rows out", highlight=False)
+    if not done.rows and not done.removed:
+        stdout.print("nothing to change")
+
+
+def _reset(settings: Settings, feed: Feed, games: list[str] | None) -> None:
+    if games:
+        raise SettingsError("--game", "does not go with bronze", "Leave it out")
+    dropped = reset_bronze(settings, feed)
+    stdout.print(f"{len(dropped)} tables dropped; `lake-assets stream` reads the topic again")

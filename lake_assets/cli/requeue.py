@@ -1,0 +1,30 @@
+"""`lake-assets requeue`: quarantined rows, moved to silver where they now belong."""
+
+from typing import Annotated
+
+import typer
+
+from lake_assets.cli.rebuild import show
+from lake_assets.cli.shared import FeedOption, LakeOption, pick_feed
+from lake_assets.services import control
+from lake_assets.settings.load import load_settings
+from lake_assets.streams.redo import requeue as move
+
+
+def requeue(
+    *,
+    game: Annotated[
+        list[str] | None,
+        typer.Option(help="Only rows of this game; may be given again.", show_default="all games"),
+    ] = None,
+    feed: FeedOption = None,
+    lake: LakeOption = None,
+) -> None:
+    """Move quarantined rows that now decode, route and pass to their silver tables.
+
+    For after a game was added to the feed, a schema was registered or an expectation was mended.
+    Each row is moved exactly once; the others stay. The streams may go on meanwhile.
+    """
+    settings = load_settings(lake=lake)
+    chosen = pick_feed(settings, feed)
+    show(move(settings, chosen, control.locate(settings), game))

@@ -1,0 +1,51 @@
+"""Dropping a feed's bronze table, and with it all that was made of it: a feed that starts anew."""
+
+import shutil
+
+from lake_assets.errors import FeedError
+from lake_assets.lake.catalog import games_found
+from lake_assets.lake.state import streams_lock, turn
+from lake_assets.model.feeds import Feed, Reset
+from lake_assets.model.reports import Hop
+from lake_assets.model.tables import TableRef, bronze_of, gold_of, quarantine_of, silver_of
+from lake_assets.settings.schema import Settings
+from lake_assets.streams.position import checkpoint_of
+
+
+def reset_bronze(settings: Settings, feed: Feed) -> list[TableRef]:
+    """Delete a feed's tables, checkpoints and journals; the streams then read its topic again.
+
+    Checkpoints go first: a bronze table without one is refused by the streams, while a checkpoint
+    without its table would pass over rows in silence.
+
+    Returns:
+        The tables that were deleted.
+
+    Raises:
+        FeedError: the feed is protected, which is the default.
+        StreamsLockedError: the streams run.
+    """
+    if feed.reset is Reset.PROTECTED:
+        raise FeedError(
+            f"{bronze_of(feed.feed).name}",
+            "is protected, since Kafka may have forgotten what is in it",
+            f"To drop it all the same, write `reset: {Reset.ALLOWED}` into the feed's file; to "
+            "derive silver anew without dropping anything, run `lake-assets rebuild silver`",
+        )
+    state_dir, lake = settings.state_dir, settings.lake_dir
+    with streams_lock(state_dir), turn(state_dir, "redo"), turn(state_dir, "refresh"):
+        for hop in Hop:
+            shutil.rmtree(checkpoint_of(state_dir, feed.feed, hop), ignore_errors=True)
+        for journal in state_dir.glob(f"journals/{feed.feed}-*.json"):
+            journal.unlink()
+        games = games_found(lake, feed)
+        tables = [
+            *(gold_of(game, view.name) for view in feed.gold for game in games),
+            *map(silver_of, games),
+            quarantine_of(feed.feed),
+            bronze_of(feed.feed),
+        ]
+        dropped = [table for table in tables if table.path(lake).exists()]
+        for table in dropped:
+            shutil.rmtree(table.path(lake))
+        return dropped

@@ -1,0 +1,255 @@
+from collections import Counter
+from contextlib import suppress
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable
+
+from lake_assets.decode.registry import Registry
+from lake_assets.errors import CommitConflictError, ExpectationFailedError
+from lake_assets.lake.commits import Batch, CommitDoor
+from lake_assets.lake.journal import Journal
+from lake_assets.lake.means import lake_means
+from lake_assets.lake.origins import From
+from lake_assets.model.feeds import Action, Expectation, Route
+from lake_assets.model.tables import quarantine_of, silver_of
+from lake_assets.silver.demux import Demux
+from lake_assets.silver.redo import Past, Redo, finish
+from lake_assets_tests.events import Topic, framed
+from lake_assets_tests.silver.given import bronze_batch
+
+pytestmark = [pytest.mark.spark, pytest.mark.kafka]
+
+QUARANTINE = quarantine_of("games")
+
+WITH_CHESS = Route(column="game_name", keys=("uno", "go_fish", "chess"))
+
+BY_DEVICE = Route(column="device_id", keys=("uno", "go_fish"))
+
+
+def gamer_is_known(action):
+    return Expectation(name="gamer_is_known", sql="gamer_id <> ''", action=action)
+
+
+class Lake:
+    """A lake whose demux ran some batches, and whose feed may change after."""
+
+    def __init__(self, spark, settings, means, services):
+        self.spark = spark
+        self.means = means
+        self.topic = Topic(services)
+        self.registry = Registry(services.registry)
+        self.journals = settings.state_dir
+        self.known = self.topic.register(0)
+        self.bronze = []
+        self.batches = 0
+
+    def demux(self, **changes):
+        return Demux(
+            feed=self.topic.feed(**changes),
+            means=self.means,
+            journal=Journal(self.journals / "games-demux.json"),
+            newest=lambda: self.registry.newest(self.topic.subject),
+            resolve=self.registry.resolve,
+            report=lambda _: None,
+        )
+
+    def stream(self, *values, **changes):
+        """One batch of the live stream; offsets go on."""
+        start = len(self.bronze)
+        self.bronze += values
+        rows = bronze_batch(*self.bronze).slice(start)
+        frame = self.spark.createDataFrame(pa.Table.from_batches([rows]))
+        self.demux(**changes)(frame, Batch("query", self.batches))
+        self.batches += 1
+
+    def past(self):
+        return Past(batch=Batch("query", self.batches - 1), bronze_version=0)
+
+    def rows(self, upto=None):
+        values = self.bronze[:upto]
+        return self.spark.createDataFrame(pa.Table.from_batches([bronze_batch(*values)]))
+
+    def redo(self, number=1, **changes):
+        return Redo(
+            session=self.spark,
+            demux=self.demux(**changes),
+            journal=Journal(self.journals / "games-redo.json"),
+            batch=Batch("redo", number),
+        )
+
+    def event(self, game="uno", **parts):
+        return framed(self.known, game, **parts)
+
+    def stored(self, table):
+        return DeltaTable(table.path(self.means.lake)).to_pyarrow_table().to_pylist()
+
+    def offsets(self, *games):
+        found = [sorted(row["_offset"] for row in self.stored(silver_of(g))) for g in games]
+        return found[0] if len(games) == 1 else found
+
+    def refused(self):
+        return {row["offset"]: row["reason"] for row in self.stored(QUARANTINE)}
+
+
+@pytest.fixture
+def lake(spark, settings, services):
+    with lake_means(settings) as means:
+        yield Lake(spark, settings, means, services)
+
+
+def test_quarantined_rows_of_a_game_that_was_added_move_to_its_table_once(lake):
+    lake.stream(lake.event("chess"), b"x", lake.event("uno"), lake.event("go"))
+    before = {row["offset"]: row for row in lake.stored(QUARANTINE)}
+    done = lake.redo(route=WITH_CHESS).requeue()
+    assert (done.rows, done.removed) == ({"silver_chess_events": 1}, {"quarantine_games": 1})
+    assert lake.offsets("chess", "uno") == [[0], [2]]
+    # The others are left as they were, to the microsecond.
+    assert {row["offset"]: row for row in lake.stored(QUARANTINE)} == {
+        offset: before[offset] for offset in (1, 3)
+    }
+    again = lake.redo(2, route=WITH_CHESS).requeue()
+    assert (again.rows, again.removed) == ({}, {})
+    assert lake.offsets("chess") == [0]
+
+
+def test_only_rows_of_the_games_that_are_asked_for_move(lake):
+    both = Route(column="game_name", keys=("uno", "go_fish", "chess", "go"))
+    lake.stream(lake.event("chess"), lake.event("go"))
+    lake.redo(route=both).requeue(["go"])
+    assert lake.offsets("go") == [1]
+    assert lake.refused() == {0: "unknown_game"}
+
+
+def test_a_row_that_an_expectation_still_refuses_or_drops_stays(lake):
+    lake.stream(lake.event(gamer=""), expectations=(gamer_is_known(Action.QUARANTINE),))
+    for number, action in enumerate((Action.QUARANTINE, Action.DROP)):
+        lake.redo(number, expectations=(gamer_is_known(action),)).requeue()
+        assert lake.refused() == {0: "expectation"}
+    lake.redo(9, expectations=()).requeue()
+    assert (lake.refused(), lake.offsets("uno")) == ({}, [0])
+
+
+def test_an_expectation_that_fails_moves_nothing(lake):
+    lake.stream(lake.event(gamer=""), expectations=(gamer_is_known(Action.QUARANTINE),))
+    with pytest.raises(ExpectationFailedError, match="1 of 1 rows"):
+        lake.redo(expectations=(gamer_is_known(Action.FAIL),)).requeue()
+    assert (lake.refused(), lake.offsets("uno")) == ({0: "expectation"}, [])
+
+
+def test_an_empty_quarantine_has_nothing_to_move(lake):
+    lake.stream(lake.event())
+    assert lake.redo().requeue().rows == {}
+
+
+def test_a_rebuild_brings_dropped_rows_back_and_keeps_what_the_stream_added_meanwhile(lake):
+    drop = (gamer_is_known(Action.DROP),)
+    lake.stream(lake.event(), lake.event(gamer=""), b"x", expectations=drop)
+    lake.stream(lake.event("go_fish", gamer=""), lake.event(), expectations=drop)
+    past, upto = lake.past(), len(lake.bronze)
+    lake.stream(lake.event(), b"y", expectations=drop)
+    done = lake.redo(expectations=()).rebuild(lake.rows(upto), past)
+    assert lake.offsets("uno", "go_fish") == [[0, 1, 4, 5], [3]]
+    assert lake.refused() == {2: "not_framed", 6: "not_framed"}
+    assert done.rows == {
+        "silver_uno_events": 3,
+        "silver_go_fish_events": 1,
+        "quarantine_games": 1,
+    }
+    assert done.removed == {"silver_uno_events": 2, "quarantine_games": 1}
+
+
+def test_a_rebuild_is_one_commit_a_table(lake):
+    lake.stream(lake.event())
+    handle = DeltaTable(silver_of("uno").path(lake.means.lake))
+    lake.redo().rebuild(lake.rows(), lake.past())
+    handle_after = DeltaTable(silver_of("uno").path(lake.means.lake))
+    assert handle_after.version() == handle.version() + 1
+
+
+def test_a_rebuild_of_one_game_leaves_the_others_and_moves_what_enters_and_leaves(lake):
+    lake.stream(lake.event("chess"), lake.event(gamer=""), lake.event("go_fish", gamer=""))
+    assert lake.offsets("uno", "go_fish") == [[], []]  # both dropped
+    keep = (gamer_is_known(Action.QUARANTINE),)
+    lake.redo(route=WITH_CHESS, expectations=keep).rebuild(lake.rows(), lake.past(), ["uno"])
+    assert lake.refused() == {0: "unknown_game", 1: "expectation"}
+    lake.redo(2, route=WITH_CHESS, expectations=()).rebuild(lake.rows(), lake.past(), ["chess"])
+    assert (lake.refused(), lake.offsets("chess")) == ({1: "expectation"}, [0])
+    lake.redo(3, route=WITH_CHESS, expectations=()).rebuild(lake.rows(), lake.past(), ["uno"])
+    assert (lake.refused(), lake.offsets("uno", "go_fish")) == ({}, [[1], []])
+
+
+def test_rows_that_are_another_games_by_now_go_there(lake):
+    lake.stream(lake.event("uno", device="go_fish"), lake.event("uno", device="uno"))
+    lake.stream(lake.event("uno", device="nobody"))
+    lake.redo(route=BY_DEVICE).rebuild(lake.rows(), lake.past(), ["uno"])
+    assert lake.offsets("uno", "go_fish") == [[1], [0]]
+    assert lake.refused() == {2: "unknown_game"}
+
+
+def test_a_rebuild_since_leaves_what_is_older_even_within_a_file(lake):
+    drop = (gamer_is_known(Action.DROP),)
+    values = [lake.event(gamer=""), lake.event(), lake.event(gamer=""), lake.event(), b"x"]
+    lake.stream(*values, expectations=drop)
+    starts = From({("t", 0): 2})
+    rows = lake.rows().where("offset >= 2")
+    done = lake.redo(expectations=()).rebuild_since(rows, lake.past(), starts)
+    assert lake.offsets("uno") == [1, 2, 3]
+    assert lake.refused() == {4: "not_framed"}
+    assert done.removed == {"silver_uno_events": 1, "quarantine_games": 1}
+
+
+def test_a_rebuild_widens_the_tables_for_a_late_schema(lake):
+    late = framed(2**31 - 1, version=1)
+    lake.stream(lake.event(), late)
+    assert lake.refused() == {1: "unknown_schema"}
+    new = lake.topic.register(1)
+    lake.bronze[1] = framed(new, version=1)
+    lake.redo().rebuild(lake.rows(), lake.past())
+    assert Counter(row["col_custom_1"] for row in lake.stored(silver_of("uno"))) == {
+        None: 1,
+        "custom 1": 1,
+    }
+
+
+class Dying(CommitDoor):
+    """A door whose process dies after its first commits."""
+
+    def append(self, commits, batch):
+        super().append(commits, batch)
+        raise KeyboardInterrupt
+
+
+def test_a_move_that_dies_between_two_commits_is_finished_from_its_journal(lake):
+    lake.stream(lake.event("chess"), lake.event("chess"), b"x")
+    redo = lake.redo(route=WITH_CHESS)
+    door = Dying(lake.means.lake, threads=1)
+    dying = replace(redo, demux=replace(redo.demux, means=replace(lake.means, door=door)))
+    with suppress(KeyboardInterrupt):
+        dying.requeue()
+    door.close()
+    assert (lake.refused(), lake.offsets("chess")) == ({2: "not_framed"}, [])
+    for _ in range(2):
+        finish(redo.journal, lake.means.door, redo.demux.feed)
+        assert lake.offsets("chess") == [0, 1]
+    assert redo.journal.last() is None
+
+
+def test_rows_that_another_process_removed_meanwhile_stop_a_move_before_it_began(lake):
+    class Overtaken(CommitDoor):
+        """Another process empties the quarantine just before the commit."""
+
+        def append(self, commits, batch):
+            DeltaTable(QUARANTINE.path(lake.means.lake)).delete()
+            return super().append(commits, batch)
+
+    lake.stream(lake.event("chess"))
+    redo = lake.redo(route=WITH_CHESS)
+    door = Overtaken(lake.means.lake, threads=1)
+    slow = replace(redo, demux=replace(redo.demux, means=replace(lake.means, door=door)))
+    with pytest.raises(CommitConflictError, match="Run the same command again"):
+        slow.requeue()
+    door.close()
+    assert lake.offsets("chess") == []
+    assert redo.journal.last() is None
