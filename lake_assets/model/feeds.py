@@ -145,12 +145,12 @@ class Feed(_Noun):
     """One declared stream, from its source to its gold views."""
 
     feed: Identifier
-    reset: Reset = Reset.PROTECTED
     source: Source
     payload: Payload
     route: Route
     expectations: tuple[Expectation, ...] = ()
     gold: tuple[GoldView, ...] = ()
+    reset: Reset = Reset.PROTECTED
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> Self:

@@ -61,7 +61,7 @@ def test_feeds_come_sorted_by_name(tmp_path):
         ("topic:", "topik:", 3, "source.kafka.topik is no field; did you mean 'topic'?"),
         ("topic:", "x:", 3, "source.kafka.x is no field; fields here are topic, starting_offsets"),
         ("    action:", "    actoin:", 12, "expectations[0].actoin is no field; did you mean"),
-        ("action: drop", "action: dorp", 12, "expectations[0].action must be 'warn' or 'drop'"),
+        ("action: drop", "action: dorp", 12, "expectations[0].action must be 'warn', 'drop', 'qu"),
         ("[rummy, poker]", "rummy", 8, "route.keys must be a valid tuple, not 'rummy'"),
         ("rummy, poker", "../x", 8, "route.keys[0]: '../x' cannot name a table: use 1 to 64"),
         ("poker]", "rummy]", 6, "route: keys are given twice: rummy"),

@@ -84,7 +84,11 @@ def test_a_second_start_returns_the_same_session_with_the_users_properties(spark
 def test_a_start_that_is_interrupted_leaves_no_jvm(tmp_path):
     command = [sys.executable, "-c", _IS_TOLD_TO_END, str(tmp_path)]
     with subprocess.Popen(  # noqa: S603 - our own program
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        # A test run in the background ignores SIGINT, and so would its children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509
     ) as starting:
         assert starting.stdout
         assert starting.stdout.readline() == b"starting\n"

@@ -1,0 +1,109 @@
+"""The job `rebuild`: silver from bronze, or gold from silver, anew, with a form to choose what."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from enum import Enum
+
+import dagster as dg
+from pydantic import Field
+
+from lake_assets.defs.keys import gold_key, quarantine_key, silver_key
+from lake_assets.defs.metadata import table_metadata
+from lake_assets.defs.processes import note_process
+from lake_assets.errors import SettingsError
+from lake_assets.feeds.load import find_feed
+from lake_assets.gold.run import refresh_views
+from lake_assets.lake.catalog import games_found
+from lake_assets.model.feeds import Feed
+from lake_assets.model.tables import gold_of, quarantine_of, silver_of
+from lake_assets.services.control import locate
+from lake_assets.settings.schema import Settings
+from lake_assets.streams.redo import rebuild_silver
+
+NAME = "rebuild"
+
+
+class Layer(Enum):
+    """What can be rebuilt."""
+
+    SILVER = "silver"
+    GOLD = "gold"
+
+
+class RebuildConfig(dg.Config):
+    """The form of the launchpad."""
+
+    layer: Layer = Field(description="Silver is derived from bronze, gold from silver.")
+    feed: str = Field(default="", description="Which feed; may be left out if there is one.")
+    games: list[str] = Field(default_factory=list, description="Only these games; all if empty.")
+    since: str = Field(
+        default="",
+        description="Silver: only rows that came into bronze since then, in ISO 8601 and UTC.",
+    )
+
+
+Events = Iterator[dg.AssetMaterialization]
+
+
+def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
+    """The job."""
+    return dg.Definitions(jobs=[job(settings, feeds)])
+
+
+def job(settings: Settings, feeds: Sequence[Feed]) -> dg.JobDefinition:
+    """The job for these feeds."""
+
+    @dg.op(out={}, description="Derives the asked-for tables anew while the streams go on.")
+    def run_rebuild(context: dg.OpExecutionContext, config: RebuildConfig) -> Events:
+        note_process(context.instance, context.run.run_id)
+        feed = find_feed(feeds, config.feed or feeds[0].feed)
+        games = config.games or None
+        if config.layer is Layer.GOLD:
+            yield from _gold(settings, feed, games)
+        else:
+            yield from _silver(settings, feed, games, _time(config.since))
+
+    @dg.job(
+        name=NAME,
+        description="A full refresh: silver from bronze, or gold from silver, anew.",
+        tags={"dagster/max_runtime": str(24 * 3600)},
+        executor_def=dg.in_process_executor,
+    )
+    def rebuild() -> None:
+        run_rebuild()
+
+    return rebuild
+
+
+def _silver(
+    settings: Settings, feed: Feed, games: Sequence[str] | None, since: datetime | None
+) -> Events:
+    done = rebuild_silver(settings, feed, locate(settings), games=games, since=since)
+    touched = {*done.rows, *done.removed}
+    for game in games or games_found(settings.lake_dir, feed):
+        if silver_of(game).name in touched:
+            metadata = table_metadata(settings.lake_dir, silver_of(game))
+            yield dg.AssetMaterialization(silver_key(feed), partition=game, metadata=metadata)
+    if quarantine_of(feed.feed).name in touched:
+        metadata = table_metadata(settings.lake_dir, quarantine_of(feed.feed))
+        yield dg.AssetMaterialization(quarantine_key(feed), metadata=metadata)
+
+
+def _gold(settings: Settings, feed: Feed, games: Sequence[str] | None) -> Events:
+    keys = {view.name: gold_key(feed, view) for view in feed.gold}
+    for report in refresh_views(settings, feed, games=games, anew=True):
+        for one in report.refreshed:
+            metadata = table_metadata(settings.lake_dir, gold_of(one.game, one.view))
+            yield dg.AssetMaterialization(keys[one.view], partition=one.game, metadata=metadata)
+
+
+def _time(text: str) -> datetime | None:
+    if not text:
+        return None
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError as problem:
+        raise SettingsError(
+            "since", f"{text!r} is no time", "Write it like 2026-11-21T08:00:00"
+        ) from problem
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
