@@ -20,6 +20,7 @@ from lake_assets.lake.commits import Batch, Commit
 from lake_assets.lake.fanout import UnresolvedError
 from lake_assets.lake.journal import Journal
 from lake_assets.lake.means import Means
+from lake_assets.lake.widen import widen
 from lake_assets.model.feeds import Action, Feed, Unknown
 from lake_assets.model.reports import BatchReport, Hop
 from lake_assets.model.tables import quarantine_of, silver_of
@@ -162,7 +163,7 @@ class Demux:
         touched = known if decoding.columns != before else added
         wanted = {silver_of(game): silver for game in touched}
         door.create({**wanted, quarantine_of(self.feed.feed): QUARANTINE})
-        door.add_columns(wanted)
+        widen(door, self.means.lake, wanted)
         self._schemas, self._decoding, self._games = schemas, decoding, dict.fromkeys(known)
 
 
