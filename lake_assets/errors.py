@@ -8,6 +8,7 @@
   + SourceError                a broker or a topic cannot be reached
   + RegistryError              the schema registry cannot be reached, or refuses
     - SchemaNotFoundError      the registry answered: it has no such schema
+    - SchemaUnusableError      the schema is there, and no columns can be made of it
   + LakeError                  the lake cannot be read or written
     - CommitConflictError      another writer holds the same table
   + StreamError                a streaming query ended, or may not start
@@ -60,6 +61,10 @@ class RegistryError(_ThreePartError):
 
 class SchemaNotFoundError(RegistryError):
     """The registry is up and has no such schema; asking again will not help."""
+
+
+class SchemaUnusableError(RegistryError):
+    """A registered schema is not valid or makes no columns; only another version of it will."""
 
 
 class LakeError(_ThreePartError):

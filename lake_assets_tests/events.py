@@ -56,6 +56,12 @@ class Topic:
         with SchemaRegistryClient({"url": self.endpoints.registry}) as client:
             return int(client.register_schema(self.subject, schema))
 
+    def register_text(self, body: str) -> int:
+        """Register a .proto text without its `syntax` line; its schema id."""
+        schema = Schema(f'syntax = "proto3"; {body} // {self.subject}\n', "PROTOBUF")
+        with SchemaRegistryClient({"url": self.endpoints.registry}) as client:
+            return int(client.register_schema(self.subject, schema))
+
     def produce(self, *values: bytes | None) -> list[tuple[int, int]]:
         """Create the topic if need be and write rows to it; partition and offset of each."""
         ensure_topic(self.endpoints, self.name)

@@ -1,53 +1,57 @@
-"""Which columns a schema becomes: protobuf's names, types that Spark and Delta have."""
+"""Which columns a message becomes: protobuf's names, types that Spark and Delta have."""
 
 from collections.abc import Iterable, Mapping
 
 import pyarrow as pa
 
-from lake_assets.decode.handlers import handler_of
-from lake_assets.decode.schemas import SchemaSet
-from lake_assets.errors import RegistryError
+from lake_assets.decode.messages import DROPPED
+from lake_assets.errors import SchemaUnusableError
 
 _RESERVED = frozenset({"_topic", "_partition", "_offset", "_kafka_timestamp", "_schema_id"})
 """Columns that silver adds to say where a row came from."""
 
-_MICROSECONDS: Mapping[str, str] = {"comment": "microseconds"}
+MICROSECONDS: Mapping[str, str] = {"comment": "microseconds"}
+"""Metadata of a column that was a `Duration`."""
 
 _NEXT_STEP = "Register a version without it"
 
 
-def columns(schemas: SchemaSet) -> pa.Schema:
+def columns(message: str, raw: pa.Schema) -> pa.Schema:
     """Columns of the decoded rows, all nullable, in the message's order.
 
     Unsigned integers widen (`uint32` to `int64`, `uint64` to `decimal128(20, 0)`) and a `Duration`
     becomes an `int64` of microseconds, at any depth: neither Spark nor Delta has these types. For
     the same reason a message without fields has no column.
 
+    Args:
+        message: full name, for the error.
+        raw: what the decoder gives.
+
     Raises:
-        RegistryError: no column is left, a name is one of silver's own, or the decoder refuses the
-            schema, as it does where names differ only by case.
+        SchemaUnusableError: no column is left, or a name is one of silver's own.
     """
-    thing = f"version {schemas.version} of subject {schemas.subject!r}"
-    fields = _storable(handler_of(schemas).schema())
+    thing = f"message {message}"
+    fields = _storable(raw)
     if not fields:
-        raise RegistryError(thing, f"message {schemas.message} has no fields", _NEXT_STEP)
+        raise SchemaUnusableError(thing, "has no fields", _NEXT_STEP)
     taken = sorted(f.name for f in fields if f.name.lower() in _RESERVED)
     if taken:
         fact = f"field {taken[0]} has the name of a column that says where a row came from"
-        raise RegistryError(thing, fact, _NEXT_STEP)
+        raise SchemaUnusableError(thing, fact, _NEXT_STEP)
     return pa.schema(fields)
 
 
 def _storable(fields: Iterable[pa.Field]) -> list[pa.Field]:
     """The fields that can be stored, with the types they are stored as."""
-    return [found for field in fields if (found := _field(field)) is not None]
+    found = (_field(field) for field in fields if not field.name.startswith(DROPPED))
+    return [field for field in found if field is not None]
 
 
 def _field(field: pa.Field) -> pa.Field | None:
     kind = _type(field.type)
     if kind is None:
         return None
-    comment = _MICROSECONDS if pa.types.is_duration(_innermost(field.type)) else None
+    comment = MICROSECONDS if pa.types.is_duration(_innermost(field.type)) else None
     return pa.field(field.name, kind, nullable=True, metadata=comment)
 
 

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 from google.protobuf.message import DecodeError
 
-from lake_assets.errors import RegistryError
+from lake_assets.errors import SchemaUnusableError
 
 ROOT = "feed.proto"
 """Name of the file to compile, among `files`; the registry does not keep its own."""
@@ -36,7 +36,7 @@ def compile_files(thing: str, files: Mapping[str, str]) -> bytes:
         A serialized `FileDescriptorSet`, imports before what imports them, `ROOT` last.
 
     Raises:
-        RegistryError: the schema is not valid; the message has protoc's complaint.
+        SchemaUnusableError: the schema is not valid; the message has protoc's complaint.
     """
     with TemporaryDirectory(prefix="lake_assets_proto_") as scratch:
         folder, ready = Path(scratch), FileDescriptorSet()
@@ -50,19 +50,6 @@ def compile_files(thing: str, files: Mapping[str, str]) -> bytes:
         return _run(thing, folder, ready)
 
 
-def first_message(thing: str, descriptor_set: bytes) -> str:
-    """Full name of the first message of the compiled `ROOT`.
-
-    Raises:
-        RegistryError: it defines no message.
-    """
-    root = FileDescriptorSet.FromString(descriptor_set).file[-1]
-    if not root.message_type:
-        raise RegistryError(thing, "defines no message", _NEXT_STEP)
-    name = root.message_type[0].name
-    return f"{root.package}.{name}" if root.package else name
-
-
 def _ready_made(content: str) -> FileDescriptorProto | None:
     try:
         # No .proto text is base64: it has spaces or semicolons.
@@ -74,7 +61,7 @@ def _ready_made(content: str) -> FileDescriptorProto | None:
 def _write(thing: str, folder: Path, name: str, content: str) -> None:
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts:
-        raise RegistryError(thing, f"refers to {name!r}, which is no import path", _NEXT_STEP)
+        raise SchemaUnusableError(thing, f"refers to {name!r}, which is no import path", _NEXT_STEP)
     target = folder / path
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(content, encoding="utf-8")
@@ -95,5 +82,5 @@ def _run(thing: str, folder: Path, ready: FileDescriptorSet) -> bytes:
     )
     if run.returncode:
         complaint = "; ".join(line for line in run.stderr.strip().splitlines() if line)
-        raise RegistryError(thing, f"does not compile ({complaint})", _NEXT_STEP)
+        raise SchemaUnusableError(thing, f"does not compile ({complaint})", _NEXT_STEP)
     return output.read_bytes()

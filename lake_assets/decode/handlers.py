@@ -1,17 +1,18 @@
-"""`ptars`' decoder for a schema, made once a process: workers see the same schema a thousand times.
+"""`ptars`' decoder of a message, made once a process: workers see the same schema a thousand times.
 
 Here alone is said how protobuf is asked to become Arrow; `columns` and `arrow` must agree on it.
 """
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-from google.protobuf.descriptor_pb2 import FileDescriptorSet
+from google.protobuf.descriptor import Descriptor
+from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorSet
 from google.protobuf.descriptor_pool import DescriptorPool
 from ptars import HandlerPool, PtarsConfig
 
-from lake_assets.decode.schemas import SchemaSet
-from lake_assets.errors import RegistryError
+from lake_assets.errors import SchemaUnusableError
 
 _CONFIG = PtarsConfig(
     confluent_wire_policy="protobuf",
@@ -21,26 +22,55 @@ _CONFIG = PtarsConfig(
     enum_repr="string",
 )
 
-# A few versions of a few feeds; a handler holds some kilobytes.
-_KEPT = 32
+# Messages and versions of a few feeds; a handler takes 0.1 ms to make and holds some kilobytes.
+_KEPT = 128
 
 
-def handler_of(schemas: SchemaSet) -> Any:  # noqa: ANN401 - ptars' Rust half has no types
-    """The `ptars` handler of the newest schema.
+def handler_of(message: str, descriptor_set: bytes) -> Any:  # noqa: ANN401 - ptars has no types
+    """The `ptars` handler of a message.
 
     Raises:
-        RegistryError: `ptars` cannot work with the schema. Names of one message that differ only
-            by case or underscores are such a reason; Delta could not store the former anyway.
+        SchemaUnusableError: `ptars` cannot work with the message. Names of one message that differ
+            only by case or underscores are such a reason; Delta could not store the former anyway.
     """
     try:
-        return _handler(schemas.message, schemas.descriptor_set)
+        return _handler(message, descriptor_set)
     except BaseException as problem:
         if not is_panic(problem):
             raise
-        thing = f"version {schemas.version} of subject {schemas.subject!r}"
-        raise RegistryError(
-            thing, f"cannot be decoded ({problem})", "Register a corrected version"
+        raise SchemaUnusableError(
+            f"message {message}", f"cannot be decoded ({problem})", "Register a corrected version"
         ) from problem
+
+
+@lru_cache(maxsize=_KEPT)
+def descriptor_of(message: str, descriptor_set: bytes) -> Descriptor:
+    """google.protobuf's descriptor of a message, by its full name.
+
+    Raises:
+        SchemaUnusableError: google.protobuf refuses what protoc took.
+    """
+    pool = DescriptorPool()
+    try:
+        for file in FileDescriptorSet.FromString(descriptor_set).file:
+            _forget_json_names(file.message_type)
+            pool.AddSerializedFile(file.SerializeToString())
+    except TypeError as problem:
+        raise SchemaUnusableError(
+            f"message {message}", f"cannot be decoded ({problem})", "Register a corrected version"
+        ) from problem
+    return pool.FindMessageTypeByName(message)
+
+
+def _forget_json_names(messages: Iterable[DescriptorProto]) -> None:
+    """Give fields JSON names that nothing else has.
+
+    A pool refuses a field `user_id` beside a oneof `userId`, and no JSON is read here.
+    """
+    for message in messages:
+        for field in message.field:
+            field.json_name = f"#{field.number}"
+        _forget_json_names(message.nested_type)
 
 
 def is_panic(problem: BaseException) -> bool:
@@ -50,8 +80,5 @@ def is_panic(problem: BaseException) -> bool:
 
 @lru_cache(maxsize=_KEPT)
 def _handler(message: str, descriptor_set: bytes) -> Any:  # noqa: ANN401
-    pool = DescriptorPool()
-    for file in FileDescriptorSet.FromString(descriptor_set).file:
-        pool.AddSerializedFile(file.SerializeToString())
-    descriptor = pool.FindMessageTypeByName(message)
+    descriptor = descriptor_of(message, descriptor_set)
     return HandlerPool([descriptor.file], _CONFIG).get_for_message(descriptor)

@@ -4,18 +4,20 @@ A registry that does not answer raises `RegistryError`, never an empty answer: w
 passing fault for "no such schema" would quarantine good rows.
 """
 
-from collections.abc import Collection, Iterator
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+import pyarrow as pa
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 from confluent_kafka.schema_registry.common._httpx_compat import httpx
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 
-from lake_assets.decode.columns import columns
-from lake_assets.decode.compile import ROOT, compile_files, first_message
-from lake_assets.decode.schemas import SchemaSet
-from lake_assets.errors import RegistryError, SchemaNotFoundError
+from lake_assets.decode.compile import ROOT, compile_files
+from lake_assets.decode.schemas import SchemaSet, Version
+from lake_assets.decode.settle import settle
+from lake_assets.errors import RegistryError, SchemaNotFoundError, SchemaUnusableError
 
 _TIMEOUT_S = 10.0
 """Seconds for one answer. A registry answers in milliseconds, its first start aside."""
@@ -29,81 +31,107 @@ a proxy or a wrong path, and says nothing about schemas."""
 
 _CORRECT_URL = "Correct LAKE_ASSETS_REGISTRY_URL, or look into the registry's log"
 
+MOST_ASKED = 500
+"""Ids that are asked about one by one, at a few milliseconds each. More at once are no new versions
+but bytes that look like framing; then only the subject's own list is asked for."""
+
 
 class Registry:
     """A registry at `url`. Holds no connection: questions are rare, and need not be closed so."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, clock: Callable[[], float] = time.time) -> None:
         """Nothing is asked yet."""
         self._url = url
+        self._clock = clock
 
-    def newest(self, subject: str) -> SchemaSet:
-        """The newest version of a subject, with the ids of all its versions.
+    def newest(
+        self, subject: str, message: str | None = None, before: SchemaSet | None = None
+    ) -> SchemaSet:
+        """All versions of a subject.
+
+        Args:
+            subject: of the feed.
+            message: full name of the one message type that the feed takes.
+            before: what was known; its versions are not fetched again, and stay if deleted.
 
         Raises:
             SchemaNotFoundError: the subject does not exist.
-            RegistryError: no answer, or the newest version cannot be decoded into columns.
+            SchemaUnusableError: none of its versions can be decoded into columns.
+            RegistryError: no answer.
         """
         thing = f"subject {subject!r} at {self._url}"
+        versions = dict(before.versions) if before else {}
+        known = {version.number for version in versions.values()}
         with self._asking(thing) as client:
-            versions: list[int] = client.get_versions(subject)
-            found = {version: client.get_version(subject, version) for version in versions}
-        newest = max(found)
-        schema = found[newest].schema
-        named = f"version {newest} of {thing}"
-        if schema.schema_type != "PROTOBUF":
-            fact = f"is {schema.schema_type}, not PROTOBUF"
-            raise RegistryError(named, fact, "Correct payload.protobuf.subject of the feed")
-        with self._asking(f"a reference of {named}") as client:
-            files = dict(_imports(client, schema))
-        descriptor_set = compile_files(named, {**files, ROOT: schema.schema_str or ""})
-        schemas = SchemaSet(
-            subject=subject,
-            version=newest,
-            message=first_message(named, descriptor_set),
-            descriptor_set=descriptor_set,
-            known_ids=frozenset(one.schema_id for one in found.values() if one.schema_id),
-        )
-        columns(schemas)
+            numbers = sorted(set(client.get_versions(subject)) - known)
+            found = [_fetch(client, subject, number) for number in numbers]
+        versions |= {one.schema_id: _compile(thing, one) for one in found}
+        schemas = SchemaSet(subject=subject, message=message, versions=versions)
+        settle(schemas, pa.schema([]))
         return schemas
 
     def resolve(self, schemas: SchemaSet, ids: Collection[int]) -> SchemaSet:
         """`schemas` with an answer for each of `ids`: known, unknown or foreign.
 
         Ids that have an answer already are not asked about. If one of the others belongs to the
-        subject, the subject's newest version is fetched.
+        subject, the subject's new versions are fetched. Far too many ids at once are not asked
+        about: the subject's list is fetched, and `is_flooded` set.
 
         Raises:
-            RegistryError: no answer, or the newest version cannot be decoded into columns.
+            RegistryError: no answer.
         """
-        answered = schemas.known_ids | schemas.unknown_ids | schemas.foreign_ids
-        known, unknown, foreign = set(), set(schemas.unknown_ids), set(schemas.foreign_ids)
-        for schema_id in sorted(set(ids) - answered):
-            subjects = self._subjects(schema_id)
-            if schemas.subject in subjects:
-                known.add(schema_id)
-            else:
-                (foreign if subjects else unknown).add(schema_id)
-        latest = self.newest(schemas.subject) if known else schemas
-        return replace(
-            latest,
-            # The subject's list leaves deleted versions out, yet their messages may be read.
-            known_ids=schemas.known_ids | latest.known_ids | known,
-            unknown_ids=frozenset(unknown),
-            foreign_ids=frozenset(foreign),
+        asked = sorted(schemas.unanswered(ids))
+        if not asked:
+            return schemas
+        if len(asked) > MOST_ASKED:
+            return replace(self._renewed(schemas), is_flooded=True)
+        subjects = {schema_id: self._subjects(schema_id) for schema_id in asked}
+        own = {
+            one: found[schemas.subject]
+            for one, found in subjects.items()
+            if schemas.subject in found
+        }
+        latest = self._renewed(schemas) if own else schemas
+        # The subject's list leaves deleted versions out, yet their messages may be read.
+        deleted = {
+            one: self._deleted(schemas.subject, number)
+            for one, number in own.items()
+            if one not in latest.versions
+        }
+        others = {one: found for one, found in subjects.items() if one not in own}
+        return replace(latest, versions={**latest.versions, **deleted}).with_others(
+            unknown=[one for one, found in others.items() if not found],
+            foreign=[one for one, found in others.items() if found],
+            now=self._clock(),
         )
 
-    def _subjects(self, schema_id: int) -> frozenset[str]:
-        """Subjects with this id, deleted ones included; empty if the registry has no such id."""
+    def _renewed(self, schemas: SchemaSet) -> SchemaSet:
+        """`schemas` with the versions that were registered since."""
+        latest = self.newest(schemas.subject, schemas.message, schemas)
+        return replace(
+            schemas,
+            versions=latest.versions,
+            unknown_ids=schemas.unknown_ids - latest.known_ids,
+            foreign_ids=schemas.foreign_ids - latest.known_ids,
+        )
+
+    def _deleted(self, subject: str, number: int) -> Version:
+        thing = f"subject {subject!r} at {self._url}"
+        with self._asking(thing) as client:
+            found = _fetch(client, subject, number)
+        return _compile(thing, found)
+
+    def _subjects(self, schema_id: int) -> dict[str, int]:
+        """Subjects with this id and the version it is, deleted ones included; empty if none."""
         if schema_id <= 0:
-            return frozenset()
+            return {}
         try:
             with self._asking(f"schema {schema_id} at {self._url}") as client:
                 # `/schemas/ids/{id}/subjects` would do, but Apicurio does not have it.
                 found = client.get_schema_versions(schema_id, deleted=True)
         except SchemaNotFoundError:
-            return frozenset()
-        return frozenset(str(one.subject) for one in found)
+            return {}
+        return {str(one.subject): int(one.version or 0) for one in found}
 
     @property
     def _thing(self) -> str:
@@ -130,6 +158,40 @@ class Registry:
             # The client trusts that an answer is JSON of the right shape.
             fact = "does not answer like a schema registry"
             raise RegistryError(self._thing, fact, _CORRECT_URL) from problem
+
+
+@dataclass(frozen=True, slots=True)
+class _Fetched:
+    """One version as the registry has it, with all that it refers to."""
+
+    schema_id: int
+    number: int
+    kind: str
+    text: str
+    imports: Mapping[str, str]
+
+
+def _fetch(client: SchemaRegistryClient, subject: str, number: int) -> _Fetched:
+    found = client.get_version(subject, number, deleted=True)
+    if found.schema_id is None:
+        raise ValueError("a version without an id")
+    schema = found.schema
+    imports = dict(_imports(client, schema))
+    return _Fetched(
+        found.schema_id, number, str(schema.schema_type), schema.schema_str or "", imports
+    )
+
+
+def _compile(thing: str, found: _Fetched) -> Version:
+    if found.kind != "PROTOBUF":
+        return Version(number=found.number, problem=f"is {found.kind}, not PROTOBUF")
+    try:
+        descriptor_set = compile_files(
+            f"version {found.number} of {thing}", {**found.imports, ROOT: found.text}
+        )
+    except SchemaUnusableError as problem:
+        return Version(number=found.number, problem=problem.fact)
+    return Version(number=found.number, descriptor_set=descriptor_set)
 
 
 def _is_ours(error_code: object) -> bool:

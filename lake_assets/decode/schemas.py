@@ -1,26 +1,52 @@
-"""What a worker must know to decode a feed's messages: one picklable noun."""
+"""What is known of a feed's schemas, and what of it a worker must know: picklable nouns.
 
-import hashlib
-from dataclasses import dataclass
+`SchemaSet` is the driver's: all that the registry said. `Decoding` is the workers': which decoder
+reads which rows, and which columns come of it. `settle` makes the second from the first.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Self, TypeAlias
+
+import pyarrow as pa
+
+from lake_assets.model.quarantine import Reason
+
+Path: TypeAlias = tuple[int, ...]
+"""Where a message stands in its schema: index among the file's messages, then among the nested
+messages of that one, and so on; maps' entries count, as they do in descriptors."""
+
+FIRST: Path = (0,)
+"""The schema's first message."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Version:
+    """One version of a subject."""
+
+    number: int
+
+    descriptor_set: bytes = b""
+    """Serialized `FileDescriptorSet`, imports before what imports them; empty if unusable."""
+
+    problem: str = ""
+    """Why it cannot be used: not protobuf, or not valid."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SchemaSet:
-    """A subject's newest schema, and what is known of the schema ids that were met."""
+    """A subject's versions, and what is known of the other schema ids that were met."""
 
     subject: str
 
-    version: int
-    """Newest version of the subject."""
+    versions: Mapping[int, Version]
+    """By schema id; deleted ones too if they were met."""
 
-    message: str
-    """Full name of the first message of that version; messages of all versions decode as it."""
+    message: str | None = None
+    """Full name of the one message type that the feed takes; None takes all of them."""
 
-    descriptor_set: bytes
-    """Serialized `FileDescriptorSet` of that version, imports before what imports them."""
-
-    known_ids: frozenset[int]
-    """Ids of all versions of the subject."""
+    met: frozenset[tuple[int, Path]] = frozenset()
+    """Rows' schema ids and messages that have columns because of such rows alone."""
 
     unknown_ids: frozenset[int] = frozenset()
     """Ids that the registry answered it does not have."""
@@ -28,7 +54,107 @@ class SchemaSet:
     foreign_ids: frozenset[int] = frozenset()
     """Ids that the registry has under other subjects only."""
 
+    is_flooded: bool = False
+    """Whether so many ids were met at once that any id which is not the subject's counts as
+    unknown. Holds for the batch in hand: `for_next_batch` takes it back."""
+
+    answered_at: float = 0.0
+    """When the oldest of the unknown and foreign ids was asked about; seconds since 1970."""
+
     @property
-    def fingerprint(self) -> str:
-        """The same for two sets that decode alike, whatever ids they know; fit to key a cache."""
-        return hashlib.sha256(self.message.encode() + b"\0" + self.descriptor_set).hexdigest()
+    def version(self) -> int:
+        """Number of the newest version."""
+        return max((one.number for one in self.versions.values()), default=0)
+
+    @property
+    def known_ids(self) -> frozenset[int]:
+        """Ids of all versions."""
+        return frozenset(self.versions)
+
+    def unanswered(self, ids: Iterable[int]) -> frozenset[int]:
+        """Which of `ids` the registry must be asked about."""
+        return frozenset(ids) - self.known_ids - self.unknown_ids - self.foreign_ids
+
+    def meet(self, pairs: Iterable[tuple[int, Path]]) -> Self:
+        """The same after rows of these schema ids and messages were met."""
+        return replace(self, met=self.met | frozenset(pairs))
+
+    def with_others(
+        self, unknown: Iterable[int], foreign: Iterable[int], now: float, *, most: int = 10_000
+    ) -> Self:
+        """The same with ids that are not the subject's.
+
+        Args:
+            unknown: ids that the registry does not have.
+            foreign: ids that it has under other subjects only.
+            now: seconds since 1970.
+            most: ids that are remembered. Each costs some bytes in every task's plan; with more,
+                all but these ones are forgotten, and asked about if they are met again.
+        """
+        unknown, foreign = frozenset(unknown), frozenset(foreign)
+        before = len(self.unknown_ids) + len(self.foreign_ids)
+        is_full = before + len(unknown) + len(foreign) > most
+        return replace(
+            self,
+            unknown_ids=unknown if is_full else self.unknown_ids | unknown,
+            foreign_ids=foreign if is_full else self.foreign_ids | foreign,
+            answered_at=now if is_full or not before else self.answered_at,
+        )
+
+    def for_next_batch(self, now: float, *, forget_after_s: float = 600.0) -> Self:
+        """The same without answers that may have changed: an id that was unknown may be registered.
+
+        Args:
+            now: seconds since 1970.
+            forget_after_s: age at which unknown and foreign ids are asked about again. Shorter
+                asks the registry more often for rows that stay bad; longer quarantines rows of a
+                version registered late.
+        """
+        schemas = replace(self, is_flooded=False) if self.is_flooded else self
+        is_old = bool(self.unknown_ids or self.foreign_ids)
+        if not is_old or now - self.answered_at < forget_after_s:
+            return schemas
+        return replace(schemas, unknown_ids=frozenset(), foreign_ids=frozenset())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reader:
+    """How rows of some schema ids become columns."""
+
+    message: str
+    """Full name."""
+
+    descriptor_set: bytes
+
+    named: pa.Schema | None = None
+    """What the decoder gives, under the names that the newest version has for the same field
+    numbers; None where these are its own."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Decoding:
+    """All that decoding depends on, beside a row's bytes."""
+
+    subject: str
+
+    columns: pa.Schema
+    """Columns of the decoded rows, all nullable."""
+
+    readers: tuple[Reader, ...]
+
+    places: Mapping[tuple[int, Path], int]
+    """By schema id and message: which of `readers`."""
+
+    refusals: Mapping[tuple[int, Path], tuple[Reason, str]]
+    """By schema id and message: why such rows are refused."""
+
+    messages: Mapping[int, frozenset[Path]]
+    """By schema id: which messages there are. An id whose version cannot be used at all has none,
+    and stands in `unusable`."""
+
+    unusable: Mapping[int, str] = field(default_factory=dict)
+    """By schema id: why all its rows are refused."""
+
+    unknown_ids: frozenset[int] = frozenset()
+    foreign_ids: frozenset[int] = frozenset()
+    is_flooded: bool = False

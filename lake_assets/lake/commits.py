@@ -6,7 +6,7 @@ table by table. deltalake accepts an older version without complaint, so the che
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -56,6 +56,9 @@ class Commit:
 
     removed: Sequence[DataFile] = ()
     """Files that leave the table in the same step."""
+
+    seen: int | None = None
+    """Version of the table that the commit was made for; on a newer one it is refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +116,29 @@ class CommitDoor:
         missing = [table for table in tables if self._find(table) is None]
         self._each(create_one, missing)
 
+    def columns(self, tables: Iterable[TableRef]) -> dict[TableRef, pa.Schema]:
+        """The columns of each of the tables that is there."""
+        handles = {table: self._find(table) for table in tables}
+        return {
+            table: pa.schema(handle.schema().to_arrow())
+            for table, handle in handles.items()
+            if handle is not None
+        }
+
     def add_columns(self, tables: Mapping[TableRef, pa.Schema]) -> None:
-        """Add the columns of each schema that its table lacks; a repeated call changes nothing."""
+        """Add the columns, and fields of structs, of each schema that its table lacks.
+
+        No file changes: readers find null in the files of before. A repeated call changes nothing.
+
+        Raises:
+            LakeError: a column has another type; `lake.widen` makes types wider.
+        """
 
         def widen(table: TableRef) -> None:
             handle = self.fresh(table)
-            present = {f.name for f in handle.schema().fields}
+            present = {f.name: f.type for f in handle.schema().fields}
             wanted = DeltaSchema.from_arrow(_nullable(tables[table])).fields
-            missing: list[DeltaField] = [f for f in wanted if f.name not in present]
+            missing: list[DeltaField] = [f for f in wanted if present.get(f.name) != f.type]
             if missing:
                 handle.alter.add_columns(missing)
 
@@ -160,7 +178,11 @@ class CommitDoor:
     def replace(self, commits: Sequence[Commit], schema: pa.Schema) -> None:
         """Put each commit's files in the place of all its table's rows, in one step for readers.
 
-        The tables' columns become `schema`'s in the same step.
+        The tables' columns become `schema`'s in the same step. Files that another process appends
+        during this step stay.
+
+        Raises:
+            CommitConflictError: a table is not at the version that its commit was made for.
         """
         columns = DeltaSchema.from_arrow(_nullable(schema))
 
@@ -205,6 +227,11 @@ class CommitDoor:
     ) -> None:
         if commit.removed:
             _ensure_there(handle, commit)
+        if commit.seen not in {None, handle.version()}:
+            fact = f"is no longer at version {commit.seen}"
+            raise CommitConflictError(
+                commit.table.name, fact, "Do it again from the table as it is"
+            )
         now_ms = int(time.time() * 1000)
         adds = [
             AddAction(f.path, f.size, dict(f.partition), now_ms, data_change=True, stats=f.stats)

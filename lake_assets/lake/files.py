@@ -4,6 +4,7 @@ Reads logs and files and writes files that no commit names yet; committing is `l
 """
 
 import json
+import uuid
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -16,6 +17,12 @@ from lake_assets.lake.origins import RowSet, origin_columns
 from lake_assets.lake.writer import write_file
 
 _PARTITION = "partition."
+
+_SUFFIX = ".zstd.parquet"
+
+_REWRITTEN = "~"
+"""Between a file's first name and what tells its rewritings apart. The log tells by path who added
+a file's rows, and that must stay known."""
 
 _COMMITS_AT_ONCE = (20, 200, None)
 """How far the log is read back, until the wanted commit is met."""
@@ -40,8 +47,23 @@ def active_files(handle: DeltaTable) -> list[DataFile]:
     ]
 
 
+def rewritten(path: str) -> str:
+    """A new path for the rows of a file that is written anew with the same rows."""
+    whole = first_path(path)
+    return f"{whole.removesuffix(_SUFFIX)}{_REWRITTEN}{uuid.uuid4().hex[:8]}{_SUFFIX}"
+
+
+def first_path(path: str) -> str:
+    """The path of the file that these rows first were in, whoever wrote them anew since."""
+    before, mark, _ = path.rpartition(_REWRITTEN)
+    return f"{before}{_SUFFIX}" if mark else path
+
+
 def added_after(handle: DeltaTable, batch: Batch, folder: Path) -> set[str]:
-    """Paths of the files that the same stream added in batches after `batch`."""
+    """Paths of the files that the same stream added in batches after `batch`.
+
+    A file that was written anew since has another path: compare its `first_path`.
+    """
     for limit in _COMMITS_AT_ONCE:
         later: list[int] = []
         commits = handle.history(limit)

@@ -152,15 +152,28 @@ def write_file(rows: pa.Table, folder: Path, partition: str = "") -> dict[str, o
     """Write one new file of a table: its `path` below `folder`, `size`, `rows` and `stats`."""
     name = f"part-{uuid.uuid4()}.zstd.parquet"
     relative = f"{partition}/{name}" if partition else name
+    return write_pieces([rows], rows.schema, folder, relative)
+
+
+def write_pieces(
+    pieces: Iterable[pa.Table], schema: pa.Schema, folder: Path, relative: str
+) -> dict[str, object]:
+    """Write a file piece by piece, with one piece in memory at a time; as `write_file` else."""
     path = folder / relative
     path.parent.mkdir(parents=True, exist_ok=True)
     footers: list[pq.FileMetaData] = []
-    pq.write_table(rows, path, metadata_collector=footers, store_schema=False, **_FILE_OPTIONS)
+    with_nan: set[str] = set()
+    with pq.ParquetWriter(
+        path, schema, metadata_collector=footers, store_schema=False, **_FILE_OPTIONS
+    ) as writer:
+        for piece in pieces:
+            writer.write_table(piece)
+            with_nan |= _with_nan(piece)
     return {
         "path": relative,
         "size": path.stat().st_size,
-        "rows": rows.num_rows,
-        "stats": file_stats(footers[0], _with_nan(rows)),
+        "rows": footers[0].num_rows,
+        "stats": file_stats(footers[0], with_nan),
     }
 
 

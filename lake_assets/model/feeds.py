@@ -54,6 +54,9 @@ class ProtobufPayload(_Noun):
     """Confluent-framed protobuf whose schemas are registered under `subject`."""
 
     subject: str = Field(min_length=1)
+    message: str | None = Field(default=None, min_length=1)
+    """Full name of the one message type that is taken (`pkg.Event`); others are quarantined. Unset,
+    rows of all message types of the schemas are taken."""
 
 
 class Payload(_Noun):

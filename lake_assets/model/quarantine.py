@@ -10,6 +10,8 @@ class Reason(StrEnum):
     NOT_FRAMED = "not_framed"  # no Confluent framing: magic byte 0 and a 4-byte schema id
     UNKNOWN_SCHEMA = "unknown_schema"  # the registry answered: it has no such id
     FOREIGN_SCHEMA = "foreign_schema"  # the id belongs to another subject than the feed's
+    INCOMPATIBLE_SCHEMA = "incompatible_schema"  # its version does not fit the table's columns
+    FOREIGN_MESSAGE = "foreign_message"  # another message type than the one that the feed takes
     UNDECODABLE = "undecodable"  # the bytes are not a message of the schema
     UNKNOWN_GAME = "unknown_game"  # the route has no such key
     EXPECTATION = "expectation"  # the row violates an expectation, which the detail names

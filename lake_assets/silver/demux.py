@@ -8,24 +8,27 @@ before anything of it was committed.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from time import perf_counter
+from time import perf_counter, time
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from lake_assets.decode.columns import columns
-from lake_assets.decode.schemas import SchemaSet
+from lake_assets.decode.assign import MESSAGE_QUESTION, SCHEMA_QUESTION, message_met
+from lake_assets.decode.schemas import Decoding, SchemaSet
+from lake_assets.decode.settle import settle
 from lake_assets.lake.commits import Batch, Commit
 from lake_assets.lake.fanout import UnresolvedError
 from lake_assets.lake.journal import Journal
 from lake_assets.lake.means import Means
+from lake_assets.lake.widen import widen
 from lake_assets.model.feeds import Action, Feed, Unknown
 from lake_assets.model.reports import BatchReport, Hop
 from lake_assets.model.tables import quarantine_of, silver_of
 from lake_assets.silver.job import Demuxed, Job, failure
 from lake_assets.silver.judge import EVERYTHING, Scope
 from lake_assets.silver.rows import QUARANTINE, silver_schema
-from lake_assets.silver.stage import GAME_QUESTION, SCHEMA_QUESTION, DecodePlan
+from lake_assets.silver.stage import GAME_QUESTION, DecodePlan
+from lake_assets.silver.tables import held_columns
 
 
 @dataclass(kw_only=True)
@@ -43,6 +46,7 @@ class Demux:
 
     report: Callable[[BatchReport], None]
     _schemas: SchemaSet | None = None
+    _decoding: Decoding | None = None
     _games: dict[str, None] = field(default_factory=dict)
 
     def __call__(self, bronze: DataFrame, batch: Batch) -> None:
@@ -93,13 +97,14 @@ class Demux:
         """
         if self._schemas is None:
             self._adopt(self.newest(), self.feed.route.keys)
+        else:
+            self._adopt(self._schemas.for_next_batch(time()), ())
         while True:
-            schemas = self._known_schemas()
-            job = Job(self.feed, self._plan(schemas), self.means)
+            job = Job(self.feed, self._plan(), self.means)
             try:
                 return job, job.run(rows, scope(job.plan.games))
             except UnresolvedError as problem:
-                self._answer(schemas, problem.questions)
+                self._answer(problem.questions)
 
     def _write(self, bronze: DataFrame, batch: Batch) -> Demuxed:
         job, demuxed = self.derive(bronze)
@@ -118,9 +123,10 @@ class Demux:
             raise failure(violated)
         return demuxed
 
-    def _plan(self, schemas: SchemaSet) -> DecodePlan:
+    def _plan(self) -> DecodePlan:
+        assert self._decoding is not None  # noqa: S101 - the caller adopted schemas
         return DecodePlan(
-            schemas=schemas,
+            decoding=self._decoding,
             route=self.feed.route.column,
             games=tuple(self._games),
             create_unknown=self.feed.route.unknown is Unknown.CREATE,
@@ -128,27 +134,37 @@ class Demux:
             keep_values=any(e.action is Action.QUARANTINE for e in self.feed.expectations),
         )
 
-    def _answer(self, schemas: SchemaSet, questions: frozenset[str]) -> None:
-        """Find out about ids and games never met, before the batch runs again."""
-        asked: dict[str, list[str]] = {SCHEMA_QUESTION: [], GAME_QUESTION: []}
+    def _answer(self, questions: frozenset[str]) -> None:
+        """Find out about ids, messages and games never met, before the batch runs again."""
+        assert self._schemas is not None  # noqa: S101 - set before a job runs
+        asked: dict[str, list[str]] = {
+            SCHEMA_QUESTION: [],
+            MESSAGE_QUESTION: [],
+            GAME_QUESTION: [],
+        }
         for question in questions:
             kind, _, value = question.partition("=")
             asked[kind].append(value)
         ids = frozenset(int(value) for value in asked[SCHEMA_QUESTION])
-        self._adopt(self.resolve(schemas, ids) if ids else schemas, sorted(asked[GAME_QUESTION]))
+        schemas = self.resolve(self._schemas, ids) if ids else self._schemas
+        met = [message_met(value) for value in asked[MESSAGE_QUESTION]]
+        self._adopt(schemas.meet(met) if met else schemas, sorted(asked[GAME_QUESTION]))
 
     def _adopt(self, schemas: SchemaSet, games: Iterable[str]) -> None:
         """Make the tables fit these schemas and games; both are remembered."""
-        self._games |= dict.fromkeys(games)
-        silver = silver_schema(columns(schemas))
-        wanted = {silver_of(game): silver for game in self._games}
-        self.means.door.create({**wanted, quarantine_of(self.feed.feed): QUARANTINE})
-        self.means.door.add_columns(wanted)
-        self._schemas = schemas
-
-    def _known_schemas(self) -> SchemaSet:
-        assert self._schemas is not None  # noqa: S101 - set by the caller
-        return self._schemas
+        added = [game for game in games if game not in self._games]
+        if schemas is self._schemas and not added:
+            return
+        door, before = self.means.door, self._decoding.columns if self._decoding else pa.schema([])
+        have = held_columns(before, door.columns([silver_of(game) for game in added]))
+        decoding = settle(schemas, have)
+        known = [*self._games, *added]
+        silver = silver_schema(decoding.columns)
+        touched = known if decoding.columns != before else added
+        wanted = {silver_of(game): silver for game in touched}
+        door.create({**wanted, quarantine_of(self.feed.feed): QUARANTINE})
+        widen(door, self.means.lake, wanted)
+        self._schemas, self._decoding, self._games = schemas, decoding, dict.fromkeys(known)
 
 
 def _replayed(feed: str, batch: Batch, noted: list[Commit]) -> BatchReport:

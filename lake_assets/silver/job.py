@@ -13,7 +13,6 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from lake_assets.decode.columns import columns
 from lake_assets.errors import ExpectationFailedError
 from lake_assets.lake.fanout import Written, discard, fan_out
 from lake_assets.lake.means import Means
@@ -99,12 +98,12 @@ class Job:
     def _judged(self, bronze: DataFrame) -> DataFrame:
         plan, expectations = self.plan, self.feed.expectations
         rows = bronze.select("value", *BRONZE_NAMES)
-        schema = stage_schema(plan.schemas)
+        schema = stage_schema(plan.decoding)
         if not expectations:
             return rows.mapInArrow(
                 lambda batches: decode_task(batches, plan), from_arrow_schema(schema)
             )
-        decoded = columns(plan.schemas)
+        decoded = plan.decoding.columns
         read = columns_read(bronze.sparkSession, decoded, expectations) or decoded.names[:1]
 
         def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -114,7 +113,7 @@ class Job:
         return rows.mapInArrow(decode, from_arrow_schema(travelling)).select(*marks(expectations))
 
     def _write_plan(self) -> WritePlan:
-        silver = silver_schema(columns(self.plan.schemas))
+        silver = silver_schema(self.plan.decoding.columns)
         lake = self.means.lake
         *games, quarantine = (str(table.path(lake)) for table in self._tables())
         return WritePlan(

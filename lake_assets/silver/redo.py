@@ -18,7 +18,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from lake_assets.errors import CommitConflictError
 from lake_assets.lake.commits import Batch, Commit, CommitDoor, DataFile
 from lake_assets.lake.fanout import Written
-from lake_assets.lake.files import active_files, added_after, read_file, without
+from lake_assets.lake.files import active_files, added_after, first_path, read_file, without
 from lake_assets.lake.journal import Journal
 from lake_assets.lake.origins import COLUMNS, Everything, From, Origins, RowSet, origin_columns
 from lake_assets.model.feeds import Feed
@@ -178,7 +178,7 @@ class Redo:
         """The table's files that the stream did not add after `past`."""
         handle = self.demux.means.door.fresh(table)
         later = added_after(handle, past.batch, self._folder(table))
-        return [file for file in active_files(handle) if file.path not in later]
+        return [file for file in active_files(handle) if first_path(file.path) not in later]
 
     def _active(self, table: TableRef) -> list[DataFile]:
         return active_files(self.demux.means.door.fresh(table))

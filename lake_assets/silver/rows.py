@@ -47,6 +47,11 @@ QUARANTINE_SOURCES = (VALUE, *ORIGIN.names, REASON, DETAIL, REFUSED_AT)
 """Columns of the decoded rows that become `QUARANTINE`, in the same order."""
 
 
+def decoded_part(silver: pa.Schema) -> pa.Schema:
+    """What of a silver table's columns was decoded."""
+    return pa.schema([field for field in silver if field.name not in ORIGIN.names])
+
+
 def silver_schema(decoded: pa.Schema) -> pa.Schema:
     """The decoded columns, then where the row came from."""
     return pa.schema([*decoded, *ORIGIN])

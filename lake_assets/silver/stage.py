@@ -9,10 +9,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake_assets.decode.arrow import UNRESOLVED as UNRESOLVED_SCHEMA
 from lake_assets.decode.arrow import decode
-from lake_assets.decode.columns import columns
-from lake_assets.decode.schemas import SchemaSet
+from lake_assets.decode.schemas import Decoding
 from lake_assets.lake.writer import TABLE, UNRESOLVED
 from lake_assets.model.quarantine import Reason
 from lake_assets.model.tables import GAME_NAME
@@ -25,9 +23,6 @@ from lake_assets.silver.rows import (
     VALUE,
 )
 
-SCHEMA_QUESTION = "schema_id"
-"""Prefix of the question whether the registry knows an id: `schema_id=17`."""
-
 GAME_QUESTION = "game"
 """Prefix of the question for a table of a game that is new: `game=chess`."""
 
@@ -36,7 +31,7 @@ GAME_QUESTION = "game"
 class DecodePlan:
     """What a decoding task must know; pickled once a job."""
 
-    schemas: SchemaSet
+    decoding: Decoding
     route: str
     """Decoded column that names the game."""
 
@@ -53,11 +48,11 @@ class DecodePlan:
     """Whether good rows keep their raw value, since an expectation may still quarantine them."""
 
 
-def stage_schema(schemas: SchemaSet) -> pa.Schema:
+def stage_schema(decoding: Decoding) -> pa.Schema:
     """What `decode_task` yields: decoded columns, origin, and the internal columns."""
     return pa.schema(
         [
-            *columns(schemas),
+            *decoding.columns,
             *ORIGIN,
             pa.field(VALUE, pa.binary()),
             pa.field(REASON, pa.string()),
@@ -74,21 +69,18 @@ def decode_task(batches: Iterable[pa.RecordBatch], plan: DecodePlan) -> Iterator
 
     Args:
         batches: `value binary` and the columns `BRONZE_NAMES`.
-        plan: schemas and route.
+        plan: what decodes them, and the route.
     """
-    schema = stage_schema(plan.schemas)
+    schema = stage_schema(plan.decoding)
     for batch in batches:
         yield _place(batch, plan, schema)
 
 
 def _place(batch: pa.RecordBatch, plan: DecodePlan, schema: pa.Schema) -> pa.RecordBatch:
     values = batch["value"]
-    decoded = decode(values, batch["schema_id"], plan.schemas)
-    is_open = pc.equal(decoded.reason, UNRESOLVED_SCHEMA).fill_null(fill_value=False)
-    questions = _ask(SCHEMA_QUESTION, is_open, batch["schema_id"])
-    reason = pc.if_else(is_open, pa.scalar(None, pa.string()), decoded.reason)
-    detail = decoded.detail
-    is_decoded = pc.is_null(decoded.reason)
+    decoded = decode(values, batch["schema_id"], plan.decoding)
+    reason, detail, questions = decoded.reason, decoded.detail, decoded.question
+    is_decoded = pc.and_(pc.is_null(reason), pc.is_null(questions))
     games = _as_text(decoded.columns, plan.route)
     index = pc.index_in(games, value_set=pa.array(plan.games, pa.string()))
     is_lost = pc.and_(is_decoded, pc.is_null(index))
@@ -147,5 +139,8 @@ def _ask(kind: str, mask: pa.Array, values: pa.Array) -> pa.Array:
 
 
 def _as_text(columns_: pa.RecordBatch, name: str) -> pa.Array:
+    if name not in columns_.schema.names:
+        # No version has the field any more; no row names a game.
+        return pa.nulls(columns_.num_rows, pa.string())
     column = columns_[name]
     return column if pa.types.is_string(column.type) else column.cast(pa.string())

@@ -103,7 +103,7 @@ def finish_interrupted(means: Means, settings: Settings, feed: Feed) -> None:
 
 @contextmanager
 def _redo(settings: Settings, feed: Feed, endpoints: Endpoints) -> Iterator[Redo]:
-    registry = Registry(endpoints.registry)
+    registry, payload = Registry(endpoints.registry), feed.payload.protobuf
     journal = _journal(settings, feed)
     with turn(settings.state_dir, _TURN), lake_means(settings) as means:
         finish(journal, means.door, feed)
@@ -115,7 +115,7 @@ def _redo(settings: Settings, feed: Feed, endpoints: Endpoints) -> Iterator[Redo
                     feed=feed,
                     means=means,
                     journal=journal,
-                    newest=lambda: registry.newest(feed.payload.protobuf.subject),
+                    newest=lambda: registry.newest(payload.subject, payload.message),
                     resolve=registry.resolve,
                     report=lambda _: None,
                 ),

@@ -28,7 +28,8 @@ class Schemas:
 
     def newest(self) -> SchemaSet:
         """The schemas of the feed's subject; waits also for the subject's first version."""
-        return self._ask(lambda: self.registry.newest(self.feed.payload.protobuf.subject))
+        payload = self.feed.payload.protobuf
+        return self._ask(lambda: self.registry.newest(payload.subject, payload.message))
 
     def resolve(self, schemas: SchemaSet, ids: frozenset[int]) -> SchemaSet:
         """`schemas` with an answer for each of `ids`."""

@@ -2,34 +2,32 @@
 
 from collections.abc import Callable
 
+import pyarrow as pa
 import pytest
-from google.protobuf.descriptor_pb2 import FileDescriptorSet
-from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
-from lake_assets.decode.compile import ROOT, compile_files, first_message
-from lake_assets.decode.schemas import SchemaSet
+from lake_assets.decode.handlers import descriptor_of
+from lake_assets.decode.schemas import Decoding, SchemaSet
+from lake_assets.decode.settle import settle
+from lake_assets_tests.decode.given import versions
 
-Compile = Callable[[str], SchemaSet]
-ClassOf = Callable[[SchemaSet], type[Message]]
+Compile = Callable[[str], Decoding]
+ClassOf = Callable[[Decoding], type[Message]]
 
 
 @pytest.fixture
 def compiled() -> Compile:
-    """Makes the schemas of a .proto text without its `syntax` line; id 7 is known."""
+    """Makes the decoding of a .proto text without its `syntax` line; id 7 is known."""
 
-    def build(body: str) -> SchemaSet:
-        descriptor_set = compile_files("a test", {ROOT: f'syntax = "proto3"; {body}'})
-        return SchemaSet(
+    def build(body: str) -> Decoding:
+        schemas = SchemaSet(
             subject="s",
-            version=1,
-            message=first_message("a test", descriptor_set),
-            descriptor_set=descriptor_set,
-            known_ids=frozenset({7}),
+            versions=versions(body, first_id=7),
             unknown_ids=frozenset({8}),
             foreign_ids=frozenset({9}),
         )
+        return settle(schemas, pa.schema([]))
 
     return build
 
@@ -38,10 +36,8 @@ def compiled() -> Compile:
 def class_of() -> ClassOf:
     """Makes google.protobuf's own class of the same message."""
 
-    def build(schemas: SchemaSet) -> type[Message]:
-        pool = DescriptorPool()
-        for file in FileDescriptorSet.FromString(schemas.descriptor_set).file:
-            pool.AddSerializedFile(file.SerializeToString())
-        return GetMessageClass(pool.FindMessageTypeByName(schemas.message))
+    def build(decoding: Decoding) -> type[Message]:
+        reader = decoding.readers[0]
+        return GetMessageClass(descriptor_of(reader.message, reader.descriptor_set))
 
     return build

@@ -1,5 +1,4 @@
 import random
-from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -7,8 +6,7 @@ import pyarrow as pa
 import pytest
 from google.protobuf.message import DecodeError
 
-from lake_assets.decode.arrow import UNRESOLVED, Decoded, decode
-from lake_assets.decode.columns import columns
+from lake_assets.decode.arrow import Decoded, decode
 from lake_assets.model.quarantine import Reason
 
 HEADER = b"\0\0\0\0\7\0"
@@ -31,7 +29,7 @@ def test_no_rows_give_no_rows(compiled):
     schemas = compiled(ONE)
     found = decode(pa.array([], pa.binary()), pa.array([], pa.int32()), schemas)
     assert (found.columns.num_rows, len(found.reason)) == (0, 0)
-    assert found.columns.schema == columns(schemas)
+    assert found.columns.schema == schemas.columns
 
 
 def test_a_message_of_no_bytes_after_its_header_is_a_message(compiled):
@@ -46,13 +44,12 @@ def test_a_message_of_no_bytes_after_its_header_is_a_message(compiled):
         ((b"hello", None), Reason.NOT_FRAMED, None),
         ((A, 8), Reason.UNKNOWN_SCHEMA, "schema id 8"),
         ((A, 9), Reason.FOREIGN_SCHEMA, "schema id 9 is not of subject s"),
-        ((A, 10), UNRESOLVED, None),
         ((A[:-1], 7), Reason.UNDECODABLE, "unexpected EOF"),
-        ((A[:5], 7), Reason.UNDECODABLE, "the message index is missing or not the first message's"),
+        ((A[:5], 7), Reason.UNDECODABLE, "the message index is missing or damaged"),
         (
             (A[:5] + b"\2\2" + A[6:], 7),
             Reason.UNDECODABLE,
-            "the message index is missing or not the first message's",
+            "the schema has no message of index 1",
         ),
     ],
 )
@@ -73,10 +70,11 @@ def test_refusals_of_all_kinds_keep_their_places(compiled):
         "undecodable",
         "empty_value",
         None,
-        "unresolved",
+        None,
         "undecodable",
         None,
     ]
+    assert found.question.to_pylist() == [None] * 4 + ["schema_id=10", None, None]
 
 
 def test_a_batch_may_hold_no_good_row(compiled):
@@ -96,35 +94,22 @@ def test_slices_and_large_binaries_decode_alike(compiled):
     assert decode(values, ids, compiled(ONE)).columns["a"].to_pylist() == ["x", "x"]
 
 
-def test_older_messages_give_null_in_optional_columns(compiled):
-    old, new = compiled(ONE), compiled("message event { string a = 1; optional int32 c = 3; }")
-    assert columns(old).names == ["a", "b"]
-    assert _decode(new, (A, 7)).columns.to_pylist() == [{"a": "x", "c": None}]
-
-
 def test_newer_messages_decode_with_an_older_schema(compiled):
     assert _decode(compiled(ONE), (A + b"\x18\x05", 7)).columns.to_pylist() == [{"a": "x", "b": 0}]
-
-
-def test_every_version_of_the_subject_decodes(compiled):
-    schemas = replace(compiled(ONE), known_ids=frozenset({7, 12}))
-    found = _decode(schemas, (A, 7), (b"\0\0\0\0\x0c" + A[5:], 12))
-    assert found.columns["a"].to_pylist() == ["x", "x"]
 
 
 def test_values_are_those_of_protobuf(compiled, class_of):
     schemas = compiled(
         'import "google/protobuf/timestamp.proto"; import "google/protobuf/duration.proto"; '
         'import "google/protobuf/wrappers.proto"; import "google/protobuf/empty.proto"; '
-        "enum E { X = 0; Y = 1; } message N { uint64 v = 1; google.protobuf.Duration d = 2; } "
+        "enum E { X = 0; Y = 1; } "
         "message event { uint32 u = 1; uint64 v = 2; google.protobuf.Timestamp t = 3; "
         "google.protobuf.Duration d = 4; repeated N n = 5; map<uint32, N> m = 6; "
         "repeated E e = 7; bytes b = 8; oneof o { int32 oi = 9; string os = 10; } "
         "google.protobuf.UInt64Value w = 11; google.protobuf.StringValue x = 12; sint64 s = 13; "
-        "google.protobuf.Empty nothing = 14; double f = 15; bool z = 16; }"
+        "google.protobuf.Empty nothing = 14; double f = 15; bool z = 16; } "
+        "message N { uint64 v = 1; google.protobuf.Duration d = 2; }"
     )
-    # The first message of a schema is the feed's, and here that is N.
-    schemas = replace(schemas, message="event")
     message = class_of(schemas)(
         u=2**32 - 1,
         v=2**64 - 1,

@@ -3,7 +3,7 @@ import base64
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
-from lake_assets.decode.compile import ROOT, compile_files, first_message
+from lake_assets.decode.compile import ROOT, compile_files
 from lake_assets.errors import RegistryError
 
 DEPENDENCY = 'syntax = "proto3"; package x; message D { string a = 1; }'
@@ -55,18 +55,3 @@ def test_a_missing_import_is_refused():
 def test_an_import_path_cannot_leave_the_scratch_folder():
     with pytest.raises(RegistryError, match="no import path"):
         compile_files("v", {ROOT: EVENT, "../d.proto": DEPENDENCY})
-
-
-def test_the_first_message_is_named_with_its_package():
-    found = compile_files("v", {ROOT: 'syntax = "proto3"; package a.b; message E {} message F {}'})
-    assert first_message("v", found) == "a.b.E"
-
-
-def test_the_first_message_may_have_no_package():
-    found = compile_files("v", {ROOT: 'syntax = "proto3"; message E {}'})
-    assert first_message("v", found) == "E"
-
-
-def test_a_schema_without_a_message_is_refused():
-    with pytest.raises(RegistryError, match="defines no message"):
-        first_message("v", compile_files("v", {ROOT: 'syntax = "proto3"; enum E { A = 0; }'}))

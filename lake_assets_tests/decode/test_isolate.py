@@ -5,6 +5,7 @@ import pytest
 
 from lake_assets.decode.handlers import handler_of
 from lake_assets.decode.isolate import isolate
+from lake_assets_tests.decode.given import descriptor_set_of
 
 HEADER = b"\0\0\0\0\7\0"
 GOOD = HEADER + b"\x08\x01"
@@ -17,8 +18,8 @@ TIMES = (
 
 
 @pytest.fixture
-def handler(compiled):
-    return handler_of(compiled(TIMES))
+def handler():
+    return handler_of("event", descriptor_set_of(TIMES))
 
 
 def test_good_messages_are_all_kept(handler):
@@ -106,7 +107,7 @@ def test_a_duration_is_at_most_10000_years(handler, class_of, compiled):
     assert found.refused == {1: "d: longer than 10,000 years"}
 
 
-def test_strings_must_be_utf8(compiled):
-    handler = handler_of(compiled("message event { string s = 1; }"))
+def test_strings_must_be_utf8():
+    handler = handler_of("event", descriptor_set_of("message event { string s = 1; }"))
     bad = HEADER + struct.pack("BB", 10, 2) + b"\xff\xfe"
     assert isolate(handler, pa.array([bad], pa.binary())).refused == {0: "invalid UTF-8"}

@@ -2,6 +2,7 @@ import json
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
 from uuid import uuid4
@@ -9,9 +10,11 @@ from uuid import uuid4
 import pytest
 from confluent_kafka.schema_registry import Schema, SchemaReference, SchemaRegistryClient
 
-from lake_assets.decode.columns import columns
-from lake_assets.decode.registry import Registry
-from lake_assets.errors import RegistryError, SchemaNotFoundError
+from lake_assets.decode.registry import MOST_ASKED, Registry
+from lake_assets.decode.schemas import Version
+from lake_assets.decode.settle import settle
+from lake_assets.errors import RegistryError, SchemaNotFoundError, SchemaUnusableError
+from lake_assets_tests.decode.given import NOTHING
 
 
 class Subject:
@@ -76,7 +79,7 @@ def test_the_newest_version_is_found_with_the_ids_of_all(registry, subject):
     }
     found = registry.newest(subject.name)
     assert (found.version, found.known_ids) == (2, ids)
-    assert columns(found).names == ["a", "b"]
+    assert settle(found, NOTHING).columns.names == ["a", "b"]
 
 
 @pytest.mark.kafka
@@ -109,7 +112,7 @@ def test_references_are_followed(services, registry, subject):
         f'import "o.proto"; message event {{ {outer.name.replace("-", "_")}.O o = 1; }}',
         [SchemaReference("o.proto", outer.name, 1)],
     )
-    (field,) = columns(registry.newest(subject.name))
+    (field,) = settle(registry.newest(subject.name), NOTHING).columns
     assert str(field.type) == "struct<i: struct<a: string>>"
 
 
@@ -148,8 +151,57 @@ def test_a_schema_that_is_not_protobuf_is_refused(services, registry, subject):
 @pytest.mark.kafka
 def test_a_schema_that_gives_no_columns_is_refused(registry, subject):
     subject.register("message event { string _topic = 1; }")
-    with pytest.raises(RegistryError, match="field _topic"):
+    with pytest.raises(SchemaUnusableError, match="field _topic"):
         registry.newest(subject.name)
+
+
+@pytest.mark.kafka
+def test_a_bad_version_does_not_hide_the_good_ones(registry, subject):
+    first = subject.register("message event { string a = 1; }")
+    subject.register("message event { string _topic = 1; }")
+    found = settle(registry.newest(subject.name), NOTHING)
+    assert (found.columns.names, set(found.places)) == (["a"], {(first, (0,))})
+
+
+@pytest.mark.kafka
+def test_versions_that_are_known_are_not_fetched_again(registry, subject):
+    subject.register("message event { string a = 1; }")
+    before = registry.newest(subject.name)
+    mine = replace(
+        before, versions={i: Version(number=1, problem="is mine") for i in before.versions}
+    )
+    subject.register("message event { string a = 1; optional string b = 2; }")
+    found = registry.newest(subject.name, before=mine)
+    assert [version.problem for version in found.versions.values()] == ["is mine", ""]
+
+
+@pytest.mark.kafka
+def test_a_flood_of_ids_is_not_asked_about_one_by_one(registry, subject):
+    subject.register("message event { string a = 1; }")
+    before = registry.newest(subject.name)
+    added = subject.register("message event { string a = 1; optional string b = 2; }")
+    flood = range(2**30, 2**30 + MOST_ASKED)
+    found = registry.resolve(before, [added, *flood])
+    assert (added in found.known_ids, found.is_flooded, found.unknown_ids) == (True, True, set())
+
+
+@pytest.mark.kafka
+def test_an_id_that_was_unknown_and_is_registered_since_is_known(registry, subject):
+    subject.register("message event { string a = 1; }")
+    before = registry.newest(subject.name)
+    added = subject.register("message event { string a = 1; optional string b = 2; }")
+    wrong = before.with_others([added], [added], now=0)
+    found = registry.resolve(wrong, [2**31 - 1, subject.register("message event { int64 c = 3; }")])
+    assert added in found.known_ids
+    assert not {added} & (found.unknown_ids | found.foreign_ids)
+
+
+@pytest.mark.kafka
+def test_the_message_that_the_feed_takes_is_kept(registry, subject):
+    subject.register("message event { string a = 1; } message other { int32 b = 1; }")
+    package = subject.name.replace("-", "_")
+    found = registry.resolve(registry.newest(subject.name, f"{package}.other"), [2**31 - 1])
+    assert settle(found, NOTHING).columns.names == ["b"]
 
 
 def test_a_registry_that_is_down_is_no_missing_schema():

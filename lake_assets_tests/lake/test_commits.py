@@ -1,4 +1,5 @@
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from threading import Barrier
 
 import pyarrow as pa
@@ -49,6 +50,45 @@ def test_tables_can_be_partitioned(tmp_path, door):
     door.create({bronze_of("games"): WIDER}, partition_by=["b"])
     found = DeltaTable(bronze_of("games").path(tmp_path))
     assert found.metadata().partition_columns == ["b"]
+
+
+def test_fields_that_structs_lack_are_added_at_any_depth(tmp_path, door, land):
+    def nested(fields):
+        struct = pa.struct(fields)
+        kinds = {"s": struct, "l": pa.list_(struct), "m": pa.map_(pa.string(), struct)}
+        return pa.schema([("a", pa.int64()), *kinds.items()])
+
+    old, new = nested([("x", pa.int32())]), nested([("x", pa.int32()), ("y", pa.string())])
+    row = {"a": 1, "s": {"x": 1}, "l": [{"x": 2}], "m": [("k", {"x": 3})]}
+    door.create({UNO: old})
+    door.append([land(UNO, pa.Table.from_pylist([row], old))], FIRST)
+    door.add_columns({UNO: new})
+    version = DeltaTable(UNO.path(tmp_path)).version()
+    door.add_columns({UNO: new})
+    found = DeltaTable(UNO.path(tmp_path))
+    assert found.version() == version
+    assert found.to_pyarrow_table().to_pylist() == [
+        {
+            "a": 1,
+            "s": {"x": 1, "y": None},
+            "l": [{"x": 2, "y": None}],
+            "m": [("k", {"x": 3, "y": None})],
+        }
+    ]
+
+
+def test_a_commit_for_a_version_that_is_no_longer_the_newest_is_refused(tmp_path, door, land):
+    door.create({UNO: SCHEMA})
+    late = replace(land(UNO, rows(2)), seen=0)
+    door.append([land(UNO, rows(1))], FIRST)
+    with pytest.raises(CommitConflictError, match="is no longer at version 0"):
+        door.replace([late], SCHEMA)
+    assert stored(tmp_path, UNO) == [1]
+
+
+def test_the_columns_of_the_tables_that_are_there_are_told(door):
+    door.create({UNO: WIDER})
+    assert door.columns([UNO, GO_FISH]) == {UNO: pa.schema([("a", pa.int64()), WIDER.field("b")])}
 
 
 def test_missing_columns_are_added(tmp_path, door, land):

@@ -4,8 +4,9 @@ from functools import cache
 
 import pyarrow as pa
 
-from lake_assets.decode.compile import ROOT, compile_files, first_message
-from lake_assets.decode.schemas import SchemaSet
+from lake_assets.decode.compile import ROOT, compile_files
+from lake_assets.decode.schemas import Decoding, SchemaSet, Version
+from lake_assets.decode.settle import settle
 from lake_assets.silver.rows import BRONZE_NAMES
 from lake_assets.simulator.schema import proto_text
 from lake_assets_tests.events import AT
@@ -49,10 +50,13 @@ def schemas_of(version: int) -> SchemaSet:
     descriptor_set = compile_files("a test", {ROOT: proto_text(version)})
     return SchemaSet(
         subject="s",
-        version=version,
-        message=first_message("a test", descriptor_set),
-        descriptor_set=descriptor_set,
-        known_ids=frozenset({KNOWN}),
+        versions={KNOWN: Version(number=version, descriptor_set=descriptor_set)},
         unknown_ids=frozenset({UNKNOWN}),
         foreign_ids=frozenset({FOREIGN}),
     )
+
+
+@cache
+def decoding_of(version: int) -> Decoding:
+    """The same, settled for tables that are not there yet."""
+    return settle(schemas_of(version), pa.schema([]))

@@ -15,6 +15,8 @@ from lake_assets.model.feeds import Action, Expectation, Route, Unknown
 from lake_assets.model.reports import Hop, Judged, Origin
 from lake_assets.model.tables import Layer, quarantine_of, silver_of
 from lake_assets.silver.demux import Demux
+from lake_assets_tests.decode.given import framed as frame
+from lake_assets_tests.decode.given import message_of
 from lake_assets_tests.events import Topic, framed
 from lake_assets_tests.silver.given import bronze_batch
 
@@ -356,3 +358,81 @@ def test_a_batch_half_committed_is_finished_as_it_was_begun(make, topic, bronze,
         "silver_go_fish_events": 1,
         "quarantine_games": 1,
     }
+
+
+EVENT = "message event {{ string game_name = 1; {} }} message N {{ int32 x = 1; {} }}"
+NARROW = EVENT.format("int32 level = 2; N n = 3; string note = 4;", "")
+WIDE = EVENT.format("int64 level = 2; N n = 3; string note = 4;", "optional string y = 2;")
+OTHER = EVENT.format("string level = 2;", "")
+SHORT = EVENT.format("int32 level = 2; N n = 3;", "")
+
+
+def event(schema_id, body, **values):
+    return frame(schema_id, message_of(body, game_name="uno", **values))
+
+
+@pytest.fixture
+def evolve(make, topic, bronze):
+    """A demux that took a batch of a first version, and what it takes to give it another."""
+
+    def build(old, new, **values):
+        feed = {"expectations": (), "route": Route(column="game_name", keys=("uno",))}
+        demux = make(**feed)
+        first = topic.register_text(old)
+        demux(bronze(event(first, old, **values)), FIRST)
+        second = topic.register_text(new)
+
+        def give(*rows, restarted=False):
+            (make(**feed) if restarted else demux)(bronze(*rows), Batch("query", 1))
+
+        return first, second, give
+
+    return build
+
+
+def test_a_type_that_widens_widens_the_tables(evolve, stored, settings):
+    old, new, give = evolve(NARROW, WIDE, level=-1)
+    give(event(old, NARROW, level=-2, n={"x": 1}), event(new, WIDE, level=2**40, n={"y": "y"}))
+    found = {row["level"]: row["n"] for row in stored(silver_of("uno"))}
+    assert found == {-1: None, -2: {"x": 1, "y": None}, 2**40: {"x": 0, "y": "y"}}
+    assert stored(quarantine_of("games")) == []
+    kinds = DeltaTable(silver_of("uno").path(settings.lake_dir)).schema().fields
+    assert {f.name: f.type.type for f in kinds if f.name == "level"} == {"level": "long"}
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_type_that_cannot_widen_is_quarantined_alone(evolve, stored, restarted):
+    old, new, give = evolve(NARROW, OTHER, level=1)
+    rows = (event(new, OTHER, level="high"), event(old, NARROW, level=2))
+    give(*rows, restarted=restarted)
+    assert sorted(row["level"] for row in stored(silver_of("uno"))) == [1, 2]
+    (refused,) = stored(quarantine_of("games"))
+    said = "field level is string in version 2, and the column is int"
+    assert (refused["reason"], refused["detail"]) == ("incompatible_schema", said)
+    assert refused["value"] == rows[0]
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_the_column_of_a_removed_field_stays(evolve, stored, restarted):
+    old, new, give = evolve(NARROW, SHORT, note="a")
+    give(event(new, SHORT), event(old, NARROW, note="b"), restarted=restarted)
+    notes = [row["note"] for row in stored(silver_of("uno"))]
+    assert sorted(notes, key=str) == [None, "a", "b"]
+
+
+def test_a_schemas_other_messages_are_asked_about_here_alone(evolve, stored, asked):
+    more = f"{NARROW} message other {{ string game_name = 1; bool b = 2; }}"
+    _, new, give = evolve(NARROW, more, level=1)
+    give(frame(new, message_of(more, "other", game_name="uno", b=True), b"\2\4"))
+    assert {(row["level"], row["b"]) for row in stored(silver_of("uno"))} == {
+        (1, None),
+        (None, True),
+    }
+    assert asked.ids == [{new}]
+
+
+def test_a_version_that_cannot_be_used_is_quarantined_alone(evolve, stored):
+    old, new, give = evolve(NARROW, EVENT.format("string _topic = 2;", ""), level=1)
+    give(b"\0" + new.to_bytes(4, "big") + b"\0", event(old, NARROW, level=2))
+    assert sorted(row["level"] for row in stored(silver_of("uno"))) == [1, 2]
+    assert "field _topic has the name" in stored(quarantine_of("games"))[0]["detail"]

@@ -7,7 +7,7 @@ from lake_assets.lake.writer import TABLE, UNRESOLVED
 from lake_assets.model.quarantine import Reason
 from lake_assets.silver.stage import DecodePlan, decode_task, stage_schema
 from lake_assets_tests.events import AT, framed
-from lake_assets_tests.silver.given import FOREIGN, KNOWN, NEW, UNKNOWN, bronze_batch, schemas_of
+from lake_assets_tests.silver.given import FOREIGN, KNOWN, NEW, UNKNOWN, bronze_batch, decoding_of
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
@@ -45,14 +45,14 @@ UNFIT_NAMES = [
 
 def place(*values, create_unknown=False, version=0, route="game_name"):
     plan = DecodePlan(
-        schemas=schemas_of(version),
+        decoding=decoding_of(version),
         route=route,
         games=GAMES,
         create_unknown=create_unknown,
         refused_at=pa.scalar(NOW, pa.timestamp("us", tz="UTC")),
     )
     (found,) = decode_task([bronze_batch(*values)], plan)
-    assert found.schema == stage_schema(plan.schemas)
+    assert found.schema == stage_schema(plan.decoding)
     return found.to_pylist()
 
 
@@ -89,7 +89,8 @@ def test_a_refused_row_goes_to_quarantine_whole_with_its_reason(value, reason):
 
 
 def test_every_reason_is_tested():
-    assert {reason for _, reason in REFUSED} == set(Reason) - {Reason.EXPECTATION}
+    elsewhere = {Reason.EXPECTATION, Reason.INCOMPATIBLE_SCHEMA, Reason.FOREIGN_MESSAGE}
+    assert {reason for _, reason in REFUSED} == set(Reason) - elsewhere
 
 
 def test_refused_rows_leave_their_neighbours_unharmed():
@@ -140,6 +141,11 @@ def test_rows_come_out_in_their_order():
 
 def test_no_rows_are_no_rows():
     assert place() == []
+
+
+def test_a_route_by_a_column_that_is_not_there_refuses_the_row():
+    (row,) = place(framed(KNOWN), route="gone")
+    assert (row["#reason"], row["#detail"]) == (Reason.BAD_GAME_NAME, "gone = ")
 
 
 def test_a_route_by_a_column_that_is_no_text_uses_its_text():

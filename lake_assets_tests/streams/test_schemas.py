@@ -30,8 +30,8 @@ class Registry:
     answers: list
     asked: list = field(default_factory=list)
 
-    def newest(self, subject):
-        return self._answer(subject)
+    def newest(self, subject, message):
+        return self._answer((subject, message))
 
     def resolve(self, schemas, ids):
         return self._answer((schemas, ids))
@@ -63,7 +63,7 @@ def ask(said):
 def test_the_feeds_subject_is_asked_for(ask):
     registry, schemas = ask(schemas_of(0))
     assert schemas.newest() == schemas_of(0)
-    assert registry.asked == ["game-stream-value"]
+    assert registry.asked == [("game-stream-value", None)]
 
 
 def test_ids_are_asked_about_with_what_is_known(ask):
