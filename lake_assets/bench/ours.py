@@ -10,7 +10,7 @@ from lake_assets.errors import StreamError
 from lake_assets.lake.means import lake_means
 from lake_assets.model.feeds import Expectation
 from lake_assets.model.reports import BatchReport, Hop, Waiting
-from lake_assets.streams.plan import Road, start_demux, start_ingest
+from lake_assets.streams.plan import Road, demux_of, start_demux, start_ingest
 from lake_assets.streams.schemas import Schemas
 
 INGEST = Hop.INGEST.value
@@ -75,7 +75,8 @@ def walk(ground: Ground) -> dict[str, float]:
             lambda: start_ingest(road, ground.feed, until_caught_up=True), ground.stop
         )
         demux = seconds_of(
-            lambda: start_demux(road, ground.feed, schemas, until_caught_up=True), ground.stop
+            lambda: start_demux(road, demux_of(road, ground.feed, schemas), until_caught_up=True),
+            ground.stop,
         )
     for hop in Hop:
         check(hop.value, rows=_rows(reports, hop), expected=ground.events)

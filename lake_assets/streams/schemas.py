@@ -1,6 +1,7 @@
 """A feed's schemas, asked of the registry with patience: what may come back is waited for."""
 
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
@@ -17,7 +18,11 @@ _PAUSE_S = 2.0
 """Seconds between two questions to a registry that does not answer."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+_QUIET_S = 15.0
+"""Seconds after a question that was not answered in which batches ask no other."""
+
+
+@dataclass(kw_only=True, slots=True)
 class Schemas:
     """The questions that demux asks; each waits until the registry answers or `stop` is set."""
 
@@ -25,15 +30,42 @@ class Schemas:
     registry: Registry
     stop: threading.Event
     announce: Callable[[Waiting | None], None]
+    may_wait: bool = True
+    """Whether rows of ids that cannot be asked about wait, and others go on; else all wait."""
+    _silent_until: float = 0.0
 
     def newest(self) -> SchemaSet:
         """The schemas of the feed's subject; waits also for the subject's first version."""
-        payload = self.feed.payload.protobuf
-        return self._ask(lambda: self.registry.newest(payload.subject, payload.message))
+        return self._ask(self.ask)
 
     def resolve(self, schemas: SchemaSet, ids: frozenset[int]) -> SchemaSet:
-        """`schemas` with an answer for each of `ids`."""
-        return self._ask(lambda: self.registry.resolve(schemas, ids))
+        """`schemas` with an answer for each of `ids`, or with those that must wait for one."""
+        if not self.may_wait:
+            return self._ask(lambda: self.registry.resolve(schemas, ids))
+        if time.monotonic() < self._silent_until:
+            return schemas.let_wait(ids)
+        try:
+            return self.registry.resolve(schemas, ids)
+        except RegistryError as problem:
+            self.announce(self.why(problem))
+            # One that hangs would cost each batch its whole timeout.
+            self._silent_until = time.monotonic() + _QUIET_S
+            return schemas.let_wait(ids)
+
+    def ask(self) -> SchemaSet:
+        """The schemas of the feed's subject, at once or not at all.
+
+        Raises:
+            RegistryError: the registry does not answer.
+        """
+        payload = self.feed.payload.protobuf
+        return self.registry.newest(payload.subject, payload.message)
+
+    def why(self, problem: RegistryError, rows: int | None = None) -> Waiting:
+        """What is waited for, in words."""
+        reason = f"{problem} Rows of new schemas wait beside bronze until it answers"
+        reason += f", {rows:,} so far" if rows is not None else ""
+        return Waiting(feed=self.feed.feed, hop=Hop.DEMUX, reason=reason)
 
     def _ask(self, question: Callable[[], _T]) -> _T:
         while True:
