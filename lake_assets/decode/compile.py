@@ -12,13 +12,13 @@ from tempfile import TemporaryDirectory
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 from google.protobuf.message import DecodeError
 
-from lake_assets.errors import SchemaUnusableError
+from lake_assets.errors import RegistryError, SchemaUnusableError
 
 ROOT = "feed.proto"
 """Name of the file to compile, among `files`; the registry does not keep its own."""
 
 _TIMEOUT_S = 60.0
-"""A protoc run takes 0.2 s; a minute means that it hangs, not that the machine is busy."""
+"""A protoc run takes 0.05 s; a minute means that it hangs, not that the machine is busy."""
 
 _NEXT_STEP = "Register a corrected version"
 
@@ -37,6 +37,7 @@ def compile_files(thing: str, files: Mapping[str, str]) -> bytes:
 
     Raises:
         SchemaUnusableError: the schema is not valid; the message has protoc's complaint.
+        RegistryError: protoc does not come to an end, which says nothing about the schema.
     """
     with TemporaryDirectory(prefix="lake_assets_proto_") as scratch:
         folder, ready = Path(scratch), FileDescriptorSet()
@@ -77,9 +78,13 @@ def _run(thing: str, folder: Path, ready: FileDescriptorSet) -> bytes:
         command.append(f"--descriptor_set_in={given}")
     command += [f"--descriptor_set_out={output}", ROOT]
     # A process of its own: protoc writes its complaint to file descriptor 2, past sys.stderr.
-    run = subprocess.run(  # noqa: S603 - no shell, and every argument is ours
-        command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
-    )
+    try:
+        run = subprocess.run(  # noqa: S603 - no shell, and every argument is ours
+            command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
+        )
+    except subprocess.TimeoutExpired as problem:
+        fact = f"took protoc more than {_TIMEOUT_S:.0f} s"
+        raise RegistryError(thing, fact, "Look what keeps the machine busy") from problem
     if run.returncode:
         complaint = "; ".join(line for line in run.stderr.strip().splitlines() if line)
         raise SchemaUnusableError(thing, f"does not compile ({complaint})", _NEXT_STEP)

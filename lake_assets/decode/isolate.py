@@ -14,7 +14,11 @@ import pyarrow.compute as pc
 
 from lake_assets.decode.handlers import is_panic
 
-_OVERFLOWING = "a length runs over"
+_PANICS = (
+    ("slice index", "a length runs over"),
+    ("unmasked nulls", "an entry of a map has no value, where that is a message"),
+)
+"""What `ptars` 0.0.25 panics with, by a piece of its words, and what that means."""
 
 _PREFIX = "failed to decode Protobuf message: "
 
@@ -87,10 +91,10 @@ class _Search:
         except ValueError as problem:
             return str(problem).removeprefix(_PREFIX)
         except BaseException as problem:
-            # ptars 0.0.25 panics where the length of a field overflows.
             if not is_panic(problem):
                 raise
-            return _OVERFLOWING
+            found = (meaning for words, meaning in _PANICS if words in str(problem))
+            return next(found, f"the decoder gives up on it ({str(problem)[:200]})")
         problems = (_beyond(batch, index) for index in self.timed)
         return next((problem for problem in problems if problem is not None), batch)
 

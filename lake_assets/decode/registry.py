@@ -4,6 +4,8 @@ A registry that does not answer raises `RegistryError`, never an empty answer: w
 passing fault for "no such schema" would quarantine good rows.
 """
 
+import hashlib
+import json
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -52,7 +54,7 @@ class Registry:
         Args:
             subject: of the feed.
             message: full name of the one message type that the feed takes.
-            before: what was known; its versions are not fetched again, and stay if deleted.
+            before: what was known; versions that are still the same are not compiled again.
 
         Raises:
             SchemaNotFoundError: the subject does not exist.
@@ -60,12 +62,10 @@ class Registry:
             RegistryError: no answer.
         """
         thing = f"subject {subject!r} at {self._url}"
-        versions = dict(before.versions) if before else {}
-        known = {version.number for version in versions.values()}
+        known = {one.source: one for one in before.versions.values()} if before else {}
         with self._asking(thing) as client:
-            numbers = sorted(set(client.get_versions(subject)) - known)
-            found = [_fetch(client, subject, number) for number in numbers]
-        versions |= {one.schema_id: _compile(thing, one) for one in found}
+            found = [_fetch(client, subject, number) for number in client.get_versions(subject)]
+        versions = {one.schema_id: _compile(thing, one, known) for one in found}
         schemas = SchemaSet(subject=subject, message=message, versions=versions)
         settle(schemas, pa.schema([]))
         return schemas
@@ -110,7 +110,7 @@ class Registry:
         latest = self.newest(schemas.subject, schemas.message, schemas)
         return replace(
             schemas,
-            versions=latest.versions,
+            versions={**schemas.versions, **latest.versions},
             unknown_ids=schemas.unknown_ids - latest.known_ids,
             foreign_ids=schemas.foreign_ids - latest.known_ids,
         )
@@ -119,7 +119,7 @@ class Registry:
         thing = f"subject {subject!r} at {self._url}"
         with self._asking(thing) as client:
             found = _fetch(client, subject, number)
-        return _compile(thing, found)
+        return _compile(thing, found, {})
 
     def _subjects(self, schema_id: int) -> dict[str, int]:
         """Subjects with this id and the version it is, deleted ones included; empty if none."""
@@ -170,6 +170,12 @@ class _Fetched:
     text: str
     imports: Mapping[str, str]
 
+    @property
+    def source(self) -> str:
+        """Digest of all that the descriptors are made from, and of the version's number."""
+        parts = [self.number, self.kind, self.text, sorted(self.imports.items())]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
 
 def _fetch(client: SchemaRegistryClient, subject: str, number: int) -> _Fetched:
     found = client.get_version(subject, number, deleted=True)
@@ -182,16 +188,19 @@ def _fetch(client: SchemaRegistryClient, subject: str, number: int) -> _Fetched:
     )
 
 
-def _compile(thing: str, found: _Fetched) -> Version:
+def _compile(thing: str, found: _Fetched, known: Mapping[str, Version]) -> Version:
+    if found.source in known:
+        return known[found.source]
+    made = Version(number=found.number, source=found.source)
     if found.kind != "PROTOBUF":
-        return Version(number=found.number, problem=f"is {found.kind}, not PROTOBUF")
+        return replace(made, problem=f"is {found.kind}, not PROTOBUF")
     try:
         descriptor_set = compile_files(
             f"version {found.number} of {thing}", {**found.imports, ROOT: found.text}
         )
     except SchemaUnusableError as problem:
-        return Version(number=found.number, problem=problem.fact)
-    return Version(number=found.number, descriptor_set=descriptor_set)
+        return replace(made, problem=problem.fact)
+    return replace(made, descriptor_set=descriptor_set)
 
 
 def _is_ours(error_code: object) -> bool:

@@ -32,6 +32,10 @@ class Version:
     problem: str = ""
     """Why it cannot be used: not protobuf, or not valid."""
 
+    source: str = ""
+    """Digest of what it was compiled from. A registry that was set up anew gives the same id and
+    number to something else."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SchemaSet:

@@ -172,3 +172,25 @@ def test_damaged_messages_get_the_verdict_of_google_protobuf(compiled, class_of)
             assert {name: getattr(message, name) for name in row} == pytest.approx(
                 row, nan_ok=True
             ), one.hex()
+
+
+def test_a_message_of_10_mb_is_a_message_and_cut_short_harms_none(compiled):
+    schemas = compiled("message event { bytes a = 1; string b = 2; }")
+    large = HEADER + b"\x0a\x80\xad\xe2\4" + bytes(10_000_000) + b"\x12\1x"
+    found = _decode(schemas, (large, 7), (large[:-3], 7), (large[:-4], 7), (HEADER, 7))
+    assert [len(value or b"") for value in found.columns["a"].to_pylist()] == [10**7, 10**7, 0, 0]
+    assert found.detail.to_pylist() == [None, None, "unexpected EOF", None]
+
+
+def test_random_bytes_behind_a_known_id_harm_none(compiled):
+    schemas = compiled(
+        "message event { string a = 1; N n = 2; map<string, N> m = 3; repeated N r = 4; } "
+        "message N { repeated int32 x = 1; event e = 2; }"
+    )
+    rng = random.Random(7)  # noqa: S311 - damage, not secrets
+    bad = [b"\0\0\0\0\7" + rng.randbytes(rng.randrange(30)) for _ in range(3000)]
+    rows = [(value, 7) for one in bad for value in (one, A)]
+    found = _decode(schemas, *rows)
+    assert found.question.null_count == len(rows)
+    assert found.columns["a"].to_pylist()[1::2] == ["x"] * len(bad)
+    assert set(found.reason.to_pylist()[1::2]) == {None}

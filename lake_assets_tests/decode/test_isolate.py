@@ -1,5 +1,3 @@
-import struct
-
 import pyarrow as pa
 import pytest
 
@@ -63,6 +61,30 @@ def test_a_panic_of_the_decoder_refuses_the_message_only(handler, capfd):
     assert "panicked" in capfd.readouterr().err
 
 
+def test_an_entry_of_a_map_without_its_message_is_refused_alone(handler):
+    entry = HEADER + b"\x22\x03\x0a\x01k"
+    found = isolate(handler, pa.array([GOOD, entry, GOOD], pa.binary()))
+    said = "an entry of a map has no value, where that is a message"
+    assert (found.decoded.num_rows, found.refused) == (2, {1: said})
+
+
+def test_a_panic_of_another_kind_is_quoted():
+    class PanicException(BaseException):
+        pass
+
+    class Panicking:
+        def array_to_record_batch(self, values: pa.Array) -> pa.RecordBatch:
+            if len(values):
+                raise PanicException("no idea")
+            return pa.RecordBatch.from_pylist([], schema=self.schema())
+
+        def schema(self) -> pa.Schema:
+            return pa.schema([])
+
+    found = isolate(Panicking(), pa.array([GOOD], pa.binary()))
+    assert found.refused == {0: "the decoder gives up on it (no idea)"}
+
+
 def test_other_grave_errors_are_not_swallowed():
     class Interrupted:
         def array_to_record_batch(self, _: pa.Array) -> pa.RecordBatch:
@@ -107,7 +129,29 @@ def test_a_duration_is_at_most_10000_years(handler, class_of, compiled):
     assert found.refused == {1: "d: longer than 10,000 years"}
 
 
-def test_strings_must_be_utf8():
-    handler = handler_of("event", descriptor_set_of("message event { string s = 1; }"))
-    bad = HEADER + struct.pack("BB", 10, 2) + b"\xff\xfe"
-    assert isolate(handler, pa.array([bad], pa.binary())).refused == {0: "invalid UTF-8"}
+@pytest.mark.parametrize(
+    "message",
+    [
+        b"\x0a\2\xff\xfe",
+        b"\x12\2\xff\xfe",
+        b"\x1a\4\x0a\2\xff\xfe",
+        b"\x22\4\x0a\2\xff\xfe",
+        b"\x22\4\x12\2\xff\xfe",
+        b"\x2a\4\x0a\2\xff\xfe",
+    ],
+)
+def test_strings_must_be_utf8_wherever_they_stand(message):
+    body = (
+        'import "google/protobuf/wrappers.proto"; message event { string s = 1; '
+        "repeated string r = 2; N n = 3; map<string, string> m = 4; "
+        "google.protobuf.StringValue w = 5; } message N { string t = 1; }"
+    )
+    handler = handler_of("event", descriptor_set_of(body))
+    found = isolate(handler, pa.array([HEADER, HEADER + message, HEADER], pa.binary()))
+    assert (found.decoded.num_rows, found.refused) == (2, {1: "invalid UTF-8"})
+
+
+def test_bytes_need_not_be_utf8():
+    handler = handler_of("event", descriptor_set_of("message event { bytes s = 1; }"))
+    found = isolate(handler, pa.array([HEADER + b"\x0a\2\xff\xfe"], pa.binary()))
+    assert found.decoded["s"].to_pylist() == [b"\xff\xfe"]

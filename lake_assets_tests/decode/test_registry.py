@@ -11,7 +11,7 @@ import pytest
 from confluent_kafka.schema_registry import Schema, SchemaReference, SchemaRegistryClient
 
 from lake_assets.decode.registry import MOST_ASKED, Registry
-from lake_assets.decode.schemas import Version
+from lake_assets.decode.schemas import SchemaSet, Version
 from lake_assets.decode.settle import settle
 from lake_assets.errors import RegistryError, SchemaNotFoundError, SchemaUnusableError
 from lake_assets_tests.decode.given import NOTHING
@@ -164,15 +164,21 @@ def test_a_bad_version_does_not_hide_the_good_ones(registry, subject):
 
 
 @pytest.mark.kafka
-def test_versions_that_are_known_are_not_fetched_again(registry, subject):
+def test_versions_that_are_known_are_not_compiled_again(registry, subject):
     subject.register("message event { string a = 1; }")
     before = registry.newest(subject.name)
-    mine = replace(
-        before, versions={i: Version(number=1, problem="is mine") for i in before.versions}
-    )
+    mine = {i: replace(version, problem="is mine") for i, version in before.versions.items()}
     subject.register("message event { string a = 1; optional string b = 2; }")
-    found = registry.newest(subject.name, before=mine)
+    found = registry.newest(subject.name, before=replace(before, versions=mine))
     assert [version.problem for version in found.versions.values()] == ["is mine", ""]
+
+
+@pytest.mark.kafka
+def test_a_registry_that_was_set_up_anew_is_believed(registry, subject):
+    own = subject.register("message event { string a = 1; }")
+    stale = {own: Version(number=1, problem="is stale", source="x"), 2**30: Version(number=9)}
+    before = SchemaSet(subject=subject.name, versions=stale)
+    assert registry.newest(subject.name, before=before) == registry.newest(subject.name)
 
 
 @pytest.mark.kafka
