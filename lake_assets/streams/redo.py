@@ -14,7 +14,6 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from tenacity import RetryError, retry, retry_if_result, stop_after_delay, wait_fixed
 
 from lake_assets.bronze.rows import FILE_SCHEMA
-from lake_assets.decode.registry import Registry
 from lake_assets.errors import FeedError, LakeError, StreamError
 from lake_assets.lake.catalog import games_found
 from lake_assets.lake.commits import Batch

@@ -2,15 +2,18 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
+from lake_assets.decode.cache import CachedRegistry, SchemaCache
 from lake_assets.decode.registry import Registry
 from lake_assets.decode.schemas import SchemaSet
 from lake_assets.errors import RegistryError, StreamError
+from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Hop, Waiting
+from lake_assets.settings.schema import Settings
 
 _T = TypeVar("_T")
 
@@ -22,12 +25,25 @@ _QUIET_S = 15.0
 """Seconds after a question that was not answered in which batches ask no other."""
 
 
+class Answers(Protocol):
+    """A registry, whether what it said is kept or not."""
+
+    def newest(self, subject: str, message: str | None = None) -> SchemaSet:
+        """As `decode.registry.Registry.newest`."""
+
+    def resolve(self, schemas: SchemaSet, ids: Collection[int]) -> SchemaSet:
+        """As `decode.registry.Registry.resolve`."""
+
+    def check(self, subject: str) -> None:
+        """As `decode.registry.Registry.check`."""
+
+
 @dataclass(kw_only=True, slots=True)
 class Schemas:
     """The questions that demux asks; each waits until the registry answers or `stop` is set."""
 
     feed: Feed
-    registry: Registry
+    registry: Answers
     stop: threading.Event
     announce: Callable[[Waiting | None], None]
     may_wait: bool = True
@@ -36,7 +52,8 @@ class Schemas:
 
     def newest(self) -> SchemaSet:
         """The schemas of the feed's subject; waits also for the subject's first version."""
-        return self._ask(self.ask)
+        payload = self.feed.payload.protobuf
+        return self._ask(lambda: self.registry.newest(payload.subject, payload.message))
 
     def resolve(self, schemas: SchemaSet, ids: frozenset[int]) -> SchemaSet:
         """`schemas` with an answer for each of `ids`, or with those that must wait for one."""
@@ -52,14 +69,13 @@ class Schemas:
             self._silent_until = time.monotonic() + _QUIET_S
             return schemas.let_wait(ids)
 
-    def ask(self) -> SchemaSet:
-        """The schemas of the feed's subject, at once or not at all.
+    def check(self) -> None:
+        """Make sure that the registry answers, without waiting.
 
         Raises:
-            RegistryError: the registry does not answer.
+            RegistryError: it does not.
         """
-        payload = self.feed.payload.protobuf
-        return self.registry.newest(payload.subject, payload.message)
+        self.registry.check(self.feed.payload.protobuf.subject)
 
     def why(self, problem: RegistryError, rows: int | None = None) -> Waiting:
         """What is waited for, in words."""
@@ -83,3 +99,9 @@ class Schemas:
             else:
                 self.announce(None)
                 return answer
+
+
+def cached_registry(settings: Settings, endpoints: Endpoints) -> CachedRegistry:
+    """The registry of these endpoints; what it says is kept beside the lake's checkpoints."""
+    cache = SchemaCache(settings.state_dir / "schemas")
+    return CachedRegistry(Registry(endpoints.registry), cache)

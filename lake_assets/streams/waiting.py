@@ -56,7 +56,7 @@ class CatchUp:
         if not rows:
             return None
         try:
-            self.schemas.ask()
+            self.schemas.check()
         except RegistryError as problem:
             self.schemas.announce(self.schemas.why(problem, rows))
             return None

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pyspark.errors import StreamingQueryException
 from pyspark.sql.streaming.query import StreamingQuery
 
-from lake_assets.decode.registry import Registry
 from lake_assets.errors import LakeAssetsError, SourceError, StreamError
 from lake_assets.lake.means import lake_means
 from lake_assets.lake.session import start_session
@@ -21,7 +20,7 @@ from lake_assets.settings.schema import Settings
 from lake_assets.sources.topics import end_offsets
 from lake_assets.streams.plan import Road, catch_up_of, demux_of, start_demux, start_ingest
 from lake_assets.streams.redo import finish_interrupted
-from lake_assets.streams.schemas import Schemas
+from lake_assets.streams.schemas import Schemas, cached_registry
 from lake_assets.streams.waiting import CatchUp
 
 _LOOK_EVERY_S = 0.5
@@ -119,7 +118,7 @@ class Worker:
             return start_ingest(road, feed, until_caught_up=self._until_caught_up)
         schemas = Schemas(
             feed=feed,
-            registry=Registry(self._endpoints.registry),
+            registry=cached_registry(self._settings, self._endpoints),
             stop=self._stop,
             announce=self._announce,
             # Whoever wants all rows in silver waits for them.
