@@ -76,6 +76,7 @@ class Schemas:
             RegistryError: it does not.
         """
         self.registry.check(self.feed.payload.protobuf.subject)
+        self._silent_until = 0.0
 
     def why(self, problem: RegistryError, rows: int | None = None) -> Waiting:
         """What is waited for, in words."""

@@ -4,7 +4,7 @@ They lie in a table of their own beside bronze, so that the rows around them go 
 is `silver.redo`'s work.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from time import monotonic, time
 
 from pyspark.sql import SparkSession
@@ -31,7 +31,8 @@ class CatchUp:
     demux: Demux
     schemas: Schemas
     journal: Journal
-    _next_at: float = field(default=0.0)
+    pause_s: float = _PAUSE_S
+    _next_at: float = 0.0
 
     def prepare(self) -> None:
         """Finish a move that a former process began.
@@ -49,7 +50,7 @@ class CatchUp:
         """
         if monotonic() < self._next_at:
             return None
-        self._next_at = monotonic() + _PAUSE_S
+        self._next_at = monotonic() + self.pause_s
         feed = self.demux.feed.feed
         handle = open_table(self.demux.means.lake, waiting_of(feed))
         rows = rows_of(handle) if handle is not None else 0
