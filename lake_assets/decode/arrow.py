@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lake_assets.decode.assign import Assigned, assign, sole_reader
-from lake_assets.decode.handlers import handler_of
+from lake_assets.decode.handlers import guess_of, handler_of
 from lake_assets.decode.isolate import isolate
 from lake_assets.decode.schemas import Decoding, Reader
 from lake_assets.model.quarantine import Reason
@@ -83,7 +83,8 @@ def _read(assigned: Assigned, decoding: Decoding) -> Iterator[_Part]:
 
 
 def _read_part(reader: Reader, values: pa.Array, rows: pa.Array, schema: pa.Schema) -> _Part:
-    found = isolate(handler_of(reader.message, reader.descriptor_set), values)
+    about = (reader.message, reader.descriptor_set)
+    found = isolate(handler_of(*about), values, guess_of(*about))
     return _Part(_conform(found.decoded, reader.named, schema), rows, found.refused)
 
 

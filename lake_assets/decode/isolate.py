@@ -1,14 +1,19 @@
 """Decode an array of which some messages are bad: the good ones, and a complaint for each other.
 
-`ptars` fails a whole array at its first bad message and does not say which, so the array is halved
-until the bad ones stand alone: log2(rows between two bad ones) calls of 20-100 µs for each.
-Measured a core on 108-byte events: none bad, 2,000,000 rows/s; 1 % bad, 110,000; all bad, 60,000.
+`ptars` fails a whole array at its first bad message and does not say which. So google.protobuf says
+first which messages it would refuse; these are tried one by one, and the others together. What is
+bad all the same is found by halving: log2(rows between two bad ones) calls of 6 µs and more.
+Measured a core on 35-byte events: none bad, 7,000,000 rows/s; 1 % bad,
+1,000,000; half of them bad, 300,000; all bad, 200,000.
 Rows that headers alone refuse (not framed, unknown id) never come here and cost next to nothing.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -39,19 +44,51 @@ class Isolated:
     """Position of each bad one to what is wrong with it."""
 
 
-def isolate(handler: Any, values: pa.Array) -> Isolated:  # noqa: ANN401 - ptars has no types
-    """Decode framed messages; bad ones cost nothing but themselves, whatever bytes they are."""
+def isolate(
+    handler: Any,  # noqa: ANN401 - ptars has no types
+    values: pa.Array,
+    is_suspect: Callable[[bytes], bool] | None = None,
+) -> Isolated:
+    """Decode framed messages; bad ones cost nothing but themselves, whatever bytes they are.
+
+    Args:
+        handler: decodes, and alone has the say in what is bad.
+        values: binary, without nulls.
+        is_suspect: guesses whether a message is bad. A wrong guess costs time only.
+    """
     timed = [index for index, kind in enumerate(handler.schema().types) if _has_times(kind)]
     search = _Search(handler, values, timed)
     answer = search.attempt(0, len(values))
-    if isinstance(answer, str):
-        search.split(0, len(values), answer)
-    else:
-        search.pieces.append(answer)
+    if not isinstance(answer, str):
+        return Isolated(answer, {})
+    if is_suspect is not None and len(values) > 1:
+        suspects = np.fromiter(map(is_suspect, values.to_pylist()), np.bool_, len(values))
+        if suspects.any():
+            return _join(search, suspects)
+    search.split(0, len(values), answer)
     nothing = handler.array_to_record_batch(values.slice(0, 0))
     pieces = search.pieces or [nothing]
     whole = pieces[0] if len(pieces) == 1 else pa.concat_batches(pieces)
     return Isolated(whole, search.refused)
+
+
+def _join(search: "_Search", suspects: npt.NDArray[np.bool_]) -> Isolated:
+    """Decode suspects one by one and the others together; in the order that they have."""
+    innocent = np.flatnonzero(~suspects)
+    found = isolate(search.handler, search.values.take(pa.array(innocent)))
+    refused = {int(innocent[index]): said for index, said in found.refused.items()}
+    rows, pieces = [np.delete(innocent, list(found.refused))], [found.decoded]
+    for row in np.flatnonzero(suspects):
+        answer = search.attempt(int(row), int(row) + 1)
+        if isinstance(answer, str):
+            refused[int(row)] = answer
+        else:
+            rows.append(np.array([row]))
+            pieces.append(answer)
+    if len(pieces) == 1:
+        return Isolated(found.decoded, refused)
+    order = pa.array(np.argsort(np.concatenate(rows)))
+    return Isolated(pa.concat_batches(pieces).take(order), refused)
 
 
 @dataclass(slots=True)

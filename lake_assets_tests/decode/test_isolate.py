@@ -68,6 +68,20 @@ def test_an_entry_of_a_map_without_its_message_is_refused_alone(handler):
     assert (found.decoded.num_rows, found.refused) == (2, {1: said})
 
 
+MESSAGES = [HEADER + b"\x08" + bytes([i]) for i in range(9)]
+
+
+@pytest.mark.parametrize("bad", [{0}, {8}, {3, 4}, {0, 2, 8}, set(range(9))])
+@pytest.mark.parametrize("suspects", [set(), {0}, {1, 5}, {3, 8}, set(range(9))])
+def test_a_wrong_guess_changes_no_verdict(handler, bad, suspects):
+    messages = [HEADER + b"\x08" if i in bad else one for i, one in enumerate(MESSAGES)]
+    guesses = iter(i in suspects for i in range(len(messages)))
+    values = pa.array(messages, pa.binary())
+    found = isolate(handler, values, lambda _: next(guesses))
+    assert found.refused == dict.fromkeys(bad, "unexpected EOF in varint")
+    assert found.decoded["a"].to_pylist() == [i for i in range(9) if i not in bad]
+
+
 def test_a_panic_of_another_kind_is_quoted():
     class PanicException(BaseException):
         pass
