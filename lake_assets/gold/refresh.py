@@ -91,6 +91,7 @@ def refresh(
                 view=view.name,
                 rows=written[index].rows if index in written else 0,
                 silver_version=source.handle.version(),
+                files=len(written[index].files) if index in written else 0,
             )
             for index, source in enumerate(behind)
         ),

@@ -1,13 +1,16 @@
 """A refresh from start to end: Spark started, views brought up to date, Spark stopped."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from time import perf_counter
 
 from lake_assets.errors import FeedError
 from lake_assets.gold.refresh import refresh
 from lake_assets.lake.catalog import games_of
-from lake_assets.lake.means import lake_means
+from lake_assets.lake.means import Means, lake_means
 from lake_assets.lake.session import start_session
+from lake_assets.logs.entries import entry_of_refresh
+from lake_assets.logs.write import append
 from lake_assets.model.feeds import Feed, GoldView
 from lake_assets.model.reports import RefreshReport
 from lake_assets.runtime.setup import ensure_runtime
@@ -42,10 +45,20 @@ def refresh_views(
     session_s = perf_counter() - started
     try:
         with lake_means(settings) as means:
-            reports = [refresh(session, feed, view, wanted, means=means) for view in chosen]
+            reports = [
+                refresh(session, feed, view, wanted, means).with_seconds("session", session_s)
+                for view in chosen
+            ]
+            _log(means, feed, reports)
     finally:
         session.stop()
-    return [r.with_seconds("session", session_s) for r in reports]
+    return reports
+
+
+def _log(means: Means, feed: Feed, reports: Sequence[RefreshReport]) -> None:
+    now = datetime.now(UTC)
+    entries = [entry_of_refresh(report, feed, now) for report in reports]
+    append(means, [entry for entry in entries if entry])
 
 
 def _choose_views(feed: Feed, names: Sequence[str] | None) -> list[GoldView]:

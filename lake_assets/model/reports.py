@@ -37,8 +37,26 @@ class Judged:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Span:
+    """What part of its source a micro-batch took: from the first on, up to the last without it."""
+
+    query: str
+    """Id of the streaming query, which its checkpoint keeps; batches are counted within it."""
+
+    offsets_from: Mapping[int, int] = field(default_factory=dict)
+    """By Kafka partition, of an ingest batch."""
+
+    offsets_to: Mapping[int, int] = field(default_factory=dict)
+    version_from: int | None = None
+    """Version of bronze, of a demux batch."""
+
+    version_to: int | None = None
+    """The first version that is not taken whole."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class BatchReport:
-    """One committed micro-batch of one hop."""
+    """One micro-batch of one hop: committed, or refused by an expectation."""
 
     feed: str
     hop: Hop
@@ -54,6 +72,15 @@ class BatchReport:
 
     seconds: Mapping[str, float] = field(default_factory=dict)
     """By phase: `job`, `commit`."""
+
+    files: int = 0
+    """Data files written, of all tables."""
+
+    span: Span | None = None
+    """None where nobody has looked into the checkpoint."""
+
+    is_committed: bool = True
+    """False if an expectation failed: nothing was written, and the stream ends."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,6 +104,9 @@ class ViewRefresh:
 
     silver_version: int
     """Version of the game's silver table that the view now stands for."""
+
+    files: int = 0
+    """Data files that the view now has."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

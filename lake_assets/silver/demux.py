@@ -24,6 +24,7 @@ from lake_assets.model.feeds import Action, Feed, Unknown
 from lake_assets.model.reports import BatchReport, Hop, Judged
 from lake_assets.model.tables import quarantine_of, silver_of
 from lake_assets.silver.job import Demuxed, Job
+from lake_assets.silver.replay import note_of, replayed
 from lake_assets.silver.rows import QUARANTINE, silver_schema
 from lake_assets.silver.stage import GAME_QUESTION, SCHEMA_QUESTION, DecodePlan
 
@@ -57,7 +58,7 @@ class Demux:
         noted = self.journal.read(batch)
         if noted is not None:
             self.means.door.append(noted, batch)
-            self.report(_replayed(self.feed.feed, batch, noted))
+            self.report(replayed(self.feed.feed, batch, noted, self.journal.note()))
             return
         demuxed = self._write(bronze, batch)
         done = perf_counter()
@@ -65,7 +66,7 @@ class Demux:
             Commit(table=table, files=written.files, info={"rows": str(written.rows)})
             for table, written in demuxed.written.items()
         ]
-        self.journal.write(batch, commits)
+        self.journal.write(batch, commits, note_of(demuxed))
         self.means.door.append(commits, batch)
         seconds = {"job": done - started, "commit": perf_counter() - done}
         self.report(
@@ -77,6 +78,7 @@ class Demux:
                 dropped={game: found.dropped for game, found in demuxed.outcomes.items()},
                 judged=demuxed.judged,
                 seconds=seconds,
+                files=sum(len(written.files) for written in demuxed.written.values()),
             )
         )
 
@@ -117,7 +119,12 @@ class Demux:
         job.discard(demuxed)
         self.report(
             BatchReport(
-                feed=self.feed.feed, hop=Hop.DEMUX, batch_id=batch.version, rows={}, judged=violated
+                feed=self.feed.feed,
+                hop=Hop.DEMUX,
+                batch_id=batch.version,
+                rows={},
+                judged=violated,
+                is_committed=False,
             )
         )
         raise _failure(violated)
@@ -143,12 +150,6 @@ class Demux:
     def _known_schemas(self) -> SchemaSet:
         assert self._schemas is not None  # noqa: S101 - set by the caller
         return self._schemas
-
-
-def _replayed(feed: str, batch: Batch, noted: list[Commit]) -> BatchReport:
-    """The report of a batch that a former process wrote and this one only finished."""
-    rows = {c.table.name: sum(f.rows for f in c.files) for c in noted}
-    return BatchReport(feed=feed, hop=Hop.DEMUX, batch_id=batch.version, rows=rows)
 
 
 def _failure(violated: Mapping[tuple[str, str], Judged]) -> ExpectationFailedError:

@@ -1,4 +1,5 @@
-from lake_assets.streams.position import demuxed_version, ingested_offsets
+from lake_assets.model.reports import Hop, Span
+from lake_assets.streams.position import demuxed_version, ingested_offsets, span_of
 
 
 def batch(checkpoint, number, offset, *, done):
@@ -24,3 +25,30 @@ def test_the_last_batch_that_is_done_counts_and_not_the_one_in_hand(tmp_path):
 def test_the_position_in_bronze_is_its_version(tmp_path):
     batch(tmp_path, 0, '{"reservoirVersion":12,"index":-1}', done=True)
     assert demuxed_version(tmp_path) == 12
+
+
+def test_while_a_new_query_works_off_what_it_found_no_version_is_done(tmp_path):
+    batch(tmp_path, 0, '{"reservoirVersion":2,"index":1,"isStartingVersion":true}', done=True)
+    assert demuxed_version(tmp_path) == 0
+    batch(tmp_path, 1, '{"reservoirVersion":3,"index":-1,"isStartingVersion":false}', done=True)
+    assert demuxed_version(tmp_path) == 3
+
+
+def test_an_ingest_batch_took_offsets_from_where_the_query_began(tmp_path):
+    (tmp_path / "metadata").write_text('{"id":"q"}')
+    (tmp_path / "sources" / "0").mkdir(parents=True)
+    (tmp_path / "sources" / "0" / "0").write_bytes(b'\0v1\n{"stream":{"0":3,"1":0}}')
+    batch(tmp_path, 0, '{"stream":{"0":5,"1":7}}', done=False)
+    first = Span(query="q", offsets_from={0: 3, 1: 0}, offsets_to={0: 5, 1: 7})
+    assert span_of(tmp_path, Hop.INGEST, 0, "stream") == first
+    batch(tmp_path, 1, '{"stream":{"0":6,"1":7,"2":1}}', done=False)
+    second = Span(query="q", offsets_from={0: 5, 1: 7}, offsets_to={0: 6, 1: 7, 2: 1})
+    assert span_of(tmp_path, Hop.INGEST, 1, "stream") == second
+
+
+def test_a_demux_batch_took_versions_of_bronze(tmp_path):
+    (tmp_path / "metadata").write_text('{"id":"q"}')
+    batch(tmp_path, 0, '{"reservoirVersion":2,"index":-1}', done=True)
+    batch(tmp_path, 1, '{"reservoirVersion":5,"index":-1}', done=False)
+    assert span_of(tmp_path, Hop.DEMUX, 0, "t") == Span(query="q", version_from=0, version_to=2)
+    assert span_of(tmp_path, Hop.DEMUX, 1, "t") == Span(query="q", version_from=2, version_to=5)
