@@ -16,13 +16,14 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from lake_assets.errors import FeedError
-from lake_assets.gold.plan import info_of, is_behind, position_from
+from lake_assets.gold.plan import info_of, is_behind
 from lake_assets.lake.commits import Commit
 from lake_assets.lake.fanout import fan_out
 from lake_assets.lake.history import open_table, state_of
 from lake_assets.lake.means import Means
 from lake_assets.lake.read import read_tables
 from lake_assets.lake.sql import first_line
+from lake_assets.lake.standing import position_from
 from lake_assets.lake.writer import TABLE, Layout, Target, WritePlan
 from lake_assets.model.feeds import Feed, GoldView
 from lake_assets.model.reports import RefreshReport, ViewRefresh

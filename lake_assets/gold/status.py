@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from lake_assets.gold.plan import is_behind, position_from
+from lake_assets.gold.plan import is_behind
 from lake_assets.lake.catalog import games_of
 from lake_assets.lake.history import open_table, state_of
+from lake_assets.lake.standing import position_from
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import gold_of, silver_of
 

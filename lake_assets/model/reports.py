@@ -5,6 +5,9 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Self
 
+from lake_assets.model.checks import Severity
+from lake_assets.model.tables import TableRef
+
 
 class Hop(StrEnum):
     """The two streaming queries of a feed."""
@@ -91,6 +94,28 @@ class Waiting:
     hop: Hop
     reason: str
     """In words, next step included."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CheckResult:
+    """How one game's table fared with one dataset check."""
+
+    game: str
+    table: TableRef
+    name: str
+    severity: Severity
+    """How bad a failure is; of no meaning where it passed."""
+
+    passed: bool
+    found: float | None
+    """Rows, seconds or a sum, by what is checked; None if there was nothing to find."""
+
+    limit: str
+    words: str
+    """What was found, in a sentence."""
+
+    version: int | None
+    """The table's version that was looked at; None if there is no table."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from lake_assets.lake.commits import Batch
-from lake_assets.lake.history import open_table, rows_of, rows_since, state_of
+from lake_assets.lake.history import open_table, rows_at, rows_of, rows_since, state_of
 from lake_assets.model.tables import silver_of
 
 UNO = silver_of("uno")
@@ -55,3 +55,9 @@ def test_rows_are_counted_from_the_log(tmp_path, table):
 @pytest.mark.parametrize(("version", "rows"), [(0, 3), (1, 3), (2, 1), (3, 0), (9, 0)])
 def test_rows_are_counted_from_a_version_on(tmp_path, table, version, rows):
     assert rows_since(open_table(tmp_path, table), version) == rows
+
+
+def test_rows_at_a_version_are_those_of_then(tmp_path, table):
+    found = open_table(tmp_path, table)
+    assert [rows_at(found, version) for version in (0, 1, 2)] == [0, 2, 3]
+    assert rows_at(found, 9) is None
