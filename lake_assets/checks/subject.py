@@ -63,26 +63,26 @@ def silver_subjects(
 def gold_subjects(
     lake: Path, view: GoldView, games: Iterable[str], checks: Sequence[GoldCheck]
 ) -> list[Subject]:
-    """The games' tables of a view; one that was never refreshed has nothing to check."""
-    subjects = []
-    for game in games:
-        concerned = tuple(check for check in checks if check.concerns(game))
-        handle = open_table(lake, gold_of(game, view.name)) if concerned else None
-        if handle is not None:
-            position = position_from(state_of(handle).info)
-            silver = open_table(lake, silver_of(game))
-            version = position.silver_version if position else None
-            subject = Subject(
-                game=game,
-                table=gold_of(game, view.name),
-                handle=handle,
-                family=view.name,
-                checks=concerned,
-                source_version=version,
-                source_rows=rows_at(silver, version) if silver and version is not None else None,
-            )
-            subjects.append(subject)
-    return subjects
+    """The games' tables of a view; one that was never refreshed has no rows and stands for none."""
+    concerned = {game: tuple(c for c in checks if c.concerns(game)) for game in games}
+    return [_gold(lake, view, game, found) for game, found in concerned.items() if found]
+
+
+def _gold(lake: Path, view: GoldView, game: str, checks: tuple[GoldCheck, ...]) -> Subject:
+    handle = open_table(lake, gold_of(game, view.name))
+    position = position_from(state_of(handle).info) if handle else None
+    version = position.silver_version if position else None
+    silver = open_table(lake, silver_of(game)) if version is not None else None
+    rows = rows_at(silver, version) if silver and version is not None else None
+    return Subject(
+        game=game,
+        table=gold_of(game, view.name),
+        handle=handle,
+        family=view.name,
+        checks=checks,
+        source_version=version,
+        source_rows=rows if handle else 0,
+    )
 
 
 def told_by_log(subject: Subject) -> Mapping[str, Found]:

@@ -68,6 +68,8 @@ def _equal(
         words = f"silver's log no longer tells its rows at version {version}; refresh the view"
         return False, None, "?", words
     rows = subject.source_rows
+    if version is None:
+        return True, 0.0, str(rows), "the view was never refreshed for this game"
     total = found if isinstance(found, int | float) else None
     words = f"the sum of {column} is {total}; silver has {rows:,} rows at version {version}"
     return total == rows, None if total is None else float(total), str(rows), words

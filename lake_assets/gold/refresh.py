@@ -4,7 +4,7 @@ Silver's files are read by name from its tables' logs, so a thousand games are o
 aggregation, not a thousand plans. Recomputes in full what is behind, and touches nothing else.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -44,22 +44,26 @@ def refresh(
     view: GoldView,
     games: Sequence[str],
     means: Means,
+    blocked: Mapping[str, str] | None = None,
 ) -> RefreshReport:
     """Bring a view up to date for those of `games` whose silver has changed.
 
     Readers see the old rows of a game or the new ones, never a mixture; games that are up to date
-    or have no silver yet are left alone.
+    or have no silver yet are left alone, and so are those that are `blocked`, by game and why.
 
     Raises:
         FeedError: a key or a measure of the view does not compile against silver's columns.
         LakeError: the lake cannot be read or written.
     """
     started = perf_counter()
-    behind, current = _sort_out(view, games, means.lake)
+    wanting, current = _sort_out(view, games, means.lake)
+    held = {s.game: blocked[s.game] for s in wanting if blocked and s.game in blocked}
+    behind = [source for source in wanting if source.game not in held]
     if not behind:
         return RefreshReport(
             refreshed=(),
             up_to_date=tuple((game, view.name) for game in current),
+            blocked=held,
             seconds={"plan": perf_counter() - started},
         )
     aggregated = _aggregate(session, feed, view, behind)
@@ -97,6 +101,7 @@ def refresh(
             for index, source in enumerate(behind)
         ),
         up_to_date=tuple((game, view.name) for game in current),
+        blocked=held,
         seconds={
             "plan": planned - started,
             "job": done - planned,

@@ -1,8 +1,11 @@
 """A refresh from start to end: Spark started, views brought up to date, Spark stopped."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from time import perf_counter
+
+from pyspark.sql import SparkSession
 
 from lake_assets.errors import FeedError
 from lake_assets.gold.refresh import refresh
@@ -17,12 +20,24 @@ from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Around:
+    """What else is done in a refresh's Spark session."""
+
+    before: Callable[[SparkSession, Sequence[str]], Mapping[str, str]]
+    """Tells of some games which must be left alone, and why."""
+
+    after: Callable[[SparkSession, Sequence[RefreshReport]], None]
+    """Is told what was done."""
+
+
 def refresh_views(
     settings: Settings,
     feed: Feed,
     *,
     views: Sequence[str] | None = None,
     games: Sequence[str] | None = None,
+    around: Around | None = None,
 ) -> list[RefreshReport]:
     """Bring gold views of a feed up to date, one report a view.
 
@@ -32,6 +47,7 @@ def refresh_views(
         views: their names; all by default.
         games: games to look at; all the lake knows by default. Those whose silver did not change
             are left alone.
+        around: what else to do while Spark is there.
 
     Raises:
         FeedError: the feed has no such view or game, or a view does not compile.
@@ -45,11 +61,16 @@ def refresh_views(
     session_s = perf_counter() - started
     try:
         with lake_means(settings) as means:
+            blocked = around.before(session, wanted) if around else {}
             reports = [
-                refresh(session, feed, view, wanted, means).with_seconds("session", session_s)
+                refresh(session, feed, view, wanted, means, blocked).with_seconds(
+                    "session", session_s
+                )
                 for view in chosen
             ]
             _log(means, feed, reports)
+            if around:
+                around.after(session, reports)
     finally:
         session.stop()
     return reports

@@ -142,6 +142,9 @@ class RefreshReport:
     up_to_date: tuple[tuple[str, str], ...]
     """Game and view of each that silver has nothing new for."""
 
+    blocked: Mapping[str, str] = field(default_factory=dict)
+    """By game, what held up its refresh: a blocking expectation or check fails."""
+
     seconds: Mapping[str, float] = field(default_factory=dict)
     """By phase: `session`, `plan`, `job`, `commit`."""
 

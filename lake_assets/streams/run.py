@@ -16,6 +16,7 @@ from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import BatchReport, Waiting
 from lake_assets.settings.schema import Settings
 from lake_assets.streams.logbook import keep_logbook
+from lake_assets.streams.quality import FailureBook, tee
 from lake_assets.streams.worker import Worker
 
 
@@ -61,7 +62,7 @@ def stream_events(
                 endpoints,
                 outbox,
                 until_caught_up=until_caught_up,
-                heard=logbook.add,
+                heard=tee(logbook.add, FailureBook(settings, feeds).note),
             )
             worker.start()
             try:

@@ -75,6 +75,11 @@ def test_a_views_sum_is_the_number_of_its_silver_rows(total, passed):
     assert result.words == f"the sum of n is {total}; silver has 12 rows at version 4"
 
 
+def test_a_view_that_was_never_refreshed_counts_nothing_wrong():
+    result = judged(EQUAL, 0, source_rows=0, source_version=None)
+    assert (result.passed, result.words) == (True, "the view was never refreshed for this game")
+
+
 def test_a_silver_version_that_is_forgotten_cannot_be_compared():
     result = judged(EQUAL, 12, source_rows=None, source_version=4)
     assert (result.passed, result.limit) == (False, "?")

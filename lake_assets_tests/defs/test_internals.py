@@ -12,6 +12,7 @@ from lake_assets.defs.internals import (
     latest_metadata,
     partitioned_check,
 )
+from lake_assets.model.checks import Severity
 
 SILVER = dg.AssetKey("silver_events")
 GAMES = dg.DynamicPartitionsDefinition(name="games")
@@ -37,7 +38,7 @@ def report(instance):
                 partition=game,
                 run_id=context.run.run_id,
                 storage_id=ids[game] if names_target else None,
-                passed=passed,
+                severity=None if passed else Severity.ERROR,
                 metadata={"rows_seen": dg.MetadataValue.int(rows)},
             )
 
