@@ -57,6 +57,7 @@ class Ingest:
                 batch_id=batch.version,
                 rows={c.table.name: sum(f.rows for f in c.files) for c in commits},
                 seconds={"job": written - started, "commit": perf_counter() - written},
+                files=sum(len(c.files) for c in commits),
             )
         )
 

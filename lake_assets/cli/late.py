@@ -25,6 +25,10 @@ SUMMARIES: Mapping[str, str] = {
     "tables": (
         "Show every table: rows, files, bytes, last commit, and how many rows it lags behind."
     ),
+    "trace": (
+        "Say where a message is now: bronze's file, then silver's table, or quarantine and the "
+        "reason."
+    ),
     "doctor": "Look at Java, jars, Kafka, the registry, the lake's folder and the disk.",
     "bench": "Measure each hop's events a second beside a plain Spark append of the same topic.",
 }

@@ -9,13 +9,13 @@ import typer
 from lake_assets.cli.console import stdout
 from lake_assets.cli.shared import FeedOption, LakeOption, pick_feed
 from lake_assets.errors import SettingsError
-from lake_assets.gold.run import refresh_views
 from lake_assets.model.feeds import Feed
 from lake_assets.services import control
 from lake_assets.settings.load import load_settings
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.redo import Redone
 from lake_assets.streams.redo import rebuild_silver
+from lake_assets.streams.refresh import refresh_gold
 from lake_assets.streams.reset import reset_bronze
 
 
@@ -61,7 +61,7 @@ def rebuild(
         endpoints = control.locate(settings)
         show(rebuild_silver(settings, chosen, endpoints, games=game, since=at))
     elif layer is Layer.GOLD:
-        for report in refresh_views(settings, chosen, games=game, anew=True):
+        for report in refresh_gold(settings, chosen, games=game, anew=True).reports:
             for one in report.refreshed:
                 stdout.print(f"{one.view} of {one.game}: {one.rows:,} rows", highlight=False)
     else:

@@ -4,10 +4,11 @@ from typing import Annotated
 
 import typer
 
-from lake_assets.cli.console import stdout
+from lake_assets.cli.console import stderr, stdout
 from lake_assets.cli.shared import FeedOption, LakeOption, pick_feed
-from lake_assets.gold.run import refresh_views
+from lake_assets.model.reports import RefreshReport
 from lake_assets.settings.load import load_settings
+from lake_assets.streams.refresh import refresh_gold
 
 
 def refresh(
@@ -25,14 +26,31 @@ def refresh(
     """Bring gold views up to date with silver; games that did not change are left alone.
 
     All games of a view are computed in one Spark job. Readers see the old rows or the new ones.
+    A game that fails a blocking expectation or check is left as it is; gold's checks come last.
     """
     settings = load_settings(lake=lake)
     chosen = pick_feed(settings, feed)
-    reports = refresh_views(settings, chosen, views=[view] if view else None, games=game)
-    for report in reports:
-        for one in report.refreshed:
-            stdout.print(f"{one.view} of {one.game}: {one.rows:,} rows", highlight=False)
-        if report.up_to_date:
-            stdout.print(f"{len(report.up_to_date)} were up to date", highlight=False)
-        if not report.refreshed and not report.up_to_date:
-            stdout.print("nothing to refresh: silver has no table yet; run `lake-assets stream`")
+    found = refresh_gold(settings, chosen, views=[view] if view else None, games=game)
+    for report in found.reports:
+        show_report(report)
+    for results in found.gold_checks.values():
+        for result in results:
+            if not result.passed:
+                name = f"check {result.name} of {result.table.name}"
+                _complain(f"{result.severity}: {name} fails: {result.words}")
+
+
+def show_report(report: RefreshReport) -> None:
+    """Print what became of one view; what was held up goes to standard error."""
+    for one in report.refreshed:
+        stdout.print(f"{one.view} of {one.game}: {one.rows:,} rows", highlight=False)
+    if report.up_to_date:
+        stdout.print(f"{len(report.up_to_date)} were up to date", highlight=False)
+    for game, reason in report.blocked.items():
+        _complain(f"{game} is left as it is: {reason}")
+    if not report.refreshed and not report.up_to_date and not report.blocked:
+        stdout.print("nothing to refresh: silver has no table yet; run `lake-assets stream`")
+
+
+def _complain(text: str) -> None:
+    stderr.print(text, markup=False, highlight=False, soft_wrap=True)

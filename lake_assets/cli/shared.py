@@ -39,6 +39,23 @@ def pick_feed(settings: Settings, name: str | None) -> Feed:
     return feeds[0]
 
 
+def pick_feed_of_topic(settings: Settings, topic: str) -> Feed:
+    """The feed that reads a topic.
+
+    Raises:
+        FeedError: no feed reads it, or several do.
+    """
+    feeds = load_feeds(settings.feeds)
+    found = [feed for feed in feeds if feed.source.kafka.topic == topic]
+    if not found:
+        topics = ", ".join(sorted({feed.source.kafka.topic for feed in feeds}))
+        raise FeedError(f"topic {topic!r}", "is read by no feed", f"Use one of: {topics}")
+    if len(found) > 1:
+        names = ", ".join(feed.feed for feed in found)
+        raise FeedError(f"topic {topic!r}", f"is read by several feeds ({names})", "Name --feed")
+    return found[0]
+
+
 def endpoints_if_any(settings: Settings) -> Endpoints | None:
     """Broker and registry, or None where none runs."""
     try:

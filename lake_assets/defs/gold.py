@@ -8,16 +8,19 @@ from collections.abc import Iterator, Sequence
 
 import dagster as dg
 
+from lake_assets.defs.checks import results_of
 from lake_assets.defs.internals import all_of, latest_ids
 from lake_assets.defs.keys import OWNERS, games_partitions, gold_key, group_of, silver_key
 from lake_assets.defs.metadata import family_metadata, table_metadata
 from lake_assets.defs.processes import UNFINISHED, note_process
-from lake_assets.gold.run import refresh_views
+from lake_assets.defs.reports import Event
 from lake_assets.gold.status import views_behind
 from lake_assets.lake.catalog import games_of
+from lake_assets.lake.failing import read_failures
 from lake_assets.model.feeds import Feed, GoldView
 from lake_assets.model.tables import Layer, gold_of
 from lake_assets.settings.schema import Settings
+from lake_assets.streams.refresh import refresh_gold
 
 RUN_TAGS = {
     "lake_assets/refresh": "gold",  # dagster.yaml lets one such run happen at a time
@@ -85,7 +88,7 @@ def _views(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
         can_subset=True,
         backfill_policy=dg.BackfillPolicy.single_run(),
     )
-    def refresh(context: dg.AssetExecutionContext) -> Iterator[dg.AssetMaterialization]:
+    def refresh(context: dg.AssetExecutionContext) -> Iterator[Event]:
         note_process(context.instance, context.run.run_id)
         keys = {by_key[key]: key for key in context.selected_asset_keys}
         known = {key: latest_ids(context.instance, key) for key in keys.values()}
@@ -93,13 +96,21 @@ def _views(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
         if not games:
             context.log.warning("None of these games is in the feed; nothing to refresh")
             return
-        for report in refresh_views(settings, feed, views=list(keys), games=games):
+        found = refresh_gold(settings, feed, views=list(keys), games=games)
+        run_id = context.run.run_id
+        yield from results_of(context.instance, run_id, silver_key(feed), found.silver_checks)
+        for report in found.reports:
             context.log.info("%s", report.seconds)
+            for game, reason in report.blocked.items():
+                context.log.warning("%s is left as it is: %s", game, reason)
             done = {(r.game, r.view) for r in report.refreshed}
             unseen = {(g, v) for g, v in report.up_to_date if g not in known[keys[v]]}
             for game, view in sorted(done | unseen):
                 metadata = table_metadata(settings.lake_dir, gold_of(game, view))
                 yield dg.AssetMaterialization(keys[view], partition=game, metadata=metadata)
+        for view, results in found.gold_checks.items():
+            if view in keys:
+                yield from results_of(context.instance, run_id, keys[view], results)
 
     return refresh
 
@@ -120,9 +131,11 @@ def _schedule(settings: Settings, feed: Feed, view: GoldView) -> dg.ScheduleDefi
         if context.instance.get_runs_count(unfinished):
             return dg.SkipReason("The last refresh is still under way")
         games = context.instance.get_dynamic_partitions(str(partitions.name))
-        behind = views_behind(settings.lake_dir, feed)[view.name]
+        failures = read_failures(settings.state_dir, feed.feed)
+        behind = views_behind(settings.lake_dir, feed, failures)[view.name]
         if not games or not behind:
-            return dg.SkipReason("Every game is up to date with its silver")
+            held = ", or held up by what fails" if failures else ""
+            return dg.SkipReason(f"Every game is up to date with its silver{held}")
         # The run looks again; what changes until then is in it too.
         return dg.RunRequest(tags=all_of(games))
 

@@ -19,6 +19,13 @@ from dagster._core.scheduler.instigation import InstigatorStatus
 from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
 from dagster._utils.schedules import get_latest_completed_cron_tick
 
+from lake_assets.model.checks import Severity
+
+_SEVERITIES = {
+    Severity.WARN: dg.AssetCheckSeverity.WARN,
+    Severity.ERROR: dg.AssetCheckSeverity.ERROR,
+}
+
 RANGE_START = "dagster/asset_partition_range_start"
 RANGE_END = "dagster/asset_partition_range_end"
 
@@ -50,10 +57,13 @@ def evaluation(
     partition: str,
     run_id: str,
     storage_id: int | None,
-    passed: bool,
+    severity: Severity | None,
     metadata: Mapping[str, dg.MetadataValue],
 ) -> dg.AssetCheckEvaluation:
-    """One partition's check result; without `storage_id` the next materialization clears it."""
+    """One partition's check result; without `storage_id` the next materialization clears it.
+
+    `severity` is None if it passed.
+    """
     target = (
         None
         if storage_id is None
@@ -65,8 +75,8 @@ def evaluation(
         asset_key=check.asset_key,
         check_name=check.name,
         partition=partition,
-        passed=passed,
-        severity=dg.AssetCheckSeverity.WARN,
+        passed=severity is None,
+        severity=_SEVERITIES[severity or Severity.WARN],
         metadata=metadata,
         target_materialization_data=target,
     )

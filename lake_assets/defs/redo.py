@@ -12,13 +12,13 @@ from lake_assets.defs.metadata import table_metadata
 from lake_assets.defs.processes import note_process
 from lake_assets.errors import SettingsError
 from lake_assets.feeds.load import find_feed
-from lake_assets.gold.run import refresh_views
 from lake_assets.lake.catalog import games_found
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import gold_of, quarantine_of, silver_of
 from lake_assets.services.control import locate
 from lake_assets.settings.schema import Settings
 from lake_assets.streams.redo import rebuild_silver
+from lake_assets.streams.refresh import refresh_gold
 
 NAME = "rebuild"
 
@@ -91,7 +91,7 @@ def _silver(
 
 def _gold(settings: Settings, feed: Feed, games: Sequence[str] | None) -> Events:
     keys = {view.name: gold_key(feed, view) for view in feed.gold}
-    for report in refresh_views(settings, feed, games=games, anew=True):
+    for report in refresh_gold(settings, feed, games=games, anew=True).reports:
         for one in report.refreshed:
             metadata = table_metadata(settings.lake_dir, gold_of(one.game, one.view))
             yield dg.AssetMaterialization(keys[one.view], partition=one.game, metadata=metadata)

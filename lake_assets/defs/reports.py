@@ -1,6 +1,8 @@
 """What the streams did, as Dagster's events: materializations and check results."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
 
 import dagster as dg
 
@@ -8,9 +10,11 @@ from lake_assets.defs.internals import evaluation, latest_ids, latest_metadata
 from lake_assets.defs.keys import bronze_key, quarantine_key, silver_key
 from lake_assets.defs.metadata import VERSION, table_metadata
 from lake_assets.lake.catalog import games_of
-from lake_assets.model.feeds import Feed
-from lake_assets.model.reports import Judged
+from lake_assets.lake.failing import read_failures
+from lake_assets.model.feeds import Expectation, Feed
+from lake_assets.model.reports import CheckResult, Judged
 from lake_assets.model.tables import TableRef, bronze_of, quarantine_of, silver_of
+from lake_assets.model.verdicts import per_cent, severity_of
 from lake_assets.settings.schema import Settings
 from lake_assets.streams.tally import Change
 
@@ -22,44 +26,90 @@ def events_of(
 ) -> Iterator[Event]:
     """One table's materialization, then the checks that its new rows were judged by.
 
-    Each event must be stored before the next is asked for: a check refers to the materialization
-    that came before it.
+    A table that nothing was added to gets no materialization, as after a batch that an expectation
+    refused. Each event must be stored before the next is asked for: a check refers to the
+    materialization that came before it.
     """
     asset = _asset_of(feed, change.table)
-    metadata = table_metadata(settings.lake_dir, change.table)
-    metadata["rows_added"] = dg.MetadataValue.int(change.rows)
-    if change.dropped:
-        metadata["rows_dropped"] = dg.MetadataValue.int(change.dropped)
-    yield dg.AssetMaterialization(asset, partition=change.game, metadata=metadata)
+    if not change.is_finding:
+        metadata = table_metadata(settings.lake_dir, change.table)
+        metadata["rows_added"] = dg.MetadataValue.int(change.rows)
+        if change.dropped:
+            metadata["rows_dropped"] = dg.MetadataValue.int(change.dropped)
+        yield dg.AssetMaterialization(asset, partition=change.game, metadata=metadata)
     if change.game is None or not change.judged:
         return
     storage_id = latest_ids(instance, asset).get(change.game)
-    for name, judged in change.judged.items():
-        yield evaluation_of(
-            dg.AssetCheckKey(asset, name),
-            change.game,
-            judged,
-            run_id=run_id,
-            storage_id=storage_id,
-        )
+    failures = read_failures(settings.state_dir, feed.feed)
+    for expectation in feed.expectations:
+        if expectation.name in change.judged:
+            failing = failures.get((change.game, expectation.name))
+            yield evaluation_of(
+                dg.AssetCheckKey(asset, expectation.name),
+                change.game,
+                expectation,
+                change.judged[expectation.name],
+                Target(run_id=run_id, storage_id=storage_id),
+                failing_since=failing.since if failing else None,
+            )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Target:
+    """Who reports a result, and on which materialization."""
+
+    run_id: str
+    storage_id: int | None
+    """Its id in the event log; None if there is none."""
 
 
 def evaluation_of(
-    check: dg.AssetCheckKey, game: str, judged: Judged, *, run_id: str, storage_id: int | None
+    check: dg.AssetCheckKey,
+    game: str,
+    expectation: Expectation,
+    judged: Judged,
+    target: Target,
+    *,
+    failing_since: datetime | None = None,
 ) -> dg.AssetCheckEvaluation:
     """One game's result of one expectation."""
-    per_cent = 100.0 * judged.violated / judged.seen if judged.seen else 0.0
+    metadata: dict[str, dg.MetadataValue] = {
+        "rows_seen": dg.MetadataValue.int(judged.seen),
+        "rows_violated": dg.MetadataValue.int(judged.violated),
+        "per_cent_violated": dg.MetadataValue.float(per_cent(judged)),
+    }
+    if judged.examples:
+        found = ", ".join(str(origin) for origin in judged.examples)
+        metadata["examples"] = dg.MetadataValue.text(found)
+    if judged.violated and failing_since:
+        metadata["failing_since"] = dg.MetadataValue.timestamp(failing_since)
     return evaluation(
         check=check,
         partition=game,
-        run_id=run_id,
-        storage_id=storage_id,
-        passed=judged.violated == 0,
-        metadata={
-            "rows_seen": dg.MetadataValue.int(judged.seen),
-            "rows_violated": dg.MetadataValue.int(judged.violated),
-            "per_cent_violated": dg.MetadataValue.float(round(per_cent, 3)),
-        },
+        run_id=target.run_id,
+        storage_id=target.storage_id,
+        severity=severity_of(expectation, judged),
+        metadata=metadata,
+    )
+
+
+def result_of(asset: dg.AssetKey, result: CheckResult, target: Target) -> dg.AssetCheckEvaluation:
+    """One game's result of one dataset check."""
+    metadata: dict[str, dg.MetadataValue] = {
+        "limit": dg.MetadataValue.text(result.limit),
+        "found": dg.MetadataValue.text(result.words),
+    }
+    if result.found is not None:
+        metadata["value"] = dg.MetadataValue.float(result.found)
+    if result.version is not None:
+        metadata[VERSION] = dg.MetadataValue.int(result.version)
+    return evaluation(
+        check=dg.AssetCheckKey(asset, result.name),
+        partition=result.game,
+        run_id=target.run_id,
+        storage_id=target.storage_id,
+        severity=None if result.passed else result.severity,
+        metadata=metadata,
     )
 
 

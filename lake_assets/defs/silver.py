@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import dagster as dg
 
+from lake_assets.defs.checks import games_asked_for
 from lake_assets.defs.internals import latest_ids, partitioned_check
 from lake_assets.defs.keys import (
     OWNERS,
@@ -18,7 +19,7 @@ from lake_assets.defs.keys import (
 )
 from lake_assets.defs.metadata import declared_metadata, family_metadata
 from lake_assets.defs.processes import note_process
-from lake_assets.defs.reports import evaluation_of
+from lake_assets.defs.reports import Target, evaluation_of
 from lake_assets.lake.catalog import games_of
 from lake_assets.model.feeds import Action, Expectation, Feed
 from lake_assets.model.tables import Layer, quarantine_of, silver_of
@@ -31,7 +32,14 @@ _CONSEQUENCE = {
         "Rows that violate it are dropped before the write and counted as they come in, so "
         "executing this check by hand, which counts what is in the table, finds none."
     ),
+    Action.QUARANTINE: (
+        "Rows that violate it go to quarantine and are counted as they come in: a warning, and an "
+        "error where they are more than {max_share:.0%} of the rows."
+    ),
+    Action.FAIL: "A row that violates it stops the stream before its batch is committed.",
 }
+
+_BLOCKING = " While it fails for a game, that game's gold views stay as they are."
 
 
 def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
@@ -78,7 +86,9 @@ def _check(feed: Feed, expectation: Expectation) -> dg.AssetCheckSpec:
         expectation.name,
         silver_key(feed),
         games_partitions(feed),
-        f"`{expectation.sql}` holds for every row. {_CONSEQUENCE[expectation.action]}",
+        f"`{expectation.sql}` holds for every row. "
+        + _CONSEQUENCE[expectation.action].format(max_share=expectation.max_share)
+        + (_BLOCKING if expectation.blocking else ""),
     )
 
 
@@ -95,24 +105,17 @@ def _checks(settings: Settings, feed: Feed) -> dg.AssetChecksDefinition:
         selected = {key.name for key in context.selected_asset_check_keys}
         ids = latest_ids(context.instance, silver)
         found = recheck(
-            settings, feed, _games_asked_for(context.op_execution_context, settings, feed)
+            settings, feed, games_asked_for(context.op_execution_context, settings, feed)
         )
+        expectations = {one.name: one for one in feed.expectations}
         for (game, name), judged in found.items():
             if name in selected:
                 yield evaluation_of(
                     dg.AssetCheckKey(silver, name),
                     game,
+                    expectations[name],
                     judged,
-                    run_id=context.run.run_id,
-                    storage_id=ids.get(game),
+                    Target(run_id=context.run.run_id, storage_id=ids.get(game)),
                 )
 
     return check
-
-
-def _games_asked_for(
-    context: dg.OpExecutionContext, settings: Settings, feed: Feed
-) -> Sequence[str]:
-    if context.has_partition_key or context.has_partition_key_range:
-        return context.partition_keys
-    return games_of(settings.lake_dir, feed)

@@ -14,13 +14,14 @@ from lake_assets.defs.internals import NO_LIMIT
 from lake_assets.defs.keys import games_partitions
 from lake_assets.defs.processes import Fence
 from lake_assets.defs.reports import Event, events_of, unreported
+from lake_assets.errors import LakeAssetsError
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import BatchReport, Waiting
 from lake_assets.services.control import locate
 from lake_assets.settings.schema import Settings
 from lake_assets.streams.patience import patient_events
 from lake_assets.streams.run import StreamEvent
-from lake_assets.streams.tally import Tally, changes_of
+from lake_assets.streams.tally import Change, Tally, changes_of
 
 NAME = "streams"
 
@@ -54,15 +55,21 @@ def job(
         reporter = _Reporter(settings, feeds, instance, run_id)
         said: Waiting | None = None
         with closing(stream(settings, feeds, lambda: locate(settings), owner=run_id)) as it:
-            for event in it:
-                fence.check()
-                if isinstance(event, BatchReport):
-                    reporter.add(event)
-                elif isinstance(event, Waiting) and event != said:
-                    # Said anew every few seconds by the streams, and once by us.
-                    said = event
-                    context.log.warning("%s waits: %s", event.hop, event.reason)
-                yield from reporter.due()
+            try:
+                for event in it:
+                    fence.check()
+                    if isinstance(event, BatchReport):
+                        reporter.add(event)
+                    elif isinstance(event, Waiting) and event != said:
+                        # Said anew every few seconds by the streams, and once by us.
+                        said = event
+                        context.log.warning("%s waits: %s", event.hop, event.reason)
+                    yield from reporter.due()
+            except LakeAssetsError:
+                # What ended them may be among what was found last: a refused batch.
+                yield from reporter.rest()
+                raise
+        yield from reporter.rest()
 
     @dg.job(
         name=NAME,
@@ -103,7 +110,14 @@ class _Reporter:
 
     def due(self) -> Iterator[Event]:
         """Events of what is due by now."""
-        for change in self._tally.take(time.time()):
+        return self._events(self._tally.take(time.time()))
+
+    def rest(self) -> Iterator[Event]:
+        """Events of all that was not told yet, however much it is: there is no later."""
+        return self._events(self._tally.rest())
+
+    def _events(self, changes: Sequence[Change]) -> Iterator[Event]:
+        for change in changes:
             feed = self._feeds[change.feed]
             if change.game:
                 partitions = str(games_partitions(feed).name)

@@ -6,6 +6,7 @@ What a feed is, is `model.feeds`' business.
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
+from types import UnionType
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -74,7 +75,8 @@ def _load(path: Path) -> Feed:
         found = problem.errors(include_url=False)
         lines = [(document.line_of(one["loc"]), _explain(one)) for one in found]
         raise _wrong(path, lines) from problem
-    wrong = [(document.line_of(loc), f"{_dotted(loc)}: {fact}") for loc, fact in _bad_crons(feed)]
+    facts = [*_bad_crons(feed), *_foreign_columns(feed)]
+    wrong = [(document.line_of(loc), f"{_dotted(loc)}: {fact}") for loc, fact in facts]
     if wrong:
         raise _wrong(path, wrong)
     return feed
@@ -95,6 +97,17 @@ def _bad_crons(feed: Feed) -> Iterator[tuple[Loc, str]]:
         fact = complaint(view.schedule) if view.schedule is not None else None
         if fact is not None:
             yield ("gold", index, "schedule"), fact
+
+
+def _foreign_columns(feed: Feed) -> Iterator[tuple[Loc, str]]:
+    """What gold's checks read and their views have not; silver's columns are known in Spark."""
+    for index, view in enumerate(feed.gold):
+        present = [*view.keys, *view.measures]
+        for place, check in enumerate(view.checks):
+            for column in check.columns:
+                if column not in present:
+                    fact = f"{column!r} is no column of the view; {_suggest(column, present)}"
+                    yield ("gold", index, "checks", place, check.kind), fact
 
 
 def _explain(problem: ErrorDetails) -> str:
@@ -125,10 +138,20 @@ def _fields_at(loc: Loc) -> list[str]:
     for part in loc:
         if isinstance(part, int):
             kind = get_args(kind)[0]
-        elif isinstance(kind, type) and issubclass(kind, BaseModel):
-            kind = kind.model_fields[part].annotation
-    is_model = isinstance(kind, type) and issubclass(kind, BaseModel)
-    return list(kind.model_fields) if is_model else []
+        elif _is_model(kind):
+            kind = _unwrapped(kind.model_fields[part].annotation)
+    return list(kind.model_fields) if _is_model(kind) else []
+
+
+def _unwrapped(kind: Any) -> Any:  # noqa: ANN401 - annotations have no type of their own
+    """The model of an optional one, as `RowCount` of `RowCount | None`."""
+    if isinstance(kind, UnionType):
+        return next((one for one in get_args(kind) if _is_model(one)), kind)
+    return kind
+
+
+def _is_model(kind: object) -> bool:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
 def _dotted(loc: Loc) -> str:

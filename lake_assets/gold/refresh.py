@@ -4,7 +4,7 @@ Silver's files are read by name from its tables' logs, so a thousand games are o
 aggregation, not a thousand plans. Recomputes in full what is behind, and touches nothing else.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -16,13 +16,14 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from lake_assets.errors import FeedError
-from lake_assets.gold.plan import info_of, is_behind, position_from
+from lake_assets.gold.plan import info_of, is_behind
 from lake_assets.lake.commits import Commit
 from lake_assets.lake.fanout import fan_out
 from lake_assets.lake.history import open_table, state_of
 from lake_assets.lake.means import Means
 from lake_assets.lake.read import read_tables
 from lake_assets.lake.sql import first_line
+from lake_assets.lake.standing import position_from
 from lake_assets.lake.writer import TABLE, Layout, Target, WritePlan
 from lake_assets.model.feeds import Feed, GoldView
 from lake_assets.model.reports import RefreshReport, ViewRefresh
@@ -37,30 +38,34 @@ class _Source:
     handle: DeltaTable
 
 
-def refresh(
+def refresh(  # noqa: PLR0913 - where, what, and which of it
     session: SparkSession,
     feed: Feed,
     view: GoldView,
     games: Sequence[str],
     means: Means,
+    blocked: Mapping[str, str] | None = None,
     *,
     anew: bool = False,
 ) -> RefreshReport:
     """Bring a view up to date for those of `games` whose silver has changed, or all if `anew`.
 
     Readers see the old rows of a game or the new ones, never a mixture; games that are up to date
-    or have no silver yet are left alone.
+    or have no silver yet are left alone, and so are those that are `blocked`, by game and why.
 
     Raises:
         FeedError: a key or a measure of the view does not compile against silver's columns.
         LakeError: the lake cannot be read or written.
     """
     started = perf_counter()
-    behind, current = _sort_out(view, games, means.lake, anew=anew)
+    wanting, current = _sort_out(view, games, means.lake, anew=anew)
+    held = {s.game: blocked[s.game] for s in wanting if blocked and s.game in blocked}
+    behind = [source for source in wanting if source.game not in held]
     if not behind:
         return RefreshReport(
             refreshed=(),
             up_to_date=tuple((game, view.name) for game in current),
+            blocked=held,
             seconds={"plan": perf_counter() - started},
         )
     aggregated = _aggregate(session, feed, view, behind)
@@ -93,10 +98,12 @@ def refresh(
                 view=view.name,
                 rows=written[index].rows if index in written else 0,
                 silver_version=source.handle.version(),
+                files=len(written[index].files) if index in written else 0,
             )
             for index, source in enumerate(behind)
         ),
         up_to_date=tuple((game, view.name) for game in current),
+        blocked=held,
         seconds={
             "plan": planned - started,
             "job": done - planned,

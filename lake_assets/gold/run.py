@@ -1,21 +1,38 @@
 """A refresh from start to end: its turn, Spark started, views brought up to date, Spark stopped."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from time import perf_counter
+
+from pyspark.sql import SparkSession
 
 from lake_assets.errors import FeedError
 from lake_assets.gold.refresh import refresh
 from lake_assets.gold.status import views_behind
 from lake_assets.lake.catalog import games_of
 from lake_assets.lake.history import open_table
-from lake_assets.lake.means import lake_means
+from lake_assets.lake.means import Means, lake_means
 from lake_assets.lake.session import start_session
 from lake_assets.lake.state import turn
+from lake_assets.logs.entries import entry_of_refresh
+from lake_assets.logs.write import append
 from lake_assets.model.feeds import Feed, GoldView
 from lake_assets.model.reports import RefreshReport
 from lake_assets.model.tables import silver_of
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Around:
+    """What else is done in a refresh's Spark session."""
+
+    before: Callable[[SparkSession, Sequence[str]], Mapping[str, str]]
+    """Tells of some games which must be left alone, and why."""
+
+    after: Callable[[SparkSession, Sequence[RefreshReport]], None]
+    """Is told what was done."""
 
 
 def refresh_views(
@@ -25,6 +42,7 @@ def refresh_views(
     views: Sequence[str] | None = None,
     games: Sequence[str] | None = None,
     anew: bool = False,
+    around: Around | None = None,
 ) -> list[RefreshReport]:
     """Bring gold views of a feed up to date, one report a view.
 
@@ -37,6 +55,7 @@ def refresh_views(
         games: games to look at; all the lake knows by default. Those whose silver did not change
             are left alone.
         anew: compute all games again, also those whose silver did not change.
+        around: what else to do while Spark is there.
 
     Raises:
         FeedError: the feed has no such view or game, or a view does not compile.
@@ -50,7 +69,7 @@ def refresh_views(
         if not anew and not any(set(behind[view.name]) & set(wanted) for view in chosen):
             current = [g for g in wanted if open_table(settings.lake_dir, silver_of(g))]
             return [_nothing_new(view, current) for view in chosen]
-        return _refresh(settings, feed, chosen, wanted, anew=anew)
+        return _refresh(settings, feed, chosen, wanted, around, anew=anew)
 
 
 def _refresh(
@@ -58,6 +77,7 @@ def _refresh(
     feed: Feed,
     views: Sequence[GoldView],
     games: Sequence[str],
+    around: Around | None,
     *,
     anew: bool,
 ) -> list[RefreshReport]:
@@ -66,10 +86,25 @@ def _refresh(
     session_s = perf_counter() - started
     try:
         with lake_means(settings) as means:
-            reports = [refresh(session, feed, v, games, means, anew=anew) for v in views]
+            blocked = around.before(session, games) if around else {}
+            reports = [
+                refresh(session, feed, view, games, means, blocked, anew=anew).with_seconds(
+                    "session", session_s
+                )
+                for view in views
+            ]
+            _log(means, feed, reports)
+            if around:
+                around.after(session, reports)
     finally:
         session.stop()
-    return [r.with_seconds("session", session_s) for r in reports]
+    return reports
+
+
+def _log(means: Means, feed: Feed, reports: Sequence[RefreshReport]) -> None:
+    now = datetime.now(UTC)
+    entries = [entry_of_refresh(report, feed, now) for report in reports]
+    append(means, [entry for entry in entries if entry])
 
 
 def _nothing_new(view: GoldView, games: Sequence[str]) -> RefreshReport:

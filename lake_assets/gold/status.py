@@ -7,9 +7,12 @@ from pathlib import Path
 from deltalake.exceptions import DeltaError
 
 from lake_assets.errors import LakeError
-from lake_assets.gold.plan import Position, is_behind, position_from
+from lake_assets.gold.blocks import blocked_games
+from lake_assets.gold.plan import is_behind
 from lake_assets.lake.catalog import games_of
+from lake_assets.lake.failing import Failures
 from lake_assets.lake.history import committed_at, last_info, open_table
+from lake_assets.lake.standing import Position, position_from
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import gold_of, silver_of
 
@@ -24,15 +27,22 @@ class _Standing:
     position: Position | None
 
 
-def views_behind(lake: Path, feed: Feed) -> dict[str, tuple[str, ...]]:
+def views_behind(
+    lake: Path, feed: Feed, failures: Failures | None = None
+) -> dict[str, tuple[str, ...]]:
     """By view of the feed, the games whose silver has moved on since its last refresh.
+
+    Games that something blocking among `failures` holds up are left out.
 
     Raises:
         LakeError: a table's log cannot be read.
     """
+    found = list(_standings(lake, feed))
+    blocked = blocked_games(feed, failures or {}, {one.game: one.silver_version for one in found})
     behind: dict[str, tuple[str, ...]] = {view.name: () for view in feed.gold}
-    for found in _standings(lake, feed):
-        behind[found.view] += (found.game,)
+    for one in found:
+        if one.game not in blocked:
+            behind[one.view] += (one.game,)
     return behind
 
 

@@ -95,9 +95,18 @@ class CommitDoor:
         self._pool.shutdown()
 
     def create(
-        self, tables: Mapping[TableRef, pa.Schema], *, partition_by: Sequence[str] = ()
+        self,
+        tables: Mapping[TableRef, pa.Schema],
+        *,
+        partition_by: Sequence[str] = (),
+        properties: Mapping[str, str] | None = None,
     ) -> None:
         """Create the tables that are not there yet, empty; others are left as they are.
+
+        Args:
+            tables: their columns.
+            partition_by: columns among them that become folders.
+            properties: further table properties.
 
         Raises:
             LakeError: the folder cannot be written.
@@ -110,7 +119,7 @@ class CommitDoor:
                 mode="ignore",
                 partition_by=list(partition_by),
                 name=table.name,
-                configuration=dict(_TABLE_PROPERTIES),
+                configuration={**_TABLE_PROPERTIES, **(properties or {})},
             )
 
         missing = [table for table in tables if self._find(table) is None]
@@ -164,7 +173,7 @@ class CommitDoor:
                 if is_done(handle, batch):
                     return commit.table
                 try:
-                    self._write(handle, commit, None, batch)
+                    self._write(handle, commit, None, [batch])
                 except CommitConflictError:
                     if not tries_left or is_done(self.fresh(commit.table), batch):
                         raise
@@ -174,6 +183,26 @@ class CommitDoor:
 
         skipped = self._each(append_one, list(commits))
         return [table for table in skipped if table is not None]
+
+    def append_marked(self, commit: Commit, marks: Sequence[Batch]) -> None:
+        """Commit files that stand for several batches, which the caller knows not to be there yet.
+
+        Raises:
+            CommitConflictError: another writer committed one of them meanwhile.
+        """
+        self._each(lambda one: self._write(self.fresh(one.table), one, None, marks), [commit])
+
+    def compact(self, table: TableRef) -> None:
+        """Join a table's small files; its rows stay what they are."""
+        self._each(lambda one: self.fresh(one).optimize.compact(), [table])
+
+    def delete(self, table: TableRef, predicate: str) -> None:
+        """Delete the rows that meet an SQL condition."""
+        self._each(lambda one: self.fresh(one).delete(predicate), [table])
+
+    def vacuum(self, table: TableRef) -> None:
+        """Delete the files that no version needs which the table's properties want kept."""
+        self._each(lambda one: self.fresh(one).vacuum(dry_run=False), [table])
 
     def replace(self, commits: Sequence[Commit], schema: pa.Schema) -> None:
         """Put each commit's files in the place of all its table's rows, in one step for readers.
@@ -187,7 +216,7 @@ class CommitDoor:
         columns = DeltaSchema.from_arrow(_nullable(schema))
 
         def replace_one(commit: Commit) -> None:
-            self._write(self.fresh(commit.table), commit, columns, None)
+            self._write(self.fresh(commit.table), commit, columns, ())
 
         self._each(replace_one, list(commits))
 
@@ -223,7 +252,7 @@ class CommitDoor:
         handle: DeltaTable,
         commit: Commit,
         replacing: DeltaSchema | None,
-        batch: Batch | None,
+        batches: Sequence[Batch],
     ) -> None:
         if commit.removed:
             _ensure_there(handle, commit)
@@ -241,8 +270,10 @@ class CommitDoor:
             RemoveAction(f.path, True, now_ms, f.size, dict(f.partition))  # noqa: FBT003 - positional there
             for f in commit.removed
         ]
-        transactions = [Transaction(batch.app_id, batch.version)] if batch else None
-        identity = {APP_ID: batch.app_id, BATCH: str(batch.version)} if batch else {}
+        transactions = [Transaction(batch.app_id, batch.version) for batch in batches]
+        identity = (
+            {APP_ID: b.app_id, BATCH: str(b.version)} if (b := next(iter(batches), None)) else {}
+        )
         try:
             handle.create_write_transaction(
                 [*adds, *gone],
@@ -250,7 +281,8 @@ class CommitDoor:
                 replacing or handle.schema(),
                 partition_by=handle.metadata().partition_columns,
                 commit_properties=CommitProperties(
-                    custom_metadata={**commit.info, **identity}, app_transactions=transactions
+                    custom_metadata={**commit.info, **identity},
+                    app_transactions=transactions or None,
                 ),
             )
         except CommitFailedError as problem:

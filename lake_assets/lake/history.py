@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
-from deltalake.exceptions import TableNotFoundError
+from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from lake_assets.model.tables import TableRef
 
@@ -81,6 +81,37 @@ def rows_of(handle: DeltaTable) -> int:
 def _files(handle: DeltaTable) -> pa.Table:
     """One row a data file; deltalake's own tables are no arguments for pyarrow's functions."""
     return pa.table(handle.get_add_actions(flatten=True))
+
+
+def rows_at(handle: DeltaTable, version: int) -> int | None:
+    """Rows that a table had at a version, from its log; None if the log has forgotten it."""
+    if version == handle.version():
+        return rows_of(handle)
+    try:
+        return rows_of(DeltaTable(handle.table_uri, version=version))
+    except DeltaError:
+        return None
+
+
+def newest_of(handle: DeltaTable, column: str) -> tuple[datetime | None, bool]:
+    """The newest value of a timestamp column by the log, and whether the log tells it at all.
+
+    A table without rows, or with nulls alone, has no newest value, and that is told.
+    """
+    files = _files(handle)
+    names = (f"max.{column}", f"null_count.{column}")
+    if not files.num_rows:
+        return None, True
+    if not all(name in files.column_names for name in names):
+        return None, False
+    found, nulls = (files[name] for name in names)
+    is_told = pc.or_(pc.is_valid(found), pc.equal(nulls, files["num_records"]))
+    if not pc.all(is_told.fill_null(fill_value=False)).as_py():
+        return None, False
+    newest = pc.max(found).as_py()
+    if newest is not None and not isinstance(newest, datetime):
+        return None, False
+    return newest.astimezone(UTC) if newest else None, True
 
 
 def rows_since(handle: DeltaTable, version: int) -> int:

@@ -24,8 +24,14 @@ class Journal:
 
     path: Path
 
-    def write(self, batch: Batch, commits: Sequence[Commit]) -> None:
-        """Note a batch whose files are all written and not yet committed."""
+    def write(self, batch: Batch, commits: Sequence[Commit], note: str = "") -> None:
+        """Note a batch whose files are all written and not yet committed.
+
+        Args:
+            batch: which batch.
+            commits: what is about to be committed.
+            note: what else whoever finishes the batch must know.
+        """
         entries = [
             {
                 "layer": commit.table.layer.value,
@@ -36,7 +42,8 @@ class Journal:
             }
             for commit in commits
         ]
-        replace_text(self.path, json.dumps({"batch": asdict(batch), "commits": entries}))
+        noted = {"batch": asdict(batch), "commits": entries, "note": note}
+        replace_text(self.path, json.dumps(noted))
 
     def read(self, batch: Batch) -> list[Commit] | None:
         """The commits noted for this batch; None if it never got that far.
@@ -59,11 +66,25 @@ class Journal:
         except FileNotFoundError:
             return None
         except (ValueError, KeyError, TypeError) as problem:
-            raise LakeError(
-                str(self.path),
-                f"is damaged ({problem})",
-                "Restore it from a backup; deleting it may store the last batch twice",
-            ) from problem
+            raise self._damaged(problem) from problem
+
+    def note(self) -> str:
+        """What was noted beside the commits of the last batch; empty if nothing was.
+
+        Raises:
+            LakeError: the journal is damaged.
+        """
+        try:
+            return str(json.loads(self.path.read_text()).get("note", ""))
+        except (OSError, ValueError, AttributeError) as problem:
+            raise self._damaged(problem) from problem
+
+    def _damaged(self, problem: Exception) -> LakeError:
+        return LakeError(
+            str(self.path),
+            f"is damaged ({problem})",
+            "Restore it from a backup; deleting it may store the last batch twice",
+        )
 
     def clear(self) -> None:
         """Forget the batch, whose commits are all done."""

@@ -1,42 +1,15 @@
 """Feeds: what a user declares in YAML, as frozen nouns. `feeds.load` reads the files."""
 
-import re
 from enum import StrEnum
-from typing import Annotated, Literal, Self
+from typing import Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from lake_assets.model.tables import is_game_name
-
-_IDENTIFIER = re.compile(r"[a-z][a-z0-9_]{0,62}")
-
-
-def _identifier(value: str) -> str:
-    if _IDENTIFIER.fullmatch(value) is None:
-        message = (
-            f"{value!r} is not a name: use lower-case letters, digits and _, a letter first, "
-            "at most 63"
-        )
-        raise ValueError(message)
-    return value
+from lake_assets.model.checks import GoldCheck, SilverCheck
+from lake_assets.model.nouns import GameName, Identifier, Noun
 
 
-def _game(value: str) -> str:
-    if not is_game_name(value):
-        message = f"{value!r} cannot name a table: use 1 to 64 lower-case letters, digits and _"
-        raise ValueError(message)
-    return value
-
-
-Identifier = Annotated[str, AfterValidator(_identifier)]
-GameName = Annotated[str, AfterValidator(_game)]
-
-
-class _Noun(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class KafkaSource(_Noun):
+class KafkaSource(Noun):
     """A topic, and where a new lake starts to read it; later it goes on where it was."""
 
     topic: str = Field(min_length=1)
@@ -44,13 +17,13 @@ class KafkaSource(_Noun):
     """The first or last offsets, or one for each partition: `{0: 1200, 1: 1150}`."""
 
 
-class Source(_Noun):
+class Source(Noun):
     """Where a feed's rows come from."""
 
     kafka: KafkaSource
 
 
-class ProtobufPayload(_Noun):
+class ProtobufPayload(Noun):
     """Confluent-framed protobuf whose schemas are registered under `subject`."""
 
     subject: str = Field(min_length=1)
@@ -59,7 +32,7 @@ class ProtobufPayload(_Noun):
     rows of all message types of the schemas are taken."""
 
 
-class Payload(_Noun):
+class Payload(Noun):
     """How a feed's values are encoded."""
 
     protobuf: ProtobufPayload
@@ -72,7 +45,7 @@ class Unknown(StrEnum):
     CREATE = "create"  # the game gets its tables with its first row
 
 
-class Route(_Noun):
+class Route(Noun):
     """Which decoded column names the game, and which games have tables."""
 
     column: Identifier
@@ -100,7 +73,7 @@ class Action(StrEnum):
     FAIL = "fail"  # the stream stops before anything of the row's batch is committed
 
 
-class Expectation(_Noun):
+class Expectation(Noun):
     """A named Spark SQL condition over decoded columns; null counts as violated."""
 
     name: Identifier
@@ -109,12 +82,28 @@ class Expectation(_Noun):
     games: tuple[GameName, ...] | None = Field(default=None, min_length=1)
     """Games whose rows are judged; all of them if unset."""
 
+    max_share: float = Field(default=0.05, ge=0, le=1)
+    """Of `quarantine`: the share of a batch's rows above which it is an error, and below which a
+    warning. One row in twenty: stray bad rows are what quarantine is for, and a producer that broke
+    is soon above it."""
+
+    blocking: bool = False
+    """Whether a game that fails it keeps its gold views as they are until it passes again. With
+    `quarantine` it fails for that above `max_share` only: the rows below it are not in silver."""
+
+    @model_validator(mode="after")
+    def _share_is_of_what_is_quarantined(self) -> Self:
+        if "max_share" in self.model_fields_set and self.action is not Action.QUARANTINE:
+            message = f"max_share is of `action: quarantine`, not of {self.action}"
+            raise ValueError(message)
+        return self
+
     def concerns(self, game: str) -> bool:
         """Whether the rows of a game are judged."""
         return self.games is None or game in self.games
 
 
-class GoldView(_Noun):
+class GoldView(Noun):
     """A materialized view per game: one row for each combination of `keys`."""
 
     name: Identifier
@@ -125,6 +114,8 @@ class GoldView(_Noun):
     schedule: str | None = None
     """Cron expression of the refresh; unset, the view is refreshed by hand."""
 
+    checks: tuple[GoldCheck, ...] = ()
+
     @model_validator(mode="after")
     def _columns_are_unique(self) -> Self:
         both = sorted(set(self.keys) & set(self.measures))
@@ -132,6 +123,14 @@ class GoldView(_Noun):
             message = f"named as key and as measure: {', '.join(both)}"
             raise ValueError(message)
         return self
+
+    @field_validator("checks")
+    @classmethod
+    def _checks_have_names_of_their_own(
+        cls, checks: tuple[GoldCheck, ...]
+    ) -> tuple[GoldCheck, ...]:
+        _refuse_twins("checks", [check.name for check in checks])
+        return checks
 
 
 class Reset(StrEnum):
@@ -141,7 +140,7 @@ class Reset(StrEnum):
     ALLOWED = "allowed"
 
 
-class Feed(_Noun):
+class Feed(Noun):
     """One declared stream, from its source to its gold views."""
 
     feed: Identifier
@@ -149,17 +148,33 @@ class Feed(_Noun):
     payload: Payload
     route: Route
     expectations: tuple[Expectation, ...] = ()
+    checks: tuple[SilverCheck, ...] = ()
+    """Of each game's silver table."""
+
     gold: tuple[GoldView, ...] = ()
     reset: Reset = Reset.PROTECTED
 
+    @field_validator("checks")
+    @classmethod
+    def _checks_have_names_of_their_own(
+        cls, checks: tuple[SilverCheck, ...], info: ValidationInfo
+    ) -> tuple[SilverCheck, ...]:
+        """Expectations are checks of silver, too, where they are shown."""
+        names = [check.name for check in checks]
+        _refuse_twins("checks", names)
+        expectations = {e.name for e in info.data.get("expectations", ())}
+        _refuse_twins("expectations and checks", [*names, *expectations])
+        return checks
+
     @model_validator(mode="after")
     def _names_are_unique(self) -> Self:
-        for kind, names in (
-            ("expectations", [e.name for e in self.expectations]),
-            ("gold", [v.name for v in self.gold]),
-        ):
-            twice = sorted({name for name in names if names.count(name) > 1})
-            if twice:
-                message = f"two {kind} are called {', '.join(twice)}"
-                raise ValueError(message)
+        _refuse_twins("expectations", [e.name for e in self.expectations])
+        _refuse_twins("gold", [v.name for v in self.gold])
         return self
+
+
+def _refuse_twins(kind: str, names: list[str]) -> None:
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        message = f"two {kind} are called {', '.join(twice)}"
+        raise ValueError(message)

@@ -5,6 +5,9 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Self
 
+from lake_assets.model.checks import Severity
+from lake_assets.model.tables import TableRef
+
 
 class Hop(StrEnum):
     """The two streaming queries of a feed."""
@@ -37,8 +40,26 @@ class Judged:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Span:
+    """What part of its source a micro-batch took: from the first on, up to the last without it."""
+
+    query: str
+    """Id of the streaming query, which its checkpoint keeps; batches are counted within it."""
+
+    offsets_from: Mapping[int, int] = field(default_factory=dict)
+    """By Kafka partition, of an ingest batch."""
+
+    offsets_to: Mapping[int, int] = field(default_factory=dict)
+    version_from: int | None = None
+    """Version of bronze, of a demux batch."""
+
+    version_to: int | None = None
+    """The first version that is not taken whole."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class BatchReport:
-    """One committed micro-batch of one hop."""
+    """One micro-batch of one hop: committed, or refused by an expectation."""
 
     feed: str
     hop: Hop
@@ -55,6 +76,15 @@ class BatchReport:
     seconds: Mapping[str, float] = field(default_factory=dict)
     """By phase: `job`, `commit`."""
 
+    files: int = 0
+    """Data files written, of all tables."""
+
+    span: Span | None = None
+    """None where nobody has looked into the checkpoint."""
+
+    is_committed: bool = True
+    """False if an expectation failed: nothing was written, and the stream ends."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Waiting:
@@ -64,6 +94,28 @@ class Waiting:
     hop: Hop
     reason: str
     """In words, next step included."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CheckResult:
+    """How one game's table fared with one dataset check."""
+
+    game: str
+    table: TableRef
+    name: str
+    severity: Severity
+    """How bad a failure is; of no meaning where it passed."""
+
+    passed: bool
+    found: float | None
+    """Rows, seconds or a sum, by what is checked; None if there was nothing to find."""
+
+    limit: str
+    words: str
+    """What was found, in a sentence."""
+
+    version: int | None
+    """The table's version that was looked at; None if there is no table."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,6 +130,9 @@ class ViewRefresh:
     silver_version: int
     """Version of the game's silver table that the view now stands for."""
 
+    files: int = 0
+    """Data files that the view now has."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RefreshReport:
@@ -86,6 +141,9 @@ class RefreshReport:
     refreshed: tuple[ViewRefresh, ...]
     up_to_date: tuple[tuple[str, str], ...]
     """Game and view of each that silver has nothing new for."""
+
+    blocked: Mapping[str, str] = field(default_factory=dict)
+    """By game, what held up its refresh: a blocking expectation or check fails."""
 
     seconds: Mapping[str, float] = field(default_factory=dict)
     """By phase: `session`, `plan`, `job`, `commit`."""

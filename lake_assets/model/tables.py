@@ -16,6 +16,7 @@ class Layer(StrEnum):
     SILVER = "silver"
     GOLD = "gold"
     QUARANTINE = "quarantine"
+    LOG = "log"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, order=True)
@@ -33,6 +34,13 @@ class TableRef:
     def path(self, lake: Path) -> Path:
         """Folder of the table."""
         return lake / self.layer.value / self.name
+
+
+QUALITY_LOG = TableRef(layer=Layer.LOG, name="quality_log")
+"""How each batch of each game fared with each expectation, of all feeds."""
+
+STREAM_LOG = TableRef(layer=Layer.LOG, name="stream_log")
+"""What each batch and each refresh did and how long it took, of all feeds."""
 
 
 def is_game_name(name: str) -> bool:

@@ -155,6 +155,19 @@ def _refuse(complaint: str | None) -> None:
         raise ValueError(complaint)
 
 
+class LogSettings(_Group):
+    """The Delta tables `quality_log` and `stream_log`, which the process of the streams keeps."""
+
+    append_every_s: float = Field(default=30.0, gt=0)
+    """Seconds that entries wait for each other; each append is a commit and a file in a table."""
+
+    keep_days: int = Field(default=30, ge=1)
+    """Days after which an entry is deleted; up to a day later, since deleting rewrites files."""
+
+    compact_above_files: int = Field(default=100, ge=2)
+    """Files of a log that are joined into one. Lower costs rewrites, higher costs each query."""
+
+
 class RuntimeSettings(_Group):
     """Where the jars of Spark and of the embedded services come from and where they are kept."""
 
@@ -183,6 +196,7 @@ class Settings(_Group):
     stream: StreamSettings = StreamSettings()
     fanout: FanoutSettings = FanoutSettings()
     alerts: AlertSettings = AlertSettings()
+    log: LogSettings = LogSettings()
     runtime: RuntimeSettings = RuntimeSettings()
 
     @property

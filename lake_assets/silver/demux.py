@@ -28,6 +28,7 @@ from lake_assets.model.tables import quarantine_of, silver_of, waiting_of
 from lake_assets.silver.expect import columns_read
 from lake_assets.silver.job import Demuxed, Job, failure
 from lake_assets.silver.judge import EVERYTHING, Scope
+from lake_assets.silver.replay import note_of, replayed
 from lake_assets.silver.rows import QUARANTINE, silver_schema
 from lake_assets.silver.stage import GAME_QUESTION, DecodePlan
 from lake_assets.silver.tables import held_columns
@@ -66,7 +67,7 @@ class Demux:
         noted = self.journal.read(batch)
         if noted is not None:
             self.means.door.append(noted, batch)
-            self.report(_replayed(self.feed.feed, batch, noted))
+            self.report(replayed(self.feed.feed, batch, noted, self.journal.note()))
             return
         with self.alone:
             demuxed = self._write(bronze, batch)
@@ -75,7 +76,7 @@ class Demux:
             Commit(table=table, files=written.files, info={"rows": str(written.rows)})
             for table, written in demuxed.written.items()
         ]
-        self.journal.write(batch, commits)
+        self.journal.write(batch, commits, note_of(demuxed))
         self.means.door.append(commits, batch)
         seconds = {"job": done - started, "commit": perf_counter() - done}
         self.report(
@@ -87,6 +88,7 @@ class Demux:
                 dropped={game: found.dropped for game, found in demuxed.outcomes.items()},
                 judged=demuxed.judged,
                 seconds=seconds,
+                files=sum(len(written.files) for written in demuxed.written.values()),
             )
         )
 
@@ -124,6 +126,7 @@ class Demux:
                     batch_id=batch.version,
                     rows={},
                     judged=violated,
+                    is_committed=False,
                 )
             )
             raise failure(violated)
@@ -182,9 +185,3 @@ class Demux:
         door.create({**wanted, **dict.fromkeys(aside, QUARANTINE)})
         widen(door, self.means.lake, wanted)
         self._schemas, self._decoding, self._games = schemas, decoding, dict.fromkeys(known)
-
-
-def _replayed(feed: str, batch: Batch, noted: list[Commit]) -> BatchReport:
-    """The report of a batch that a former process wrote and this one only finished."""
-    rows = {c.table.name: sum(f.rows for f in c.files) for c in noted}
-    return BatchReport(feed=feed, hop=Hop.DEMUX, batch_id=batch.version, rows=rows)

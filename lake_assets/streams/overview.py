@@ -6,9 +6,9 @@ from datetime import datetime
 from pathlib import Path
 
 from lake_assets.errors import SourceError
-from lake_assets.gold.plan import position_from
 from lake_assets.lake.catalog import games_found
 from lake_assets.lake.history import TableState, open_table, rows_since, state_of
+from lake_assets.lake.standing import position_from
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Hop

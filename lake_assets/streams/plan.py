@@ -4,7 +4,7 @@ source -> [ingest] -> bronze_{feed} -> [demux] -> silver_{game}_events, quaranti
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -23,7 +23,7 @@ from lake_assets.model.tables import bronze_of
 from lake_assets.settings.schema import StreamSettings
 from lake_assets.silver.demux import Demux
 from lake_assets.sources.kafka import read_topic
-from lake_assets.streams.position import checkpoint_of
+from lake_assets.streams.position import checkpoint_of, span_of
 from lake_assets.streams.schemas import Schemas
 from lake_assets.streams.waiting import CatchUp
 
@@ -66,7 +66,7 @@ def start_ingest(road: Road, feed: Feed, *, until_caught_up: bool) -> StreamingQ
         feed=feed.feed,
         means=road.means,
         journal=road.journal(feed, Hop.INGEST),
-        report=road.report,
+        report=_placed(road, feed, Hop.INGEST),
     )
     ingest.prepare()
     rows = read_topic(
@@ -87,7 +87,7 @@ def demux_of(road: Road, feed: Feed, schemas: Schemas) -> Demux:
         journal=road.journal(feed, Hop.DEMUX),
         newest=schemas.newest,
         resolve=schemas.resolve,
-        report=road.report,
+        report=_placed(road, feed, Hop.DEMUX),
     )
 
 
@@ -114,6 +114,17 @@ def start_demux(road: Road, demux: Demux, *, until_caught_up: bool) -> Streaming
     )
     checkpoint = road.checkpoint(feed, Hop.DEMUX)
     return _start(road, rows, demux, checkpoint, until_caught_up=until_caught_up)
+
+
+def _placed(road: Road, feed: Feed, hop: Hop) -> Callable[[BatchReport], None]:
+    """Reports of a hop, together with what part of its source each batch took."""
+    checkpoint = road.checkpoint(feed, hop)
+
+    def report(one: BatchReport) -> None:
+        span = span_of(checkpoint, hop, one.batch_id, feed.source.kafka.topic)
+        road.report(replace(one, span=span))
+
+    return report
 
 
 def _start(

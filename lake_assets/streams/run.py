@@ -15,6 +15,8 @@ from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import BatchReport, Waiting
 from lake_assets.settings.schema import Settings
+from lake_assets.streams.logbook import keep_logbook
+from lake_assets.streams.quality import FailureBook, tee
 from lake_assets.streams.worker import Worker
 
 
@@ -53,12 +55,20 @@ def stream_events(
     """
     with streams_lock(settings.state_dir):
         outbox: queue.Queue[BatchReport | Waiting] = queue.Queue()
-        worker = Worker(settings, feeds, endpoints, outbox, until_caught_up=until_caught_up)
-        worker.start()
-        try:
-            yield from _events(settings, worker, outbox, owner)
-        finally:
-            worker.stop()
+        with keep_logbook(settings, feeds, endpoints) as logbook:
+            worker = Worker(
+                settings,
+                feeds,
+                endpoints,
+                outbox,
+                until_caught_up=until_caught_up,
+                heard=tee(logbook.add, FailureBook(settings, feeds).note),
+            )
+            worker.start()
+            try:
+                yield from _events(settings, worker, outbox, owner)
+            finally:
+                worker.stop()
         worker.raise_failure()
 
 

@@ -12,6 +12,9 @@ from lake_assets.model.tables import TableRef, bronze_of, quarantine_of, silver_
 
 _Key = tuple[str, TableRef]
 
+_EXAMPLES = 3
+"""Origins shown of the rows that violate an expectation; the first there were."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Change:
@@ -29,13 +32,20 @@ class Change:
     judged: Mapping[str, Judged] = field(default_factory=dict)
     """By expectation."""
 
+    @property
+    def is_finding(self) -> bool:
+        """Whether it is only known how rows were judged: none of them came into the table."""
+        return bool(self.judged) and not self.rows and not self.dropped
+
     def plus(self, other: "Change") -> "Change":
         """Both changes of one table together."""
         judged = dict(self.judged)
         for name, more in other.judged.items():
             before = judged.get(name, Judged(seen=0, violated=0))
             judged[name] = Judged(
-                seen=before.seen + more.seen, violated=before.violated + more.violated
+                seen=before.seen + more.seen,
+                violated=before.violated + more.violated,
+                examples=(before.examples + more.examples)[:_EXAMPLES],
             )
         return replace(
             self, rows=self.rows + other.rows, dropped=self.dropped + other.dropped, judged=judged
@@ -71,6 +81,12 @@ class Tally:
         taken, self._due = self._due[: self._at_most], self._due[self._at_most :]
         return taken
 
+    def rest(self) -> list[Change]:
+        """All changes that were not handed out, due or not."""
+        due, self._due = self._due, []
+        pending, self._pending = self._pending, {}
+        return due + [pending[key] for key in sorted(pending)]
+
     def _due_at(self, now: float) -> list[Change]:
         if now >= self._next_at:
             keys = set(self._pending)
@@ -83,7 +99,11 @@ class Tally:
 
 
 def changes_of(report: BatchReport) -> list[Change]:
-    """A batch's report, table by table; tables that got and lost nothing are left out."""
+    """A batch's report, table by table; tables without rows, kept, lost or judged, are left out.
+
+    A batch that an expectation refused, or one whose rows of a game all went to quarantine, is a
+    finding about that game's table all the same.
+    """
     if report.hop is Hop.INGEST:
         table = bronze_of(report.feed)
         rows = report.rows.get(table.name, 0)
@@ -93,7 +113,7 @@ def changes_of(report: BatchReport) -> list[Change]:
     changes = [_of_game(report, game) for game in sorted(_games(report))]
     if refused:
         changes.append(Change(feed=report.feed, table=quarantine, rows=refused))
-    return [change for change in changes if change.rows or change.dropped]
+    return [change for change in changes if change.rows or change.dropped or change.judged]
 
 
 def _games(report: BatchReport) -> set[str]:

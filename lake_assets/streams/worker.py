@@ -3,7 +3,7 @@
 import queue
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from pyspark.errors import StreamingQueryException
@@ -41,13 +41,24 @@ class Worker:
         outbox: "queue.Queue[BatchReport | Waiting]",
         *,
         until_caught_up: bool,
+        heard: Callable[[BatchReport], None],
     ) -> None:
-        """Prepare the thread; nothing starts yet."""
+        """Prepare the thread; nothing starts yet.
+
+        Args:
+            settings: where the lake is.
+            feeds: what to run.
+            endpoints: broker and registry.
+            outbox: gets what happens, for the caller's thread.
+            until_caught_up: end when all that was there at the start is in silver.
+            heard: is told of each batch before Spark may count it as done; must be quick.
+        """
         self._settings = settings
         self._feeds = feeds
         self._endpoints = endpoints
         self._outbox = outbox
         self._until_caught_up = until_caught_up
+        self._heard = heard
         self._stop = threading.Event()
         self._failure: BaseException | None = None
         self._catch_ups: list[CatchUp] = []
@@ -181,6 +192,7 @@ class Worker:
 
     def _report(self, report: BatchReport) -> None:
         self.progressed_at = time.time()
+        self._heard(report)
         self._outbox.put(report)
 
     def _note_failure(self, problem: LakeAssetsError) -> None:

@@ -1,3 +1,5 @@
+from lake_assets.cli import refresh as command
+from lake_assets.model.reports import RefreshReport, ViewRefresh
 from lake_assets_tests.commandline import lake_assets
 
 
@@ -11,3 +13,13 @@ def test_an_unknown_game_is_refused_with_those_there_are(settings):
     done = lake_assets(settings, "refresh", "--game", "chess")
     assert done.returncode == 1
     assert done.stderr.startswith("error: feed 'games': has no game 'chess'. It has rummy, spades")
+
+
+def test_a_game_that_is_held_up_is_named_with_its_reason(capsys):
+    done = ViewRefresh(game="uno", view="player_agg", rows=1234, silver_version=3)
+    blocked = {"poker": "known fails since 2026-11-21 01:02:03 UTC (1 of 2 rows violate it)"}
+    report = RefreshReport(refreshed=(done,), up_to_date=(), blocked=blocked)
+    command.show_report(report)
+    said = capsys.readouterr()
+    assert said.out == "player_agg of uno: 1,234 rows\n"
+    assert said.err == f"poker is left as it is: {blocked['poker']}\n"

@@ -22,7 +22,7 @@ from lake_assets.alerts.watch import Watch
 from lake_assets.defs import silver
 from lake_assets.defs.alerts import build
 from lake_assets.defs.internals import latest_ids
-from lake_assets.defs.reports import evaluation_of
+from lake_assets.defs.reports import Target, evaluation_of
 from lake_assets.gold.plan import info_of
 from lake_assets.lake.state import own_heartbeat, streams_lock, write_heartbeat
 from lake_assets.model.reports import Judged
@@ -103,9 +103,12 @@ def judge(instance):
                 yield evaluation_of(
                     dg.AssetCheckKey(SILVER, "gamer_is_known"),
                     game,
+                    GAMES.expectations[0],
                     Judged(seen=8, violated=violated),
-                    run_id=context.run.run_id,
-                    storage_id=latest_ids(context.instance, SILVER)[game],
+                    Target(
+                        run_id=context.run.run_id,
+                        storage_id=latest_ids(context.instance, SILVER)[game],
+                    ),
                 )
 
         @dg.job(executor_def=dg.in_process_executor)

@@ -10,6 +10,8 @@ from lake_assets.defs.gold import RUN_TAGS, build
 from lake_assets.defs.internals import all_of, latest_ids, latest_metadata
 from lake_assets.defs.processes import PROCESS
 from lake_assets.gold.run import refresh_views
+from lake_assets.lake.failing import Verdict, note_verdicts
+from lake_assets.model.checks import Severity
 from lake_assets.model.tables import silver_of
 from lake_assets.settings.schema import Settings
 from lake_assets_tests.sample import GAMES
@@ -70,6 +72,21 @@ def test_a_view_without_a_schedule_is_refreshed_by_hand(settings):
 def test_nothing_is_refreshed_before_there_is_silver(tick, stored):
     stored.add_dynamic_partitions("games", ["uno"])
     assert tick() == dg.SkipReason("Every game is up to date with its silver")
+
+
+def test_games_that_are_held_up_ask_for_no_run(settings, stored):
+    blocking = GAMES.expectations[1].model_copy(update={"blocking": True})
+    feed = GAMES.model_copy(update={"expectations": (blocking,)})
+    schedule = build(settings, [feed]).resolve_schedule_def(f"{JOB}_schedule")
+    stored.add_dynamic_partitions("games", ["uno"])
+    write_silver(settings, "uno", ["a"])
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    verdict = Verdict(game="uno", name=blocking.name, severity=Severity.WARN)
+    note_verdicts(settings.state_dir, "games", [verdict], at)
+    context = dg.build_schedule_context(instance=stored, scheduled_execution_time=at)
+    assert schedule(context) == dg.SkipReason(
+        "Every game is up to date with its silver, or held up by what fails"
+    )
 
 
 def test_one_run_is_asked_for_over_all_games(tick, stored, settings):

@@ -25,6 +25,7 @@ from lake_assets.defs.internals import (
     partitioned_check,
     turned_off,
 )
+from lake_assets.model.checks import Severity
 from lake_assets_tests.defs.origins import instigator
 
 SILVER = dg.AssetKey("silver_events")
@@ -51,7 +52,7 @@ def report(instance):
                 partition=game,
                 run_id=context.run.run_id,
                 storage_id=ids[game] if names_target else None,
-                passed=passed,
+                severity=None if passed else Severity.ERROR,
                 metadata={"rows_seen": dg.MetadataValue.int(rows)},
             )
 

@@ -1,17 +1,24 @@
 from collections.abc import Mapping
+from datetime import UTC, datetime
 
 import dagster as dg
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from lake_assets.defs.reports import evaluation_of, events_of, unreported
-from lake_assets.model.reports import Judged
+from lake_assets.defs.reports import Target, evaluation_of, events_of, result_of, unreported
+from lake_assets.lake.failing import Verdict, note_verdicts
+from lake_assets.model.checks import Severity
+from lake_assets.model.feeds import Action, Expectation
+from lake_assets.model.reports import CheckResult, Judged, Origin
 from lake_assets.model.tables import TableRef, bronze_of, quarantine_of, silver_of
 from lake_assets.streams.tally import Change
 from lake_assets_tests.sample import GAMES
 
 UNO = silver_of("uno")
+KNOWN = Expectation(name="known", sql="true")
+TARGET = Target(run_id="r", storage_id=1)
+SINCE = datetime(2026, 11, 21, 1, 2, 3, tzinfo=UTC)
 ROWS = pa.table({"n": [1, 2]})
 
 
@@ -60,17 +67,79 @@ def test_bronze_and_quarantine_have_no_partitions(settings, instance, table, key
 
 def test_a_result_tells_how_many_rows_it_is_about():
     check = dg.AssetCheckKey(dg.AssetKey("silver_events"), "known")
-    found = evaluation_of(check, "uno", Judged(seen=8, violated=2), run_id="r", storage_id=1)
+    judged = Judged(seen=8, violated=2, examples=(Origin("t", 0, 7), Origin("t", 1, 9)))
+    found = evaluation_of(check, "uno", KNOWN, judged, TARGET, failing_since=SINCE)
     assert {name: value.value for name, value in found.metadata.items()} == {
         "rows_seen": 8,
         "rows_violated": 2,
         "per_cent_violated": 25.0,
+        "examples": "t/0/7, t/1/9",
+        "failing_since": SINCE.timestamp(),
     }
+
+
+@pytest.mark.parametrize(
+    ("action", "violated", "severity"),
+    [
+        (Action.WARN, 8, "WARN"),
+        (Action.DROP, 8, "WARN"),
+        (Action.QUARANTINE, 2, "WARN"),
+        (Action.QUARANTINE, 3, "ERROR"),
+        (Action.FAIL, 1, "ERROR"),
+    ],
+)
+def test_how_bad_a_failure_is_depends_on_what_becomes_of_the_rows(action, violated, severity):
+    share = {"max_share": 0.25} if action is Action.QUARANTINE else {}
+    expectation = Expectation(name="known", sql="true", action=action, **share)
+    check = dg.AssetCheckKey(dg.AssetKey("silver_events"), "known")
+    found = evaluation_of(check, "uno", expectation, Judged(seen=8, violated=violated), TARGET)
+    assert (found.passed, found.severity.value) == (False, severity)
+
+
+def test_a_dataset_checks_result_has_value_and_limit():
+    result = CheckResult(
+        game="uno",
+        table=UNO,
+        name="some",
+        severity=Severity.ERROR,
+        passed=False,
+        found=2.0,
+        limit=">= 3",
+        words="2 rows; asked for is >= 3",
+        version=4,
+    )
+    found = result_of(dg.AssetKey("silver_events"), result, TARGET)
+    assert (found.partition, found.passed, found.severity.value) == ("uno", False, "ERROR")
+    assert {name: value.value for name, value in found.metadata.items()} == {
+        "limit": ">= 3",
+        "found": "2 rows; asked for is >= 3",
+        "value": 2.0,
+        "delta_version": 4,
+    }
+
+
+@pytest.mark.usefixtures("lake")
+def test_a_refused_batch_is_a_failed_check_and_no_materialization(settings, instance):
+    judged = {"gamer_is_known": Judged(seen=8, violated=2)}
+    found = change(rows=0, judged=judged)
+    at = datetime(2026, 11, 21, tzinfo=UTC)
+    verdict = Verdict(game="uno", name="gamer_is_known", severity=Severity.ERROR)
+    note_verdicts(settings.state_dir, "games", [verdict], at)
+    (check,) = events_of(settings, GAMES, found, instance, "run")
+    assert isinstance(check, dg.AssetCheckEvaluation)
+    assert (check.passed, check.metadata["failing_since"].value) == (False, at.timestamp())
+
+
+@pytest.mark.usefixtures("lake")
+def test_what_is_not_expected_any_more_is_not_reported(settings, instance):
+    found = change(judged={"gone": Judged(seen=8, violated=2)})
+    (table,) = events_of(settings, GAMES, found, instance, "run")
+    assert isinstance(table, dg.AssetMaterialization)
 
 
 def test_nothing_seen_is_nothing_violated():
     check = dg.AssetCheckKey(dg.AssetKey("silver_events"), "known")
-    found = evaluation_of(check, "uno", Judged(seen=0, violated=0), run_id="r", storage_id=None)
+    found = evaluation_of(check, "uno", KNOWN, Judged(seen=0, violated=0), TARGET)
     assert found.passed
     assert found.metadata["per_cent_violated"].value == 0
 

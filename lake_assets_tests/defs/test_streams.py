@@ -5,6 +5,7 @@ from deltalake import write_deltalake
 
 from lake_assets.defs.internals import latest_ids
 from lake_assets.defs.streams import RUN_TAGS, build, job
+from lake_assets.errors import ExpectationFailedError
 from lake_assets.model.reports import BatchReport, Hop, Judged, Waiting
 from lake_assets.model.tables import bronze_of, silver_of
 from lake_assets.settings.schema import StreamSettings
@@ -31,10 +32,11 @@ def run(settings, instance):
     for table in (bronze_of("games"), silver_of("uno")):
         write_deltalake(table.path(settings.lake_dir), pa.table({"n": [1, 2]}))
 
-    prompt = settings.model_copy(update={"stream": StreamSettings(report_every_s=1e-6)})
-
-    def execute(*events, problem=None):
+    def execute(*events, problem=None, report_every_s=1e-6):
         closed = []
+        prompt = settings.model_copy(
+            update={"stream": StreamSettings(report_every_s=report_every_s)}
+        )
 
         def stream(_settings, _feeds, _locate, *, owner):
             try:
@@ -81,6 +83,33 @@ def test_waiting_is_logged(run, instance):
 
 def test_streams_that_fail_fail_their_run(run):
     assert not run(DEMUX, problem=ValueError("no")).success
+
+
+def test_a_refused_batch_is_shown_though_the_streams_end_with_it(run, instance):
+    refused = BatchReport(
+        feed="games",
+        hop=Hop.DEMUX,
+        batch_id=1,
+        rows={},
+        judged={("uno", "gamer_is_known"): Judged(seen=2, violated=2)},
+        is_committed=False,
+    )
+    problem = ExpectationFailedError("gamer_is_known", "uno", "2 of 2 rows violate it")
+    assert run(DEMUX, Tick()).success
+    before = latest_ids(instance, SILVER)
+    assert not run(Tick(), refused, problem=problem, report_every_s=3600).success
+    (info,) = instance.event_log_storage.get_asset_check_partition_info(
+        [dg.AssetCheckKey(SILVER, "gamer_is_known")]
+    )
+    assert (info.partition_key, info.latest_execution_status.value) == ("uno", "FAILED")
+    assert latest_ids(instance, SILVER) == before
+
+
+def test_what_was_not_due_yet_is_told_at_the_end(run, instance):
+    assert run(INGEST, INGEST, report_every_s=3600).success
+    found = instance.fetch_materializations(dg.AssetKey("bronze_games"), limit=9).records
+    rows = [one.asset_materialization.metadata["rows_added"].value for one in found]
+    assert sum(rows) == 4
 
 
 def test_streams_end_when_the_record_of_their_run_does(settings, instance):

@@ -53,11 +53,11 @@ class DoomedJournal(Journal):
 
     door: "DoomedDoor"
 
-    def write(self, batch: Batch, commits: Sequence[Commit]) -> None:
+    def write(self, batch: Batch, commits: Sequence[Commit], note: str = "") -> None:
         """Note a batch; one that is only finished is not noted again, so this one is new."""
         if self.door.point == AFTER_THE_JOB:
             die()
-        Journal.write(self, batch, commits)
+        Journal.write(self, batch, commits, note)
         self.door.is_new = True
 
 

@@ -3,11 +3,19 @@
 import re
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
+import duckdb
 import pytest
+from deltalake import DeltaTable
 
+from lake_assets.feeds.load import load_feeds
+from lake_assets.lake.means import lake_means
+from lake_assets.logs.entries import SCHEMAS, entry_of
+from lake_assets.logs.write import append
 from lake_assets.settings.load import child_environment
+from lake_assets_tests.logs.reports import demuxed
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow]
 
@@ -35,6 +43,40 @@ def test_the_commands_work_together_as_the_readme_has_them(settings):
         )
         assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     assert "gold_poker_player_agg" in _shown(environment, folder)
+
+
+def test_the_queries_run_on_the_logs(settings):
+    block = re.search(r"```sql\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert block
+    feed = load_feeds(None)[0]
+    with lake_means(settings) as means:
+        append(means, [entry_of(demuxed(0), feed, datetime.now(UTC))])
+    answers = []
+    with duckdb.connect() as db:
+        for table in SCHEMAS:
+            found = DeltaTable(table.path(settings.lake_dir)).to_pyarrow_table()
+            db.register(table.name, found)
+        queries = [query for query in block[1].split(";") if query.strip()]
+        answers = [db.execute(query).fetchall() for query in queries]
+    assert answers == [[("demux", 1, 2, 0.0, None)], [("uno", "gamer_is_known", 1 / 3)]]
+
+
+def test_the_feeds_that_the_readme_shows_are_feeds(tmp_path):
+    readme = (ROOT / "README.md").read_text()
+    blocks = {b.split(":")[0]: b for b in re.findall(r"```yaml\n(.*?)```", readme, re.DOTALL)}
+    shipped = (ROOT / "lake_assets" / "feeds" / "games.yaml").read_text()
+    head, _ = shipped.split("expectations:")
+    text = (
+        head
+        + blocks["expectations"]
+        + blocks["checks"].replace(
+            "    # ...\n", "    keys: [gamer_id]\n    measures: {session_count: count(*)}\n"
+        )
+    )
+    (tmp_path / "games.yaml").write_text(text)
+    (feed,) = load_feeds(tmp_path)
+    assert [check.name for check in feed.checks] == ["origins_are_unique", "some_rows", "is_fresh"]
+    assert feed.gold[0].checks[0].equals_source == "session_count"
 
 
 def test_every_make_command_leads_to_what_the_readme_says():

@@ -1,10 +1,12 @@
 import re
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from lake_assets.errors import FeedError
 from lake_assets.feeds.load import find_feed, load_feeds
+from lake_assets.model.checks import Severity
 from lake_assets.model.feeds import Action, Unknown
 
 GOOD = """\
@@ -26,6 +28,14 @@ gold:
     measures:
       session_count: count(*)
     schedule: "*/1 * * * *"
+    checks:
+      - {name: counts_all, equals_source: session_count}
+checks:
+  - {name: some, row_count: {min: 1}}
+  - name: fresh
+    freshness: {column: _kafka_timestamp, max_age: 1h}
+    severity: warn
+  - {name: origins, unique: [_offset], blocking: true}
 """
 
 
@@ -45,6 +55,12 @@ def test_a_feed_is_read_whole(tmp_path):
     assert games.route.unknown is Unknown.QUARANTINE
     assert games.expectations[0].action is Action.DROP
     assert games.gold[0].measures == {"session_count": "count(*)"}
+    assert games.gold[0].checks[0].equals_source == "session_count"
+    some, fresh, origins = games.checks
+    assert (str(some.row_count), some.severity, some.blocking) == (">= 1", Severity.ERROR, False)
+    assert fresh.freshness.max_age == timedelta(hours=1)
+    assert (fresh.severity, fresh.kind) == (Severity.WARN, "freshness")
+    assert (origins.unique, origins.blocking) == (("_offset",), True)
 
 
 def test_feeds_come_sorted_by_name(tmp_path):
@@ -70,6 +86,29 @@ def test_feeds_come_sorted_by_name(tmp_path):
         ("{topic: game-stream}", "", 3, "source.kafka must be a mapping of topic, starting_off"),
         ("session_count:", "Count:", 17, "gold[0].measures.Count: 'Count' is not a name"),
         ('"*/1 * * * *"', '"* * * *"', 18, "gold[0].schedule: '* * * *' has 4 fields, not 5"),
+        ("min: 1", "mim: 1", 22, "checks[0].row_count.mim is no field; did you mean 'min'?"),
+        ("min: 1", "min: 2, max: 1", 22, "checks[0].row_count: min 2 is above max 1"),
+        ("min: 1", "", 22, "checks[0].row_count: give min, max or both"),
+        ("min: 1", "min: -1", 22, "checks[0].row_count.min must be greater than or equal to 0"),
+        ("max_age: 1h", "max_age: 60", 24, "checks[1].freshness.max_age: 60 is no duration: write"),
+        ("max_age: 1h", "max_age: '60'", 24, "max_age: '60' is no duration: write a number and a"),
+        ("max_age: 1h", "max_age: 0s", 24, "checks[1].freshness.max_age: '0s' is no duration"),
+        ("max_age: 1h", "max_age: soon", 24, "as 30s, 15m, 1h or 2d"),
+        ("severity: warn", "severity: bad", 25, "checks[1].severity must be 'warn' or 'error'"),
+        ("unique: [_offset]", "unique: []", 26, "checks[2].unique must be"),
+        ("unique: [_offset]", "uniqe: [_offset]", 26, "checks[2].uniqe is no field; did you mean"),
+        ("unique: [_offset]", "games: [poker]", 26, "checks[2]: a check has one of unique, row_co"),
+        ("unique: [_offset]", "equals_source: n", 26, "checks[2].equals_source is no field"),
+        ("name: fresh", "name: some", 21, "checks: two checks are called some"),
+        ("name: fresh", "name: gamer_is_known", 21, "two expectations and checks are called"),
+        ("    action: drop", "    max_share: 0.1", 10, "max_share is of `action: quarantine`"),
+        (
+            "equals_source: session",
+            "equals_source: sesion",
+            20,
+            "is no column of the view; did you",
+        ),
+        ("source: session_count", "source: session_count, blocking: true", 20, "blocking is no"),
         ("name: player_agg", "nam: player_agg", 14, "gold[0].nam is no field; did you mean 'name'"),
     ],
 )
@@ -113,7 +152,8 @@ def test_two_feeds_with_one_game_are_refused(tmp_path):
 
 def test_two_views_with_one_table_are_refused(tmp_path):
     text = GOOD.replace("[rummy, poker]", "[go, go_fish]").replace("name: player_agg", "name: agg")
-    text += "  - {name: fish_agg, keys: [gamer_id], measures: {n: count(*)}}\n"
+    other = "  - {name: fish_agg, keys: [gamer_id], measures: {n: count(*)}}\nchecks:\n"
+    text = text.replace("\nchecks:\n", f"\n{other}")
     with pytest.raises(FeedError, match="table gold_go_fish_agg of"):
         load_feeds(_write(tmp_path, text))
 

@@ -1,6 +1,8 @@
 import pytest
 
-from lake_assets.gold.plan import Position, definition_of, info_of, is_behind, position_from
+from lake_assets.gold.plan import definition_of, info_of, is_behind
+from lake_assets.lake.standing import Position, position_from
+from lake_assets.model.checks import GoldCheck
 from lake_assets_tests.sample import GAMES
 
 VIEW = GAMES.gold[0]
@@ -25,6 +27,11 @@ def test_a_schedule_is_no_part_of_a_definition():
     assert definition_of(VIEW.model_copy(update={"schedule": None})) == definition_of(VIEW)
 
 
+def test_a_check_is_no_part_of_a_definition():
+    checks = (GoldCheck(name="all", equals_source="session_count"),)
+    assert definition_of(VIEW.model_copy(update={"checks": checks})) == definition_of(VIEW)
+
+
 @pytest.mark.parametrize(
     "change", [{"name": "other"}, {"keys": ("device_id",)}, {"measures": {"n": "count(1)"}}]
 )
@@ -35,7 +42,3 @@ def test_what_a_view_computes_is_its_definition(change):
 def test_a_position_comes_back_from_a_commits_metadata():
     info = {"operation": "WRITE", **info_of(VIEW, 12)}
     assert position_from(info) == Position(silver_version=12, definition=definition_of(VIEW))
-
-
-def test_other_commits_tell_no_position():
-    assert position_from({"operation": "CREATE TABLE"}) is None

@@ -84,7 +84,7 @@ def test_a_refresh_says_what_it_wrote(bring, lake):
     add_silver(lake, "uno", "ann", "bob", "ann")
     add_silver(lake, "uno", "ann")
     assert bring().refreshed == (
-        ViewRefresh(game="uno", view="player_agg", rows=2, silver_version=1),
+        ViewRefresh(game="uno", view="player_agg", rows=2, silver_version=1, files=1),
     )
 
 
@@ -194,3 +194,13 @@ def test_a_bad_view_leaves_the_last_good_rows(bring, lake):
     with pytest.raises(FeedError):
         bring(VIEW.model_copy(update={"measures": {"n": "sum(nothing)"}}))
     assert [row[0] for row in rows(lake, "uno")] == ["ann"]
+
+
+def test_a_blocked_game_is_left_as_it_is(spark, means, lake):
+    for game in GAME_NAMES:
+        add_silver(lake, game, "ann")
+    report = refresh(spark, GAMES, VIEW, GAME_NAMES, means, {"uno": "a reason", "chess": "another"})
+    assert [one.game for one in report.refreshed] == ["go_fish"]
+    assert report.blocked == {"uno": "a reason"}
+    report = refresh(spark, GAMES, VIEW, GAME_NAMES, means, {"go_fish": "it is up to date anyway"})
+    assert ([one.game for one in report.refreshed], report.blocked) == (["uno"], {})

@@ -1,4 +1,5 @@
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -8,6 +9,8 @@ from deltalake import CommitProperties, DeltaTable, write_deltalake
 from lake_assets.errors import LakeError
 from lake_assets.gold.plan import info_of
 from lake_assets.gold.status import behind_since, views_behind
+from lake_assets.lake.failing import Failing
+from lake_assets.model.checks import Severity
 from lake_assets.model.tables import gold_of, silver_of
 from lake_assets_tests.sample import GAMES
 
@@ -93,3 +96,13 @@ def test_when_a_view_was_defined_anew_is_not_known(tmp_path):
     write_gold(tmp_path, 0)
     anew = VIEW.model_copy(update={"measures": {"n": "count(*)"}})
     assert behind_since(tmp_path, GAMES.model_copy(update={"gold": (anew,)})) == {VIEW.name: {}}
+
+
+def test_a_game_that_is_held_up_is_not_behind(tmp_path):
+    write_deltalake(silver_of("uno").path(tmp_path), ROW)
+    blocking = GAMES.expectations[1].model_copy(update={"blocking": True})
+    feed = GAMES.model_copy(update={"expectations": (blocking,)})
+    at = datetime(2026, 11, 21, tzinfo=UTC)
+    failing = Failing(since=at, severity=Severity.WARN, words="", version=None)
+    assert views_behind(tmp_path, feed, {("uno", blocking.name): failing}) == {VIEW.name: ()}
+    assert views_behind(tmp_path, GAMES, {("uno", blocking.name): failing}) == {VIEW.name: ("uno",)}

@@ -300,3 +300,38 @@ def test_a_replaced_table_keeps_its_name_and_properties(tmp_path, door, land):
     assert found.metadata().name == "gold_uno_player_agg"
     assert found.metadata().configuration == {"delta.checkpointInterval": "10"}
     assert found.protocol().min_writer_version == 2
+
+
+def test_one_commit_may_stand_for_several_batches(tmp_path, door, land):
+    door.create({UNO: SCHEMA})
+    door.append_marked(land(UNO, rows(1, 2)), [Batch("query", 4), Batch("other", 9)])
+    found = DeltaTable(UNO.path(tmp_path))
+    assert (found.transaction_version("query"), found.transaction_version("other")) == (4, 9)
+    assert door.append([land(UNO, rows(3))], Batch("query", 4)) == [UNO]
+    assert stored(tmp_path, UNO) == [1, 2]
+
+
+def test_small_files_are_joined_and_later_swept(tmp_path, door, land):
+    door.create({UNO: SCHEMA}, properties={"delta.deletedFileRetentionDuration": "interval 0 days"})
+    for number in range(3):
+        door.append([land(UNO, rows(number))], Batch("query", number))
+    door.compact(UNO)
+    found = DeltaTable(UNO.path(tmp_path))
+    assert (len(found.file_uris()), stored(tmp_path, UNO)) == (1, [0, 1, 2])
+    door.vacuum(UNO)
+    assert len(list(UNO.path(tmp_path).glob("*.parquet"))) == 1
+    protocol = found.protocol()
+    assert (protocol.min_reader_version, protocol.min_writer_version) == (1, 2)
+
+
+def test_rows_are_deleted_by_a_condition(tmp_path, door, land):
+    door.create({UNO: SCHEMA})
+    door.append([land(UNO, rows(1, 2, 3))], FIRST)
+    door.delete(UNO, "a < 3")
+    assert stored(tmp_path, UNO) == [3]
+
+
+def test_a_condition_that_does_not_compile_is_our_error(door):
+    door.create({UNO: SCHEMA})
+    with pytest.raises(LakeError):
+        door.delete(UNO, "nothing < 3")

@@ -8,6 +8,7 @@ from lake_assets.lake.history import (
     committed_at,
     last_info,
     open_table,
+    rows_at,
     rows_of,
     rows_since,
     state_of,
@@ -76,3 +77,9 @@ def test_the_last_commits_metadata_is_that_of_the_state(tmp_path, table):
     handle = open_table(tmp_path, table)
     assert last_info(handle)["rows"] == "1"
     assert last_info(handle) == state_of(handle).info
+
+
+def test_rows_at_a_version_are_those_of_then(tmp_path, table):
+    found = open_table(tmp_path, table)
+    assert [rows_at(found, version) for version in (0, 1, 2)] == [0, 2, 3]
+    assert rows_at(found, 9) is None

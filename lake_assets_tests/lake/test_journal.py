@@ -38,6 +38,25 @@ def test_a_noted_batch_comes_back_as_it_was(journal):
     assert journal.read(BATCH) == COMMITS
 
 
+def test_a_note_comes_back_beside_the_commits(journal):
+    journal.write(BATCH, COMMITS, "a note")
+    assert (journal.read(BATCH), journal.note()) == (COMMITS, "a note")
+
+
+def test_a_journal_of_an_older_release_has_no_note(journal):
+    journal.path.parent.mkdir()
+    journal.path.write_text('{"batch": {"app_id": "query", "version": 7}, "commits": []}')
+    assert (journal.read(BATCH), journal.note()) == ([], "")
+
+
+@pytest.mark.parametrize("text", ["{", "[]"])
+def test_a_damaged_journal_has_no_note(journal, text):
+    journal.write(BATCH, COMMITS)
+    journal.path.write_text(text)
+    with pytest.raises(LakeError, match="is damaged"):
+        journal.note()
+
+
 def test_a_batch_without_commits_is_noted_too(journal):
     journal.write(BATCH, [])
     assert journal.read(BATCH) == []

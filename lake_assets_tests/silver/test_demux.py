@@ -258,7 +258,7 @@ def test_a_row_that_fails_stops_its_whole_batch(make, topic, bronze, stored, rep
     assert stored(silver_of("uno")) == []
     assert list(silver_of("uno").path(settings.lake_dir).glob("*.parquet")) == []
     (report,) = reports
-    assert report.rows == {}
+    assert (report.rows, report.is_committed) == ({}, False)
     assert report.judged[("go_fish", "gamer_is_known")].violated == 5
     # The rule is mended; nothing was lost, nothing is there twice.
     make(expectations=())(rows, FIRST)
@@ -358,6 +358,8 @@ def test_a_batch_half_committed_is_finished_as_it_was_begun(make, topic, bronze,
         "silver_go_fish_events": 1,
         "quarantine_games": 1,
     }
+    assert reports[0].judged[("uno", "gamer_is_known")] == Judged(seen=1, violated=0)
+    assert (reports[0].files, reports[0].dropped) == (3, {"uno": 0, "go_fish": 0})
 
 
 EVENT = "message event {{ string game_name = 1; {} }} message N {{ int32 x = 1; {} }}"

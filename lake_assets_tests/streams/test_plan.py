@@ -115,3 +115,18 @@ def test_each_batch_is_reported_once(travel, topic, reports):
         (Hop.INGEST, 0),
         (Hop.DEMUX, 0),
     ]
+
+
+def test_a_report_tells_what_its_batch_took(travel, topic, reports):
+    ((partition, offset),) = topic.produce(framed(topic.register(0)))
+    travel()
+    ingest, demux = (report.span for report in reports)
+    assert ingest.offsets_from == {0: 0, 1: 0}
+    assert ingest.offsets_to == {0: 0, 1: 0} | {partition: offset + 1}
+    assert (demux.version_from, demux.version_to) == (0, 2)
+    assert [report.files for report in reports] == [1, 1]
+    travel()
+    topic.produce(framed(topic.register(0)))
+    travel()
+    assert [report.span.query for report in reports[2:]] == [ingest.query, demux.query]
+    assert reports[2].span.offsets_from == ingest.offsets_to

@@ -1,6 +1,6 @@
 from collections.abc import Mapping
 
-from lake_assets.model.reports import BatchReport, Hop, Judged
+from lake_assets.model.reports import BatchReport, Hop, Judged, Origin
 from lake_assets.model.tables import bronze_of, quarantine_of, silver_of
 from lake_assets.streams.tally import Change, Tally, changes_of
 
@@ -49,6 +49,35 @@ def test_a_demux_batch_changes_its_games_and_the_quarantine():
         change("uno", 3, dropped=1, judged={"known": Judged(seen=4, violated=1)}),
         Change(feed="games", table=quarantine_of("games"), rows=2),
     ]
+
+
+def test_a_refused_batch_is_a_finding_about_its_games():
+    judged = {("uno", "known"): Judged(seen=4, violated=1)}
+    report = BatchReport(
+        feed="games", hop=Hop.DEMUX, batch_id=1, rows={}, judged=judged, is_committed=False
+    )
+    (found,) = changes_of(report)
+    assert found == change("uno", 0, judged={"known": Judged(seen=4, violated=1)})
+    assert found.is_finding
+    assert not found.plus(change("uno", 1)).is_finding
+
+
+def test_the_first_examples_are_kept():
+    def judged(*offsets):
+        examples = tuple(Origin("t", 0, offset) for offset in offsets)
+        return {"a": Judged(seen=9, violated=len(offsets), examples=examples)}
+
+    found = change("uno", judged=judged(1, 2)).plus(change("uno", judged=judged(3, 4)))
+    assert [origin.offset for origin in found.judged["a"].examples] == [1, 2, 3]
+
+
+def test_at_the_end_all_that_is_left_comes_out():
+    counts = tally(at_most=1)
+    counts.add([change("a"), change("b")])
+    assert counts.take(100) == [change("a")]
+    counts.add([change("a", 2)])
+    assert counts.rest() == [change("b"), change("a", 2)]
+    assert (counts.rest(), counts.take(999)) == ([], [])
 
 
 def test_a_batch_that_was_only_finished_names_its_games_by_their_tables():

@@ -1,0 +1,81 @@
+"""Dataset checks from start to end: logs first, Spark only for what they do not tell."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from lake_assets.checks.measure import measure
+from lake_assets.checks.subject import gold_subjects, silver_subjects, told_by_log
+from lake_assets.checks.verdict import judge
+from lake_assets.lake.session import start_session
+from lake_assets.model.checks import GoldCheck, SilverCheck
+from lake_assets.model.feeds import Feed
+from lake_assets.model.reports import CheckResult
+from lake_assets.runtime.setup import ensure_runtime
+from lake_assets.settings.schema import Settings
+
+StartSpark = Callable[[], SparkSession]
+"""Gives the session; called only if there is something that needs one."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asked:
+    """Which checks, of which games."""
+
+    silver: Sequence[SilverCheck] = ()
+    silver_games: Sequence[str] = ()
+    gold: Mapping[str, Sequence[GoldCheck]] = field(default_factory=dict)
+    """By view."""
+
+    gold_games: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """By view."""
+
+
+def run_checks(settings: Settings, feed: Feed, asked: Asked) -> list[CheckResult]:
+    """Evaluate checks; Spark is started if need be, and stopped.
+
+    Raises:
+        FeedError: a check does not fit the columns of its table.
+        LakeAssetsError: Spark or the lake cannot be used.
+    """
+    with ExitStack() as stack:
+
+        def start() -> SparkSession:
+            session = start_session(settings, ensure_runtime(settings))
+            stack.callback(session.stop)
+            return session
+
+        return evaluate(start, settings.lake_dir, feed, asked)
+
+
+def evaluate(start: StartSpark, lake: Path, feed: Feed, asked: Asked) -> list[CheckResult]:
+    """As `run_checks`, in a session that `start` gives, with at most one Spark action."""
+    subjects = silver_subjects(lake, asked.silver_games, asked.silver)
+    for view in feed.gold:
+        checks, games = asked.gold.get(view.name, ()), asked.gold_games.get(view.name, ())
+        subjects += gold_subjects(lake, view, games, checks)
+    told = {subject.table: told_by_log(subject) for subject in subjects}
+    untold = [
+        (subject, check)
+        for subject in subjects
+        for check in subject.checks
+        if check.name not in told[subject.table]
+    ]
+    measured = measure(start(), untold) if untold else {}
+    now = datetime.now(UTC)
+    return [
+        judge(
+            subject,
+            check,
+            told[subject.table][check.name]
+            if check.name in told[subject.table]
+            else measured.get((subject.table.name, check.name), 0),  # files without rows
+            now,
+        )
+        for subject in subjects
+        for check in subject.checks
+    ]

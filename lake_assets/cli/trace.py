@@ -1,0 +1,108 @@
+"""`lake-assets trace`: where one message is now."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lake_assets.cli.console import stdout
+from lake_assets.cli.shared import (
+    FeedOption,
+    JsonOption,
+    LakeOption,
+    endpoints_if_any,
+    pick_feed,
+    pick_feed_of_topic,
+)
+from lake_assets.errors import SourceError
+from lake_assets.model.reports import Origin
+from lake_assets.settings.load import load_settings
+from lake_assets.streams.trace import Place, Trace
+from lake_assets.streams.trace import trace as find
+
+_LAST_PARTITION = 2**31 - 1
+_LAST_OFFSET = 2**63 - 1
+
+
+def trace(
+    *,
+    origin: Annotated[
+        str | None,
+        typer.Argument(help="The message, as `topic/partition/offset`.", show_default=False),
+    ] = None,
+    topic: Annotated[str | None, typer.Option(help="Its topic.", show_default="the feed's")] = None,
+    partition: Annotated[
+        int | None, typer.Option(min=0, max=_LAST_PARTITION, show_default=False)
+    ] = None,
+    offset: Annotated[int | None, typer.Option(min=0, max=_LAST_OFFSET, show_default=False)] = None,
+    feed: FeedOption = None,
+    lake: LakeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say where a message is now: bronze's file, then silver's table, or quarantine and the reason.
+
+    Reads the tables' logs and the few files that may have it; Spark is not started.
+    """
+    settings = load_settings(lake=lake)
+    given = _parse(origin) if origin is not None else None
+    named = given.topic if given else topic
+    chosen = (
+        pick_feed(settings, feed)
+        if feed is not None or named is None
+        else pick_feed_of_topic(settings, named)
+    )
+    if given is None:
+        if partition is None or offset is None:
+            raise typer.BadParameter("name the message by --partition and --offset")
+        given = Origin(named or chosen.source.kafka.topic, partition, offset)
+    elif not (topic is None and partition is None and offset is None):
+        raise typer.BadParameter("name the message once, by its origin or by options")
+    found = find(settings, chosen, given, endpoints_if_any(settings))
+    if as_json:
+        print(json.dumps(_as_json(found, settings.lake_dir)))
+        return
+    stdout.print(f"{found.origin}: {found.words}", markup=False, highlight=False, soft_wrap=True)
+    for place in found.places:
+        line = f"  {_in_words(place, settings.lake_dir)}"
+        stdout.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _parse(text: str) -> Origin:
+    topic, _, rest = text.partition("/")
+    partition, _, offset = rest.partition("/")
+    are_numbers = partition.isdecimal() and offset.isdecimal()
+    if topic and are_numbers and int(partition) <= _LAST_PARTITION and int(offset) <= _LAST_OFFSET:
+        return Origin(topic, int(partition), int(offset))
+    raise SourceError(f"{text!r}", "names no message", "Write topic/partition/offset")
+
+
+def _in_words(place: Place, lake: Path) -> str:
+    version = f"version {place.version}" if place.is_exact else f"version {place.version} or older"
+    at = f", {place.at:%Y-%m-%d %H:%M:%S} UTC" if place.at else ""
+    return f"{place.table.name}: {place.file.relative_to(lake)} ({version}{at})"
+
+
+def _as_json(found: Trace, lake: Path) -> dict[str, object]:
+    return {
+        "feed": found.feed,
+        "topic": found.origin.topic,
+        "partition": found.origin.partition,
+        "offset": found.origin.offset,
+        "whereabouts": found.whereabouts.value,
+        "words": found.words,
+        "places": [
+            {
+                "table": place.table.name,
+                "layer": place.table.layer.value,
+                "game": place.game,
+                "file": str(place.file.relative_to(lake)),
+                "version": place.version,
+                "version_is_exact": place.is_exact,
+                "reason": place.reason,
+                "detail": place.detail,
+                "at": place.at.isoformat() if place.at else None,
+            }
+            for place in found.places
+        ],
+    }

@@ -1,0 +1,120 @@
+"""Dataset checks as Dagster's asset checks: of silver and of gold, a result a game.
+
+"Execute" in the UI evaluates them; gold's are evaluated by each refresh, too, and so are those of
+silver that may hold it up.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import dagster as dg
+
+from lake_assets.checks.run import Asked, run_checks
+from lake_assets.defs.internals import latest_ids, partitioned_check
+from lake_assets.defs.keys import games_partitions, gold_key, silver_key
+from lake_assets.defs.processes import note_process
+from lake_assets.defs.reports import Target, result_of
+from lake_assets.lake.catalog import games_of
+from lake_assets.model.checks import DatasetCheck, GoldCheck, SilverCheck
+from lake_assets.model.feeds import Feed, GoldView
+from lake_assets.model.reports import CheckResult
+from lake_assets.settings.schema import Settings
+from lake_assets.streams.refresh import check_silver
+
+
+def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
+    """The checks of each feed's silver and of each gold view."""
+    return dg.Definitions(
+        asset_checks=[
+            *(_of_silver(settings, feed) for feed in feeds if feed.checks),
+            *(
+                _of_gold(settings, feed, view)
+                for feed in feeds
+                for view in feed.gold
+                if view.checks
+            ),
+        ]
+    )
+
+
+def games_asked_for(
+    context: dg.OpExecutionContext, settings: Settings, feed: Feed
+) -> Sequence[str]:
+    """The partitions a run is for; without any, all games."""
+    if context.has_partition_key or context.has_partition_key_range:
+        return context.partition_keys
+    return games_of(settings.lake_dir, feed)
+
+
+def results_of(
+    instance: dg.DagsterInstance,
+    run_id: str,
+    asset: dg.AssetKey,
+    results: Sequence[CheckResult],
+) -> Iterator[dg.AssetCheckEvaluation]:
+    """Results of one asset's games, each on the game's latest materialization."""
+    ids = latest_ids(instance, asset) if results else {}
+    for result in results:
+        yield result_of(asset, result, Target(run_id=run_id, storage_id=ids.get(result.game)))
+
+
+def _of_silver(settings: Settings, feed: Feed) -> dg.AssetChecksDefinition:
+    silver = silver_key(feed)
+
+    @dg.multi_asset_check(
+        name=f"{silver.to_python_identifier()}_checks",
+        specs=[_spec(feed, silver, check) for check in feed.checks],
+        can_subset=True,
+    )
+    def check(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckEvaluation]:
+        note_process(context.instance, context.run.run_id)
+        names = {key.name for key in context.selected_asset_check_keys}
+        results = check_silver(
+            settings,
+            feed,
+            [one for one in feed.checks if one.name in names],
+            games_asked_for(context.op_execution_context, settings, feed),
+        )
+        yield from results_of(context.instance, context.run.run_id, silver, results)
+
+    return check
+
+
+def _of_gold(settings: Settings, feed: Feed, view: GoldView) -> dg.AssetChecksDefinition:
+    gold = gold_key(feed, view)
+
+    @dg.multi_asset_check(
+        name=f"{gold.to_python_identifier()}_checks",
+        specs=[_spec(feed, gold, check) for check in view.checks],
+        can_subset=True,
+    )
+    def check(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckEvaluation]:
+        note_process(context.instance, context.run.run_id)
+        names = {key.name for key in context.selected_asset_check_keys}
+        asked = Asked(
+            gold={view.name: [one for one in view.checks if one.name in names]},
+            gold_games={view.name: games_asked_for(context.op_execution_context, settings, feed)},
+        )
+        results = run_checks(settings, feed, asked)
+        yield from results_of(context.instance, context.run.run_id, gold, results)
+
+    return check
+
+
+def _spec(feed: Feed, asset: dg.AssetKey, check: DatasetCheck) -> dg.AssetCheckSpec:
+    return partitioned_check(check.name, asset, games_partitions(feed), _in_words(check))
+
+
+def _in_words(check: DatasetCheck) -> str:
+    if check.unique is not None:
+        words = f"No two rows have the same {', '.join(check.unique)}."
+    elif check.row_count is not None:
+        words = f"The table's rows are {check.row_count}."
+    elif check.freshness is not None:
+        words = f"The newest {check.freshness.column} is {check.freshness} old."
+    elif isinstance(check, GoldCheck):
+        words = f"The sum of {check.equals_source} is the number of silver rows it stands for."
+    else:
+        words = ""
+    is_blocking = isinstance(check, SilverCheck) and check.blocking
+    held = " While it fails for a game, that game's gold views stay as they are."
+    return words + (held if is_blocking else "")

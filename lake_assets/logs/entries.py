@@ -1,0 +1,174 @@
+"""What the log tables hold, and the rows that a report comes to. Pure.
+
+`quality_log` has a row for each game and expectation of a batch, `stream_log` one for each batch
+and each refresh.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import pyarrow as pa
+
+from lake_assets.lake.commits import Batch
+from lake_assets.model.feeds import Feed
+from lake_assets.model.reports import BatchReport, RefreshReport
+from lake_assets.model.tables import QUALITY_LOG, STREAM_LOG, TableRef
+
+REFRESH = "refresh"
+"""The hop from silver to gold, in the column `hop`; the others are those of `model.reports.Hop`."""
+
+_TIME = pa.timestamp("us", tz="UTC")
+_OFFSETS = pa.map_(pa.int32(), pa.int64())
+
+SCHEMAS: Mapping[TableRef, pa.Schema] = {
+    QUALITY_LOG: pa.schema(
+        [
+            ("feed", pa.string()),
+            ("game", pa.string()),
+            ("expectation", pa.string()),
+            ("batch", pa.int64()),
+            ("seen", pa.int64()),
+            ("violated", pa.int64()),
+            ("action", pa.string()),
+            ("time", _TIME),
+        ]
+    ),
+    STREAM_LOG: pa.schema(
+        [
+            ("feed", pa.string()),
+            ("hop", pa.string()),
+            ("batch", pa.int64()),  # null of a refresh
+            ("view", pa.string()),  # of a refresh
+            ("time", _TIME),
+            ("is_committed", pa.bool_()),  # false of a batch that an expectation refused
+            ("rows", pa.int64()),
+            ("dropped", pa.int64()),
+            ("files", pa.int64()),
+            ("seconds", pa.float64()),  # of all phases; the next four are parts of it
+            ("session_s", pa.float64()),
+            ("plan_s", pa.float64()),
+            ("job_s", pa.float64()),
+            ("commit_s", pa.float64()),
+            ("offsets_from", _OFFSETS),  # by Kafka partition, of ingest
+            ("offsets_to", _OFFSETS),
+            ("version_from", pa.int64()),  # of bronze, of demux
+            ("version_to", pa.int64()),
+            ("lag_rows", pa.int64()),  # rows of the source that are not taken; null if unknown
+            ("query", pa.string()),  # batches are counted within a query
+        ]
+    ),
+}
+"""Columns of the log tables."""
+
+_PHASES = ("session", "plan", "job", "commit")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entry:
+    """What one report adds to the log tables; plain enough for JSON."""
+
+    mark: Batch | None
+    """Under which it is in a table at most once; None of what is never written twice."""
+
+    rows: Mapping[str, Sequence[Mapping[str, Any]]]
+    """By the table's name; times in microseconds since 1970."""
+
+
+def entry_of(report: BatchReport, feed: Feed, at: datetime, lag: int | None = None) -> Entry:
+    """A batch's entry.
+
+    A batch that is finished after a kill has the mark it had before; one that an expectation
+    refused is marked by its time, since the batch comes again under the same number.
+    """
+    query = report.span.query if report.span else ""
+    time_us = _micros(at)
+    mark = (
+        Batch(query, report.batch_id) if report.is_committed else Batch(f"{query}:refused", time_us)
+    )
+    return Entry(
+        mark=mark,
+        rows={
+            QUALITY_LOG.name: _quality_rows(report, feed, time_us),
+            STREAM_LOG.name: [_stream_row(report, time_us, lag)],
+        },
+    )
+
+
+def entry_of_refresh(report: RefreshReport, feed: Feed, at: datetime) -> Entry | None:
+    """A refresh's entry; None if it found nothing to do."""
+    if not report.refreshed:
+        return None
+    row = {
+        "feed": feed.feed,
+        "hop": REFRESH,
+        "view": report.refreshed[0].view,
+        "time": _micros(at),
+        "is_committed": True,
+        "rows": sum(one.rows for one in report.refreshed),
+        "files": sum(one.files for one in report.refreshed),
+        **_seconds(report.seconds),
+    }
+    return Entry(mark=None, rows={STREAM_LOG.name: [row]})
+
+
+def table_of(table: TableRef, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """Rows of entries as a log table's columns."""
+    schema = SCHEMAS[table]
+    maps = [field.name for field in schema if pa.types.is_map(field.type)]
+    plain = [{**row, **{name: _pairs(row.get(name)) for name in maps}} for row in rows]
+    return pa.Table.from_pylist(plain, schema=schema)
+
+
+def _quality_rows(report: BatchReport, feed: Feed, time_us: int) -> list[dict[str, Any]]:
+    actions = {e.name: e.action.value for e in feed.expectations}
+    return [
+        {
+            "feed": report.feed,
+            "game": game,
+            "expectation": name,
+            "batch": report.batch_id,
+            "seen": judged.seen,
+            "violated": judged.violated,
+            # A batch finished after a kill may have been judged by an expectation that is gone.
+            "action": actions.get(name),
+            "time": time_us,
+        }
+        for (game, name), judged in report.judged.items()
+    ]
+
+
+def _stream_row(report: BatchReport, time_us: int, lag: int | None) -> dict[str, Any]:
+    span = report.span
+    return {
+        "feed": report.feed,
+        "hop": report.hop.value,
+        "batch": report.batch_id,
+        "time": time_us,
+        "is_committed": report.is_committed,
+        "rows": sum(report.rows.values()),
+        "dropped": sum(report.dropped.values()),
+        "files": report.files,
+        **_seconds(report.seconds),
+        "offsets_from": list(span.offsets_from.items()) if span and span.offsets_to else None,
+        "offsets_to": list(span.offsets_to.items()) if span and span.offsets_to else None,
+        "version_from": span.version_from if span else None,
+        "version_to": span.version_to if span else None,
+        "lag_rows": lag,
+        "query": span.query if span else None,
+    }
+
+
+def _seconds(seconds: Mapping[str, float]) -> dict[str, float | None]:
+    parts = {f"{phase}_s": seconds.get(phase) for phase in _PHASES}
+    return {"seconds": sum(seconds.values()), **parts}
+
+
+def _micros(at: datetime) -> int:
+    return round(at.timestamp() * 1_000_000)
+
+
+def _pairs(found: Sequence[Sequence[int]] | None) -> list[tuple[int, int]] | None:
+    """A map as Arrow takes it; JSON makes lists of its pairs."""
+    return None if found is None else [(key, value) for key, value in found]

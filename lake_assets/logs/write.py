@@ -1,0 +1,102 @@
+"""Writing the log tables: one commit a table for many entries, and the upkeep of what is there.
+
+Each entry is in a table at most once: a commit carries the marks of its entries, and what is marked
+already is left out.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from deltalake import DeltaTable
+
+from lake_assets.lake.commits import Batch, Commit, DataFile, is_done
+from lake_assets.lake.means import Means
+from lake_assets.lake.writer import TABLE, Layout, Target, WritePlan, write_task
+from lake_assets.logs.entries import SCHEMAS, Entry, table_of
+from lake_assets.model.tables import TableRef
+from lake_assets.settings.schema import LogSettings
+
+_PROPERTIES = {
+    # A commit every half minute: 20,000 log files a week, which whoever lists the folder pays for.
+    "delta.logRetentionDuration": "interval 7 days",
+    # Joined and deleted files stay for readers that began before; none of them takes a day.
+    "delta.deletedFileRetentionDuration": "interval 1 days",
+}
+
+_LATE = timedelta(days=1)
+"""How much too old an entry may get, so that files are rewritten once a day and not always."""
+
+
+def append(means: Means, entries: Sequence[Entry]) -> None:
+    """Add entries to their tables, which are created if need be.
+
+    Raises:
+        LakeError: the lake cannot be written; what was not added may be added again.
+    """
+    means.door.create(SCHEMAS, properties=_PROPERTIES)
+    for table in SCHEMAS:
+        handle = means.door.fresh(table)
+        new = _once([e for e in entries if e.mark is None or not is_done(handle, e.mark)])
+        rows = [row for entry in new for row in entry.rows.get(table.name, ())]
+        if rows:
+            means.door.append_marked(_written(means, table, rows), _newest_marks(new))
+
+
+def keep_up(means: Means, settings: LogSettings, now: datetime) -> None:
+    """Delete entries that are too old, and join small files, where there is enough to do.
+
+    Raises:
+        LakeError: the lake cannot be written.
+    """
+    kept_since = now - timedelta(days=settings.keep_days)
+    for table in SCHEMAS:
+        handle = means.door.fresh(table)
+        oldest = _oldest(handle)
+        is_late = oldest is not None and oldest < kept_since - _LATE
+        if is_late:
+            means.door.delete(table, f"time < '{kept_since.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}'")
+        is_scattered = len(handle.file_uris()) > settings.compact_above_files
+        if is_scattered:
+            means.door.compact(table)
+        if is_late or is_scattered:
+            means.door.vacuum(table)
+
+
+def _oldest(handle: DeltaTable) -> datetime | None:
+    files = pa.table(handle.get_add_actions(flatten=True))
+    found = pc.min(files["min.time"]).as_py() if "min.time" in files.column_names else None
+    return found if found is None or found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _once(entries: Sequence[Entry]) -> list[Entry]:
+    """The first of each mark: a batch that was finished after a kill may have been kept twice."""
+    marked = {entry.mark: entry for entry in reversed(entries) if entry.mark is not None}
+    return [e for e in entries if e.mark is None or marked[e.mark] is e]
+
+
+def _newest_marks(entries: Sequence[Entry]) -> list[Batch]:
+    """One mark a stream of batches: the newest stands for all before it."""
+    newest: dict[str, int] = {}
+    for mark in (entry.mark for entry in entries):
+        if mark is not None:
+            newest[mark.app_id] = max(mark.version, newest.get(mark.app_id, mark.version))
+    return [Batch(app_id, version) for app_id, version in newest.items()]
+
+
+def _written(means: Means, table: TableRef, rows: Sequence[Mapping[str, Any]]) -> Commit:
+    found = table_of(table, rows)
+    plan = WritePlan(
+        targets=(Target(path=str(table.path(means.lake)), layout=table.name),),
+        layouts={table.name: Layout(schema=found.schema, sources=tuple(found.column_names))},
+        buffer_bytes=means.buffer_bytes,
+    )
+    placed = found.append_column(TABLE, pa.repeat(pa.scalar(0, pa.int32()), found.num_rows))
+    files = [
+        DataFile(path=e["path"], size=e["size"], rows=e["rows"], stats=e["stats"])
+        for manifest in write_task(placed.to_batches(), plan)
+        for e in manifest.to_pylist()
+    ]
+    return Commit(table=table, files=files, info={"rows": str(found.num_rows)})

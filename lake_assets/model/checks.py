@@ -1,0 +1,138 @@
+"""Dataset checks: what a feed's author declares of whole tables. Evaluating is for `checks`.
+
+A check is about one game's table at a time; an expectation (`model.feeds`) is about single rows.
+"""
+
+from datetime import timedelta
+from enum import StrEnum
+from typing import Annotated, ClassVar, Self
+
+from humanfriendly import InvalidTimespan, format_timespan, parse_timespan
+from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
+
+from lake_assets.model.nouns import GameName, Identifier, Noun
+
+
+class Severity(StrEnum):
+    """How bad a failure is."""
+
+    WARN = "warn"
+    ERROR = "error"
+
+
+def _duration(value: object) -> timedelta:
+    seconds = 0.0
+    if isinstance(value, timedelta):
+        seconds = value.total_seconds()
+    elif isinstance(value, str) and not value.strip().isdecimal():
+        try:
+            seconds = parse_timespan(value)
+        except InvalidTimespan:
+            seconds = 0.0
+    if seconds <= 0:
+        message = f"{value!r} is no duration: write a number and a unit, as 30s, 15m, 1h or 2d"
+        raise ValueError(message)
+    return timedelta(seconds=seconds)
+
+
+Duration = Annotated[
+    timedelta,
+    BeforeValidator(_duration),
+    PlainSerializer(lambda found: f"{found.total_seconds():g}s", return_type=str),
+]
+
+ColumnName = Annotated[str, Field(min_length=1)]
+
+
+class RowCount(Noun):
+    """Bounds of a table's rows, both included."""
+
+    min: int | None = Field(default=None, ge=0)
+    max: int | None = Field(default=None, ge=0)
+
+    @model_validator(mode="after")
+    def _bounds_are_bounds(self) -> Self:
+        if self.min is None and self.max is None:
+            message = "give min, max or both"
+            raise ValueError(message)
+        if self.min is not None and self.max is not None and self.min > self.max:
+            message = f"min {self.min} is above max {self.max}"
+            raise ValueError(message)
+        return self
+
+    def __str__(self) -> str:
+        """As a limit in words: `>= 1 and <= 5`."""
+        bounds = ((">=", self.min), ("<=", self.max))
+        return " and ".join(f"{sign} {bound}" for sign, bound in bounds if bound is not None)
+
+
+class Freshness(Noun):
+    """How old the newest value of a timestamp column may be."""
+
+    column: ColumnName
+    max_age: Duration
+
+    def __str__(self) -> str:
+        """As a limit in words: `<= 1 hour`."""
+        return f"<= {format_timespan(self.max_age)}"
+
+
+class DatasetCheck(Noun):
+    """What checks of any layer have: a name, one thing that is checked, and for which games."""
+
+    kinds: ClassVar[tuple[str, ...]] = ("unique", "row_count", "freshness")
+
+    name: Identifier
+    unique: tuple[ColumnName, ...] | None = Field(default=None, min_length=1)
+    """Columns that no two rows have the same values of; nulls count as equal."""
+
+    row_count: RowCount | None = None
+    freshness: Freshness | None = None
+    games: tuple[GameName, ...] | None = Field(default=None, min_length=1)
+    """Games whose tables are checked; all of them if unset."""
+
+    severity: Severity = Severity.ERROR
+
+    @model_validator(mode="after")
+    def _checks_one_thing(self) -> Self:
+        given = [kind for kind in self.kinds if getattr(self, kind) is not None]
+        if len(given) != 1:
+            found = f"not {' and '.join(given)}" if given else "none is given"
+            message = f"a check has one of {', '.join(self.kinds)}; {found}"
+            raise ValueError(message)
+        return self
+
+    @property
+    def kind(self) -> str:
+        """Which of `kinds` it checks."""
+        return next(kind for kind in self.kinds if getattr(self, kind) is not None)
+
+    def concerns(self, game: str) -> bool:
+        """Whether the table of a game is checked."""
+        return self.games is None or game in self.games
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that it reads."""
+        return self.unique or ((self.freshness.column,) if self.freshness else ())
+
+
+class SilverCheck(DatasetCheck):
+    """A check of each game's silver table."""
+
+    blocking: bool = False
+    """Whether a game that fails it keeps its gold views as they are until it passes again."""
+
+
+class GoldCheck(DatasetCheck):
+    """A check of each game's table of one gold view."""
+
+    kinds: ClassVar[tuple[str, ...]] = (*DatasetCheck.kinds, "equals_source")
+
+    equals_source: ColumnName | None = None
+    """Column whose sum is the number of silver rows that the view stands for."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that it reads."""
+        return (self.equals_source,) if self.equals_source else super().columns

@@ -1,0 +1,37 @@
+"""What the declared nouns are made of: a frozen base, and the names that may become tables."""
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict
+
+from lake_assets.model.tables import is_game_name
+
+_IDENTIFIER = re.compile(r"[a-z][a-z0-9_]{0,62}")
+
+
+def _identifier(value: str) -> str:
+    if _IDENTIFIER.fullmatch(value) is None:
+        message = (
+            f"{value!r} is not a name: use lower-case letters, digits and _, a letter first, "
+            "at most 63"
+        )
+        raise ValueError(message)
+    return value
+
+
+def _game(value: str) -> str:
+    if not is_game_name(value):
+        message = f"{value!r} cannot name a table: use 1 to 64 lower-case letters, digits and _"
+        raise ValueError(message)
+    return value
+
+
+Identifier = Annotated[str, AfterValidator(_identifier)]
+GameName = Annotated[str, AfterValidator(_game)]
+
+
+class Noun(BaseModel):
+    """Frozen, and without fields that nobody declared."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")

@@ -1,0 +1,78 @@
+"""How far a hop is behind its source just after a batch, without asking all the time.
+
+The source is looked at now and then; batches in between are measured against the last look.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from lake_assets.errors import SourceError
+from lake_assets.lake.history import open_table, rows_since
+from lake_assets.model.endpoints import Endpoints
+from lake_assets.model.feeds import Feed
+from lake_assets.model.reports import BatchReport, Hop
+from lake_assets.model.tables import bronze_of
+from lake_assets.sources.topics import end_offsets
+
+_LOOK_EVERY_S = 5.0
+"""Seconds between two looks at a topic's ends; each opens a connection."""
+
+_SHARE = 20
+"""A look at bronze's log that took t seconds is repeated 20 t later at the soonest: a long backlog
+means a long history to read, and looking shall not cost more than a twentieth of a core."""
+
+_QUICK_S = 0.05
+"""Seconds that a look may take and be repeated for the next batch, which comes a second later."""
+
+_PATIENCE_S = 2.0
+"""Seconds for the broker's answer; without one the lag is unknown."""
+
+
+class Lags:
+    """Measures batches of any feed; used by one thread."""
+
+    def __init__(
+        self, lake: Path, endpoints: Endpoints, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Measure against this lake's bronze tables and these brokers."""
+        self._lake = lake
+        self._endpoints = endpoints
+        self._clock = clock
+        self._ends: dict[str, Mapping[int, int] | None] = {}
+        self._behind: dict[str, tuple[int, int]] = {}
+        self._next_at: dict[tuple[str, Hop], float] = {}
+
+    def of(self, report: BatchReport, feed: Feed) -> int | None:
+        """Rows of the source that are not taken after this batch; None if that is not known."""
+        span = report.span
+        if span is None or not report.is_committed:
+            return None
+        key = (feed.feed, report.hop)
+        began = self._clock()
+        is_due = began >= self._next_at.get(key, began)
+        if report.hop is Hop.INGEST:
+            if is_due:
+                self._ends[feed.feed] = self._ask(feed)
+                self._next_at[key] = self._clock() + _LOOK_EVERY_S
+            return _behind_ends(self._ends[feed.feed], span.offsets_to)
+        version = span.version_to or 0
+        if is_due:
+            bronze = open_table(self._lake, bronze_of(feed.feed))
+            self._behind[feed.feed] = (version, rows_since(bronze, version) if bronze else 0)
+            took = self._clock() - began
+            self._next_at[key] = began + (_SHARE * took if took > _QUICK_S else 0.0)
+        measured, rows = self._behind[feed.feed]
+        return rows if measured == version else None
+
+    def _ask(self, feed: Feed) -> Mapping[int, int] | None:
+        try:
+            return end_offsets(self._endpoints, feed.source.kafka.topic, timeout_s=_PATIENCE_S)
+        except SourceError:
+            return None
+
+
+def _behind_ends(ends: Mapping[int, int] | None, taken: Mapping[int, int]) -> int | None:
+    if ends is None:
+        return None
+    return sum(max(0, end - taken.get(partition, 0)) for partition, end in ends.items())

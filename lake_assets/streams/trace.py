@@ -1,0 +1,268 @@
+"""Where one message of a topic is now, told from logs, checkpoints and the few files that matter.
+
+Says in which table a row is and why. What could be in none of them is told apart by how far the
+streams have got. No Spark, and nothing is decoded.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+
+from lake_assets.errors import SourceError
+from lake_assets.lake.catalog import games_found
+from lake_assets.lake.find import Addition, FoundRow, find_rows
+from lake_assets.lake.history import open_table
+from lake_assets.model.endpoints import Endpoints
+from lake_assets.model.feeds import Action, Feed
+from lake_assets.model.reports import Hop, Origin
+from lake_assets.model.tables import TableRef, bronze_of, quarantine_of, silver_of
+from lake_assets.settings.schema import Settings
+from lake_assets.sources.topics import end_offsets
+from lake_assets.streams.position import checkpoint_of, demuxed_version, ingested_offsets
+
+
+class Whereabouts(StrEnum):
+    """Where a message is."""
+
+    NOT_IN_TOPIC = "not_in_topic"  # the topic has not come so far, by its broker's word
+    NOT_INGESTED = "not_ingested"  # ingest has not come so far
+    PASSED = "passed"  # ingest has passed its offset and bronze does not have it
+    BRONZE = "bronze"  # in bronze alone: demux has not come so far
+    SILVER = "silver"  # in a game's table
+    QUARANTINE = "quarantine"  # refused, for a reason
+    DROPPED = "dropped"  # demuxed, and in no table
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Place:
+    """One table that has the message."""
+
+    table: TableRef
+    file: Path
+    version: int
+    """The commit that added the file, as it lies there now: compaction makes new ones."""
+
+    is_exact: bool
+    """False if the log has forgotten the commit: then it is `version`'s or an older one."""
+
+    game: str | None = None
+    reason: str | None = None
+    """Why quarantine has it, and what that means for this message."""
+
+    detail: str | None = None
+    at: datetime | None = None
+    """When bronze or quarantine got it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Trace:
+    """What is known of one message."""
+
+    feed: str
+    origin: Origin
+    whereabouts: Whereabouts
+    words: str
+    """The same in a sentence."""
+
+    places: tuple[Place, ...] = ()
+    """In the order data travels: bronze first."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Progress:
+    """How far the streams had got before any table was looked into."""
+
+    ingested: int | None
+    """First offset of the partition that ingest has not taken; None if it has taken none."""
+
+    demuxed: int
+    """First version of bronze that demux has not finished."""
+
+
+def trace(settings: Settings, feed: Feed, origin: Origin, endpoints: Endpoints | None) -> Trace:
+    """Find a message.
+
+    Progress is read first and the tables after it, so a message on its way is never called dropped.
+
+    Args:
+        settings: where the lake is.
+        feed: whose tables to look into.
+        origin: the message.
+        endpoints: the broker, to tell whether a message beyond bronze exists; None if there is
+            none to ask.
+
+    Raises:
+        LakeError: a file that the lake should have cannot be read.
+    """
+    ingest = checkpoint_of(settings.state_dir, feed.feed, Hop.INGEST)
+    demux = checkpoint_of(settings.state_dir, feed.feed, Hop.DEMUX)
+    progress = Progress(
+        ingested=ingested_offsets(ingest, origin.topic).get(origin.partition),
+        demuxed=demuxed_version(demux),
+    )
+    bronze = _in_bronze(settings.lake_dir, feed, origin)
+    refined = [
+        *_in_quarantine(settings.lake_dir, feed, origin),
+        *_in_silver(settings.lake_dir, feed, origin),
+    ]
+    end = None
+    if not bronze and not refined and not _is_passed(origin, progress):
+        end = _end_of(endpoints, origin)
+    is_demuxed = any(_is_demuxed(row.added, progress.demuxed) for _, row in bronze)
+    places = (*(place for place, _ in bronze), *refined)
+    whereabouts = decide(origin, progress, places, is_demuxed=is_demuxed, end=end)
+    return Trace(
+        feed=feed.feed,
+        origin=origin,
+        whereabouts=whereabouts,
+        words=_words(whereabouts, feed, progress, places, end),
+        places=places,
+    )
+
+
+def decide(
+    origin: Origin,
+    progress: Progress,
+    places: Sequence[Place],
+    *,
+    is_demuxed: bool,
+    end: int | None,
+) -> Whereabouts:
+    """Where a message is, by the tables that have it and by how far the streams have got.
+
+    Args:
+        origin: the message.
+        progress: how far they had got before the tables were looked into.
+        places: tables that have it.
+        is_demuxed: whether demux is done with its file in bronze.
+        end: offset after the partition's last message, if the broker was asked and answered.
+    """
+    found = {place.table.layer.value for place in places}
+    for refined in (Whereabouts.SILVER, Whereabouts.QUARANTINE):
+        if refined.value in found:
+            return refined
+    if found:
+        return Whereabouts.DROPPED if is_demuxed else Whereabouts.BRONZE
+    if _is_passed(origin, progress):
+        return Whereabouts.PASSED
+    if end is not None and origin.offset >= end:
+        return Whereabouts.NOT_IN_TOPIC
+    return Whereabouts.NOT_INGESTED
+
+
+def _is_passed(origin: Origin, progress: Progress) -> bool:
+    return progress.ingested is not None and origin.offset < progress.ingested
+
+
+def _is_demuxed(added: Addition, demuxed: int) -> bool:
+    """Whether demux is done with a file. Only files that it is done with are ever rewritten."""
+    return added.is_rewrite or added.version < demuxed
+
+
+def _end_of(endpoints: Endpoints | None, origin: Origin) -> int | None:
+    if endpoints is None:
+        return None
+    try:
+        # A partition that the topic has not is one without messages.
+        return end_offsets(endpoints, origin.topic).get(origin.partition, 0)
+    except SourceError:
+        return None
+
+
+def _in_bronze(lake: Path, feed: Feed, origin: Origin) -> list[tuple[Place, FoundRow]]:
+    table = bronze_of(feed.feed)
+    rows = _find(lake, table, origin, "", ["ingested_at"])
+    return [(_place(table, row, at=row.row["ingested_at"]), row) for row in rows]
+
+
+def _in_quarantine(lake: Path, feed: Feed, origin: Origin) -> list[Place]:
+    table = quarantine_of(feed.feed)
+    return [
+        _place(
+            table,
+            row,
+            reason=row.row["reason"],
+            detail=row.row["detail"],
+            at=row.row["quarantined_at"],
+        )
+        for row in _find(lake, table, origin, "", ["reason", "detail", "quarantined_at"])
+    ]
+
+
+def _in_silver(lake: Path, feed: Feed, origin: Origin) -> list[Place]:
+    return [
+        _place(silver_of(game), row, game=game)
+        for game in games_found(lake, feed)
+        for row in _find(lake, silver_of(game), origin, "_", [])
+    ]
+
+
+def _find(
+    lake: Path, table: TableRef, origin: Origin, prefix: str, columns: Sequence[str]
+) -> list[FoundRow]:
+    handle = open_table(lake, table)
+    if handle is None:
+        return []
+    key = {
+        f"{prefix}topic": origin.topic,
+        f"{prefix}partition": origin.partition,
+        f"{prefix}offset": origin.offset,
+    }
+    return find_rows(handle, table.path(lake), key, columns)
+
+
+def _place(
+    table: TableRef,
+    row: FoundRow,
+    *,
+    game: str | None = None,
+    reason: str | None = None,
+    detail: str | None = None,
+    at: datetime | None = None,
+) -> Place:
+    return Place(
+        table=table,
+        file=row.file,
+        version=row.added.version,
+        is_exact=row.added.is_exact,
+        game=game,
+        reason=reason,
+        detail=detail,
+        at=at,
+    )
+
+
+def _words(
+    whereabouts: Whereabouts,
+    feed: Feed,
+    progress: Progress,
+    places: Sequence[Place],
+    end: int | None,
+) -> str:
+    last = places[-1] if places else None
+    droppers = [e.name for e in feed.expectations if e.action is Action.DROP]
+    dropped = (
+        f"expectations that drop are {', '.join(droppers)}"
+        if droppers
+        else "no expectation drops now; one did, or the row was deleted since"
+    )
+    return {
+        Whereabouts.NOT_IN_TOPIC: f"does not exist yet: the partition ends at offset {end}",
+        Whereabouts.NOT_INGESTED: (
+            "not in bronze: ingest has taken nothing of this partition"
+            if progress.ingested is None
+            else f"not in bronze: ingest takes offset {progress.ingested} next"
+        ),
+        Whereabouts.PASSED: (
+            f"not in bronze, though ingest takes offset {progress.ingested} next: the topic had "
+            "no such message, ingest began after it, or it was deleted since"
+        ),
+        Whereabouts.BRONZE: "in bronze; demux has not come to it yet",
+        Whereabouts.SILVER: f"in silver, as an event of {last.game if last else None}",
+        Whereabouts.QUARANTINE: (
+            f"in quarantine: {last.reason if last else None} ({last.detail if last else None})"
+        ),
+        Whereabouts.DROPPED: f"dropped: demuxed, and in no table; {dropped}",
+    }[whereabouts]

@@ -1,0 +1,62 @@
+import json
+from datetime import UTC, datetime
+
+import pyarrow as pa
+import pytest
+from deltalake import write_deltalake
+
+from lake_assets.bronze.rows import SCHEMA
+from lake_assets.model.tables import bronze_of
+from lake_assets_tests.commandline import lake_assets
+
+
+@pytest.fixture
+def lake(settings):
+    """One message of partition 1, in bronze."""
+    at = datetime(2026, 11, 21, 1, 2, 3, tzinfo=UTC)
+    row = {"topic": "game-stream", "partition": 1, "offset": 7, "ingested_at": at}
+    rows = pa.Table.from_pylist([row], schema=SCHEMA)
+    write_deltalake(bronze_of("games").path(settings.lake_dir), rows)
+    return settings
+
+
+def test_a_message_is_found_with_its_file(lake):
+    done = lake_assets(lake, "trace", "--topic", "game-stream", "--partition", "1", "--offset", "7")
+    first, second = done.stdout.splitlines()
+    assert first == "game-stream/1/7: in bronze; demux has not come to it yet"
+    assert second.startswith("  bronze_games: bronze/bronze_games/")
+    assert second.endswith("(version 0, 2026-11-21 01:02:03 UTC)")
+
+
+def test_an_origin_in_one_word_is_the_same_as_json(lake):
+    found = json.loads(lake_assets(lake, "trace", "game-stream/1/7", "--json").stdout)
+    assert found["whereabouts"] == "bronze"
+    assert (found["partition"], found["offset"]) == (1, 7)
+    (place,) = found["places"]
+    assert (place["table"], place["version"], place["game"]) == ("bronze_games", 0, None)
+    assert (lake.lake_dir / place["file"]).is_file()
+
+
+def test_what_is_not_there_is_an_answer_and_no_error(settings):
+    done = lake_assets(settings, "trace", "--partition", "0", "--offset", "3")
+    said = "game-stream/0/3: not in bronze: ingest has taken nothing of this partition\n"
+    assert (done.returncode, done.stdout) == (0, said)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["nowhere/0/1"], "topic 'nowhere': is read by no feed. Use one of: game-stream"),
+        (["game-stream/0"], "'game-stream/0': names no message. Write topic/partition/offset"),
+        (["game-stream/0/-1"], "names no message"),
+        (["game-stream/2147483648/0"], "names no message"),
+        (["game-stream/0/1", "--offset", "1"], "name the message once"),
+        (["--partition", "0"], "name the message by --partition and --offset"),
+        (["--partition", "-1", "--offset", "0"], "'--partition'"),
+    ],
+)
+def test_what_names_no_message_is_refused(settings, arguments, problem):
+    done = lake_assets(settings, "trace", *arguments)
+    assert done.returncode in {1, 2}
+    said = " ".join(done.stderr.replace("│", "").split())
+    assert problem in said

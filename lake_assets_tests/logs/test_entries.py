@@ -1,0 +1,107 @@
+from dataclasses import replace
+from datetime import timedelta
+
+from lake_assets.lake.commits import Batch
+from lake_assets.logs.entries import SCHEMAS, entry_of, entry_of_refresh, table_of
+from lake_assets.model.reports import RefreshReport, ViewRefresh
+from lake_assets.model.tables import QUALITY_LOG, STREAM_LOG
+from lake_assets_tests.logs.reports import AT, demuxed, ingested
+from lake_assets_tests.sample import GAMES
+
+
+def rows(entry, table):
+    return table_of(table, entry.rows[table.name]).to_pylist()
+
+
+def test_an_ingest_batch_is_a_row_with_offsets_and_seconds():
+    (row,) = rows(entry_of(ingested(1), GAMES, AT, lag=3), STREAM_LOG)
+    assert row == {
+        "feed": "games",
+        "hop": "ingest",
+        "batch": 1,
+        "view": None,
+        "time": AT,
+        "is_committed": True,
+        "rows": 5,
+        "dropped": 0,
+        "files": 2,
+        "seconds": 0.75,
+        "session_s": None,
+        "plan_s": None,
+        "job_s": 0.5,
+        "commit_s": 0.25,
+        "offsets_from": [(0, 5)],
+        "offsets_to": [(0, 10)],
+        "version_from": None,
+        "version_to": None,
+        "lag_rows": 3,
+        "query": "i",
+    }
+
+
+def test_a_demux_batch_is_a_row_a_game_and_expectation():
+    entry = entry_of(demuxed(4), GAMES, AT)
+    assert rows(entry, QUALITY_LOG) == [
+        {
+            "feed": "games",
+            "game": "uno",
+            "expectation": "gamer_is_known",
+            "batch": 4,
+            "seen": 3,
+            "violated": 1,
+            "action": "drop",
+            "time": AT,
+        }
+    ]
+    (row,) = rows(entry, STREAM_LOG)
+    assert (row["version_from"], row["version_to"], row["dropped"]) == (4, 5, 1)
+    assert (row["offsets_from"], row["offsets_to"]) == (None, None)
+
+
+def test_an_expectation_that_is_gone_has_no_action():
+    feed = GAMES.model_copy(update={"expectations": ()})
+    (row,) = rows(entry_of(demuxed(4), feed, AT), QUALITY_LOG)
+    assert (row["expectation"], row["action"]) == ("gamer_is_known", None)
+
+
+def test_a_batch_is_marked_by_its_query_and_number():
+    assert entry_of(ingested(1), GAMES, AT).mark == Batch("i", 1)
+
+
+def test_a_refused_batch_is_marked_by_its_time_since_it_comes_again():
+    first = entry_of(demuxed(4, is_committed=False), GAMES, AT)
+    again = entry_of(demuxed(4, is_committed=False), GAMES, AT + timedelta(seconds=1))
+    assert first.mark.app_id == again.mark.app_id != "d"
+    assert again.mark.version - first.mark.version == 1_000_000
+    (row,) = rows(first, STREAM_LOG)
+    assert (row["is_committed"], row["rows"]) == (False, 0)
+
+
+def test_a_report_without_its_place_is_a_row_all_the_same():
+    (row,) = rows(entry_of(replace(ingested(1), span=None), GAMES, AT), STREAM_LOG)
+    assert (row["offsets_to"], row["query"], row["rows"]) == (None, None, 5)
+
+
+def test_a_refresh_is_one_row_of_its_view():
+    done = tuple(
+        ViewRefresh(game=game, view="player_agg", rows=2, silver_version=1, files=1)
+        for game in ("uno", "poker")
+    )
+    seconds = {"session": 4.0, "plan": 1.0, "job": 2.0, "commit": 0.5}
+    entry = entry_of_refresh(
+        RefreshReport(refreshed=done, up_to_date=(), seconds=seconds), GAMES, AT
+    )
+    (row,) = rows(entry, STREAM_LOG)
+    assert (row["hop"], row["view"], row["batch"]) == ("refresh", "player_agg", None)
+    assert (row["rows"], row["files"], row["seconds"], row["session_s"]) == (4, 2, 7.5, 4.0)
+
+
+def test_a_refresh_that_found_nothing_to_do_is_no_entry():
+    nothing = RefreshReport(refreshed=(), up_to_date=(("uno", "player_agg"),))
+    assert entry_of_refresh(nothing, GAMES, AT) is None
+
+
+def test_every_row_has_the_columns_of_its_table():
+    entry = entry_of(demuxed(1), GAMES, AT)
+    for table, schema in SCHEMAS.items():
+        assert set(entry.rows[table.name][0]) <= set(schema.names)
