@@ -14,6 +14,7 @@
   + StreamError                a streaming query ended, or may not start
     - StreamsLockedError       another process runs the streams of this lake
     - ExpectationFailedError   rows violate an expectation whose action is to fail
+  + AlertError                 a webhook or a mail server does not take an alert
 
 A message names the thing, the fact and the next step, in that order.
 """
@@ -104,3 +105,7 @@ class ExpectationFailedError(StreamError):
         )
         self.expectation = expectation
         self.game = game
+
+
+class AlertError(_ThreePartError):
+    """A sink of alerts does not take one; it waits and is sent again."""

@@ -1,5 +1,6 @@
 """What tests of several rooms share: settings with a home of their own, and real services."""
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,11 @@ from lake_assets.runtime.setup import Runtime, ensure_runtime
 from lake_assets.services import control
 from lake_assets.settings.load import load_settings
 from lake_assets.settings.schema import KafkaSettings, RegistrySettings, Settings, SparkSettings
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell lets its background jobs ignore SIGINT. Children would inherit that, and Dagster lets
+    # SIGTERM do what SIGINT does, so that nothing could be asked to end.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ def test_every_definition_is_on_the_list(settings):
         ],
         "checks": ["device_is_known", "gamer_is_known"],
         "jobs": ["__ASSET_JOB", "refresh_gold_player_agg", "streams"],
-        "sensors": ["supervisor"],
+        "sensors": ["alerts", "supervisor"],
         "schedules": ["refresh_gold_player_agg_schedule"],
     }
 

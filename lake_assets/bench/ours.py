@@ -1,18 +1,56 @@
 """Our road: the two queries of `streams.plan`, one after the other, as `stream` runs them."""
 
 import threading
+from collections.abc import Sequence
+from dataclasses import replace
 
 from lake_assets.bench.ground import Ground, check, seconds_of
 from lake_assets.decode.registry import Registry
 from lake_assets.errors import StreamError
 from lake_assets.lake.means import lake_means
+from lake_assets.model.feeds import Expectation
 from lake_assets.model.reports import BatchReport, Hop, Waiting
-from lake_assets.streams.plan import Road, start_demux, start_ingest
+from lake_assets.streams.plan import Road, demux_of, start_demux, start_ingest
 from lake_assets.streams.schemas import Schemas
 
 INGEST = Hop.INGEST.value
 DEMUX = Hop.DEMUX.value
 BOTH = f"{INGEST}+{DEMUX}"
+
+
+NO_RULES = "demux-no-expectations"
+TEN_RULES = "demux-10-expectations"
+
+_TEN = (
+    "gamer_id <> ''",
+    "length(gamer_id) < 100",
+    "gamer_id not like '% '",
+    "device_id <> ''",
+    "length(device_id) = 17",
+    "device_id rlike '^[0-9a-f:]+$'",
+    "event_timestamp is not null",
+    "event_timestamp >= timestamp '2020-01-01'",
+    "event_timestamp < current_timestamp() + interval 1 day",
+    "game_name = lower(game_name)",
+)
+"""What people write: nothing empty, lengths, forms, times within bounds."""
+
+
+def without_rules(ground: Ground) -> dict[str, float]:
+    """Demux with no expectation: what ten of them are compared with."""
+    return {NO_RULES: walk(_judged_by(ground, ()))[DEMUX]}
+
+
+def with_ten_rules(ground: Ground) -> dict[str, float]:
+    """Demux with ten expectations, each of which every row meets."""
+    return {TEN_RULES: walk(_judged_by(ground, _TEN))[DEMUX]}
+
+
+def _judged_by(ground: Ground, rules: Sequence[str]) -> Ground:
+    expectations = tuple(
+        Expectation(name=f"rule_{number}", sql=sql) for number, sql in enumerate(rules)
+    )
+    return replace(ground, feed=ground.feed.model_copy(update={"expectations": expectations}))
 
 
 def walk(ground: Ground) -> dict[str, float]:
@@ -37,7 +75,8 @@ def walk(ground: Ground) -> dict[str, float]:
             lambda: start_ingest(road, ground.feed, until_caught_up=True), ground.stop
         )
         demux = seconds_of(
-            lambda: start_demux(road, ground.feed, schemas, until_caught_up=True), ground.stop
+            lambda: start_demux(road, demux_of(road, ground.feed, schemas), until_caught_up=True),
+            ground.stop,
         )
     for hop in Hop:
         check(hop.value, rows=_rows(reports, hop), expected=ground.events)

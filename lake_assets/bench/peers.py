@@ -5,7 +5,16 @@ from dataclasses import dataclass
 
 from lake_assets.bench.floor import FLOOR, append
 from lake_assets.bench.ground import Ground
-from lake_assets.bench.ours import BOTH, DEMUX, INGEST, walk
+from lake_assets.bench.ours import (
+    BOTH,
+    DEMUX,
+    INGEST,
+    NO_RULES,
+    TEN_RULES,
+    walk,
+    with_ten_rules,
+    without_rules,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +35,15 @@ class Peer:
 PEERS = (
     Peer((FLOOR,), append),
     Peer((INGEST, DEMUX, BOTH), walk),
+    Peer((NO_RULES,), without_rules),
+    Peer((TEN_RULES,), with_ten_rules),
 )
 """In the order of the report."""
 
 MEASURES = tuple(measure for peer in PEERS for measure in peer.measures)
+
+USUAL = (FLOOR, INGEST, DEMUX, BOTH)
+"""What is measured unless `--only` asks for others."""
 
 
 def peers_of(measures: Collection[str]) -> list[Peer]:

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 
 from lake_assets.bench.ground import Ground
-from lake_assets.bench.peers import MEASURES, Peer, peers_of
+from lake_assets.bench.peers import MEASURES, USUAL, Peer, peers_of
 from lake_assets.bench.report import BenchReport, Machine
 from lake_assets.bench.rounds import play
 from lake_assets.bench.topic import Topic, topic_of
@@ -40,7 +40,7 @@ class Options:
     runs: int = 3
     """Rounds that count."""
 
-    only: tuple[str, ...] = MEASURES
+    only: tuple[str, ...] = USUAL
 
 
 def run_bench(

@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from lake_assets.bench.floor import FLOOR
-from lake_assets.bench.peers import MEASURES
+from lake_assets.bench.peers import MEASURES, USUAL
 from lake_assets.bench.report import BenchReport
 from lake_assets.bench.run import Options, run_bench
 from lake_assets.cli.console import stderr, stdout
@@ -45,7 +45,8 @@ def bench(
     only: Annotated[
         str | None,
         typer.Option(
-            help=f"What to measure, joined by commas, of {', '.join(MEASURES)}; by default all.",
+            help=f"What to measure, joined by commas, of {', '.join(MEASURES)}; by default "
+            f"{', '.join(USUAL)}.",
             show_default=False,
         ),
     ] = None,
@@ -61,7 +62,7 @@ def bench(
         events=events or (_QUICK_EVENTS if quick else _EVENTS),
         tables=_numbers(tables),
         runs=runs,
-        only=tuple(name.strip() for name in only.split(",")) if only else MEASURES,
+        only=tuple(name.strip() for name in only.split(",")) if only else USUAL,
     )
     stop = _stop_on_signals()
     report = run_bench(

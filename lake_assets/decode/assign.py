@@ -129,11 +129,13 @@ def _judge_unknown(
     is_unusable = pc.is_in(ids, value_set=pa.array(sorted(decoding.unusable), pa.int64()))
     is_rest = pc.invert(pc.or_(is_known, is_unusable))
     is_flood = pc.and_(is_rest, pa.scalar(decoding.is_flooded))
+    is_waiting = pc.is_in(ids, value_set=pa.array(sorted(decoding.waiting_ids), pa.int64()))
     tests = pc.make_struct(
         is_known,
         is_empty,
         pc.is_null(ids),
         is_unusable,
+        is_waiting,
         pc.is_in(ids, value_set=pa.array(sorted(decoding.foreign_ids), pa.int64())),
         pc.or_(
             is_flood, pc.is_in(ids, value_set=pa.array(sorted(decoding.unknown_ids), pa.int64()))
@@ -144,6 +146,7 @@ def _judge_unknown(
         Reason.EMPTY_VALUE,
         Reason.NOT_FRAMED,
         Reason.INCOMPATIBLE_SCHEMA,
+        Reason.WAITING,
         Reason.FOREIGN_SCHEMA,
         Reason.UNKNOWN_SCHEMA,
     )
@@ -155,6 +158,7 @@ def _judge_unknown(
         tests,
         *nothing,
         _unusable(ids, decoding),
+        pc.binary_join_element_wise("the registry does not answer for schema id", shown, " "),
         pc.binary_join_element_wise("schema id ", shown, alien, ""),
         pc.binary_join_element_wise("schema id", shown, " "),
     )

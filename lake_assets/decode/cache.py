@@ -120,6 +120,14 @@ class CachedRegistry:
         self._keep(kept, found)
         return found
 
+    def check(self, subject: str) -> None:
+        """As `Registry.check`: what is kept does not count.
+
+        Raises:
+            RegistryError: the registry does not answer, or has no such subject.
+        """
+        self.registry.check(subject)
+
     def resolve(self, schemas: SchemaSet, ids: Collection[int]) -> SchemaSet:
         """As `Registry.resolve`.
 

@@ -70,6 +70,15 @@ class Registry:
         settle(schemas, pa.schema([]))
         return schemas
 
+    def check(self, subject: str) -> None:
+        """Make sure that the registry answers questions about a subject.
+
+        Raises:
+            RegistryError: it does not, or has no such subject.
+        """
+        with self._asking(f"subject {subject!r} at {self._url}") as client:
+            client.get_versions(subject)
+
     def resolve(self, schemas: SchemaSet, ids: Collection[int]) -> SchemaSet:
         """`schemas` with an answer for each of `ids`: known, unknown or foreign.
 

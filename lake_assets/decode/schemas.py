@@ -58,6 +58,9 @@ class SchemaSet:
     foreign_ids: frozenset[int] = frozenset()
     """Ids that the registry has under other subjects only."""
 
+    waiting_ids: frozenset[int] = frozenset()
+    """Ids that the registry could not be asked about; their rows wait, see `for_next_batch`."""
+
     is_flooded: bool = False
     """Whether so many ids were met at once that any id which is not the subject's counts as
     unknown. Holds for the batch in hand: `for_next_batch` takes it back."""
@@ -77,7 +80,12 @@ class SchemaSet:
 
     def unanswered(self, ids: Iterable[int]) -> frozenset[int]:
         """Which of `ids` the registry must be asked about."""
-        return frozenset(ids) - self.known_ids - self.unknown_ids - self.foreign_ids
+        answered = self.known_ids | self.unknown_ids | self.foreign_ids
+        return frozenset(ids) - answered
+
+    def let_wait(self, ids: Iterable[int]) -> Self:
+        """The same where rows of these ids wait, since the registry does not answer."""
+        return replace(self, waiting_ids=self.waiting_ids | self.unanswered(ids))
 
     def meet(self, pairs: Iterable[tuple[int, Path]]) -> Self:
         """The same after rows of these schema ids and messages were met."""
@@ -114,7 +122,8 @@ class SchemaSet:
                 asks the registry more often for rows that stay bad; longer quarantines rows of a
                 version registered late.
         """
-        schemas = replace(self, is_flooded=False) if self.is_flooded else self
+        is_as_it_was = not self.is_flooded and not self.waiting_ids
+        schemas = self if is_as_it_was else replace(self, is_flooded=False, waiting_ids=frozenset())
         is_old = bool(self.unknown_ids or self.foreign_ids)
         if not is_old or now - self.answered_at < forget_after_s:
             return schemas
@@ -161,4 +170,5 @@ class Decoding:
 
     unknown_ids: frozenset[int] = frozenset()
     foreign_ids: frozenset[int] = frozenset()
+    waiting_ids: frozenset[int] = frozenset()
     is_flooded: bool = False

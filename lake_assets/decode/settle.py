@@ -63,6 +63,7 @@ def settle(schemas: SchemaSet, have: pa.Schema) -> Decoding:
         unusable=work.unusable,
         unknown_ids=schemas.unknown_ids,
         foreign_ids=schemas.foreign_ids,
+        waiting_ids=schemas.waiting_ids,
         is_flooded=schemas.is_flooded,
     )
 

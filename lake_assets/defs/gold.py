@@ -53,6 +53,11 @@ def _job_name(feed: Feed, view: GoldView) -> str:
     return f"refresh_{gold_key(feed, view).to_python_identifier()}"
 
 
+def schedule_name(feed: Feed, view: GoldView) -> str:
+    """The schedule of a view that has one."""
+    return f"{_job_name(feed, view)}_schedule"
+
+
 def _spec(settings: Settings, feed: Feed, view: GoldView) -> dg.AssetSpec:
     games = games_of(settings.lake_dir, feed)
     pattern = gold_of("{game}", view.name)
@@ -104,7 +109,7 @@ def _schedule(settings: Settings, feed: Feed, view: GoldView) -> dg.ScheduleDefi
     partitions = games_partitions(feed)
 
     @dg.schedule(
-        name=f"{job_name}_schedule",
+        name=schedule_name(feed, view),
         cron_schedule=str(view.schedule),
         job_name=job_name,
         default_status=dg.DefaultScheduleStatus.RUNNING,

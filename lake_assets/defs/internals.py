@@ -1,17 +1,23 @@
 """All that leans on Dagster's internals or its previews, each held by a test.
 
 Partitioned asset checks are a preview, and their evaluations find the materialization that they
-judge only by its id in the event log.
+judge only by its id in the event log. Nothing public tells what a check says of a partition, what a
+user turned off, or when a cron expression last ticked.
 """
 
 import time
 import warnings
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 
 import dagster as dg
 from dagster._core.definitions.asset_checks.asset_check_evaluation import (
     AssetCheckEvaluationTargetMaterializationData,
 )
+from dagster._core.event_api import PartitionKeyFilter
+from dagster._core.scheduler.instigation import InstigatorStatus
+from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
+from dagster._utils.schedules import get_latest_completed_cron_tick
 
 RANGE_START = "dagster/asset_partition_range_start"
 RANGE_END = "dagster/asset_partition_range_end"
@@ -81,3 +87,52 @@ def latest_metadata(
     )
     latest = found.records[0].asset_materialization if found.records else None
     return latest.metadata if latest else {}
+
+
+_PASSED = {
+    AssetCheckExecutionRecordStatus.SUCCEEDED: True,
+    AssetCheckExecutionRecordStatus.FAILED: False,
+}
+
+
+def check_results(
+    instance: dg.DagsterInstance, checks: Sequence[dg.AssetCheckKey]
+) -> Mapping[tuple[dg.AssetCheckKey, str | None], bool | None]:
+    """By check and partition, whether it passed; None where a result is on its way or outdated.
+
+    Results of partitioned checks that name no partition (of plans that came to nothing) are among
+    them, as None.
+    """
+    found = instance.event_log_storage.get_asset_check_partition_info(list(checks))
+    return {
+        (info.check_key, info.partition_key): (
+            _PASSED.get(info.latest_execution_status) if info.is_current else None
+        )
+        for info in found
+    }
+
+
+def last_evaluation(
+    instance: dg.DagsterInstance, check: dg.AssetCheckKey, partition: str | None
+) -> tuple[dg.AssetCheckEvaluation, float] | None:
+    """The newest finished evaluation of a check for a partition, and when it was."""
+    records = instance.event_log_storage.get_asset_check_execution_history(
+        check, limit=1, status=set(_PASSED), partition_filter=PartitionKeyFilter(key=partition)
+    )
+    record = records[0] if records else None
+    evaluation = record.evaluation if record else None
+    if record is None or record.event is None or evaluation is None:
+        return None
+    return evaluation, record.event.timestamp
+
+
+def turned_off(instance: dg.DagsterInstance) -> frozenset[str]:
+    """Names of the sensors and schedules that a user has turned off."""
+    states = instance.all_instigator_state(instigator_statuses={InstigatorStatus.STOPPED})
+    return frozenset(state.instigator_name for state in states)
+
+
+def last_tick(cron: str, before: float) -> float:
+    """When a schedule last ticked, up to `before`; seconds since 1970, as Dagster reads crons."""
+    at = datetime.fromtimestamp(before, UTC)
+    return get_latest_completed_cron_tick(cron, at, None).timestamp()

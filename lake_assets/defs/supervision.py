@@ -17,6 +17,8 @@ from lake_assets.supervision.decide import decide
 from lake_assets.supervision.facts import Action, EndedRun, Ending, Kind, Observed, Phase, RunFact
 from lake_assets.supervision.memory import Memory
 
+SENSOR = "supervisor"
+
 _PHASES = {
     dg.DagsterRunStatus.QUEUED: Phase.WAITING,
     dg.DagsterRunStatus.NOT_STARTED: Phase.LAUNCHING,
@@ -38,7 +40,7 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
     """The sensor."""
 
     @dg.sensor(
-        name="supervisor",
+        name=SENSOR,
         job_name=NAME,
         # The daemon looks at sensors every 5 s at best.
         minimum_interval_seconds=5,

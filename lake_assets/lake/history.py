@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -39,15 +40,37 @@ def open_table(lake: Path, table: TableRef) -> DeltaTable | None:
 def state_of(handle: DeltaTable) -> TableState:
     """Sum up a table from its log, without opening a data file."""
     actions = _files(handle)
-    newest = handle.history(1)[0]
+    newest = _newest_commit(handle)
     return TableState(
         version=handle.version(),
         rows=pc.sum(actions["num_records"]).as_py() or 0,
         files=actions.num_rows,
         size_bytes=pc.sum(actions["size_bytes"]).as_py() or 0,
         committed_at=datetime.fromtimestamp(newest["timestamp"] / 1000, tz=UTC),
-        info={key: value for key, value in newest.items() if isinstance(value, str)},
+        info=_info(newest),
     )
+
+
+def last_info(handle: DeltaTable) -> Mapping[str, str]:
+    """Custom metadata of the newest commit; cheaper than all of its state."""
+    return _info(_newest_commit(handle))
+
+
+def _newest_commit(handle: DeltaTable) -> Mapping[str, Any]:
+    return handle.history(1)[0]
+
+
+def _info(commit: Mapping[str, Any]) -> Mapping[str, str]:
+    return {key: value for key, value in commit.items() if isinstance(value, str)}
+
+
+def committed_at(lake: Path, table: TableRef, version: int) -> float | None:
+    """When a version was committed, in seconds since 1970; None if the log has forgotten it."""
+    commit = table.path(lake) / "_delta_log" / f"{version:020}.json"
+    try:
+        return commit.stat().st_mtime
+    except FileNotFoundError:
+        return None
 
 
 def rows_of(handle: DeltaTable) -> int:

@@ -6,6 +6,7 @@ from enum import StrEnum
 class Reason(StrEnum):
     """Value of the quarantine table's column `reason`."""
 
+    WAITING = "waiting"  # in the table of waiting rows only: the registry does not answer
     EMPTY_VALUE = "empty_value"  # null or no bytes at all (a tombstone)
     NOT_FRAMED = "not_framed"  # no Confluent framing: magic byte 0 and a 4-byte schema id
     UNKNOWN_SCHEMA = "unknown_schema"  # the registry answered: it has no such id

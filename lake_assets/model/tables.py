@@ -50,6 +50,11 @@ def quarantine_of(feed: str) -> TableRef:
     return TableRef(layer=Layer.QUARANTINE, name=f"quarantine_{feed}")
 
 
+def waiting_of(feed: str) -> TableRef:
+    """The table of rows whose schema the registry could not be asked about yet."""
+    return TableRef(layer=Layer.BRONZE, name=f"bronze_{feed}_waiting")
+
+
 def silver_of(game: str) -> TableRef:
     """The typed, append-only table of a game."""
     return TableRef(layer=Layer.SILVER, name=f"silver_{game}_events")

@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from pydantic import ValidationError
+from pydantic import SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from lake_assets.errors import SettingsError
@@ -39,7 +39,8 @@ def load_settings(*, home: Path | None = None, lake: Path | None = None) -> Sett
     except ValidationError as problem:
         first = problem.errors()[0]
         variable = _PREFIX + "_".join(str(part) for part in first["loc"]).upper()
-        raise SettingsError(variable, first["msg"], "Correct or unset the variable") from problem
+        fact = first["msg"].removeprefix("Value error, ")
+        raise SettingsError(variable, fact, "Correct or unset the variable") from problem
     fields = {name: getattr(found, name) for name in Settings.model_fields}
     for name in ("home", "lake", "feeds"):
         if fields[name] is not None:
@@ -57,14 +58,19 @@ def java_environment() -> dict[str, str]:
 def child_environment(
     settings: Settings, *, base: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """The environment that makes a child process load the same `settings`."""
+    """The environment that makes a child process load the same `settings`, secrets included."""
     environment = {k: v for k, v in (base or os.environ).items() if not k.startswith(_PREFIX)}
-    dump = settings.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+    dump = settings.model_dump(exclude_none=True, exclude_defaults=True)
     for name, value in dump.items():
         if not isinstance(value, dict):
-            environment[_PREFIX + name.upper()] = str(value)
+            environment[_PREFIX + name.upper()] = _text(value)
             continue
         for field, inner in value.items():
-            text = json.dumps(inner) if isinstance(inner, dict) else str(inner)
-            environment[f"{_PREFIX}{name}_{field}".upper()] = text
+            environment[f"{_PREFIX}{name}_{field}".upper()] = _text(inner)
     return environment
+
+
+def _text(value: object) -> str:
+    if isinstance(value, SecretStr):
+        return value.get_secret_value()
+    return json.dumps(value) if isinstance(value, dict) else str(value)

@@ -1,12 +1,20 @@
 """Every setting with its default, its unit and what it is for. Nothing in here reads anything."""
 
+from enum import StrEnum
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationInfo, field_validator
+
+from lake_assets.settings.checks import mail_complaint, web_complaint
 
 
 class _Group(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        use_attribute_docstrings=True,
+        hide_input_in_errors=True,  # a secret may be in it
+    )
 
 
 class KafkaSettings(_Group):
@@ -74,6 +82,79 @@ class FanoutSettings(_Group):
     more and smaller files; higher costs each worker that much memory."""
 
 
+class SmtpTls(StrEnum):
+    """How the connection to a mail server is encrypted."""
+
+    STARTTLS = "starttls"  # begins plain and must become TLS before anything is said; port 587
+    IMPLICIT = "implicit"  # TLS from the start; port 465
+    NONE = "none"  # a relay on this machine; port 25
+
+
+class AlertSettings(_Group):
+    """Whom to tell when something goes wrong and when it is over. The log is always told."""
+
+    model_config = ConfigDict(validate_default=True)  # what is unset may be missing
+
+    webhook_url: SecretStr | None = None
+    """Address that gets each alert as JSON by POST (Slack, Mattermost, your own); it is a secret,
+    since whoever knows it can post."""
+
+    smtp_host: str | None = None
+    """Mail server; set, each alert is sent by e-mail. Needs `smtp_from` and `smtp_to`."""
+
+    smtp_port: int = Field(default=587, gt=0, le=65535)
+    smtp_tls: SmtpTls = SmtpTls.STARTTLS
+    """`starttls`, `implicit` or `none`. A private authority goes into `SSL_CERT_FILE`."""
+
+    smtp_user: str | None = None
+    """Name to log in with; unset, there is no login."""
+
+    smtp_password: SecretStr | None = None
+    smtp_from: str | None = None
+    smtp_to: str | None = None
+    """Recipients, `a@example.com, b@example.com`."""
+
+    timeout_s: float = Field(default=5.0, gt=0, le=5.0)
+    """Seconds a sink may take for one alert before it is called down and tried again 10 s later.
+    More would not fit into the time that Dagster gives a sensor."""
+
+    settle_s: float = Field(default=60.0, ge=0)
+    """Seconds that a problem must have been gone before it is said to be over. Below
+    `stream.report_every_s`, a check that fails in every other report is told of each time."""
+
+    waiting_after_s: float = Field(default=30.0, ge=0)
+    """Seconds that streams may wait for a broker or a registry without anybody being told."""
+
+    refresh_grace_s: float = Field(default=300.0, ge=0)
+    """Seconds that a scheduled refresh may take before it counts as missed."""
+
+    @field_validator("webhook_url")
+    @classmethod
+    def _webhook_is_an_address(cls, value: SecretStr | None) -> SecretStr | None:
+        _refuse(web_complaint(value.get_secret_value()) if value else None)
+        return value
+
+    @field_validator("smtp_password")
+    @classmethod
+    def _login_is_complete(cls, value: SecretStr | None, given: ValidationInfo) -> SecretStr | None:
+        is_odd = bool(value) != bool(given.data.get("smtp_user"))
+        _refuse("and smtp_user go together: set both or none" if is_odd else None)
+        return value
+
+    @field_validator("smtp_from", "smtp_to")
+    @classmethod
+    def _mail_has_addresses(cls, value: str | None, given: ValidationInfo) -> str | None:
+        is_odd = bool(value) != bool(given.data.get("smtp_host"))
+        _refuse("and smtp_host go together: set both or none" if is_odd else None)
+        _refuse(mail_complaint(value) if value else None)
+        return value
+
+
+def _refuse(complaint: str | None) -> None:
+    if complaint:
+        raise ValueError(complaint)
+
+
 class RuntimeSettings(_Group):
     """Where the jars of Spark and of the embedded services come from and where they are kept."""
 
@@ -101,6 +182,7 @@ class Settings(_Group):
     spark: SparkSettings = SparkSettings()
     stream: StreamSettings = StreamSettings()
     fanout: FanoutSettings = FanoutSettings()
+    alerts: AlertSettings = AlertSettings()
     runtime: RuntimeSettings = RuntimeSettings()
 
     @property
@@ -110,7 +192,7 @@ class Settings(_Group):
 
     @property
     def state_dir(self) -> Path:
-        """Checkpoints, lock and heartbeat of the streams.
+        """Checkpoints, lock and heartbeat of the streams, and the book of alerts.
 
         They belong to the tables, so they move with them: a checkpoint beside another lake would
         call rows done that are not there.

@@ -5,13 +5,14 @@ raise a question (a schema id or a game never met) are answered here and the bat
 before anything of it was committed.
 """
 
-from collections.abc import Callable, Iterable
+import threading
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from time import perf_counter, time
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from lake_assets.decode.assign import MESSAGE_QUESTION, SCHEMA_QUESTION, message_met
 from lake_assets.decode.schemas import Decoding, SchemaSet
@@ -23,7 +24,8 @@ from lake_assets.lake.means import Means
 from lake_assets.lake.widen import widen
 from lake_assets.model.feeds import Action, Feed, Unknown
 from lake_assets.model.reports import BatchReport, Hop
-from lake_assets.model.tables import quarantine_of, silver_of
+from lake_assets.model.tables import quarantine_of, silver_of, waiting_of
+from lake_assets.silver.expect import columns_read
 from lake_assets.silver.job import Demuxed, Job, failure
 from lake_assets.silver.judge import EVERYTHING, Scope
 from lake_assets.silver.rows import QUARANTINE, silver_schema
@@ -48,6 +50,9 @@ class Demux:
     _schemas: SchemaSet | None = None
     _decoding: Decoding | None = None
     _games: dict[str, None] = field(default_factory=dict)
+    _read: tuple[pa.Schema, Sequence[str]] | None = None
+    alone: threading.Lock = field(default_factory=threading.Lock)
+    """Held while rows are derived: batches and what catches up with them take turns."""
 
     def __call__(self, bronze: DataFrame, batch: Batch) -> None:
         """Place a micro-batch; a batch that runs again is finished from its journal (exactly once).
@@ -63,7 +68,8 @@ class Demux:
             self.means.door.append(noted, batch)
             self.report(_replayed(self.feed.feed, batch, noted))
             return
-        demuxed = self._write(bronze, batch)
+        with self.alone:
+            demuxed = self._write(bronze, batch)
         done = perf_counter()
         commits = [
             Commit(table=table, files=written.files, info={"rows": str(written.rows)})
@@ -100,7 +106,7 @@ class Demux:
         else:
             self._adopt(self._schemas.for_next_batch(time()), ())
         while True:
-            job = Job(self.feed, self._plan(), self.means)
+            job = Job(self.feed, self._plan(), self.means, self._columns_read(rows.sparkSession))
             try:
                 return job, job.run(rows, scope(job.plan.games))
             except UnresolvedError as problem:
@@ -122,6 +128,15 @@ class Demux:
             )
             raise failure(violated)
         return demuxed
+
+    def _columns_read(self, session: SparkSession) -> Sequence[str]:
+        """What the expectations read; compiled again only if the columns are others."""
+        decoding = self._decoding
+        assert decoding is not None  # noqa: S101 - the caller adopted schemas
+        if self._read is None or self._read[0] != decoding.columns:
+            names = columns_read(session, decoding.columns, self.feed.expectations)
+            self._read = decoding.columns, names
+        return self._read[1]
 
     def _plan(self) -> DecodePlan:
         assert self._decoding is not None  # noqa: S101 - the caller adopted schemas
@@ -162,7 +177,9 @@ class Demux:
         silver = silver_schema(decoding.columns)
         touched = known if decoding.columns != before else added
         wanted = {silver_of(game): silver for game in touched}
-        door.create({**wanted, quarantine_of(self.feed.feed): QUARANTINE})
+        aside = [quarantine_of(self.feed.feed)]
+        aside += [waiting_of(self.feed.feed)] if schemas.waiting_ids else []
+        door.create({**wanted, **dict.fromkeys(aside, QUARANTINE)})
         widen(door, self.means.lake, wanted)
         self._schemas, self._decoding, self._games = schemas, decoding, dict.fromkeys(known)
 

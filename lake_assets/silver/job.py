@@ -5,7 +5,7 @@ expectations read; the rows themselves wait beside the task (`lake.relay`). With
 decoding and writing are one step. Nothing is committed here.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -20,8 +20,8 @@ from lake_assets.lake.relay import send
 from lake_assets.lake.writer import Layout, Target, WritePlan
 from lake_assets.model.feeds import Action, Expectation, Feed
 from lake_assets.model.reports import Judged
-from lake_assets.model.tables import TableRef, quarantine_of, silver_of
-from lake_assets.silver.expect import columns_read, marks
+from lake_assets.model.tables import TableRef, quarantine_of, silver_of, waiting_of
+from lake_assets.silver.expect import marks
 from lake_assets.silver.judge import EVERYTHING, Judge, Outcome, Rule, Scope, outcomes
 from lake_assets.silver.rows import BRONZE_NAMES, QUARANTINE, QUARANTINE_SOURCES, silver_schema
 from lake_assets.silver.stage import DecodePlan, decode_task, stage_schema
@@ -59,13 +59,14 @@ class Job:
     feed: Feed
     plan: DecodePlan
     means: Means
+    read: Sequence[str]
+    """Columns that the expectations read."""
 
     def run(self, bronze: DataFrame, scope: Scope = EVERYTHING) -> Demuxed:
         """Write the rows of `bronze` that are in `scope` to all tables' folders.
 
         Raises:
             UnresolvedError: a schema id or a game is new; nothing is left of the job.
-            FeedError: an expectation does not fit the columns.
         """
         rules = [_rule(expectation, self.plan.games) for expectation in self.feed.expectations]
         games = len(self.plan.games)
@@ -103,8 +104,7 @@ class Job:
             return rows.mapInArrow(
                 lambda batches: decode_task(batches, plan), from_arrow_schema(schema)
             )
-        decoded = plan.decoding.columns
-        read = columns_read(bronze.sparkSession, decoded, expectations) or decoded.names[:1]
+        read = self.read or plan.decoding.columns.names[:1]
 
         def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             return send(decode_task(batches, plan), read)
@@ -115,11 +115,12 @@ class Job:
     def _write_plan(self) -> WritePlan:
         silver = silver_schema(self.plan.decoding.columns)
         lake = self.means.lake
-        *games, quarantine = (str(table.path(lake)) for table in self._tables())
+        *games, quarantine, waiting = (str(table.path(lake)) for table in self._tables())
         return WritePlan(
             targets=(
                 *(Target(path=path, layout=_SILVER) for path in games),
                 Target(path=quarantine, layout=_QUARANTINE),
+                Target(path=waiting, layout=_QUARANTINE),
             ),
             layouts={
                 _SILVER: Layout(schema=silver, sources=tuple(silver.names)),
@@ -129,7 +130,8 @@ class Job:
         )
 
     def _tables(self) -> list[TableRef]:
-        return [*(silver_of(game) for game in self.plan.games), quarantine_of(self.feed.feed)]
+        feed = self.feed.feed
+        return [*map(silver_of, self.plan.games), quarantine_of(feed), waiting_of(feed)]
 
 
 def _rule(expectation: Expectation, games: tuple[str, ...]) -> Rule:

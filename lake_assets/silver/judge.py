@@ -90,7 +90,7 @@ class Judge:
     """
 
     def __init__(self, rules: Sequence[Rule], games: int, scope: Scope = EVERYTHING) -> None:
-        """Judge rows of `games` games; a row's `#table` beyond them is quarantine's."""
+        """Judge rows of `games` games; a row's `#table` beyond them is no game's."""
         self._rules = rules
         self._quarantine = games
         self._scope = scope
@@ -162,7 +162,7 @@ class Judge:
         if self._scope.games is not None:
             written[is_game] = np.array(self._scope.games)[decoded[is_game]]
         if self._scope.refused is Refused.ALL:
-            written |= decoded == self._quarantine
+            written |= decoded >= self._quarantine
         if self._scope.refused is Refused.NONE:
             written &= _places(batch) != self._quarantine
         table = pc.if_else(pa.array(written), batch[TABLE], pa.scalar(None, pa.int32()))

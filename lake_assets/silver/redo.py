@@ -22,7 +22,7 @@ from lake_assets.lake.files import active_files, added_after, first_path, read_f
 from lake_assets.lake.journal import Journal
 from lake_assets.lake.origins import COLUMNS, Everything, From, Origins, RowSet, origin_columns
 from lake_assets.model.feeds import Feed
-from lake_assets.model.tables import TableRef, quarantine_of, silver_of
+from lake_assets.model.tables import TableRef, quarantine_of, silver_of, waiting_of
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.job import Demuxed, Job, failure
 from lake_assets.silver.judge import Refused, Scope
@@ -84,6 +84,21 @@ class Redo:
         moved = self._origins_of(demuxed)
         return self._commit(demuxed, {quarantine: without(self._folder(quarantine), files, moved)})
 
+    def catch_up(self) -> Redone:
+        """Derive the rows that wait for the registry, which answers by now.
+
+        Raises:
+            ExpectationFailedError: rows violate an expectation that fails; nothing was moved.
+            CommitConflictError: another process removed waiting rows; nothing was moved.
+        """
+        waiting = waiting_of(self.demux.feed.feed)
+        with self.demux.alone:
+            files = self._active(waiting)
+            rows = self._read(waiting, files, ["value", *BRONZE_NAMES])
+            job, demuxed = self.demux.derive(rows)
+            self._stop_if_failing([(job, demuxed)])
+            return self._commit(demuxed, {waiting: (files, [])})
+
     def rebuild(self, bronze: DataFrame, past: Past, games: Sequence[str] | None = None) -> Redone:
         """Derive silver and quarantine anew from all of `bronze`, up to where the stream had got.
 
@@ -111,15 +126,21 @@ class Redo:
         if games is None:
             job, demuxed = self.demux.derive(bronze)
             self._stop_if_failing([(job, demuxed)])
-            tables = [*map(silver_of, job.plan.games), quarantine]
+            tables = [*map(silver_of, job.plan.games), quarantine, *self._aside()]
             return self._commit(demuxed, {t: self._leaving(t, past, rows) for t in tables})
         done = [self.demux.derive(bronze, _scope(games, Refused.JUDGED))]
         done += self._strays(bronze, past, games)
         self._stop_if_failing(done)
         both = _joined([demuxed for _, demuxed in done])
         leaving = {silver_of(g): self._leaving(silver_of(g), past, rows) for g in games}
-        leaving[quarantine] = self._leaving(quarantine, past, self._origins_of(both))
+        moved = self._origins_of(both)
+        leaving |= {t: self._leaving(t, past, moved) for t in (quarantine, *self._aside())}
         return self._commit(both, leaving)
+
+    def _aside(self) -> list[TableRef]:
+        """The table of waiting rows, if there ever were some."""
+        waiting = waiting_of(self.demux.feed.feed)
+        return [waiting] if self._folder(waiting).exists() else []
 
     def _strays(
         self, bronze: DataFrame, past: Past, games: Sequence[str]
@@ -208,7 +229,8 @@ class Redo:
 def finish(journal: Journal, door: CommitDoor, feed: Feed) -> None:
     """Make the commits that the journal has, if any, those that were made already aside.
 
-    Quarantine goes first: a row that is in no table for a moment is in bronze all the same.
+    What rows are moved from goes first: a row that is in no table for a moment is in bronze all
+    the same.
 
     Raises:
         CommitConflictError: another process removed rows meanwhile.
@@ -217,10 +239,12 @@ def finish(journal: Journal, door: CommitDoor, feed: Feed) -> None:
     if noted is None:
         return
     batch, commits = noted
-    quarantine = quarantine_of(feed.feed)
+    sources = (waiting_of(feed.feed), quarantine_of(feed.feed))
     try:
-        door.append([c for c in commits if c.table == quarantine], batch)
-        door.append([c for c in commits if c.table != quarantine], batch)
+        for commit in commits:
+            if commit.table in sources:
+                door.append([commit], batch)
+        door.append([c for c in commits if c.table not in sources], batch)
     except CommitConflictError as problem:
         journal.clear()
         raise CommitConflictError(

@@ -36,7 +36,8 @@ class DecodePlan:
     """Decoded column that names the game."""
 
     games: tuple[str, ...]
-    """Games with a table; a row's `#table` is its game's index, or `len(games)` for quarantine."""
+    """Games with a table; a row's `#table` is its game's index, `len(games)` for quarantine, or one
+    more for rows that wait for the registry."""
 
     create_unknown: bool
     """Whether an unknown game raises a question instead of going to quarantine."""
@@ -91,6 +92,9 @@ def _place(batch: pa.RecordBatch, plan: DecodePlan, schema: pa.Schema) -> pa.Rec
         questions = pc.coalesce(questions, lost.question)
     is_refused = pc.is_valid(reason)
     table = pc.if_else(is_refused, pa.scalar(len(plan.games), pa.int32()), index)
+    if plan.decoding.waiting_ids:
+        is_waiting = pc.equal(reason, Reason.WAITING.value).fill_null(fill_value=False)
+        table = pc.if_else(is_waiting, pa.scalar(len(plan.games) + 1, pa.int32()), table)
     nothing = pa.scalar(None, pa.binary())
     arrays = [
         *decoded.columns.columns,

@@ -25,6 +25,7 @@ from lake_assets.silver.demux import Demux
 from lake_assets.sources.kafka import read_topic
 from lake_assets.streams.position import checkpoint_of
 from lake_assets.streams.schemas import Schemas
+from lake_assets.streams.waiting import CatchUp
 
 _QUERY_ID = "sql.streaming.queryId"
 """Spark's local property with the query's id, which its checkpoint keeps: a new checkpoint has a
@@ -78,11 +79,9 @@ def start_ingest(road: Road, feed: Feed, *, until_caught_up: bool) -> StreamingQ
     return _start(road, rows, ingest, checkpoint, until_caught_up=until_caught_up)
 
 
-def start_demux(
-    road: Road, feed: Feed, schemas: Schemas, *, until_caught_up: bool
-) -> StreamingQuery:
-    """Start the query that takes bronze rows to silver and quarantine."""
-    demux = Demux(
+def demux_of(road: Road, feed: Feed, schemas: Schemas) -> Demux:
+    """What takes a feed's bronze rows to silver and quarantine."""
+    return Demux(
         feed=feed,
         means=road.means,
         journal=road.journal(feed, Hop.DEMUX),
@@ -90,6 +89,21 @@ def start_demux(
         resolve=schemas.resolve,
         report=road.report,
     )
+
+
+def catch_up_of(road: Road, demux: Demux, schemas: Schemas) -> CatchUp:
+    """What takes rows that had to wait for the registry to where they belong."""
+    return CatchUp(
+        session=road.session,
+        demux=demux,
+        schemas=schemas,
+        journal=Journal(road.state_dir / "journals" / f"{demux.feed.feed}-waiting.json"),
+    )
+
+
+def start_demux(road: Road, demux: Demux, *, until_caught_up: bool) -> StreamingQuery:
+    """Start the query that runs `demux` over all that comes into bronze."""
+    feed = demux.feed
     rows = (
         road.session.readStream.format("delta")
         .option("maxBytesPerTrigger", road.stream.max_bytes_per_batch)

@@ -14,7 +14,6 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from tenacity import RetryError, retry, retry_if_result, stop_after_delay, wait_fixed
 
 from lake_assets.bronze.rows import FILE_SCHEMA
-from lake_assets.decode.registry import Registry
 from lake_assets.errors import FeedError, LakeError, StreamError
 from lake_assets.lake.catalog import games_found
 from lake_assets.lake.commits import Batch
@@ -34,6 +33,7 @@ from lake_assets.settings.schema import Settings
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.redo import Past, Redo, Redone, finish
 from lake_assets.streams.position import Settled, checkpoint_of, settled
+from lake_assets.streams.schemas import cached_registry
 
 _SETTLES_WITHIN_S = 120.0
 """Seconds within which live streams should finish the commit of bronze that they are in."""
@@ -103,7 +103,7 @@ def finish_interrupted(means: Means, settings: Settings, feed: Feed) -> None:
 
 @contextmanager
 def _redo(settings: Settings, feed: Feed, endpoints: Endpoints) -> Iterator[Redo]:
-    registry, payload = Registry(endpoints.registry), feed.payload.protobuf
+    registry, payload = cached_registry(settings, endpoints), feed.payload.protobuf
     journal = _journal(settings, feed)
     with turn(settings.state_dir, _TURN), lake_means(settings) as means:
         finish(journal, means.door, feed)

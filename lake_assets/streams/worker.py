@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pyspark.errors import StreamingQueryException
 from pyspark.sql.streaming.query import StreamingQuery
 
-from lake_assets.decode.registry import Registry
 from lake_assets.errors import LakeAssetsError, SourceError, StreamError
 from lake_assets.lake.means import lake_means
 from lake_assets.lake.session import start_session
@@ -19,9 +18,10 @@ from lake_assets.model.reports import BatchReport, Hop, Waiting
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
 from lake_assets.sources.topics import end_offsets
-from lake_assets.streams.plan import Road, start_demux, start_ingest
+from lake_assets.streams.plan import Road, catch_up_of, demux_of, start_demux, start_ingest
 from lake_assets.streams.redo import finish_interrupted
-from lake_assets.streams.schemas import Schemas
+from lake_assets.streams.schemas import Schemas, cached_registry
+from lake_assets.streams.waiting import CatchUp
 
 _LOOK_EVERY_S = 0.5
 """Seconds between two looks at the queries; each look is two cheap py4j calls a query."""
@@ -50,6 +50,7 @@ class Worker:
         self._until_caught_up = until_caught_up
         self._stop = threading.Event()
         self._failure: BaseException | None = None
+        self._catch_ups: list[CatchUp] = []
         self._batch_failure: LakeAssetsError | None = None
         self._thread = threading.Thread(target=self._run, name="streams", daemon=True)
         self.progressed_at = time.time()
@@ -117,11 +118,19 @@ class Worker:
             return start_ingest(road, feed, until_caught_up=self._until_caught_up)
         schemas = Schemas(
             feed=feed,
-            registry=Registry(self._endpoints.registry),
+            registry=cached_registry(self._settings, self._endpoints),
             stop=self._stop,
             announce=self._announce,
+            # Whoever wants all rows in silver waits for them.
+            may_wait=not self._until_caught_up,
         )
-        return start_demux(road, feed, schemas, until_caught_up=self._until_caught_up)
+        demux = demux_of(road, feed, schemas)
+        catch_up = catch_up_of(road, demux, schemas)
+        catch_up.prepare()
+        self._catch_ups.append(catch_up)
+        if self._until_caught_up:
+            catch_up.tick()
+        return start_demux(road, demux, until_caught_up=self._until_caught_up)
 
     @contextmanager
     def _running(self, queries: list[StreamingQuery]) -> Iterator[list[StreamingQuery]]:
@@ -139,6 +148,8 @@ class Worker:
                 self._raise_if_failed(query)
             if len(ended) == len(queries):
                 return
+            for catch_up in self._catch_ups:
+                catch_up.tick()
             if self.waiting or not any(q.status["isTriggerActive"] for q in queries if q.isActive):
                 self.progressed_at = time.time()
 

@@ -1,4 +1,4 @@
-from lake_assets.bench.peers import MEASURES, PEERS, peers_of
+from lake_assets.bench.peers import MEASURES, PEERS, USUAL, peers_of
 
 
 def test_every_measure_is_one_peers():
@@ -6,7 +6,8 @@ def test_every_measure_is_one_peers():
 
 
 def test_only_the_peers_of_the_asked_for_measures_run():
-    floor, ours = PEERS
+    floor, ours, *_ = PEERS
     assert peers_of(["floor"]) == [floor]
     assert peers_of(["demux"]) == [ours]
-    assert peers_of(MEASURES) == [floor, ours]
+    assert peers_of(USUAL) == [floor, ours]
+    assert peers_of(MEASURES) == list(PEERS)

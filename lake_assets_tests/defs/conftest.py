@@ -5,15 +5,11 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
-from dagster._core.remote_origin import (
-    RegisteredCodeLocationOrigin,
-    RemoteJobOrigin,
-    RemoteRepositoryOrigin,
-)
+from dagster._core.remote_origin import RemoteJobOrigin
 
-_ORIGIN = RemoteJobOrigin(
-    RemoteRepositoryOrigin(RegisteredCodeLocationOrigin("lake_assets"), "lake_assets"), "streams"
-)
+from lake_assets_tests.defs.origins import REPOSITORY
+
+_ORIGIN = RemoteJobOrigin(REPOSITORY, "streams")
 
 CreateRun = Callable[[dg.DagsterRunStatus], str]
 

@@ -24,7 +24,7 @@ from lake_assets.model.reports import Hop
 from lake_assets.model.tables import TableRef
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
-from lake_assets.streams.plan import Road, start_demux, start_ingest
+from lake_assets.streams.plan import Road, demux_of, start_demux, start_ingest
 from lake_assets.streams.schemas import Schemas
 
 AFTER_THE_JOB = "after the job"
@@ -117,7 +117,7 @@ def main() -> None:
         if hop is Hop.INGEST:
             query = start_ingest(road, job.feed, until_caught_up=True)
         else:
-            query = start_demux(road, job.feed, schemas, until_caught_up=True)
+            query = start_demux(road, demux_of(road, job.feed, schemas), until_caught_up=True)
         query.awaitTermination()
 
 

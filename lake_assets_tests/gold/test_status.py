@@ -1,10 +1,13 @@
+import os
 from pathlib import Path
 
 import pyarrow as pa
-from deltalake import CommitProperties, write_deltalake
+import pytest
+from deltalake import CommitProperties, DeltaTable, write_deltalake
 
+from lake_assets.errors import LakeError
 from lake_assets.gold.plan import info_of
-from lake_assets.gold.status import views_behind
+from lake_assets.gold.status import behind_since, views_behind
 from lake_assets.model.tables import gold_of, silver_of
 from lake_assets_tests.sample import GAMES
 
@@ -48,3 +51,45 @@ def test_a_view_that_is_defined_anew_is_behind(tmp_path):
     assert views_behind(tmp_path, GAMES.model_copy(update={"gold": (anew,)})) == {
         VIEW.name: ("uno",)
     }
+
+
+def commit_of(lake: Path, version: int) -> Path:
+    return silver_of("uno").path(lake) / "_delta_log" / f"{version:020}.json"
+
+
+def write_silver(lake: Path, *times: float) -> None:
+    """One commit at each time."""
+    for version, at in enumerate(times):
+        write_deltalake(silver_of("uno").path(lake), ROW, mode="append")
+        os.utime(commit_of(lake, version), (at, at))
+
+
+def test_a_view_is_behind_since_the_first_commit_that_it_lacks(tmp_path):
+    write_silver(tmp_path, 100, 200, 300)
+    assert behind_since(tmp_path, GAMES) == {VIEW.name: {"uno": 100}}
+    write_gold(tmp_path, 0)
+    assert behind_since(tmp_path, GAMES) == {VIEW.name: {"uno": 200}}
+    write_gold(tmp_path, 2)
+    assert behind_since(tmp_path, GAMES) == {VIEW.name: {}}
+
+
+def test_a_commit_that_the_log_forgot_is_long_ago(tmp_path):
+    write_silver(tmp_path, 100, 200, 300)
+    write_gold(tmp_path, 0)
+    DeltaTable(silver_of("uno").path(tmp_path)).create_checkpoint()
+    commit_of(tmp_path, 1).unlink()
+    assert behind_since(tmp_path, GAMES) == {VIEW.name: {"uno": 0}}
+
+
+def test_a_log_that_cannot_be_read_is_an_error(tmp_path):
+    write_silver(tmp_path, 100)
+    commit_of(tmp_path, 0).write_text("rubbish")
+    with pytest.raises(LakeError, match="log cannot be read"):
+        views_behind(tmp_path, GAMES)
+
+
+def test_when_a_view_was_defined_anew_is_not_known(tmp_path):
+    write_silver(tmp_path, 100)
+    write_gold(tmp_path, 0)
+    anew = VIEW.model_copy(update={"measures": {"n": "count(*)"}})
+    assert behind_since(tmp_path, GAMES.model_copy(update={"gold": (anew,)})) == {VIEW.name: {}}

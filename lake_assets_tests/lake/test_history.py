@@ -4,7 +4,14 @@ import pyarrow as pa
 import pytest
 
 from lake_assets.lake.commits import Batch
-from lake_assets.lake.history import open_table, rows_of, rows_since, state_of
+from lake_assets.lake.history import (
+    committed_at,
+    last_info,
+    open_table,
+    rows_of,
+    rows_since,
+    state_of,
+)
 from lake_assets.model.tables import silver_of
 
 UNO = silver_of("uno")
@@ -55,3 +62,17 @@ def test_rows_are_counted_from_the_log(tmp_path, table):
 @pytest.mark.parametrize(("version", "rows"), [(0, 3), (1, 3), (2, 1), (3, 0), (9, 0)])
 def test_rows_are_counted_from_a_version_on(tmp_path, table, version, rows):
     assert rows_since(open_table(tmp_path, table), version) == rows
+
+
+def test_a_commits_time_is_that_of_its_file(tmp_path, table):
+    at = committed_at(tmp_path, table, 2)
+    assert at == pytest.approx(
+        state_of(open_table(tmp_path, table)).committed_at.timestamp(), abs=5
+    )
+    assert committed_at(tmp_path, table, 3) is None
+
+
+def test_the_last_commits_metadata_is_that_of_the_state(tmp_path, table):
+    handle = open_table(tmp_path, table)
+    assert last_info(handle)["rows"] == "1"
+    assert last_info(handle) == state_of(handle).info

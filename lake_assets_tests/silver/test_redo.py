@@ -13,7 +13,7 @@ from lake_assets.lake.journal import Journal
 from lake_assets.lake.means import lake_means
 from lake_assets.lake.origins import From
 from lake_assets.model.feeds import Action, Expectation, Route
-from lake_assets.model.tables import quarantine_of, silver_of
+from lake_assets.model.tables import quarantine_of, silver_of, waiting_of
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.redo import Past, Redo, finish
 from lake_assets_tests.events import Topic, framed
@@ -22,6 +22,11 @@ from lake_assets_tests.silver.given import bronze_batch
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
 QUARANTINE = quarantine_of("games")
+
+WAITING = waiting_of("games")
+
+NOBODYS = 2**31 - 1
+"""A schema id that no registry gives."""
 
 WITH_CHESS = Route(column="game_name", keys=("uno", "go_fish", "chess"))
 
@@ -57,11 +62,14 @@ class Lake:
 
     def stream(self, *values, **changes):
         """One batch of the live stream; offsets go on."""
+        self.run(self.demux(**changes), *values)
+
+    def run(self, demux, *values):
         start = len(self.bronze)
         self.bronze += values
         rows = bronze_batch(*self.bronze).slice(start)
         frame = self.spark.createDataFrame(pa.Table.from_batches([rows]))
-        self.demux(**changes)(frame, Batch("query", self.batches))
+        demux(frame, Batch("query", self.batches))
         self.batches += 1
 
     def past(self):
@@ -201,7 +209,7 @@ def test_a_rebuild_since_leaves_what_is_older_even_within_a_file(lake):
 
 
 def test_a_rebuild_widens_the_tables_for_a_late_schema(lake):
-    late = framed(2**31 - 1, version=1)
+    late = framed(NOBODYS, version=1)
     lake.stream(lake.event(), late)
     assert lake.refused() == {1: "unknown_schema"}
     new = lake.topic.register(1)
@@ -211,6 +219,43 @@ def test_a_rebuild_widens_the_tables_for_a_late_schema(lake):
         None: 1,
         "custom 1": 1,
     }
+
+
+def let_wait(demux):
+    """The same demux, whose registry does not answer for new ids."""
+    return replace(demux, resolve=lambda schemas, ids: schemas.let_wait(ids))
+
+
+def test_rows_of_new_schemas_wait_while_the_registry_is_down_and_others_go_on(lake):
+    demux = lake.demux()
+    lake.run(demux, lake.event())
+    new = lake.topic.register(1)
+    lake.run(let_wait(demux), lake.event(), framed(new, version=1), b"x", framed(NOBODYS))
+    assert (lake.offsets("uno"), lake.refused()) == ([0, 1], {3: "not_framed"})
+    assert sorted(row["offset"] for row in lake.stored(WAITING)) == [2, 4]
+    again = lake.redo()
+    assert again.catch_up().removed == {"bronze_games_waiting": 2}
+    assert (lake.offsets("uno"), lake.stored(WAITING)) == ([0, 1, 2], [])
+    assert lake.refused() == {3: "not_framed", 4: "unknown_schema"}
+    assert again.journal.last() is None
+
+
+def test_rows_go_on_waiting_while_the_registry_does_not_answer(lake):
+    lake.run(let_wait(lake.demux()), lake.event(), framed(NOBODYS))
+    redo = lake.redo()
+    replace(redo, demux=let_wait(redo.demux)).catch_up()
+    assert [row["offset"] for row in lake.stored(WAITING)] == [1]
+    assert lake.refused() == {}
+
+
+@pytest.mark.parametrize("games", [None, ["uno"]])
+def test_a_rebuild_takes_the_waiting_rows_along(lake, games):
+    demux = lake.demux()
+    lake.run(demux, lake.event())
+    new = lake.topic.register(1)
+    lake.run(let_wait(demux), framed(new, version=1))
+    lake.redo().rebuild(lake.rows(), lake.past(), games)
+    assert (lake.offsets("uno"), lake.stored(WAITING)) == ([0, 1], [])
 
 
 class Dying(CommitDoor):

@@ -8,7 +8,7 @@ from lake_assets.errors import StreamError
 from lake_assets.lake.means import lake_means
 from lake_assets.model.reports import Hop
 from lake_assets.model.tables import bronze_of, quarantine_of, silver_of
-from lake_assets.streams.plan import Road, start_demux, start_ingest
+from lake_assets.streams.plan import Road, demux_of, start_demux, start_ingest
 from lake_assets.streams.schemas import Schemas
 from lake_assets_tests.events import Topic, framed
 from lake_assets_tests.sample import GAMES
@@ -50,7 +50,8 @@ def travel(road, topic):
         schemas = Schemas(
             feed=feed, registry=registry, stop=threading.Event(), announce=lambda _: None
         )
-        start_demux(road, feed, schemas, until_caught_up=True).awaitTermination()
+        demux = demux_of(road, feed, schemas)
+        start_demux(road, demux, until_caught_up=True).awaitTermination()
 
     return go
 

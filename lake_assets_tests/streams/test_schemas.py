@@ -36,6 +36,9 @@ class Registry:
     def resolve(self, schemas, ids):
         return self._answer((schemas, ids))
 
+    def check(self, subject):
+        self._answer(subject)
+
     def _answer(self, question):
         self.asked.append(question)
         answer = self.answers.pop(0)
@@ -75,6 +78,30 @@ def test_ids_are_asked_about_with_what_is_known(ask):
 def test_a_registry_that_is_down_is_waited_for(ask):
     _, schemas = ask(DOWN, DOWN, schemas_of(0), pauses=2)
     assert schemas.newest() == schemas_of(0)
+
+
+def test_rows_of_new_ids_wait_where_others_may_go_on(ask, said):
+    registry, schemas = ask(DOWN, schemas_of(0))
+    waiting = schemas.resolve(schemas_of(0), frozenset({17}))
+    assert waiting.waiting_ids == {17}
+    assert waiting.for_next_batch(0.0).waiting_ids == frozenset()
+    assert "Rows of new schemas wait" in said[0].reason
+    # The next batches do not ask at once again.
+    assert schemas.resolve(schemas_of(0), frozenset({18})).waiting_ids == {18}
+    assert len(registry.asked) == 1
+
+
+def test_all_rows_wait_where_somebody_wants_them_all(ask):
+    _, schemas = ask(DOWN, schemas_of(1), pauses=1)
+    schemas.may_wait = False
+    assert schemas.resolve(schemas_of(0), frozenset({17})) == schemas_of(1)
+
+
+def test_whether_the_registry_answers_is_asked_without_waiting(ask):
+    _, schemas = ask(DOWN, None)
+    with pytest.raises(RegistryError):
+        schemas.check()
+    schemas.check()
 
 
 def test_it_says_what_it_waits_for_until_it_has_it(ask, said):

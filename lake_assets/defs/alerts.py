@@ -1,0 +1,228 @@
+"""The sensor `alerts`: tells the core what is wrong by Dagster's records and by the lake.
+
+What of it is news, and who is told, the core decides; see `lake_assets/alerts`.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+import dagster as dg
+
+from lake_assets.alerts.decide import Look, Tracked
+from lake_assets.alerts.judge import (
+    Death,
+    StreamsPatience,
+    StreamsSeen,
+    Verdict,
+    check_subject,
+    judge_refresh,
+    judge_streams,
+)
+from lake_assets.alerts.round import Round, go_round
+from lake_assets.alerts.watch import Watch, is_gold_due
+from lake_assets.defs.gold import schedule_name
+from lake_assets.defs.internals import check_results, last_evaluation, last_tick, turned_off
+from lake_assets.defs.keys import gold_key
+from lake_assets.defs.supervision import SENSOR as SUPERVISOR
+from lake_assets.defs.supervision import observe
+from lake_assets.errors import LakeAssetsError
+from lake_assets.gold.status import behind_since
+from lake_assets.model.alerts import (
+    STREAM_KINDS,
+    STREAMS,
+    Problem,
+    ProblemKey,
+    ProblemKind,
+    Severity,
+)
+from lake_assets.model.feeds import Feed
+from lake_assets.settings.schema import Settings
+from lake_assets.supervision.act import policy_of
+from lake_assets.supervision.facts import Ending, Observed
+
+_SEVERITIES = {
+    dg.AssetCheckSeverity.WARN: Severity.WARNING,
+    dg.AssetCheckSeverity.ERROR: Severity.ERROR,
+}
+
+_DETAILS_AT_MOST = 200
+"""Characters of a check's numbers in an alert."""
+
+
+def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
+    """The sensor."""
+    loaded_at = time.time()
+
+    @dg.sensor(
+        name="alerts",
+        minimum_interval_seconds=10,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description=(
+            "Tells once when a check fails, the streams die, stall or wait, or a refresh is missed "
+            "and once when that is over: to the log, and to the webhook and the mail server of the "
+            "settings. What a sink does not take waits for it."
+        ),
+    )
+    def alerts(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+        now = time.time()
+        watch = Watch.from_json(context.cursor).wake(now, loaded_at=loaded_at)
+        eyes = Eyes(settings, feeds, context, watch, now=now)
+        done = go_round(settings, eyes.look, context.log)
+        said = "; ".join((*eyes.complaints, *done.complaints)) if done else eyes.watch.said
+        if done and said and said != watch.said:
+            context.log.warning("%s", said)
+        return dg.SensorResult(
+            skip_reason=_summary(done, said),
+            cursor=replace(eyes.watch, last_at=now, said=said).to_json(),
+        )
+
+    return dg.Definitions(sensors=[alerts])
+
+
+def _summary(done: Round | None, said: str) -> str:
+    if done is None:
+        return "Another process is at this lake's alerts"
+    count = done.open_problems
+    problems = "Nothing is wrong" if not count else f"{count} problem(s), told of when they began"
+    return f"{problems}. {said}" if said else problems
+
+
+class Eyes:
+    """Sees what is wrong at one moment."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        feeds: Sequence[Feed],
+        context: dg.SensorEvaluationContext,
+        watch: Watch,
+        *,
+        now: float,
+    ) -> None:
+        """Prepare to look, once."""
+        self._settings = settings
+        self._feeds = feeds
+        self._instance = context.instance
+        graph = context.repository_def.asset_graph if context.repository_def else None
+        self._checks = sorted(graph.asset_check_keys) if graph else []
+        self._now = now
+        self.watch = watch
+        """When was looked; kept up to date by `look`."""
+        self.complaints: tuple[str, ...] = ()
+        """In words, what could not be looked at."""
+
+    def look(self, tracked: Sequence[Tracked]) -> Look:
+        """Look at checks, streams, and at gold when that is due."""
+        known = {entry.problem.key: entry.problem for entry in tracked}
+        off = turned_off(self._instance)
+        verdict = self._streams(known, is_wanted=SUPERVISOR not in off)
+        failing, unclear = self._failing_checks(known)
+        missed = self._missed_refreshes(known, off)
+        if missed is None:
+            unclear |= {key for key in known if key[0] is ProblemKind.REFRESH_MISSED}
+        if not verdict.is_clear:
+            unclear |= {(kind, STREAMS) for kind in STREAM_KINDS}
+        streams = [verdict.problem] if verdict.problem else []
+        problems = (*streams, *(missed or ()), *failing)
+        return Look(now=self._now, problems=problems, unclear=frozenset(unclear))
+
+    def _streams(self, known: dict[ProblemKey, Problem], *, is_wanted: bool) -> Verdict:
+        observed = observe(self._settings, self._instance, now=self._now)
+        policy = policy_of(self._settings)
+        verdict = judge_streams(
+            StreamsSeen(
+                now=self._now,
+                awake_since=self.watch.awake_since,
+                known_run=self.watch.known_run,
+                is_wanted=is_wanted,
+                is_locked=observed.is_locked,
+                beat=observed.beat,
+                is_beater_alive=observed.is_beater_alive,
+                death=_death(observed),
+            ),
+            {kind for kind, _ in known},
+            StreamsPatience(
+                stall_after_s=policy.stall_after_s,
+                silent_after_s=policy.silent_after_s,
+                proven_after_s=self._settings.alerts.settle_s,
+            ),
+        )
+        newest = observed.last_ended.run_id if observed.last_ended else ""
+        self.watch = replace(self.watch, known_run=newest)
+        return verdict
+
+    def _failing_checks(
+        self, known: dict[ProblemKey, Problem]
+    ) -> tuple[list[Problem], set[ProblemKey]]:
+        """Problems of checks, and those that no current result tells of."""
+        failing, unclear = [], set()
+        for (check, game), passed in check_results(self._instance, self._checks).items():
+            subject = check_subject(check.asset_key.to_user_string(), check.name, game)
+            key = (ProblemKind.CHECK_FAILED, subject)
+            if passed is None:
+                unclear.add(key)
+            elif not passed:
+                failing.append(known.get(key) or self._check_problem(check, game, subject))
+        return failing, unclear
+
+    def _check_problem(self, check: dg.AssetCheckKey, game: str | None, subject: str) -> Problem:
+        found = last_evaluation(self._instance, check, game)
+        evaluation, at = found or (None, self._now)
+        return Problem(
+            kind=ProblemKind.CHECK_FAILED,
+            subject=subject,
+            severity=_SEVERITIES[evaluation.severity] if evaluation else Severity.WARNING,
+            since=at,
+            details=_details(evaluation) if evaluation else "",
+        )
+
+    def _missed_refreshes(
+        self, known: dict[ProblemKey, Problem], off: frozenset[str]
+    ) -> list[Problem] | None:
+        """Problems of scheduled views; None where nobody looked."""
+        grace_s = self._settings.alerts.refresh_grace_s
+        ticks = {
+            (feed.feed, view.name): last_tick(view.schedule, self._now - grace_s)
+            for feed in self._feeds
+            for view in feed.gold
+            if view.schedule and schedule_name(feed, view) not in off
+        }
+        is_open = any(kind is ProblemKind.REFRESH_MISSED for kind, _ in known)
+        if not is_gold_due(
+            self.watch, self._now, grace_s=grace_s, ticks=ticks.values(), is_open=is_open
+        ):
+            return None
+        self.watch = replace(self.watch, gold_at=self._now)
+        try:
+            return [
+                problem
+                for feed in self._feeds
+                for view, behind in behind_since(self._settings.lake_dir, feed).items()
+                if (tick := ticks.get((feed.feed, view)))
+                and (problem := judge_refresh(_asset(feed, view), tick=tick, behind=behind))
+            ]
+        except LakeAssetsError as problem:
+            self.complaints += (str(problem),)
+            return None
+
+
+def _asset(feed: Feed, view_name: str) -> str:
+    view = next(view for view in feed.gold if view.name == view_name)
+    return gold_key(feed, view).to_user_string()
+
+
+def _death(observed: Observed) -> Death | None:
+    ended = observed.last_ended
+    if ended is None or ended.ending is not Ending.DIED:
+        return None
+    return Death(run_id=ended.run_id, at=ended.ended_at)
+
+
+def _details(evaluation: dg.AssetCheckEvaluation) -> str:
+    numbers = (
+        f"{name.replace('_', ' ')}: {value.value}"
+        for name, value in evaluation.metadata.items()
+        if isinstance(value.value, int | float | str)
+    )
+    return ", ".join(numbers)[:_DETAILS_AT_MOST]

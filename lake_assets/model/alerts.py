@@ -1,0 +1,76 @@
+"""What a user is alerted to: problems, and the alerts that tell when they begin and end."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+
+class ProblemKind(StrEnum):
+    """What can be wrong, and for how long that may last."""
+
+    CHECK_FAILED = "check_failed"  # rows of a game violate an expectation
+    STREAMS_FAILED = "streams_failed"  # they died, or nothing runs that should
+    STREAMS_STALLED = "streams_stalled"  # they live and get nowhere
+    STREAMS_WAITING = "streams_waiting"  # for a broker or a registry; they go on by themselves
+    REFRESH_MISSED = "refresh_missed"  # a schedule's tick passed, and gold is as it was before
+
+
+STREAMS = "streams"
+"""Subject of the problems that all streams of a lake have together."""
+
+STREAM_KINDS = frozenset(
+    {ProblemKind.STREAMS_FAILED, ProblemKind.STREAMS_STALLED, ProblemKind.STREAMS_WAITING}
+)
+
+
+class Severity(StrEnum):
+    """How much a problem asks for somebody."""
+
+    WARNING = "warning"
+    ERROR = "error"
+
+
+ProblemKey: TypeAlias = tuple[ProblemKind, str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Problem:
+    """Something that is wrong; one of the same kind and subject is the same problem."""
+
+    kind: ProblemKind
+    subject: str
+    """Whose problem: `<asset>/<check>/<game>`, `streams`, or a view's asset."""
+
+    severity: Severity
+    since: float
+    """When it began, as far as that is known; seconds since 1970."""
+
+    details: str
+    """Numbers, names and the next step, as they were when it was first seen."""
+
+    @property
+    def key(self) -> ProblemKey:
+        """What tells it from others."""
+        return self.kind, self.subject
+
+
+class Moment(StrEnum):
+    """Why an alert is sent."""
+
+    BEGUN = "begun"
+    ENDED = "ended"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Alert:
+    """Tells that a problem began or ended."""
+
+    moment: Moment
+    problem: Problem
+    at: float
+    """When that was noticed; seconds since 1970."""
+
+    @property
+    def id(self) -> str:
+        """The same however often the alert is delivered."""
+        return f"{self.problem.kind}/{self.problem.subject}/{self.at:.3f}/{self.moment}"

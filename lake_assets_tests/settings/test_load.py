@@ -1,0 +1,86 @@
+import traceback
+from pathlib import Path
+
+import pytest
+
+from lake_assets.errors import SettingsError
+from lake_assets.settings.load import child_environment, load_settings
+from lake_assets.settings.schema import AlertSettings, KafkaSettings, Settings, SmtpTls
+
+ALERTS = "LAKE_ASSETS_ALERTS_"
+SECRET = "https://hooks.example.com/services/hush"  # noqa: S105 - nobody's
+
+MAIL = {"smtp_host": "mail", "smtp_from": "lake@example.com", "smtp_to": "ops@example.com"}
+
+
+@pytest.fixture
+def load(monkeypatch):
+    def with_variables(**alerts: str) -> AlertSettings:
+        for name, value in alerts.items():
+            monkeypatch.setenv(f"{ALERTS}{name.upper()}", value)
+        return load_settings().alerts
+
+    return with_variables
+
+
+def test_alerts_go_to_the_log_alone_by_default(load):
+    assert load() == AlertSettings()
+
+
+def test_alerts_are_set_by_variables(load):
+    found = load(webhook_url=SECRET, smtp_port="2525", smtp_tls="none", settle_s="1", **MAIL)
+    assert found.webhook_url.get_secret_value() == SECRET
+    assert (found.smtp_host, found.smtp_port, found.smtp_tls) == ("mail", 2525, SmtpTls.NONE)
+    assert found.settle_s == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "variable", "fact"),
+    [
+        ({"webhook_url": "slack"}, "WEBHOOK_URL", "is no web address"),
+        ({"smtp_host": "mail"}, "SMTP_FROM", "and smtp_host go together"),
+        ({"smtp_to": "a@example.com"}, "SMTP_TO", "and smtp_host go together"),
+        ({**MAIL, "smtp_to": "nobody"}, "SMTP_TO", "is no list of e-mail addresses"),
+        ({**MAIL, "smtp_user": "me"}, "SMTP_PASSWORD", "and smtp_user go together"),
+        ({**MAIL, "smtp_password": "hush"}, "SMTP_PASSWORD", "and smtp_user go together"),
+        ({**MAIL, "smtp_port": "0"}, "SMTP_PORT", "greater than 0"),
+        ({**MAIL, "smtp_tls": "maybe"}, "SMTP_TLS", "starttls"),
+        ({"timeout_s": "60"}, "TIMEOUT_S", "less than or equal to 5"),
+        ({"webhook": SECRET}, "WEBHOOK", "not permitted"),
+    ],
+)
+def test_a_wrong_variable_is_named(load, given, variable, fact):
+    with pytest.raises(SettingsError, match=fact) as raised:
+        load(**given)
+    assert raised.value.thing == ALERTS + variable
+
+
+def test_no_secret_is_in_what_is_printed_of_a_wrong_setting(load):
+    given = {"webhook_url": "hush-hush", "smtp_password": "hush-hush", "webhook": "hush-hush"}
+    with pytest.raises(SettingsError) as raised:
+        load(**given)
+    assert "hush-hush" not in "".join(traceback.format_exception(raised.value))
+
+
+def test_no_secret_is_in_what_is_printed_of_settings(load):
+    found = load(webhook_url=SECRET, smtp_user="me", smtp_password="hush-hush", **MAIL)  # noqa: S106
+    assert "hush" not in f"{found!r} {found} {found.model_dump()} {found.model_dump_json()}"
+
+
+def test_a_child_loads_the_same_settings(monkeypatch, load):
+    settings = Settings(
+        home=Path("/home/lake"),
+        kafka=KafkaSettings(options={"security.protocol": "SASL_SSL"}),
+        alerts=load(webhook_url=SECRET, smtp_user="me", smtp_password="hush", **MAIL),  # noqa: S106
+    )
+    for name in [f"{ALERTS}{field.upper()}" for field in AlertSettings.model_fields]:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in child_environment(settings, base={"PATH": ""}).items():
+        monkeypatch.setenv(name, value)
+    found = load_settings()
+    assert (found.home, found.kafka, found.alerts) == (
+        settings.home,
+        settings.kafka,
+        settings.alerts,
+    )
+    assert found.alerts.smtp_password.get_secret_value() == "hush"
