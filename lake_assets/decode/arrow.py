@@ -66,9 +66,10 @@ def decode(values: pa.Array, schema_ids: pa.Array, decoding: Decoding) -> Decode
     if sole is None:
         assigned = assign(values, ids, decoding)
         return _spread(list(_read(assigned, decoding)), assigned, decoding.columns)
-    part = _read_part(decoding.readers[sole], values, pa.arange(0, len(values)), decoding.columns)
-    if not part.refused:
-        return Decoded(columns=part.decoded, reason=none, detail=none, question=none)
+    decoded, refused = _read_values(decoding.readers[sole], values, decoding.columns)
+    if not refused:
+        return Decoded(columns=decoded, reason=none, detail=none, question=none)
+    part = _Part(decoded, pa.arange(0, len(values)), refused)
     assigned = Assigned(
         values=values, reader=pa.nulls(0, pa.int64()), reason=none, detail=none, question=none
     )
@@ -79,13 +80,16 @@ def _read(assigned: Assigned, decoding: Decoding) -> Iterator[_Part]:
     for reader in pc.unique(assigned.reader.drop_null()).to_pylist():
         rows = pc.indices_nonzero(pc.equal(assigned.reader, reader)).cast(pa.int64())
         values = assigned.values.take(rows)
-        yield _read_part(decoding.readers[reader], values, rows, decoding.columns)
+        decoded, refused = _read_values(decoding.readers[reader], values, decoding.columns)
+        yield _Part(decoded, rows, refused)
 
 
-def _read_part(reader: Reader, values: pa.Array, rows: pa.Array, schema: pa.Schema) -> _Part:
+def _read_values(
+    reader: Reader, values: pa.Array, schema: pa.Schema
+) -> tuple[pa.RecordBatch, dict[int, str]]:
     about = (reader.message, reader.descriptor_set)
     found = isolate(handler_of(*about), values, guess_of(*about))
-    return _Part(_conform(found.decoded, reader.named, schema), rows, found.refused)
+    return _conform(found.decoded, reader.named, schema), found.refused
 
 
 def _conform(batch: pa.RecordBatch, named: pa.Schema | None, schema: pa.Schema) -> pa.RecordBatch:
