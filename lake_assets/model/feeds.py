@@ -73,6 +73,9 @@ class Action(StrEnum):
     FAIL = "fail"  # the stream stops before anything of the row's batch is committed
 
 
+_MAX_SHARE = 0.05
+
+
 class Expectation(Noun):
     """A named Spark SQL condition over decoded columns; null counts as violated."""
 
@@ -82,7 +85,7 @@ class Expectation(Noun):
     games: tuple[GameName, ...] | None = Field(default=None, min_length=1)
     """Games whose rows are judged; all of them if unset."""
 
-    max_share: float = Field(default=0.05, ge=0, le=1)
+    max_share: float = Field(default=_MAX_SHARE, ge=0, le=1)
     """Of `quarantine`: the share of a batch's rows above which it is an error, and below which a
     warning. One row in twenty: stray bad rows are what quarantine is for, and a producer that broke
     is soon above it."""
@@ -93,7 +96,7 @@ class Expectation(Noun):
 
     @model_validator(mode="after")
     def _share_is_of_what_is_quarantined(self) -> Self:
-        if "max_share" in self.model_fields_set and self.action is not Action.QUARANTINE:
+        if self.max_share != _MAX_SHARE and self.action is not Action.QUARANTINE:
             message = f"max_share is of `action: quarantine`, not of {self.action}"
             raise ValueError(message)
         return self

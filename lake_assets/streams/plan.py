@@ -98,6 +98,7 @@ def catch_up_of(road: Road, demux: Demux, schemas: Schemas) -> CatchUp:
         demux=demux,
         schemas=schemas,
         journal=Journal(road.state_dir / "journals" / f"{demux.feed.feed}-waiting.json"),
+        report=road.report,
     )
 
 

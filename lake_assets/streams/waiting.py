@@ -4,6 +4,7 @@ They lie in a table of their own beside bronze, so that the rows around them go 
 is `silver.redo`'s work.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from time import monotonic, time
 
@@ -31,6 +32,7 @@ class CatchUp:
     demux: Demux
     schemas: Schemas
     journal: Journal
+    report: Callable[[BatchReport], None]
     pause_s: float = _PAUSE_S
     _next_at: float = 0.0
 
@@ -65,7 +67,5 @@ class CatchUp:
         redo = Redo(session=self.session, demux=self.demux, journal=self.journal, batch=batch)
         done = redo.catch_up()
         self.schemas.announce(None)
-        self.demux.report(
-            BatchReport(feed=feed, hop=Hop.DEMUX, batch_id=batch.version, rows=done.rows)
-        )
+        self.report(BatchReport(feed=feed, hop=Hop.DEMUX, batch_id=batch.version, rows=done.rows))
         return done

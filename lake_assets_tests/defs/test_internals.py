@@ -147,7 +147,7 @@ def test_the_last_evaluation_is_that_of_the_partition(instance, report):
     report("uno", rows=3, passed=False)
     report("poker", rows=4, passed=False)
     found, at = last_evaluation(instance, CHECK, "uno") or (None, 0.0)
-    assert (found.partition, found.severity) == ("uno", dg.AssetCheckSeverity.WARN)
+    assert (found.partition, found.severity) == ("uno", dg.AssetCheckSeverity.ERROR)
     assert found.metadata == {"rows_seen": dg.MetadataValue.int(3)}
     assert began <= at <= time.time()
 

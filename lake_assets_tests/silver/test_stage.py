@@ -89,7 +89,12 @@ def test_a_refused_row_goes_to_quarantine_whole_with_its_reason(value, reason):
 
 
 def test_every_reason_is_tested():
-    elsewhere = {Reason.EXPECTATION, Reason.INCOMPATIBLE_SCHEMA, Reason.FOREIGN_MESSAGE}
+    elsewhere = {
+        Reason.EXPECTATION,
+        Reason.INCOMPATIBLE_SCHEMA,
+        Reason.FOREIGN_MESSAGE,
+        Reason.WAITING,
+    }
     assert {reason for _, reason in REFUSED} == set(Reason) - elsewhere
 
 
