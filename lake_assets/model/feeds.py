@@ -70,6 +70,11 @@ class Action(StrEnum):
     FAIL = "fail"  # the stream stops before anything of the row's batch is committed
 
 
+MAX_SHARE = 0.05
+"""One row in twenty: stray bad rows are what quarantine is for, and a producer that broke is soon
+above it. Of a batch with fewer rows than that a single one is an error."""
+
+
 class Expectation(Noun):
     """A named Spark SQL condition over decoded columns; null counts as violated."""
 
@@ -79,10 +84,9 @@ class Expectation(Noun):
     games: tuple[GameName, ...] | None = Field(default=None, min_length=1)
     """Games whose rows are judged; all of them if unset."""
 
-    max_share: float = Field(default=0.05, ge=0, le=1)
-    """Of `quarantine`: the share of a batch's rows above which it is an error, and below which a
-    warning. One row in twenty: stray bad rows are what quarantine is for, and a producer that broke
-    is soon above it."""
+    max_share: float | None = Field(default=None, ge=0, le=1)
+    """Of `quarantine`: the share of a batch's rows above which it is an error, and up to which a
+    warning; unset, `MAX_SHARE`."""
 
     blocking: bool = False
     """Whether a game that fails it keeps its gold views as they are until it passes again. With
@@ -90,10 +94,15 @@ class Expectation(Noun):
 
     @model_validator(mode="after")
     def _share_is_of_what_is_quarantined(self) -> Self:
-        if "max_share" in self.model_fields_set and self.action is not Action.QUARANTINE:
+        if self.max_share is not None and self.action is not Action.QUARANTINE:
             message = f"max_share is of `action: quarantine`, not of {self.action}"
             raise ValueError(message)
         return self
+
+    @property
+    def allowed_share(self) -> float:
+        """`max_share`, or what it is by default."""
+        return MAX_SHARE if self.max_share is None else self.max_share
 
     def concerns(self, game: str) -> bool:
         """Whether the rows of a game are judged."""
