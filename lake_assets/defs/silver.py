@@ -34,7 +34,7 @@ _CONSEQUENCE = {
     ),
     Action.QUARANTINE: (
         "Rows that violate it go to quarantine and are counted as they come in: a warning, and an "
-        "error where they are more than {max_share:.0%} of the rows."
+        "error where they are more than {share:.0%} of the rows."
     ),
     Action.FAIL: "A row that violates it stops the stream before its batch is committed.",
 }
@@ -87,7 +87,7 @@ def _check(feed: Feed, expectation: Expectation) -> dg.AssetCheckSpec:
         silver_key(feed),
         games_partitions(feed),
         f"`{expectation.sql}` holds for every row. "
-        + _CONSEQUENCE[expectation.action].format(max_share=expectation.max_share)
+        + _CONSEQUENCE[expectation.action].format(share=expectation.allowed_share)
         + (_BLOCKING if expectation.blocking else ""),
     )
 

@@ -73,7 +73,9 @@ class Action(StrEnum):
     FAIL = "fail"  # the stream stops before anything of the row's batch is committed
 
 
-_MAX_SHARE = 0.05
+MAX_SHARE = 0.05
+"""One row in twenty: stray bad rows are what quarantine is for, and a producer that broke is soon
+above it. Of a batch with fewer rows than that a single one is an error."""
 
 
 class Expectation(Noun):
@@ -85,10 +87,9 @@ class Expectation(Noun):
     games: tuple[GameName, ...] | None = Field(default=None, min_length=1)
     """Games whose rows are judged; all of them if unset."""
 
-    max_share: float = Field(default=_MAX_SHARE, ge=0, le=1)
-    """Of `quarantine`: the share of a batch's rows above which it is an error, and below which a
-    warning. One row in twenty: stray bad rows are what quarantine is for, and a producer that broke
-    is soon above it."""
+    max_share: float | None = Field(default=None, ge=0, le=1)
+    """Of `quarantine`: the share of a batch's rows above which it is an error, and up to which a
+    warning; unset, `MAX_SHARE`."""
 
     blocking: bool = False
     """Whether a game that fails it keeps its gold views as they are until it passes again. With
@@ -96,10 +97,15 @@ class Expectation(Noun):
 
     @model_validator(mode="after")
     def _share_is_of_what_is_quarantined(self) -> Self:
-        if self.max_share != _MAX_SHARE and self.action is not Action.QUARANTINE:
+        if self.max_share is not None and self.action is not Action.QUARANTINE:
             message = f"max_share is of `action: quarantine`, not of {self.action}"
             raise ValueError(message)
         return self
+
+    @property
+    def allowed_share(self) -> float:
+        """`max_share`, or what it is by default."""
+        return MAX_SHARE if self.max_share is None else self.max_share
 
     def concerns(self, game: str) -> bool:
         """Whether the rows of a game are judged."""

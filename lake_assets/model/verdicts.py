@@ -8,13 +8,13 @@ from lake_assets.model.reports import Judged
 def severity_of(expectation: Expectation, judged: Judged) -> Severity | None:
     """None if no row violates it.
 
-    Rows that stop the stream are an error. Quarantined rows are one if they are more than
-    `max_share` of what was seen: 5 of 100 are a warning with 0.05, 6 are an error. Rows that are
+    Rows that stop the stream are an error. Quarantined rows are one if they are more than the
+    allowed share of what was seen: with 0.05, 5 of 100 are a warning and 6 an error. Rows that are
     kept or dropped are what their author asked for: a warning.
     """
     if not judged.violated:
         return None
-    is_over = judged.violated > expectation.max_share * judged.seen
+    is_over = judged.violated > expectation.allowed_share * judged.seen
     is_error = expectation.action is Action.FAIL or (
         expectation.action is Action.QUARANTINE and is_over
     )

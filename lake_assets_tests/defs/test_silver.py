@@ -5,6 +5,7 @@ from deltalake import write_deltalake
 
 from lake_assets.defs.internals import all_of
 from lake_assets.defs.silver import build
+from lake_assets.model.feeds import Action, Expectation
 from lake_assets.model.tables import silver_of
 from lake_assets_tests.sample import GAMES
 
@@ -27,6 +28,25 @@ def test_silver_has_a_partition_a_game_and_quarantine_none(settings):
 def test_expectations_are_checks(settings):
     graph = build(settings, [GAMES]).resolve_asset_graph()
     assert {key.name for key in graph.asset_check_keys} == {"gamer_is_known", "device_is_known"}
+
+
+@pytest.mark.parametrize(
+    ("action", "words"),
+    [
+        (Action.WARN, "are kept and counted"),
+        (Action.DROP, "are dropped before the write"),
+        (Action.QUARANTINE, "an error where they are more than 5% of the rows"),
+        (Action.FAIL, "stops the stream before its batch is committed"),
+    ],
+)
+def test_each_check_says_what_becomes_of_the_rows(settings, action, words):
+    expectation = Expectation(name="known", sql="true", action=action, blocking=True)
+    feed = GAMES.model_copy(update={"expectations": (expectation,)})
+    graph = build(settings, [feed]).resolve_asset_graph()
+    (key,) = graph.asset_check_keys
+    said = graph.get_check_spec(key).description or ""
+    assert words in said
+    assert said.endswith("that game's gold views stay as they are.")
 
 
 def test_a_feed_without_expectations_has_no_checks(settings):

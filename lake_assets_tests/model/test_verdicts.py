@@ -34,6 +34,13 @@ def test_no_share_is_allowed_where_it_is_zero():
     assert severity_of(strict, Judged(seen=100, violated=1)) is Severity.ERROR
 
 
+@pytest.mark.parametrize("action", Action)
+def test_an_expectation_survives_json(action):
+    share = {"max_share": 0.2} if action is Action.QUARANTINE else {}
+    found = expectation(action, **share)
+    assert Expectation.model_validate_json(found.model_dump_json()) == found
+
+
 def test_a_share_is_told_in_words():
     assert share_in_words(Judged(seen=40, violated=3)) == "3 of 40 rows violate it (7.5 %)"
     assert per_cent(Judged(seen=0, violated=0)) == 0
