@@ -16,8 +16,9 @@ from lake_assets.lake.find import Addition, FoundRow, find_rows
 from lake_assets.lake.history import open_table
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Action, Feed
+from lake_assets.model.quarantine import Reason
 from lake_assets.model.reports import Hop, Origin
-from lake_assets.model.tables import TableRef, bronze_of, quarantine_of, silver_of
+from lake_assets.model.tables import TableRef, bronze_of, quarantine_of, silver_of, waiting_of
 from lake_assets.settings.schema import Settings
 from lake_assets.sources.topics import end_offsets
 from lake_assets.streams.position import checkpoint_of, demuxed_version, ingested_offsets
@@ -30,6 +31,7 @@ class Whereabouts(StrEnum):
     NOT_INGESTED = "not_ingested"  # ingest has not come so far
     PASSED = "passed"  # ingest has passed its offset and bronze does not have it
     BRONZE = "bronze"  # in bronze alone: demux has not come so far
+    WAITING = "waiting"  # beside bronze: the registry could not be asked about its schema yet
     SILVER = "silver"  # in a game's table
     QUARANTINE = "quarantine"  # refused, for a reason
     DROPPED = "dropped"  # demuxed, and in no table
@@ -104,7 +106,8 @@ def trace(settings: Settings, feed: Feed, origin: Origin, endpoints: Endpoints |
     )
     bronze = _in_bronze(settings.lake_dir, feed, origin)
     refined = [
-        *_in_quarantine(settings.lake_dir, feed, origin),
+        *_refused(settings.lake_dir, waiting_of(feed.feed), origin),
+        *_refused(settings.lake_dir, quarantine_of(feed.feed), origin),
         *_in_silver(settings.lake_dir, feed, origin),
     ]
     end = None
@@ -143,6 +146,8 @@ def decide(
     for refined in (Whereabouts.SILVER, Whereabouts.QUARANTINE):
         if refined.value in found:
             return refined
+    if any(place.reason == Reason.WAITING for place in places):
+        return Whereabouts.WAITING
     if found:
         return Whereabouts.DROPPED if is_demuxed else Whereabouts.BRONZE
     if _is_passed(origin, progress):
@@ -177,8 +182,7 @@ def _in_bronze(lake: Path, feed: Feed, origin: Origin) -> list[tuple[Place, Foun
     return [(_place(table, row, at=row.row["ingested_at"]), row) for row in rows]
 
 
-def _in_quarantine(lake: Path, feed: Feed, origin: Origin) -> list[Place]:
-    table = quarantine_of(feed.feed)
+def _refused(lake: Path, table: TableRef, origin: Origin) -> list[Place]:
     return [
         _place(
             table,
@@ -260,6 +264,7 @@ def _words(
             "no such message, ingest began after it, or it was deleted since"
         ),
         Whereabouts.BRONZE: "in bronze; demux has not come to it yet",
+        Whereabouts.WAITING: f"waiting beside bronze: {last.detail if last else None}",
         Whereabouts.SILVER: f"in silver, as an event of {last.game if last else None}",
         Whereabouts.QUARANTINE: (
             f"in quarantine: {last.reason if last else None} ({last.detail if last else None})"

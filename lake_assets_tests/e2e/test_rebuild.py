@@ -2,6 +2,7 @@
 
 import signal
 import subprocess
+from time import sleep
 
 import pytest
 from deltalake import DeltaTable
@@ -13,6 +14,8 @@ from lake_assets_tests.commandline import COMMAND, lake_assets
 from lake_assets_tests.events import Topic, framed
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
+
+_LOOK_EVERY_S = 0.2
 
 FEED = """
 feed: games
@@ -73,6 +76,7 @@ def test_rebuild_and_requeue_beside_a_live_stream_lose_and_double_nothing(world)
     def wait_for(rows):
         while world.rows(silver_of("uno")) + world.rows(quarantine_of("games")) < rows:
             assert live.poll() is None
+            sleep(_LOOK_EVERY_S)
 
     world.produce(*["uno", "chess"] * 50)
     with subprocess.Popen([*COMMAND, "stream"], env=child_environment(world.settings)) as live:  # noqa: S603 - our own command line
@@ -84,6 +88,7 @@ def test_rebuild_and_requeue_beside_a_live_stream_lose_and_double_nothing(world)
             ) as rebuilding:
                 while rebuilding.poll() is None:
                     world.produce("uno")
+                    sleep(_LOOK_EVERY_S)
             assert rebuilding.returncode == 0
             assert world.rows(silver_of("chess")) == 50
             # The stream that runs does not know chess yet, and goes on refusing it.
@@ -91,6 +96,7 @@ def test_rebuild_and_requeue_beside_a_live_stream_lose_and_double_nothing(world)
             total = world.sent
             while sum(map(world.rows, map(silver_of, ("uno", "chess")))) < total - 1:
                 assert live.poll() is None
+                sleep(_LOOK_EVERY_S)
         finally:
             live.send_signal(signal.SIGTERM)
     assert world.rows(quarantine_of("games")) == 1
