@@ -8,17 +8,16 @@ from collections.abc import Iterator, Sequence
 
 import dagster as dg
 
-from lake_assets.checks.run import Asked, run_checks
 from lake_assets.defs.internals import latest_ids, partitioned_check
 from lake_assets.defs.keys import games_partitions, gold_key, silver_key
 from lake_assets.defs.processes import note_process
 from lake_assets.defs.reports import Target, result_of
 from lake_assets.lake.catalog import games_of
 from lake_assets.model.checks import DatasetCheck, GoldCheck, SilverCheck
-from lake_assets.model.feeds import Feed, GoldView
+from lake_assets.model.feeds import Action, Expectation, Feed, GoldView
 from lake_assets.model.reports import CheckResult
 from lake_assets.settings.schema import Settings
-from lake_assets.streams.refresh import check_silver
+from lake_assets.streams.refresh import check_gold, check_silver
 
 
 def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
@@ -30,7 +29,7 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
                 _of_gold(settings, feed, view)
                 for feed in feeds
                 for view in feed.gold
-                if view.checks
+                if view.checks or view.expectations
             ),
         ]
     )
@@ -84,20 +83,34 @@ def _of_gold(settings: Settings, feed: Feed, view: GoldView) -> dg.AssetChecksDe
 
     @dg.multi_asset_check(
         name=f"{gold.to_python_identifier()}_checks",
-        specs=[_spec(feed, gold, check) for check in view.checks],
+        specs=[
+            *(_expected(feed, gold, expectation) for expectation in view.expectations),
+            *(_spec(feed, gold, check) for check in view.checks),
+        ],
         can_subset=True,
     )
     def check(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckEvaluation]:
         note_process(context.instance, context.run.run_id)
         names = {key.name for key in context.selected_asset_check_keys}
-        asked = Asked(
-            gold={view.name: [one for one in view.checks if one.name in names]},
-            gold_games={view.name: games_asked_for(context.op_execution_context, settings, feed)},
-        )
-        results = run_checks(settings, feed, asked)
+        games = games_asked_for(context.op_execution_context, settings, feed)
+        results = check_gold(settings, feed, view, names, games)
         yield from results_of(context.instance, context.run.run_id, gold, results)
 
     return check
+
+
+def _expected(feed: Feed, asset: dg.AssetKey, expectation: Expectation) -> dg.AssetCheckSpec:
+    words = (
+        f"`{expectation.sql}` holds for every row of the view. {_CONSEQUENCE[expectation.action]}"
+    )
+    return partitioned_check(expectation.name, asset, games_partitions(feed), words)
+
+
+_CONSEQUENCE = {
+    Action.WARN: "Rows that violate it are kept and counted.",
+    Action.DROP: "Rows that violate it are left out of the view and counted.",
+    Action.FAIL: "A refresh fails before it changes anything if a row violates it.",
+}
 
 
 def _spec(feed: Feed, asset: dg.AssetKey, check: DatasetCheck) -> dg.AssetCheckSpec:

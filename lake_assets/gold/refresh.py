@@ -15,10 +15,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from lake_assets.errors import FeedError
+from lake_assets.errors import ExpectationFailedError, FeedError
+from lake_assets.gold.judge import GoldJudge, ensure_none_fails, judged_of, marked
 from lake_assets.gold.plan import info_of, is_behind
 from lake_assets.lake.commits import Commit
-from lake_assets.lake.fanout import fan_out
+from lake_assets.lake.fanout import discard, fan_out
 from lake_assets.lake.history import open_table, state_of
 from lake_assets.lake.means import Means
 from lake_assets.lake.read import read_tables
@@ -54,7 +55,9 @@ def refresh(  # noqa: PLR0913 - where, what, and which of it
     or have no silver yet are left alone, and so are those that are `blocked`, by game and why.
 
     Raises:
-        FeedError: a key or a measure of the view does not compile against silver's columns.
+        ExpectationFailedError: rows violate an expectation of the view that fails; no game of the
+            view is changed.
+        FeedError: a key, a measure or an expectation of the view does not compile.
         LakeError: the lake cannot be read or written.
     """
     started = perf_counter()
@@ -70,6 +73,7 @@ def refresh(  # noqa: PLR0913 - where, what, and which of it
         )
     aggregated = _aggregate(session, feed, view, behind)
     schema = to_arrow_schema(aggregated.drop(TABLE).schema, timezone="UTC")
+    refreshed = [source.game for source in behind]
     planned = perf_counter()
     plan = WritePlan(
         targets=tuple(
@@ -79,7 +83,15 @@ def refresh(  # noqa: PLR0913 - where, what, and which of it
         layouts={view.name: Layout(schema=schema, sources=tuple(schema.names))},
         buffer_bytes=means.buffer_bytes,
     )
-    written = fan_out(aggregated, plan).written
+    judge = (lambda: GoldJudge(view, refreshed)) if view.expectations else None
+    left = fan_out(marked(aggregated, view), plan, judge)
+    written = left.written
+    judged = judged_of(left.notes, view, refreshed)
+    try:
+        ensure_none_fails(judged, view)
+    except ExpectationFailedError:
+        discard(written, plan)
+        raise
     done = perf_counter()
     commits = {
         index: Commit(
@@ -103,6 +115,7 @@ def refresh(  # noqa: PLR0913 - where, what, and which of it
             for index, source in enumerate(behind)
         ),
         up_to_date=tuple((game, view.name) for game in current),
+        judged=judged,
         blocked=held,
         seconds={
             "plan": planned - started,

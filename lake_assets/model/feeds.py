@@ -123,7 +123,24 @@ class GoldView(Noun):
     schedule: str | None = None
     """Cron expression of the refresh; unset, the view is refreshed by hand."""
 
+    expectations: tuple[Expectation, ...] = ()
+    """Of the view's rows, over its keys and measures; judged before a refresh commits."""
+
     checks: tuple[GoldCheck, ...] = ()
+
+    @field_validator("expectations")
+    @classmethod
+    def _a_view_has_nothing_to_quarantine(
+        cls, expectations: tuple[Expectation, ...]
+    ) -> tuple[Expectation, ...]:
+        for expectation in expectations:
+            if expectation.action is Action.QUARANTINE or expectation.blocking:
+                message = (
+                    f"{expectation.name} is of a view, whose rows have no message to quarantine "
+                    "and nothing behind them to block: use warn, drop or fail"
+                )
+                raise ValueError(message)
+        return expectations
 
     @model_validator(mode="after")
     def _columns_are_unique(self) -> Self:
@@ -133,13 +150,11 @@ class GoldView(Noun):
             raise ValueError(message)
         return self
 
-    @field_validator("checks")
-    @classmethod
-    def _checks_have_names_of_their_own(
-        cls, checks: tuple[GoldCheck, ...]
-    ) -> tuple[GoldCheck, ...]:
-        _refuse_twins("checks", [check.name for check in checks])
-        return checks
+    @model_validator(mode="after")
+    def _checks_have_names_of_their_own(self) -> Self:
+        names = [*(e.name for e in self.expectations), *(check.name for check in self.checks)]
+        _refuse_twins("expectations and checks", names)
+        return self
 
 
 class Reset(StrEnum):

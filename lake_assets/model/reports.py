@@ -142,6 +142,9 @@ class RefreshReport:
     up_to_date: tuple[tuple[str, str], ...]
     """Game and view of each that silver has nothing new for."""
 
+    judged: Mapping[tuple[str, str], Judged] = field(default_factory=dict)
+    """By game and expectation of the view, how its new rows fared."""
+
     blocked: Mapping[str, str] = field(default_factory=dict)
     """By game, what held up its refresh: a blocking expectation or check fails."""
 

@@ -3,7 +3,7 @@
 All of it is one Spark session. How views are computed is `gold`'s business.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -11,14 +11,17 @@ from pyspark.sql import SparkSession
 
 from lake_assets.checks.run import Asked, evaluate, run_checks
 from lake_assets.gold.blocks import blocked_games
+from lake_assets.gold.judge import recount
 from lake_assets.gold.run import Around, refresh_views
 from lake_assets.gold.status import views_behind
 from lake_assets.lake.failing import Failures, Verdict, note_verdicts, read_failures
 from lake_assets.lake.history import open_table
-from lake_assets.model.checks import SilverCheck
-from lake_assets.model.feeds import Feed
-from lake_assets.model.reports import CheckResult, RefreshReport
+from lake_assets.lake.session import start_session
+from lake_assets.model.checks import Severity, SilverCheck
+from lake_assets.model.feeds import Action, Feed, GoldView
+from lake_assets.model.reports import CheckResult, Judged, RefreshReport
 from lake_assets.model.tables import gold_of, silver_of
+from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
 
 
@@ -131,6 +134,74 @@ def _gold_checks(
     }
     asked = Asked(gold={view.name: view.checks for view in feed.gold}, gold_games=refreshed)
     results = evaluate(lambda: session, settings.lake_dir, feed, asked)
-    return {
+    found: dict[str, Sequence[CheckResult]] = {
         view: [one for one in results if one.table == gold_of(one.game, view)] for view in refreshed
     }
+    for report in reports:
+        for view, judged in _by_view(report).items():
+            found[view] = [*found[view], *judged_results(settings, feed, view, judged)]
+    return found
+
+
+def check_gold(
+    settings: Settings, feed: Feed, view: GoldView, names: Collection[str], games: Sequence[str]
+) -> list[CheckResult]:
+    """Evaluate checks and expectations of a view over its rows as they are stored.
+
+    Rows that an expectation drops are not there any more, so it finds none.
+
+    Raises:
+        LakeAssetsError: a check does not fit, or Spark or the lake cannot be used.
+    """
+    checks = [check for check in view.checks if check.name in names]
+    asked = Asked(gold={view.name: checks}, gold_games={view.name: games})
+    results = run_checks(settings, feed, asked)
+    tables = {gold_of(game, view.name): game for game in games}
+    handles = {t: h for t in tables if (h := open_table(settings.lake_dir, t)) is not None}
+    chosen = tuple(e for e in view.expectations if e.name in names)
+    if not chosen or not handles:
+        return results
+    session = start_session(settings, ensure_runtime(settings))
+    try:
+        counted = recount(session, view.model_copy(update={"expectations": chosen}), handles)
+    finally:
+        session.stop()
+    judged = {
+        (tables[table], name): one
+        for table, found in counted.items()
+        for name, one in found.items()
+    }
+    return results + judged_results(settings, feed, view.name, judged)
+
+
+def judged_results(
+    settings: Settings, feed: Feed, view: str, judged: Mapping[tuple[str, str], Judged]
+) -> list[CheckResult]:
+    """What expectations of a view came to, in the form that its checks have."""
+    (declared,) = (one for one in feed.gold if one.name == view)
+    by_name = {e.name: e for e in declared.expectations}
+    results = []
+    for (game, name), found in judged.items():
+        expectation, table = by_name[name], gold_of(game, view)
+        handle = open_table(settings.lake_dir, table)
+        is_error = expectation.action is Action.FAIL
+        results.append(
+            CheckResult(
+                game=game,
+                table=table,
+                name=name,
+                severity=Severity.ERROR if is_error else Severity.WARN,
+                passed=not found.violated,
+                found=float(found.violated),
+                limit=expectation.sql,
+                words=f"{found.violated} of {found.seen} rows violate it",
+                version=handle.version() if handle else None,
+            )
+        )
+    return results
+
+
+def _by_view(report: RefreshReport) -> dict[str, dict[tuple[str, str], Judged]]:
+    """A report is of one view; without a refreshed game it says nothing new."""
+    views = {one.view for one in report.refreshed}
+    return {view: dict(report.judged) for view in views}

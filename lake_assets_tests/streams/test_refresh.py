@@ -18,17 +18,19 @@ import json, sys
 from datetime import UTC, datetime
 from lake_assets.lake.failing import Verdict, note_verdicts, read_failures
 from lake_assets.model.checks import GoldCheck, RowCount, Severity, SilverCheck
+from lake_assets.model.feeds import Expectation
 from lake_assets.settings.schema import Settings
-from lake_assets.streams.refresh import refresh_gold
+from lake_assets.streams.refresh import check_gold, refresh_gold
 from lake_assets_tests.gold.silver import add_silver
 from lake_assets_tests.sample import GAMES
 
 settings = Settings.model_validate_json(sys.argv[1])
+busy = Expectation(name="busy", sql="session_count > 1")
 all_rows = GoldCheck(name="counts_all", equals_source="session_count")
 feed = GAMES.model_copy(update={
     "checks": (SilverCheck(name="some", row_count=RowCount(min=2), blocking=True),),
     "expectations": (GAMES.expectations[1].model_copy(update={"blocking": True}),),
-    "gold": (GAMES.gold[0].model_copy(update={"checks": (all_rows,)}),),
+    "gold": (GAMES.gold[0].model_copy(update={"checks": (all_rows,), "expectations": (busy,)}),),
 })
 
 def go():
@@ -56,19 +58,22 @@ note(Severity.WARN)
 go()
 note(None)
 go()
+stored = check_gold(settings, feed, feed.gold[0], ["busy"], ["uno", "go_fish"])
+print(json.dumps([[one.game, one.passed, one.words] for one in stored]))
 """
 
 
 @pytest.mark.spark
 def test_a_game_is_held_up_until_what_blocks_it_passes(settings):
     said = run_program(_REFRESHES, [settings.model_dump_json()])
-    first, second, third, fourth = (json.loads(line) for line in said.splitlines())
+    first, second, third, fourth, stored = (json.loads(line) for line in said.splitlines())
     assert first == {
         "refreshed": ["go_fish"],
         "blocked": {"uno": "some"},
         "silver": [["go_fish", True], ["uno", False]],
         "gold": [
-            ["go_fish", True, "the sum of session_count is 2; silver has 2 rows at version 0"]
+            ["go_fish", True, "the sum of session_count is 2; silver has 2 rows at version 0"],
+            ["go_fish", True, "0 of 1 rows violate it"],
         ],
         "failing": [["uno", "some"]],
     }
@@ -78,6 +83,10 @@ def test_a_game_is_held_up_until_what_blocks_it_passes(settings):
     assert (third["refreshed"], third["blocked"]) == ([], {"uno": "device_is_known"})
     assert (third["silver"], third["gold"]) == ([], [])
     assert (fourth["refreshed"], fourth["blocked"]) == (["uno"], {})
+    assert stored == [
+        ["uno", False, "3 of 3 rows violate it"],
+        ["go_fish", True, "0 of 1 rows violate it"],
+    ]
 
 
 def test_what_a_check_of_silver_finds_is_kept_for_the_next_refresh(settings):
