@@ -92,6 +92,17 @@ class Demux:
             )
         )
 
+    def prepare(self, session: SparkSession) -> None:
+        """Make the tables ready before the first row comes; without it the first batch does.
+
+        Raises:
+            FeedError: an expectation does not fit the columns of the feed's schema.
+            LakeError: the lake cannot be written.
+        """
+        with self.alone:
+            self._adopt(self.newest(), self.feed.route.keys)
+            self._columns_read(session)
+
     def derive(
         self, rows: DataFrame, scope: Callable[[tuple[str, ...]], Scope] = lambda _: EVERYTHING
     ) -> tuple[Job, Demuxed]:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pyspark.errors import StreamingQueryException
 from pyspark.sql.streaming.query import StreamingQuery
 
-from lake_assets.errors import LakeAssetsError, SourceError, StreamError
+from lake_assets.errors import LakeAssetsError, RegistryError, SourceError, StreamError
 from lake_assets.lake.means import lake_means
 from lake_assets.lake.session import start_session
 from lake_assets.model.endpoints import Endpoints
@@ -139,6 +139,12 @@ class Worker:
         catch_up = catch_up_of(road, demux, schemas)
         catch_up.prepare()
         self._catch_ups.append(catch_up)
+        try:
+            schemas.check()
+        except RegistryError:
+            pass  # the first batch waits for it, while ingest goes on
+        else:
+            demux.prepare(road.session)
         if self._until_caught_up:
             catch_up.tick()
         return start_demux(road, demux, until_caught_up=self._until_caught_up)

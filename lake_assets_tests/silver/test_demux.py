@@ -1,3 +1,4 @@
+import random
 from collections import Counter
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -438,3 +439,54 @@ def test_a_version_that_cannot_be_used_is_quarantined_alone(evolve, stored):
     give(b"\0" + new.to_bytes(4, "big") + b"\0", event(old, NARROW, level=2))
     assert sorted(row["level"] for row in stored(silver_of("uno"))) == [1, 2]
     assert "field _topic has the name" in stored(quarantine_of("games"))[0]["detail"]
+
+
+def test_an_expectation_is_refused_before_the_first_row(make, topic, spark, stored):
+    topic.register(0)
+    early = Expectation(name="custom", sql="col_custom_1 is not null")
+    with pytest.raises(FeedError, match="columns are game_name, gamer_id, event_timestamp"):
+        make(expectations=(early,)).prepare(spark)
+    make().prepare(spark)
+    assert stored(silver_of("go_fish")) == []
+
+
+def test_large_messages_go_with_small_ones(make, topic, bronze, stored):
+    known = topic.register(0)
+    large = framed(known, "uno", gamer="x" * 10_000_000)
+    make()(bronze(framed(known), large, framed(known), large, large[:-1]), FIRST)
+    assert sorted(len(row["gamer_id"]) for row in stored(silver_of("uno"))) == [
+        3,
+        3,
+        10_000_000,
+        10_000_000,
+    ]
+    (refused,) = stored(quarantine_of("games"))
+    assert (refused["reason"], len(refused["value"])) == ("undecodable", len(large) - 1)
+
+
+def test_random_bytes_among_many_events_are_refused_alone(make, topic, bronze, stored):
+    known = topic.register(0)
+    noise = random.Random(7)  # noqa: S311 - the same noise each time
+    good, head = framed(known), framed(known)[:6]
+    values = [
+        head + noise.randbytes(noise.randrange(1, 60)) if i % 100 == 0 else good
+        for i in range(20_000)
+    ]
+    make(expectations=())(bronze(*values), FIRST)
+    kept, refused = offsets(stored(silver_of("uno"))), offsets(stored(quarantine_of("games")))
+    assert sorted([*kept, *refused]) == list(range(20_000))
+    assert set(range(20_000)) - set(range(0, 20_000, 100)) <= set(kept)
+    assert len(refused) > 150
+
+
+def test_rows_that_all_violate_everything_are_all_kept_in_quarantine(make, topic, bronze, stored):
+    known = topic.register(0)
+    rules = tuple(
+        Expectation(name=f"never_{i}", sql="false", action=action)
+        for i, action in enumerate((Action.WARN, Action.DROP, Action.QUARANTINE) * 3)
+    )
+    make(expectations=rules)(bronze(*[framed(known)] * 200_000), FIRST)
+    assert stored(silver_of("uno")) == []
+    refused = DeltaTable(quarantine_of("games").path(make().means.lake)).to_pyarrow_table()
+    assert refused.num_rows == 200_000
+    assert refused["detail"].unique().to_pylist() == ["never_2, never_5, never_8"]
