@@ -8,7 +8,7 @@ from time import perf_counter
 from pyspark.sql import DataFrame
 
 from lake_assets.bronze import headers, rows
-from lake_assets.lake.commits import Batch, Commit
+from lake_assets.lake.change import Batch, Commit
 from lake_assets.lake.fanout import fan_out
 from lake_assets.lake.journal import Journal
 from lake_assets.lake.means import Means

@@ -18,7 +18,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from lake_assets.errors import ExpectationFailedError, FeedError
 from lake_assets.gold.judge import GoldJudge, ensure_none_fails, judged_of, marked
 from lake_assets.gold.plan import info_of, is_behind
-from lake_assets.lake.commits import Commit
+from lake_assets.lake.change import Commit
 from lake_assets.lake.fanout import discard, fan_out
 from lake_assets.lake.history import open_table, state_of
 from lake_assets.lake.means import Means

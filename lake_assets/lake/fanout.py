@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from lake_assets.lake.commits import DataFile
+from lake_assets.lake.change import DataFile
 from lake_assets.lake.writer import WritePlan, notes_of, write_task
 
 _MANIFEST_DDL = (

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
-from lake_assets.lake.commits import APP_ID, BATCH, Batch, DataFile
+from lake_assets.lake.change import APP_ID, BATCH, Batch, DataFile
 from lake_assets.lake.origins import RowSet, origin_columns
 from lake_assets.lake.writer import write_file
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from lake_assets.errors import LakeError
-from lake_assets.lake.commits import Batch, Commit, DataFile
+from lake_assets.lake.change import Batch, Commit, DataFile
 from lake_assets.lake.state import replace_text
 from lake_assets.model.tables import Layer, TableRef
 

@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 from tenacity import retry, retry_if_exception_type, stop_after_attempt
 
 from lake_assets.errors import CommitConflictError
-from lake_assets.lake.commits import Commit, CommitDoor, DataFile
+from lake_assets.lake.change import Commit, DataFile
+from lake_assets.lake.commits import CommitDoor
 from lake_assets.lake.files import active_files, rewritten
 from lake_assets.lake.writer import write_pieces
 from lake_assets.model.tables import TableRef

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from lake_assets.decode.assign import MESSAGE_QUESTION, SCHEMA_QUESTION, message_met
 from lake_assets.decode.schemas import Decoding, SchemaSet
 from lake_assets.decode.settle import settle
-from lake_assets.lake.commits import Batch, Commit
+from lake_assets.lake.change import Batch, Commit
 from lake_assets.lake.fanout import UnresolvedError
 from lake_assets.lake.journal import Journal
 from lake_assets.lake.means import Means

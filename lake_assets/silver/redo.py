@@ -16,7 +16,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from lake_assets.errors import CommitConflictError
-from lake_assets.lake.commits import Batch, Commit, CommitDoor, DataFile
+from lake_assets.lake.change import Batch, Commit, DataFile
+from lake_assets.lake.commits import CommitDoor
 from lake_assets.lake.fanout import Written
 from lake_assets.lake.files import active_files, added_after, first_path, read_file, without
 from lake_assets.lake.journal import Journal

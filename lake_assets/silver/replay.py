@@ -7,7 +7,7 @@ made from the note, so that no count is lost to a kill.
 import json
 from collections.abc import Sequence
 
-from lake_assets.lake.commits import Batch, Commit
+from lake_assets.lake.change import Batch, Commit
 from lake_assets.model.reports import BatchReport, Hop, Judged, Origin
 from lake_assets.silver.job import Demuxed
 

@@ -12,7 +12,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from lake_assets.bronze.ingest import Ingest
 from lake_assets.errors import LakeAssetsError, StreamError
-from lake_assets.lake.commits import Batch
+from lake_assets.lake.change import Batch
 from lake_assets.lake.history import open_table, rows_of
 from lake_assets.lake.journal import Journal
 from lake_assets.lake.means import Means

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lake_assets.lake.commits import Batch
+from lake_assets.lake.change import Batch
 from lake_assets.model.reports import Hop, Span
 
 _FIRST_SOURCE_LINE = 2

@@ -16,7 +16,7 @@ from tenacity import RetryError, retry, retry_if_result, stop_after_delay, wait_
 from lake_assets.bronze.rows import FILE_SCHEMA
 from lake_assets.errors import FeedError, LakeError, StreamError
 from lake_assets.lake.catalog import games_found
-from lake_assets.lake.commits import Batch
+from lake_assets.lake.change import Batch
 from lake_assets.lake.files import active_files
 from lake_assets.lake.history import open_table
 from lake_assets.lake.journal import Journal

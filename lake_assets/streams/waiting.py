@@ -11,7 +11,7 @@ from time import monotonic, time
 from pyspark.sql import SparkSession
 
 from lake_assets.errors import RegistryError
-from lake_assets.lake.commits import Batch
+from lake_assets.lake.change import Batch
 from lake_assets.lake.history import open_table, rows_of
 from lake_assets.lake.journal import Journal
 from lake_assets.model.reports import BatchReport, Hop

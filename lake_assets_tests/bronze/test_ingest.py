@@ -5,7 +5,8 @@ import pytest
 from deltalake import DeltaTable
 
 from lake_assets.bronze.ingest import Ingest
-from lake_assets.lake.commits import Batch, CommitDoor
+from lake_assets.lake.change import Batch
+from lake_assets.lake.commits import CommitDoor
 from lake_assets.lake.journal import Journal
 from lake_assets.lake.means import lake_means
 from lake_assets.model.reports import Hop

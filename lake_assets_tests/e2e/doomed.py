@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pydantic import BaseModel
 
 from lake_assets.decode.registry import Registry
-from lake_assets.lake.commits import Batch, Commit, CommitDoor
+from lake_assets.lake.change import Batch, Commit
+from lake_assets.lake.commits import CommitDoor
 from lake_assets.lake.journal import Journal
 from lake_assets.lake.means import Means
 from lake_assets.lake.session import start_session

@@ -6,7 +6,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from lake_assets.lake.commits import Commit, CommitDoor, DataFile
+from lake_assets.lake.change import Commit, DataFile
+from lake_assets.lake.commits import CommitDoor
 from lake_assets.lake.writer import TABLE, Layout, Target, WritePlan, write_task
 from lake_assets.model.tables import TableRef
 

@@ -7,7 +7,8 @@ import pytest
 from deltalake import DeltaTable
 
 from lake_assets.errors import CommitConflictError, LakeError
-from lake_assets.lake.commits import Batch, CommitDoor
+from lake_assets.lake.change import Batch
+from lake_assets.lake.commits import CommitDoor
 from lake_assets.model.tables import bronze_of, gold_of, silver_of
 
 UNO = silver_of("uno")

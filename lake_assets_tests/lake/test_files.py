@@ -2,7 +2,8 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from lake_assets.lake.commits import Batch, Commit, CommitDoor, DataFile
+from lake_assets.lake.change import Batch, Commit, DataFile
+from lake_assets.lake.commits import CommitDoor
 from lake_assets.lake.files import active_files, added_after, read_file, without
 from lake_assets.lake.origins import Everything, From, Origins
 from lake_assets.lake.writer import write_file

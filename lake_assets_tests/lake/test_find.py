@@ -6,7 +6,7 @@ import pytest
 from deltalake import DeltaTable
 
 from lake_assets.errors import LakeError
-from lake_assets.lake.commits import Batch
+from lake_assets.lake.change import Batch
 from lake_assets.lake.find import Addition, find_rows
 from lake_assets.model.tables import silver_of
 

@@ -1,7 +1,7 @@
 import pytest
 
 from lake_assets.errors import LakeError
-from lake_assets.lake.commits import Batch, Commit, DataFile
+from lake_assets.lake.change import Batch, Commit, DataFile
 from lake_assets.lake.journal import Journal
 from lake_assets.model.tables import bronze_of, quarantine_of
 

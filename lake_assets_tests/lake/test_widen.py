@@ -8,7 +8,8 @@ import pytest
 from deltalake import DeltaTable
 
 from lake_assets.errors import CommitConflictError
-from lake_assets.lake.commits import Batch, CommitDoor
+from lake_assets.lake.change import Batch
+from lake_assets.lake.commits import CommitDoor
 from lake_assets.lake.files import active_files, first_path
 from lake_assets.lake.widen import WIDENED, widen
 from lake_assets.model.tables import silver_of

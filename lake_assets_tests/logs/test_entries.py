@@ -1,7 +1,7 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from lake_assets.lake.commits import Batch
+from lake_assets.lake.change import Batch
 from lake_assets.logs.entries import SCHEMAS, entry_of, entry_of_refresh, table_of
 from lake_assets.model.reports import RefreshReport, ViewRefresh
 from lake_assets.model.tables import QUALITY_LOG, STREAM_LOG

@@ -9,7 +9,8 @@ from deltalake import DeltaTable
 
 from lake_assets.decode.registry import Registry
 from lake_assets.errors import ExpectationFailedError, FeedError, RegistryError
-from lake_assets.lake.commits import Batch, CommitDoor
+from lake_assets.lake.change import Batch
+from lake_assets.lake.commits import CommitDoor
 from lake_assets.lake.journal import Journal
 from lake_assets.lake.means import lake_means
 from lake_assets.model.feeds import Action, Expectation, Route, Unknown

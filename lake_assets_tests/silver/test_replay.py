@@ -1,4 +1,4 @@
-from lake_assets.lake.commits import Batch, Commit, DataFile
+from lake_assets.lake.change import Batch, Commit, DataFile
 from lake_assets.lake.fanout import Written
 from lake_assets.model.reports import BatchReport, Hop, Judged, Origin
 from lake_assets.model.tables import silver_of

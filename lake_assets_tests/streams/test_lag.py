@@ -3,7 +3,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from lake_assets.lake.commits import Batch, Commit
+from lake_assets.lake.change import Batch, Commit
 from lake_assets.lake.means import lake_means
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.reports import Span

@@ -1,4 +1,4 @@
-from lake_assets.lake.commits import Batch
+from lake_assets.lake.change import Batch
 from lake_assets.model.reports import Hop, Span
 from lake_assets.streams.position import (
     Settled,

@@ -8,7 +8,7 @@ from deltalake import DeltaTable
 from lake_assets.decode.cache import CachedRegistry, SchemaCache
 from lake_assets.decode.registry import Registry
 from lake_assets.errors import RegistryError
-from lake_assets.lake.commits import Batch
+from lake_assets.lake.change import Batch
 from lake_assets.lake.means import lake_means
 from lake_assets.model.tables import quarantine_of, silver_of, waiting_of
 from lake_assets.streams.plan import Road, catch_up_of, demux_of

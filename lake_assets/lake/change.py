@@ -1,0 +1,47 @@
+"""What is to be committed to a table: files that come and go, and under which identity."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from lake_assets.model.tables import TableRef
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DataFile:
+    """A Parquet file that waits for its commit."""
+
+    path: str
+    """Relative to the table's folder."""
+
+    size: int
+    rows: int
+    stats: str
+    partition: Mapping[str, str | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Commit:
+    """What one table gets from one batch or refresh."""
+
+    table: TableRef
+    files: Sequence[DataFile]
+    info: Mapping[str, str] = field(default_factory=dict)
+    """Custom metadata of the commit, read back by `lake.history`."""
+
+    removed: Sequence[DataFile] = ()
+    """Files that leave the table in the same step."""
+
+    seen: int | None = None
+    """Version of the table that the commit was made for; on a newer one it is refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The identity under which a micro-batch's commits happen at most once."""
+
+    app_id: str
+    version: int
+
+
+APP_ID, BATCH = "lake_assets.app_id", "lake_assets.batch"
+"""Keys in a commit's custom metadata: the identity under which it happened."""
