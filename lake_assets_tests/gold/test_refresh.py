@@ -2,6 +2,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
+from deltalake import Field as DeltaField
 
 from lake_assets.errors import FeedError
 from lake_assets.gold.refresh import refresh
@@ -161,6 +162,22 @@ def test_games_with_different_columns_are_refreshed_together(bring, lake):
     view = GoldView(name="custom", keys=("gamer_id",), measures={"n": "count(col_custom_1)"})
     bring(view)
     assert [rows(lake, game, view) for game in GAME_NAMES] == [[("ann", 1)], [("ann", 0)]]
+
+
+def test_a_view_over_a_column_of_tomorrow_works_once_it_is_there(bring, lake):
+    add_silver(lake, "uno", "ann")
+    view = GoldView(name="custom", keys=("gamer_id",), measures={"n": "count(col_custom_1)"})
+    with pytest.raises(FeedError, match="col_custom_1"):
+        bring(view)
+    DeltaTable(silver_of("uno").path(lake)).alter.add_columns(
+        [DeltaField("col_custom_1", "string")]
+    )
+    row = {"game_name": "uno", "gamer_id": "ann", "col_custom_1": "x"}
+    wider = SCHEMA.append(pa.field("col_custom_1", pa.string()))
+    added = pa.Table.from_pylist([row], schema=wider)
+    write_deltalake(silver_of("uno").path(lake), added, mode="append")
+    bring(view)
+    assert rows(lake, "uno", view) == [("ann", 1)]
 
 
 def test_a_measure_that_names_no_column_is_an_error_that_lists_them(bring, lake):
