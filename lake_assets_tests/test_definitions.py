@@ -28,7 +28,7 @@ def test_every_definition_is_on_the_list(settings):
             "silver_events",
         ],
         "checks": ["device_is_known", "gamer_is_known"],
-        "jobs": ["__ASSET_JOB", "refresh_gold_player_agg", "streams"],
+        "jobs": ["__ASSET_JOB", "rebuild", "refresh_gold_player_agg", "streams"],
         "sensors": ["alerts", "supervisor"],
         "schedules": ["refresh_gold_player_agg_schedule"],
     }

@@ -22,7 +22,7 @@ from lake_assets.model.feeds import Action, Expectation, Feed
 from lake_assets.model.reports import Judged
 from lake_assets.model.tables import TableRef, quarantine_of, silver_of, waiting_of
 from lake_assets.silver.expect import marks
-from lake_assets.silver.judge import EVERYTHING, Judge, Outcome, Rule, Scope, outcomes
+from lake_assets.silver.judge import EVERYTHING, Decode, Judge, Outcome, Rule, Scope, outcomes
 from lake_assets.silver.rows import BRONZE_NAMES, QUARANTINE, QUARANTINE_SOURCES, silver_schema
 from lake_assets.silver.stage import DecodePlan, decode_task, stage_schema
 
@@ -69,10 +69,12 @@ class Job:
             UnresolvedError: a schema id or a game is new; nothing is left of the job.
         """
         rules = [_rule(expectation, self.plan.games) for expectation in self.feed.expectations]
-        games = len(self.plan.games)
+        games, decode = len(self.plan.games), self._decode_here()
         with _no_ansi(bronze.sparkSession):
             done = fan_out(
-                self._judged(bronze), self._write_plan(), lambda: Judge(rules, games, scope)
+                self._judged(bronze),
+                self._write_plan(),
+                lambda: Judge(rules, games, scope, decode),
             )
         tables = self._tables()
         found = outcomes(done.notes, rules)
@@ -101,9 +103,7 @@ class Job:
         rows = bronze.select("value", *BRONZE_NAMES)
         schema = stage_schema(plan.decoding)
         if not expectations:
-            return rows.mapInArrow(
-                lambda batches: decode_task(batches, plan), from_arrow_schema(schema)
-            )
+            return rows
         read = self.read or plan.decoding.columns.names[:1]
 
         def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -111,6 +111,13 @@ class Job:
 
         travelling = pa.schema([schema.field(name) for name in read])
         return rows.mapInArrow(decode, from_arrow_schema(travelling)).select(*marks(expectations))
+
+    def _decode_here(self) -> Decode:
+        """What the writing tasks do first: all of it, where nothing is judged in between."""
+        plan = self.plan
+        if self.feed.expectations:
+            return lambda batches: batches
+        return lambda batches: decode_task(batches, plan)
 
     def _write_plan(self) -> WritePlan:
         silver = silver_schema(self.plan.decoding.columns)

@@ -4,7 +4,7 @@ Which rows violate what is decided in Spark SQL before (`silver.expect`); here c
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
@@ -24,6 +24,8 @@ from lake_assets.silver.rows import DETAIL, REASON
 
 EXAMPLES = 3
 """Origins kept of the rows that violate an expectation, a game."""
+
+Decode: TypeAlias = Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]
 
 _Ints: TypeAlias = npt.NDArray[np.int64]
 _Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -89,9 +91,23 @@ class Judge:
     one says so, else kept.
     """
 
-    def __init__(self, rules: Sequence[Rule], games: int, scope: Scope = EVERYTHING) -> None:
-        """Judge rows of `games` games; a row's `#table` beyond them is no game's."""
+    def __init__(
+        self,
+        rules: Sequence[Rule],
+        games: int,
+        scope: Scope = EVERYTHING,
+        decode: Decode = iter,
+    ) -> None:
+        """Judge rows of `games` games; a row's `#table` beyond them is no game's.
+
+        Args:
+            rules: the expectations.
+            games: how many there are.
+            scope: which rows are written.
+            decode: makes the rows of what Spark hands over, where there is no rule.
+        """
         self._rules = rules
+        self._decode = decode
         self._quarantine = games
         self._scope = scope
         self._applies = np.array([rule.games for rule in rules], dtype=np.bool_)
@@ -102,7 +118,7 @@ class Judge:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Rows to write: as decoded if there is no rule, else those that the relay kept."""
         if not self._rules:
-            for batch in batches:
+            for batch in self._decode(batches):
                 places = _places(batch)
                 self._count(places)
                 yield self._in_scope(batch, places)
