@@ -15,6 +15,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait
 
 from lake_assets.errors import RuntimeSetupError
 from lake_assets.runtime.java import Java
+from lake_assets.runtime.trust import trust_options
 
 OnLanded = Callable[[int], None]
 """Called with the bytes that landed so far."""
@@ -64,6 +65,7 @@ def retrieve(
     cache = staging / "ivy"
     command = [
         *(str(java.executable), "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
+        *trust_options(java, staging),
         *("-jar", str(_ivy_jar())),
         *("-settings", str(settings or ARTIFACTS / "ivysettings.xml")),
         *("-ivy", str(ARTIFACTS / "ivy.xml")),
