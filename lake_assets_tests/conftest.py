@@ -1,9 +1,12 @@
 """What tests of several rooms share: settings with a home of their own, and real services."""
 
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 from pyspark.sql import SparkSession
 
@@ -74,3 +77,12 @@ def spark(spark_settings: Settings, runtime: Runtime) -> SparkSession:
     It is left running for the next test, and ends with this process.
     """
     return start_session(spark_settings, runtime)
+
+
+@pytest.fixture
+def sleeper() -> Iterator[psutil.Process]:
+    """A process that does nothing until it is ended; no test waits for its minute to pass."""
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    yield psutil.Process(process.pid)
+    process.kill()
+    process.wait()

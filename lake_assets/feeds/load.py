@@ -16,7 +16,14 @@ from lake_assets.errors import FeedError
 from lake_assets.feeds.cron import complaint
 from lake_assets.feeds.document import Document, Loc
 from lake_assets.model.feeds import Feed
-from lake_assets.model.tables import TableRef, bronze_of, gold_of, quarantine_of, silver_of
+from lake_assets.model.tables import (
+    TableRef,
+    bronze_of,
+    gold_of,
+    quarantine_of,
+    silver_of,
+    waiting_of,
+)
 
 _SHIPPED = Path(__file__).parent
 
@@ -185,6 +192,7 @@ def _tables(feed: Feed) -> Iterable[tuple[TableRef, str]]:
     mine = f"feed {feed.feed!r}"
     yield bronze_of(feed.feed), mine
     yield quarantine_of(feed.feed), mine
+    yield waiting_of(feed.feed), mine
     for game in feed.route.keys:
         yield silver_of(game), f"game {game!r} of {mine}"
         for view in feed.gold:

@@ -13,12 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
 from pyspark.errors import AnalysisException
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from lake_assets.errors import ExpectationFailedError, FeedError
 from lake_assets.lake.read import read_tables
-from lake_assets.lake.sql import first_line
+from lake_assets.lake.sql import first_line, holds
 from lake_assets.lake.writer import TABLE
 from lake_assets.model.feeds import Action, GoldView
 from lake_assets.model.reports import Judged
@@ -34,7 +34,7 @@ def marked(rows: DataFrame, view: GoldView) -> DataFrame:
     columns = [name for name in rows.columns if not name.startswith("#")]
     for expectation in view.expectations:
         try:
-            rows = rows.withColumn(_mark(expectation.name), ~_holds(expectation.sql))
+            rows = rows.withColumn(_mark(expectation.name), ~holds(expectation.sql))
         except AnalysisException as problem:
             raise FeedError(
                 f"expectation {expectation.name!r} of gold view {view.name!r}",
@@ -143,11 +143,6 @@ def recount(
         for table in handles
         if table.name in by_name
     }
-
-
-def _holds(sql: str) -> Column:
-    """Never null: what is null counts as violated."""
-    return F.coalesce(F.expr(sql).cast("boolean"), F.lit(False))  # noqa: FBT003 - a literal
 
 
 def _mark(name: str) -> str:

@@ -20,7 +20,7 @@ from lake_assets.gold.judge import GoldJudge, ensure_none_fails, judged_of, mark
 from lake_assets.gold.plan import info_of, is_behind
 from lake_assets.lake.change import Commit
 from lake_assets.lake.fanout import discard, fan_out
-from lake_assets.lake.history import open_table, state_of
+from lake_assets.lake.history import last_info, open_table
 from lake_assets.lake.means import Means
 from lake_assets.lake.read import read_tables
 from lake_assets.lake.sql import first_line
@@ -135,7 +135,7 @@ def _sort_out(
         if silver is None:
             continue
         gold = open_table(lake, gold_of(game, view.name))
-        position = position_from(state_of(gold).info) if gold else None
+        position = position_from(last_info(gold)) if gold else None
         if anew or is_behind(view, silver.version(), position):
             behind.append(_Source(game=game, handle=silver))
         else:

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from lake_assets.errors import FeedError
 from lake_assets.gold.refresh import refresh
 from lake_assets.gold.status import views_behind
-from lake_assets.lake.catalog import games_of
+from lake_assets.lake.catalog import ensure_known, games_of
 from lake_assets.lake.history import open_table
 from lake_assets.lake.means import Means, lake_means
 from lake_assets.lake.session import start_session
@@ -63,7 +63,8 @@ def refresh_views(
     """
     chosen = _choose_views(feed, views)
     known = games_of(settings.lake_dir, feed)
-    wanted = _choose_games(feed, known, games)
+    ensure_known(feed, known, games or ())
+    wanted = games or known
     with turn(settings.state_dir, "refresh"):
         behind = views_behind(settings.lake_dir, feed)
         if not anew and not any(set(behind[view.name]) & set(wanted) for view in chosen):
@@ -121,14 +122,3 @@ def _choose_views(feed: Feed, names: Sequence[str] | None) -> list[GoldView]:
             f"It has {', '.join(by_name) or 'none'}",
         )
     return [by_name[name] for name in names] if names else list(feed.gold)
-
-
-def _choose_games(feed: Feed, known: Sequence[str], names: Sequence[str] | None) -> Sequence[str]:
-    missing = [name for name in names or () if name not in known]
-    if missing:
-        raise FeedError(
-            f"feed {feed.feed!r}",
-            f"has no game {missing[0]!r}",
-            f"It has {', '.join(known) or 'none yet'}",
-        )
-    return names or known

@@ -1,8 +1,10 @@
 """Which games and tables a lake has, by its folders and a feed's declaration. Opens no table."""
 
 import re
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
+from lake_assets.errors import FeedError
 from lake_assets.model.feeds import Feed, Unknown
 from lake_assets.model.tables import Layer, TableRef, bronze_of, gold_of, quarantine_of, silver_of
 
@@ -23,6 +25,18 @@ def games_found(lake: Path, feed: Feed) -> tuple[str, ...]:
     names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
     found = [match[1] for name in names if (match := _SILVER_NAME.fullmatch(name))]
     return (*keys, *(game for game in found if game not in keys))
+
+
+def ensure_known(feed: Feed, known: Collection[str], names: Iterable[str]) -> None:
+    """Make sure that games a user names are among the known ones.
+
+    Raises:
+        FeedError: one is not.
+    """
+    missing = [name for name in names if name not in known]
+    if missing:
+        fact = f"has no game {missing[0]!r}"
+        raise FeedError(f"feed {feed.feed!r}", fact, f"It has {', '.join(known) or 'none yet'}")
 
 
 def tables_of(lake: Path, feed: Feed) -> tuple[TableRef, ...]:

@@ -98,3 +98,8 @@ def _commit(entry: dict[str, Any]) -> Commit:
         removed=tuple(DataFile(**file) for file in entry["removed"]),
         info=entry["info"],
     )
+
+
+def journal_of(state_dir: Path, feed: str, task: str) -> Journal:
+    """The journal of one of a feed's tasks: a hop, or what else changes several tables at once."""
+    return Journal(state_dir / "journals" / f"{feed}-{task}.json")

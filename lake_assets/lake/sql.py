@@ -1,6 +1,13 @@
-"""What Spark says of SQL that does not compile, cut down to what a user of a feed can act on."""
+"""A feed's conditions as Spark's columns, and what Spark says of those that do not compile."""
 
 from pyspark.errors import AnalysisException
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+
+def holds(condition: str) -> Column:
+    """Whether a row meets a condition: never null, since null counts as violated."""
+    return F.coalesce(F.expr(condition).cast("boolean"), F.lit(False))  # noqa: FBT003 - a literal
 
 
 def first_line(problem: AnalysisException) -> str:

@@ -30,11 +30,6 @@ def marks(expectations: Sequence[Expectation]) -> list[Column]:
     return [_mark(group).alias(f"#marks_{index}") for index, group in enumerate(groups)]
 
 
-def holds(expectation: Expectation) -> Column:
-    """Whether a row meets an expectation: never null, since null counts as violated."""
-    return F.coalesce(F.expr(expectation.sql), F.lit(False))  # noqa: FBT003 - a literal
-
-
 def columns_read(
     session: SparkSession, schema: pa.Schema, expectations: Sequence[Expectation]
 ) -> list[str]:

@@ -101,9 +101,9 @@ class Job:
     def _judged(self, bronze: DataFrame) -> DataFrame:
         plan, expectations = self.plan, self.feed.expectations
         rows = bronze.select("value", *BRONZE_NAMES)
-        schema = stage_schema(plan.decoding)
         if not expectations:
             return rows
+        schema = stage_schema(plan.decoding)
         read = self.read or plan.decoding.columns.names[:1]
 
         def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -124,7 +124,8 @@ class Judge:
                 yield self._in_scope(batch, places)
             return
         for batch, marks in receive(batches):
-            yield self._in_scope(self._act(batch, marks), _places(batch))
+            places = _places(batch)
+            yield self._in_scope(self._act(batch, marks, places), places)
 
     def notes(self) -> Iterable[str]:
         """A JSON object by index of the game, for `outcomes`."""
@@ -143,8 +144,7 @@ class Judge:
             self._found[game].seen += int(counts[game])
         return is_game
 
-    def _act(self, batch: pa.RecordBatch, marks: pa.RecordBatch) -> pa.RecordBatch:
-        places = _places(batch)
+    def _act(self, batch: pa.RecordBatch, marks: pa.RecordBatch, places: _Ints) -> pa.RecordBatch:
         is_game = self._count(places)
         columns = [column.to_numpy(zero_copy_only=False) for column in marks.columns]
         if not any(column.any() for column in columns):

@@ -13,12 +13,12 @@ from pyspark.sql import functions as F
 from lake_assets.lake.history import open_table
 from lake_assets.lake.read import read_tables
 from lake_assets.lake.session import start_session
+from lake_assets.lake.sql import holds
 from lake_assets.model.feeds import Expectation, Feed
 from lake_assets.model.reports import Judged
 from lake_assets.model.tables import silver_of
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
-from lake_assets.silver.expect import holds
 
 _GAME = "#game"
 _SEEN = "#seen"
@@ -54,7 +54,7 @@ def count(
 ) -> dict[tuple[str, str], Judged]:
     """As `recheck`, with Spark started and the tables open; games without rows are left out."""
     violated = [
-        F.count_if(~holds(expectation)).alias(_violated(expectation))
+        F.count_if(~holds(expectation.sql)).alias(_violated(expectation))
         for expectation in feed.expectations
     ]
     game = F.col(feed.route.column).cast("string").alias(_GAME)

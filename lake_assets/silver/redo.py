@@ -21,7 +21,7 @@ from lake_assets.lake.commits import CommitDoor
 from lake_assets.lake.fanout import Written
 from lake_assets.lake.files import active_files, added_after, first_path, read_file, without
 from lake_assets.lake.journal import Journal
-from lake_assets.lake.origins import COLUMNS, Everything, From, Origins, RowSet, origin_columns
+from lake_assets.lake.origins import COLUMNS, Everything, Origins, RowSet, origin_columns
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import TableRef, quarantine_of, silver_of, waiting_of
 from lake_assets.silver.demux import Demux
@@ -33,6 +33,9 @@ _Leaving: TypeAlias = tuple[list[DataFile], list[DataFile]]
 """Files that leave a table, and new ones with what else was in them."""
 
 
+_ALL = Everything()
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Redone:
     """What a requeue or a rebuild changed."""
@@ -42,17 +45,6 @@ class Redone:
 
     removed: Mapping[str, int]
     """Rows that left each table: what they were before, or where they were before."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Past:
-    """How far the live stream had got when a rebuild began."""
-
-    batch: Batch
-    """The stream's last finished batch."""
-
-    bronze_version: int
-    """Newest version of bronze of which that batch, or one before it, took all rows."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -100,42 +92,38 @@ class Redo:
             self._stop_if_failing([(job, demuxed)])
             return self._commit(demuxed, {waiting: (files, [])})
 
-    def rebuild(self, bronze: DataFrame, past: Past, games: Sequence[str] | None = None) -> Redone:
-        """Derive silver and quarantine anew from all of `bronze`, up to where the stream had got.
+    def rebuild(
+        self,
+        bronze: DataFrame,
+        done: Batch,
+        games: Sequence[str] | None = None,
+        rows: RowSet = _ALL,
+    ) -> Redone:
+        """Derive silver and quarantine anew from `bronze`, up to where the stream had got.
 
         Args:
-            bronze: rows of the version that `past` names.
-            past: which of silver's rows came from them.
+            bronze: all of `rows` that batch `done` of the stream, or one before it, took.
+            done: the stream's last finished batch when the rebuild began.
             games: only their tables, and what leaves or enters quarantine thereby; all by default.
+            rows: which rows are derived anew; all by default.
 
         Raises:
             ExpectationFailedError: rows violate an expectation that fails; nothing was changed.
             CommitConflictError: another process removed rows meanwhile; nothing was changed.
         """
-        return self._rebuild(bronze, past, games, Everything())
-
-    def rebuild_since(
-        self, bronze: DataFrame, past: Past, starts: From, games: Sequence[str] | None = None
-    ) -> Redone:
-        """As `rebuild`, of the rows from some offsets on; `bronze` has only those."""
-        return self._rebuild(bronze, past, games, starts)
-
-    def _rebuild(
-        self, bronze: DataFrame, past: Past, games: Sequence[str] | None, rows: RowSet
-    ) -> Redone:
         quarantine = quarantine_of(self.demux.feed.feed)
         if games is None:
             job, demuxed = self.demux.derive(bronze)
             self._stop_if_failing([(job, demuxed)])
             tables = [*map(silver_of, job.plan.games), quarantine, *self._aside()]
-            return self._commit(demuxed, {t: self._leaving(t, past, rows) for t in tables})
-        done = [self.demux.derive(bronze, _scope(games, Refused.JUDGED))]
-        done += self._strays(bronze, past, games)
-        self._stop_if_failing(done)
-        both = _joined([demuxed for _, demuxed in done])
-        leaving = {silver_of(g): self._leaving(silver_of(g), past, rows) for g in games}
+            return self._commit(demuxed, {t: self._leaving(t, done, rows) for t in tables})
+        parts = [self.demux.derive(bronze, _scope(games, Refused.JUDGED))]
+        parts += self._strays(bronze, done, games)
+        self._stop_if_failing(parts)
+        both = _joined([demuxed for _, demuxed in parts])
+        leaving = {silver_of(g): self._leaving(silver_of(g), done, rows) for g in games}
         moved = self._origins_of(both)
-        leaving |= {t: self._leaving(t, past, moved) for t in (quarantine, *self._aside())}
+        leaving |= {t: self._leaving(t, done, moved) for t in (quarantine, *self._aside())}
         return self._commit(both, leaving)
 
     def _aside(self) -> list[TableRef]:
@@ -144,13 +132,13 @@ class Redo:
         return [waiting] if self._folder(waiting).exists() else []
 
     def _strays(
-        self, bronze: DataFrame, past: Past, games: Sequence[str]
+        self, bronze: DataFrame, done: Batch, games: Sequence[str]
     ) -> list[tuple[Job, Demuxed]]:
         """Rows that were some game's and are no longer: to where they belong now."""
         was = [
             self._read(t, files, COLUMNS)
             for t in map(silver_of, games)
-            if (files := self._before(t, past))
+            if (files := self._before(t, done))
         ]
         if not was:
             return []
@@ -193,13 +181,13 @@ class Redo:
             },
         )
 
-    def _leaving(self, table: TableRef, past: Past, rows: RowSet) -> _Leaving:
-        return without(self._folder(table), self._before(table, past), rows)
+    def _leaving(self, table: TableRef, done: Batch, rows: RowSet) -> _Leaving:
+        return without(self._folder(table), self._before(table, done), rows)
 
-    def _before(self, table: TableRef, past: Past) -> list[DataFile]:
-        """The table's files that the stream did not add after `past`."""
+    def _before(self, table: TableRef, done: Batch) -> list[DataFile]:
+        """The table's files that the stream did not add after batch `done`."""
         handle = self.demux.means.door.fresh(table)
-        later = added_after(handle, past.batch, self._folder(table))
+        later = added_after(handle, done, self._folder(table))
         return [file for file in active_files(handle) if first_path(file.path) not in later]
 
     def _active(self, table: TableRef) -> list[DataFile]:

@@ -14,7 +14,7 @@ from lake_assets.bronze.ingest import Ingest
 from lake_assets.errors import LakeAssetsError, StreamError
 from lake_assets.lake.change import Batch
 from lake_assets.lake.history import open_table, rows_of
-from lake_assets.lake.journal import Journal
+from lake_assets.lake.journal import Journal, journal_of
 from lake_assets.lake.means import Means
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
@@ -51,7 +51,7 @@ class Road:
 
     def journal(self, feed: Feed, hop: Hop) -> Journal:
         """The journal that belongs to that checkpoint."""
-        return Journal(self.state_dir / "journals" / f"{feed.feed}-{hop}.json")
+        return journal_of(self.state_dir, feed.feed, hop)
 
 
 def start_ingest(road: Road, feed: Feed, *, until_caught_up: bool) -> StreamingQuery:
@@ -97,7 +97,7 @@ def catch_up_of(road: Road, demux: Demux, schemas: Schemas) -> CatchUp:
         session=road.session,
         demux=demux,
         schemas=schemas,
-        journal=Journal(road.state_dir / "journals" / f"{demux.feed.feed}-waiting.json"),
+        journal=journal_of(road.state_dir, demux.feed.feed, "waiting"),
         report=road.report,
     )
 

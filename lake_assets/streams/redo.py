@@ -14,12 +14,12 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from tenacity import RetryError, retry, retry_if_result, stop_after_delay, wait_fixed
 
 from lake_assets.bronze.rows import FILE_SCHEMA
-from lake_assets.errors import FeedError, LakeError, StreamError
-from lake_assets.lake.catalog import games_found
+from lake_assets.errors import LakeError, StreamError
+from lake_assets.lake.catalog import ensure_known, games_found
 from lake_assets.lake.change import Batch
 from lake_assets.lake.files import active_files
 from lake_assets.lake.history import open_table
-from lake_assets.lake.journal import Journal
+from lake_assets.lake.journal import Journal, journal_of
 from lake_assets.lake.means import Means, lake_means
 from lake_assets.lake.origins import From
 from lake_assets.lake.session import start_session
@@ -31,7 +31,7 @@ from lake_assets.model.tables import bronze_of
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.demux import Demux
-from lake_assets.silver.redo import Past, Redo, Redone, finish
+from lake_assets.silver.redo import Redo, Redone, finish
 from lake_assets.streams.position import Settled, checkpoint_of, settled
 from lake_assets.streams.schemas import cached_registry
 
@@ -51,7 +51,7 @@ def requeue(
         ExpectationFailedError: rows violate an expectation that fails; nothing was moved.
         LakeAssetsError: Spark, the registry or the lake cannot be used.
     """
-    _ensure_known(settings, feed, games)
+    ensure_known(feed, games_found(settings.lake_dir, feed), games or ())
     with _redo(settings, feed, endpoints) as redo:
         return redo.requeue(games)
 
@@ -79,15 +79,14 @@ def rebuild_silver(
         StreamError: the streams never ran, or do not settle.
         LakeAssetsError: Spark, the registry or the lake cannot be used.
     """
-    _ensure_known(settings, feed, games)
+    ensure_known(feed, games_found(settings.lake_dir, feed), games or ())
     stands = _await_settled(settings, feed)
-    past = Past(batch=stands.batch, bronze_version=stands.bronze_version)
     with _redo(settings, feed, endpoints) as redo:
-        rows = _bronze(redo.session, settings, feed, past.bronze_version)
+        rows = _bronze(redo.session, settings, feed, stands.bronze_version)
         if since is None:
-            return redo.rebuild(rows, past, games)
+            return redo.rebuild(rows, stands.batch, games)
         rows = rows.where(F.col("ingested_at") >= F.lit(since))
-        return redo.rebuild_since(rows, past, _starts(rows), games)
+        return redo.rebuild(rows, stands.batch, games, _starts(rows))
 
 
 def finish_interrupted(means: Means, settings: Settings, feed: Feed) -> None:
@@ -127,15 +126,7 @@ def _redo(settings: Settings, feed: Feed, endpoints: Endpoints) -> Iterator[Redo
 
 
 def _journal(settings: Settings, feed: Feed) -> Journal:
-    return Journal(settings.state_dir / "journals" / f"{feed.feed}-redo.json")
-
-
-def _ensure_known(settings: Settings, feed: Feed, games: Sequence[str] | None) -> None:
-    known = games_found(settings.lake_dir, feed)
-    missing = [game for game in games or () if game not in known]
-    if missing:
-        fact = f"has no game {missing[0]!r}"
-        raise FeedError(f"feed {feed.feed!r}", fact, f"It has {', '.join(known) or 'none yet'}")
+    return journal_of(settings.state_dir, feed.feed, _TURN)
 
 
 def _await_settled(settings: Settings, feed: Feed) -> Settled:

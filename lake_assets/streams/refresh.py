@@ -138,8 +138,8 @@ def _gold_checks(
         view: [one for one in results if one.table == gold_of(one.game, view)] for view in refreshed
     }
     for report in reports:
-        for view, judged in _by_view(report).items():
-            found[view] = [*found[view], *judged_results(settings, feed, view, judged)]
+        for view in {one.view for one in report.refreshed}:
+            found[view] = [*found[view], *_judged_results(settings, feed, view, report.judged)]
     return found
 
 
@@ -171,24 +171,25 @@ def check_gold(
         for table, found in counted.items()
         for name, one in found.items()
     }
-    return results + judged_results(settings, feed, view.name, judged)
+    return results + _judged_results(settings, feed, view.name, judged)
 
 
-def judged_results(
+def _judged_results(
     settings: Settings, feed: Feed, view: str, judged: Mapping[tuple[str, str], Judged]
 ) -> list[CheckResult]:
     """What expectations of a view came to, in the form that its checks have."""
     (declared,) = (one for one in feed.gold if one.name == view)
     by_name = {e.name: e for e in declared.expectations}
+    tables = {game: gold_of(game, view) for game, _ in judged}
+    handles = {game: open_table(settings.lake_dir, table) for game, table in tables.items()}
     results = []
     for (game, name), found in judged.items():
-        expectation, table = by_name[name], gold_of(game, view)
-        handle = open_table(settings.lake_dir, table)
+        expectation, handle = by_name[name], handles[game]
         is_error = expectation.action is Action.FAIL
         results.append(
             CheckResult(
                 game=game,
-                table=table,
+                table=tables[game],
                 name=name,
                 severity=Severity.ERROR if is_error else Severity.WARN,
                 passed=not found.violated,
@@ -199,9 +200,3 @@ def judged_results(
             )
         )
     return results
-
-
-def _by_view(report: RefreshReport) -> dict[str, dict[tuple[str, str], Judged]]:
-    """A report is of one view; without a refreshed game it says nothing new."""
-    views = {one.view for one in report.refreshed}
-    return {view: dict(report.judged) for view in views}

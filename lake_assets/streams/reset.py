@@ -3,11 +3,18 @@
 import shutil
 
 from lake_assets.errors import FeedError
-from lake_assets.lake.catalog import games_found
+from lake_assets.lake.catalog import games_of
 from lake_assets.lake.state import streams_lock, turn
 from lake_assets.model.feeds import Feed, Reset
 from lake_assets.model.reports import Hop
-from lake_assets.model.tables import TableRef, bronze_of, gold_of, quarantine_of, silver_of
+from lake_assets.model.tables import (
+    TableRef,
+    bronze_of,
+    gold_of,
+    quarantine_of,
+    silver_of,
+    waiting_of,
+)
 from lake_assets.settings.schema import Settings
 from lake_assets.streams.position import checkpoint_of
 
@@ -38,11 +45,12 @@ def reset_bronze(settings: Settings, feed: Feed) -> list[TableRef]:
             shutil.rmtree(checkpoint_of(state_dir, feed.feed, hop), ignore_errors=True)
         for journal in state_dir.glob(f"journals/{feed.feed}-*.json"):
             journal.unlink()
-        games = games_found(lake, feed)
+        games = games_of(lake, feed)
         tables = [
             *(gold_of(game, view.name) for view in feed.gold for game in games),
             *map(silver_of, games),
             quarantine_of(feed.feed),
+            waiting_of(feed.feed),
             bronze_of(feed.feed),
         ]
         dropped = [table for table in tables if table.path(lake).exists()]

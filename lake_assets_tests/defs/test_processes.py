@@ -1,9 +1,6 @@
-import subprocess
-import sys
 import time
 
 import dagster as dg
-import psutil
 import pytest
 from dagster import DagsterRunStatus as Status
 
@@ -15,11 +12,10 @@ def lost_runs(instance: dg.DagsterInstance, *, later_s: float = 0) -> list[str]:
 
 
 @pytest.fixture
-def dead_process():
-    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
-    name = f"{process.pid}@{psutil.Process(process.pid).create_time()}"
-    process.kill()
-    process.wait()
+def dead_process(sleeper):
+    name = f"{sleeper.pid}@{sleeper.create_time()}"
+    sleeper.kill()
+    sleeper.wait()
     return name
 
 

@@ -1,11 +1,8 @@
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 
 import dagster as dg
-import psutil
 import pytest
 from dagster import DagsterRunStatus as Status
 
@@ -26,15 +23,6 @@ from lake_assets.supervision.facts import (
 )
 from lake_assets.supervision.memory import Backoff, Memory
 from lake_assets_tests.sample import GAMES
-
-
-@pytest.fixture
-def sleeper():
-    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
-    yield psutil.Process(process.pid)
-    process.kill()
-    process.wait()
-
 
 Tick = Callable[[str | None], dg.SensorResult]
 

@@ -1,7 +1,7 @@
 import pytest
 from pyspark.errors import AnalysisException
 
-from lake_assets.lake.sql import first_line
+from lake_assets.lake.sql import first_line, holds
 
 
 @pytest.mark.spark
@@ -11,3 +11,16 @@ def test_the_complaint_is_one_line_that_names_the_column(spark):
     complaint = first_line(problem.value)
     assert "`nothing`" in complaint
     assert len(complaint.splitlines()) == 1
+
+
+@pytest.mark.spark
+def test_holds_is_never_null(spark):
+    rows = spark.createDataFrame(
+        [("ann", 1), ("", 2), (None, None), ("", 99)], "gamer string, level int"
+    )
+    assert rows.select(holds("level < 10").alias("it")).toArrow()["it"].to_pylist() == [
+        True,
+        True,
+        False,
+        False,
+    ]

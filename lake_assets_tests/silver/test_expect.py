@@ -3,7 +3,7 @@ import pytest
 
 from lake_assets.errors import FeedError
 from lake_assets.model.feeds import Expectation
-from lake_assets.silver.expect import MARKS_PER_COLUMN, columns_read, holds, marks
+from lake_assets.silver.expect import MARKS_PER_COLUMN, columns_read, marks
 
 pytestmark = pytest.mark.spark
 
@@ -41,15 +41,6 @@ def test_more_expectations_than_bits_take_another_column(rows):
     found = rows.select(*marks(many)).toArrow().to_pydict()
     assert found["#marks_0"][:2] == [1 << 1, 1 << 2]
     assert found["#marks_1"][3] == 1 << (99 - MARKS_PER_COLUMN)
-
-
-def test_holds_is_never_null(rows):
-    assert rows.select(holds(YOUNG).alias("it")).toArrow()["it"].to_pylist() == [
-        True,
-        True,
-        False,
-        False,
-    ]
 
 
 def test_the_columns_that_are_read_are_found(spark):

@@ -16,7 +16,7 @@ from lake_assets.lake.origins import From
 from lake_assets.model.feeds import Action, Expectation, Route
 from lake_assets.model.tables import quarantine_of, silver_of, waiting_of
 from lake_assets.silver.demux import Demux
-from lake_assets.silver.redo import Past, Redo, finish
+from lake_assets.silver.redo import Redo, finish
 from lake_assets_tests.events import Topic, framed
 from lake_assets_tests.silver.given import bronze_batch
 
@@ -74,7 +74,7 @@ class Lake:
         self.batches += 1
 
     def past(self):
-        return Past(batch=Batch("query", self.batches - 1), bronze_version=0)
+        return Batch("query", self.batches - 1)
 
     def rows(self, upto=None):
         values = self.bronze[:upto]
@@ -203,7 +203,7 @@ def test_a_rebuild_since_leaves_what_is_older_even_within_a_file(lake):
     lake.stream(*values, expectations=drop)
     starts = From({("t", 0): 2})
     rows = lake.rows().where("offset >= 2")
-    done = lake.redo(expectations=()).rebuild_since(rows, lake.past(), starts)
+    done = lake.redo(expectations=()).rebuild(rows, lake.past(), rows=starts)
     assert lake.offsets("uno") == [1, 2, 3]
     assert lake.refused() == {4: "not_framed"}
     assert done.removed == {"silver_uno_events": 1, "quarantine_games": 1}

@@ -4,7 +4,6 @@ import sys
 import time
 
 import psutil
-import pytest
 
 from lake_assets.lake.state import Heartbeat, own_heartbeat, streams_lock, write_heartbeat
 from lake_assets.settings.schema import StreamSettings
@@ -18,14 +17,6 @@ from lake_assets.supervision.act import (
     signal_holder,
 )
 from lake_assets.supervision.facts import Action, Kind, Observed, Why
-
-
-@pytest.fixture
-def sleeper():
-    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
-    yield psutil.Process(process.pid)
-    process.kill()
-    process.wait()
 
 
 def test_an_empty_lake_is_unlocked_and_silent(settings):

@@ -1,0 +1,47 @@
+import pytest
+
+from lake_assets.errors import FeedError
+from lake_assets.lake.journal import journal_of
+from lake_assets.lake.state import replace_text
+from lake_assets.model.feeds import Reset
+from lake_assets.model.reports import Hop
+from lake_assets.model.tables import bronze_of, gold_of, quarantine_of, silver_of, waiting_of
+from lake_assets.streams.position import checkpoint_of
+from lake_assets.streams.reset import reset_bronze
+from lake_assets_tests.sample import GAMES
+
+OWN = {
+    bronze_of("games"),
+    waiting_of("games"),
+    quarantine_of("games"),
+    silver_of("uno"),
+    gold_of("uno", "player_agg"),
+}
+
+OTHERS = {bronze_of("fitness"), silver_of("running")}
+
+
+@pytest.fixture
+def lake(settings):
+    for table in OWN | OTHERS:
+        table.path(settings.lake_dir).mkdir(parents=True)
+    for feed in ("games", "fitness"):
+        checkpoint_of(settings.state_dir, feed, Hop.DEMUX).mkdir(parents=True)
+        replace_text(journal_of(settings.state_dir, feed, "waiting").path, "{}")
+    return settings
+
+
+def test_all_that_was_made_of_a_feed_goes_and_nothing_of_another(lake):
+    dropped = reset_bronze(lake, GAMES.model_copy(update={"reset": Reset.ALLOWED}))
+    assert set(dropped) == OWN
+    assert not any(table.path(lake.lake_dir).exists() for table in OWN)
+    assert all(table.path(lake.lake_dir).exists() for table in OTHERS)
+    for feed, stays in (("games", False), ("fitness", True)):
+        assert checkpoint_of(lake.state_dir, feed, Hop.DEMUX).exists() is stays
+        assert journal_of(lake.state_dir, feed, "waiting").path.exists() is stays
+
+
+def test_a_protected_feed_says_how_to_lift_it(lake):
+    with pytest.raises(FeedError, match="write `reset: allowed`"):
+        reset_bronze(lake, GAMES)
+    assert all(table.path(lake.lake_dir).exists() for table in OWN)
