@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from lake_assets.lake.encoding import encodings
 from lake_assets.lake.stats import file_stats
 
 TABLE = "#table"
@@ -164,7 +165,12 @@ def write_pieces(
     footers: list[pq.FileMetaData] = []
     with_nan: set[str] = set()
     with pq.ParquetWriter(
-        path, schema, metadata_collector=footers, store_schema=False, **_FILE_OPTIONS
+        path,
+        schema,
+        metadata_collector=footers,
+        store_schema=False,
+        **_FILE_OPTIONS,
+        **encodings(schema),
     ) as writer:
         for piece in pieces:
             writer.write_table(piece)
