@@ -1,35 +1,39 @@
 """Batches handed from one Python stage of a Spark task to the next, past the JVM.
 
 Spark evaluates SQL between two Python stages, and all that the second stage needs of a row has to
-travel through the JVM and back, row by row. A relay lets only the columns travel that the SQL reads
-and the ones it makes; whole batches lie meanwhile in files beside the task, and both halves meet
+travel through the JVM and back, row by row. A relay lets only that travel which the SQL reads, and
+what it makes of it; whole batches lie meanwhile in files beside the task, and both halves meet
 again by their order, which a projection keeps. Docs: `docs/performance.md`.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import count
 from pathlib import Path
 
 import pyarrow as pa
 from pyspark import SparkFiles, TaskContext
 
+_TRAVELLING = b"travelling"
+"""Key in a stored batch's metadata: how many rows were sent with it."""
 
-def send(batches: Iterable[pa.RecordBatch], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """First stage: keep each batch for `receive`, and let `columns` of it travel.
 
-    To be called in a Spark task, at most once a task.
+def send(
+    batches: Iterable[tuple[pa.RecordBatch, pa.RecordBatch]],
+) -> Iterator[pa.RecordBatch]:
+    """First stage: of each pair, keep the first for `receive`, and let the second travel.
+
+    To be called in a Spark task, at most once a task. What travels may have another number of rows
+    than what is kept, but some.
     """
     folder = _folder()
     folder.mkdir()
-    numbers = count()
-    for batch in batches:
-        if batch.num_rows:
-            _store(folder / str(next(numbers)), batch)
-            yield batch.select(list(columns))
+    for number, (kept, travelling) in enumerate(batches):
+        _store(folder / str(number), kept, travelling.num_rows)
+        yield travelling
 
 
 def receive(rows: Iterable[pa.RecordBatch]) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
-    """Second stage: each batch that `send` kept, beside what became of its rows, in order.
+    """Second stage: each batch that `send` kept, and what became of the rows sent with it.
 
     Args:
         rows: what a projection made of the rows that travelled; sliced in any way.
@@ -41,16 +45,17 @@ def receive(rows: Iterable[pa.RecordBatch]) -> Iterator[tuple[pa.RecordBatch, pa
     held = pa.Table.from_batches([], schema=pa.schema([]))
     numbers = count()
     kept: pa.RecordBatch | None = None
+    travelled = 0
     for more in rows:
         arrived = pa.Table.from_batches([more])
         held = pa.concat_tables([held, arrived]) if held.num_rows else arrived
         while held.num_rows:
             if kept is None:
-                kept = _fetch(folder / str(next(numbers)))
-            if held.num_rows < kept.num_rows:
+                kept, travelled = _fetch(folder / str(next(numbers)))
+            if held.num_rows < travelled:
                 break
-            (made,) = held.slice(0, kept.num_rows).combine_chunks().to_batches()
-            held = held.slice(kept.num_rows)
+            (made,) = held.slice(0, travelled).combine_chunks().to_batches()
+            held = held.slice(travelled)
             yield kept, made
             kept = None
     if kept is not None or (folder.exists() and any(folder.iterdir())):
@@ -67,13 +72,14 @@ def _folder() -> Path:
     return Path(SparkFiles.getRootDirectory()) / f"relay-{context.taskAttemptId()}"
 
 
-def _store(path: Path, batch: pa.RecordBatch) -> None:
-    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, batch.schema) as stream:
-        stream.write_batch(batch)
+def _store(path: Path, batch: pa.RecordBatch, travelling: int) -> None:
+    noted = batch.replace_schema_metadata({_TRAVELLING: str(travelling)})
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, noted.schema) as stream:
+        stream.write_batch(noted)
 
 
-def _fetch(path: Path) -> pa.RecordBatch:
-    """The batch, still backed by its file, which has no name any more."""
+def _fetch(path: Path) -> tuple[pa.RecordBatch, int]:
+    """The batch, still backed by its file, which has no name any more; and how many rows travel."""
     batch = pa.ipc.open_stream(pa.memory_map(str(path))).read_next_batch()
     path.unlink()
-    return batch
+    return batch, int(batch.schema.metadata[_TRAVELLING])

@@ -6,13 +6,13 @@ before anything of it was committed.
 """
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from time import perf_counter, time
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from lake_assets.decode.assign import MESSAGE_QUESTION, SCHEMA_QUESTION, message_met
 from lake_assets.decode.schemas import Decoding, SchemaSet
@@ -21,17 +21,19 @@ from lake_assets.lake.change import Batch, Commit
 from lake_assets.lake.fanout import UnresolvedError
 from lake_assets.lake.journal import Journal
 from lake_assets.lake.means import Means
+from lake_assets.lake.scan import Rows
 from lake_assets.lake.widen import widen
 from lake_assets.model.feeds import Action, Feed, Unknown
 from lake_assets.model.reports import BatchReport, Hop
 from lake_assets.model.tables import quarantine_of, silver_of, waiting_of
-from lake_assets.silver.expect import columns_read
+from lake_assets.silver.expect import reading_of
 from lake_assets.silver.job import Demuxed, Job, failure
 from lake_assets.silver.judge import EVERYTHING, Scope
 from lake_assets.silver.replay import note_of, replayed
 from lake_assets.silver.rows import QUARANTINE, silver_schema
 from lake_assets.silver.stage import GAME_QUESTION, DecodePlan
 from lake_assets.silver.tables import held_columns
+from lake_assets.silver.travel import Reading
 
 
 @dataclass(kw_only=True)
@@ -51,11 +53,11 @@ class Demux:
     _schemas: SchemaSet | None = None
     _decoding: Decoding | None = None
     _games: dict[str, None] = field(default_factory=dict)
-    _read: tuple[pa.Schema, Sequence[str]] | None = None
+    _read: tuple[pa.Schema, Reading] | None = None
     alone: threading.Lock = field(default_factory=threading.Lock)
     """Held while rows are derived: batches and what catches up with them take turns."""
 
-    def __call__(self, bronze: DataFrame, batch: Batch) -> None:
+    def __call__(self, bronze: Rows, batch: Batch) -> None:
         """Place a micro-batch; a batch that runs again is finished from its journal (exactly once).
 
         Raises:
@@ -101,10 +103,10 @@ class Demux:
         """
         with self.alone:
             self._adopt(self.newest(), self.feed.route.keys)
-            self._columns_read(session)
+            self._reading(session)
 
     def derive(
-        self, rows: DataFrame, scope: Callable[[tuple[str, ...]], Scope] = lambda _: EVERYTHING
+        self, rows: Rows, scope: Callable[[tuple[str, ...]], Scope] = lambda _: EVERYTHING
     ) -> tuple[Job, Demuxed]:
         """Run the job over rows of bronze until it raises no question that was not answered.
 
@@ -119,13 +121,13 @@ class Demux:
         else:
             self._adopt(self._schemas.for_next_batch(time()), ())
         while True:
-            job = Job(self.feed, self._plan(), self.means, self._columns_read(rows.sparkSession))
+            job = Job(self.feed, self._plan(), self.means, self._reading(rows.frame.sparkSession))
             try:
                 return job, job.run(rows, scope(job.plan.games))
             except UnresolvedError as problem:
                 self._answer(problem.questions)
 
-    def _write(self, bronze: DataFrame, batch: Batch) -> Demuxed:
+    def _write(self, bronze: Rows, batch: Batch) -> Demuxed:
         job, demuxed = self.derive(bronze)
         violated = job.failures(demuxed)
         if violated:
@@ -143,13 +145,13 @@ class Demux:
             raise failure(violated)
         return demuxed
 
-    def _columns_read(self, session: SparkSession) -> Sequence[str]:
+    def _reading(self, session: SparkSession) -> Reading:
         """What the expectations read; compiled again only if the columns are others."""
         decoding = self._decoding
         assert decoding is not None  # noqa: S101 - the caller adopted schemas
         if self._read is None or self._read[0] != decoding.columns:
-            names = columns_read(session, decoding.columns, self.feed.expectations)
-            self._read = decoding.columns, names
+            found = reading_of(session, decoding.columns, self.feed.expectations)
+            self._read = decoding.columns, found
         return self._read[1]
 
     def _plan(self) -> DecodePlan:

@@ -16,6 +16,7 @@ from pyspark.sql.types import BooleanType
 from lake_assets.errors import FeedError
 from lake_assets.lake.sql import first_line
 from lake_assets.model.feeds import Expectation
+from lake_assets.silver.travel import Reading
 
 MARKS_PER_COLUMN = 62
 """Expectations that share a bigint: a bit each, and its sign stays out of it."""
@@ -30,26 +31,67 @@ def marks(expectations: Sequence[Expectation]) -> list[Column]:
     return [_mark(group).alias(f"#marks_{index}") for index, group in enumerate(groups)]
 
 
-def columns_read(
+def reading_of(
     session: SparkSession, schema: pa.Schema, expectations: Sequence[Expectation]
-) -> list[str]:
-    """Names of the columns that the expectations' SQL reads, in the schema's order.
+) -> Reading:
+    """Which columns of `schema` the expectations' SQL reads, and how they may travel.
+
+    A column goes by its distinct values if all that read it read it alone, say the same of the same
+    value each time, and its type usually has fewer values than rows.
 
     Raises:
         FeedError: an expectation does not compile against `schema`, is no boolean, or needs more
             than the row it judges (a subquery, an aggregate, a window).
     """
     rows = session.createDataFrame([], from_arrow_schema(schema))
-    for expectation in expectations:
-        _ensure_fits(rows, expectation)
-    read = set()
-    references = _plan(rows.select(*marks(expectations))).references().iterator()
+    read = [_columns_read(rows, expectation) for expectation in expectations]
+    by_row = {name for names, is_alike in read if not is_alike or len(names) != 1 for name in names}
+    by_row |= {f.name for f in schema if not _has_few_values(f.type)}
+    found: dict[str, list[int]] = {}
+    row_bits = [0] * len(_groups_of(expectations))
+    names_by_row: set[str] = set()
+    for index, (names, _) in enumerate(read):
+        column, bit = divmod(index, MARKS_PER_COLUMN)
+        alone = names[0] if len(names) == 1 and names[0] not in by_row else None
+        if alone is None:
+            row_bits[column] |= 1 << bit
+            names_by_row.update(names or schema.names[:1])
+        else:
+            found.setdefault(alone, [0] * len(row_bits))[column] |= 1 << bit
+    by_value = tuple(name for name in schema.names if name in found)
+    return Reading(
+        by_row=tuple(name for name in schema.names if name in names_by_row),
+        row_bits=tuple(row_bits),
+        by_value=by_value,
+        value_bits=tuple(tuple(found[name]) for name in by_value),
+    )
+
+
+def _has_few_values(kind: pa.DataType) -> bool:
+    """Whether values repeat, as names, states and levels do; times and measurements hardly do."""
+    return any(
+        is_kind(kind)
+        for is_kind in (
+            pa.types.is_string,
+            pa.types.is_binary,
+            pa.types.is_integer,
+            pa.types.is_boolean,
+            pa.types.is_date,
+        )
+    )
+
+
+def _columns_read(rows: DataFrame, expectation: Expectation) -> tuple[list[str], bool]:
+    """What an expectation reads, and whether it says the same of the same values each time."""
+    plan = _plan(_judged(rows, expectation))
+    references, names = plan.references().iterator(), []
     while references.hasNext():
-        read.add(references.next().name())
-    return [name for name in schema.names if name in read]
+        names.append(references.next().name())
+    return sorted(set(names)), bool(plan.deterministic())
 
 
-def _ensure_fits(rows: DataFrame, expectation: Expectation) -> None:
+def _judged(rows: DataFrame, expectation: Expectation) -> DataFrame:
+    """The condition's value for each of `rows`, if it is one that can judge a row."""
     thing = f"expectation {expectation.name!r}"
     try:
         judged = rows.select(F.expr(expectation.sql))
@@ -69,6 +111,7 @@ def _ensure_fits(rows: DataFrame, expectation: Expectation) -> None:
             "needs more than its own row (a subquery, an aggregate or a window)",
             "Judge each row by its own columns",
         )
+    return judged
 
 
 def _is_projection(rows: DataFrame, judged: DataFrame) -> bool:

@@ -5,7 +5,7 @@ expectations read; the rows themselves wait beside the task (`lake.relay`). With
 decoding and writing are one step. Nothing is committed here.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -16,15 +16,16 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from lake_assets.errors import ExpectationFailedError
 from lake_assets.lake.fanout import Written, discard, fan_out
 from lake_assets.lake.means import Means
-from lake_assets.lake.relay import send
+from lake_assets.lake.scan import Rows
 from lake_assets.lake.writer import Layout, Target, WritePlan
 from lake_assets.model.feeds import Action, Expectation, Feed
 from lake_assets.model.reports import Judged
 from lake_assets.model.tables import TableRef, quarantine_of, silver_of, waiting_of
 from lake_assets.silver.expect import marks
-from lake_assets.silver.judge import EVERYTHING, Decode, Judge, Outcome, Rule, Scope, outcomes
-from lake_assets.silver.rows import BRONZE_NAMES, QUARANTINE, QUARANTINE_SOURCES, silver_schema
+from lake_assets.silver.judge import EVERYTHING, Judge, Meet, Outcome, Rule, Scope, outcomes
+from lake_assets.silver.rows import QUARANTINE, QUARANTINE_SOURCES, silver_schema
 from lake_assets.silver.stage import DecodePlan, decode_task, stage_schema
+from lake_assets.silver.travel import Reading, returned, travelling
 
 _SILVER = "silver"
 _QUARANTINE = "quarantine"
@@ -59,22 +60,26 @@ class Job:
     feed: Feed
     plan: DecodePlan
     means: Means
-    read: Sequence[str]
-    """Columns that the expectations read."""
+    reading: Reading
+    """What the expectations read."""
 
-    def run(self, bronze: DataFrame, scope: Scope = EVERYTHING) -> Demuxed:
+    def run(self, bronze: Rows, scope: Scope = EVERYTHING) -> Demuxed:
         """Write the rows of `bronze` that are in `scope` to all tables' folders.
+
+        Args:
+            bronze: `value binary` and the columns `BRONZE_NAMES`.
+            scope: which of them are written.
 
         Raises:
             UnresolvedError: a schema id or a game is new; nothing is left of the job.
         """
         rules = [_rule(expectation, self.plan.games) for expectation in self.feed.expectations]
-        games, decode = len(self.plan.games), self._decode_here()
-        with _no_ansi(bronze.sparkSession):
+        games, meet = len(self.plan.games), self._meet(bronze)
+        with _no_ansi(bronze.frame.sparkSession):
             done = fan_out(
                 self._judged(bronze),
                 self._write_plan(),
-                lambda: Judge(rules, games, scope, decode),
+                lambda: Judge(rules, games, meet, scope),
             )
         tables = self._tables()
         found = outcomes(done.notes, rules)
@@ -98,26 +103,25 @@ class Job:
         left = {tables[table]: written for table, written in demuxed.written.items()}
         discard(left, self._write_plan())
 
-    def _judged(self, bronze: DataFrame) -> DataFrame:
-        plan, expectations = self.plan, self.feed.expectations
-        rows = bronze.select("value", *BRONZE_NAMES)
+    def _judged(self, bronze: Rows) -> DataFrame:
+        """What goes to the writing tasks: marks, or the bronze rows where nothing is judged."""
+        plan, expectations, read = self.plan, self.feed.expectations, bronze.read
         if not expectations:
-            return rows
-        schema = stage_schema(plan.decoding)
-        read = self.read or plan.decoding.columns.names[:1]
+            return bronze.frame
+        schema, reading = stage_schema(plan.decoding), self.reading
 
         def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            return send(decode_task(batches, plan), read)
+            return travelling(decode_task(read(batches), plan), reading)
 
-        travelling = pa.schema([schema.field(name) for name in read])
-        return rows.mapInArrow(decode, from_arrow_schema(travelling)).select(*marks(expectations))
+        seen = pa.schema([schema.field(name) for name in reading.columns])
+        return bronze.frame.mapInArrow(decode, from_arrow_schema(seen)).select(*marks(expectations))
 
-    def _decode_here(self) -> Decode:
-        """What the writing tasks do first: all of it, where nothing is judged in between."""
-        plan = self.plan
+    def _meet(self, bronze: Rows) -> Meet:
+        """What the writing tasks do first: decode, where nothing was judged before."""
+        plan, reading, read = self.plan, self.reading, bronze.read
         if self.feed.expectations:
-            return lambda batches: batches
-        return lambda batches: decode_task(batches, plan)
+            return lambda batches: returned(batches, reading)
+        return lambda batches: ((batch, ()) for batch in decode_task(read(batches), plan))
 
     def _write_plan(self) -> WritePlan:
         silver = silver_schema(self.plan.decoding.columns)

@@ -14,18 +14,19 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake_assets.lake.relay import receive
 from lake_assets.lake.writer import TABLE
 from lake_assets.model.feeds import Action
 from lake_assets.model.quarantine import Reason
 from lake_assets.model.reports import Judged, Origin
 from lake_assets.silver.expect import MARKS_PER_COLUMN
 from lake_assets.silver.rows import DETAIL, REASON
+from lake_assets.silver.travel import Marks
 
 EXAMPLES = 3
 """Origins kept of the rows that violate an expectation, a game."""
 
-Decode: TypeAlias = Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]
+Meet: TypeAlias = Callable[[Iterable[pa.RecordBatch]], Iterable[tuple[pa.RecordBatch, Marks]]]
+"""Makes decoded rows and their marks of what Spark hands over to a writing task."""
 
 _Ints: TypeAlias = npt.NDArray[np.int64]
 _Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -95,19 +96,19 @@ class Judge:
         self,
         rules: Sequence[Rule],
         games: int,
+        meet: Meet,
         scope: Scope = EVERYTHING,
-        decode: Decode = iter,
     ) -> None:
         """Judge rows of `games` games; a row's `#table` beyond them is no game's.
 
         Args:
             rules: the expectations.
             games: how many there are.
+            meet: where the rows and their marks come from.
             scope: which rows are written.
-            decode: makes the rows of what Spark hands over, where there is no rule.
         """
         self._rules = rules
-        self._decode = decode
+        self._meet = meet
         self._quarantine = games
         self._scope = scope
         self._applies = np.array([rule.games for rule in rules], dtype=np.bool_)
@@ -116,14 +117,8 @@ class Judge:
         ]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Rows to write: as decoded if there is no rule, else those that the relay kept."""
-        if not self._rules:
-            for batch in self._decode(batches):
-                places = _places(batch)
-                self._count(places)
-                yield self._in_scope(batch, places)
-            return
-        for batch, marks in receive(batches):
+        """The rows to write."""
+        for batch, marks in self._meet(batches):
             places = _places(batch)
             yield self._in_scope(self._act(batch, marks, places), places)
 
@@ -144,16 +139,15 @@ class Judge:
             self._found[game].seen += int(counts[game])
         return is_game
 
-    def _act(self, batch: pa.RecordBatch, marks: pa.RecordBatch, places: _Ints) -> pa.RecordBatch:
+    def _act(self, batch: pa.RecordBatch, marks: Marks, places: _Ints) -> pa.RecordBatch:
         is_game = self._count(places)
-        columns = [column.to_numpy(zero_copy_only=False) for column in marks.columns]
-        if not any(column.any() for column in columns):
+        if not marks:
             return batch
         dropped = np.zeros(len(places), dtype=np.bool_)
         quarantined: dict[str, _Mask] = {}
         for index, rule in enumerate(self._rules):
             column, bit = divmod(index, MARKS_PER_COLUMN)
-            violated = ((columns[column] >> bit) & 1).astype(np.bool_) & is_game
+            violated = ((marks[column] >> bit) & 1).astype(np.bool_) & is_game
             if not violated.any():
                 continue
             violated[violated] = self._applies[index][places[violated]]

@@ -22,6 +22,7 @@ from lake_assets.lake.fanout import Written
 from lake_assets.lake.files import active_files, added_after, first_path, read_file, without
 from lake_assets.lake.journal import Journal
 from lake_assets.lake.origins import COLUMNS, Everything, Origins, RowSet, origin_columns
+from lake_assets.lake.scan import Rows
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import TableRef, quarantine_of, silver_of, waiting_of
 from lake_assets.silver.demux import Demux
@@ -72,7 +73,7 @@ class Redo:
         if not files:
             return Redone(rows={}, removed={})
         rows = self._read(quarantine, files, ["value", *BRONZE_NAMES])
-        job, demuxed = self.demux.derive(rows, _scope(games, Refused.NONE))
+        job, demuxed = self.demux.derive(Rows(rows), _scope(games, Refused.NONE))
         self._stop_if_failing([(job, demuxed)])
         moved = self._origins_of(demuxed)
         return self._commit(demuxed, {quarantine: without(self._folder(quarantine), files, moved)})
@@ -88,7 +89,7 @@ class Redo:
         with self.demux.alone:
             files = self._active(waiting)
             rows = self._read(waiting, files, ["value", *BRONZE_NAMES])
-            job, demuxed = self.demux.derive(rows)
+            job, demuxed = self.demux.derive(Rows(rows))
             self._stop_if_failing([(job, demuxed)])
             return self._commit(demuxed, {waiting: (files, [])})
 
@@ -112,12 +113,17 @@ class Redo:
             CommitConflictError: another process removed rows meanwhile; nothing was changed.
         """
         quarantine = quarantine_of(self.demux.feed.feed)
+        given = Rows(bronze.select("value", *BRONZE_NAMES))
         if games is None:
-            job, demuxed = self.demux.derive(bronze)
+            job, demuxed = self.demux.derive(given)
             self._stop_if_failing([(job, demuxed)])
             tables = [*map(silver_of, job.plan.games), quarantine, *self._aside()]
             return self._commit(demuxed, {t: self._leaving(t, done, rows) for t in tables})
-        parts = [self.demux.derive(bronze, _scope(games, Refused.JUDGED))]
+        parts = [
+            self.demux.derive(
+                Rows(bronze.select("value", *BRONZE_NAMES)), _scope(games, Refused.JUDGED)
+            )
+        ]
         parts += self._strays(bronze, done, games)
         self._stop_if_failing(parts)
         both = _joined([demuxed for _, demuxed in parts])
@@ -145,12 +151,12 @@ class Redo:
         origins = was[0]
         for more in was[1:]:
             origins = origins.unionByName(more)
-        rows = bronze.join(origins, list(COLUMNS), "left_semi")
+        rows = bronze.join(origins, list(COLUMNS), "left_semi").select("value", *BRONZE_NAMES)
 
         def others(known: tuple[str, ...]) -> Scope:
             return Scope(games=tuple(game not in games for game in known))
 
-        return [self.demux.derive(rows, others)]
+        return [self.demux.derive(Rows(rows), others)]
 
     def _stop_if_failing(self, done: Sequence[tuple[Job, Demuxed]]) -> None:
         for job, demuxed in done:

@@ -16,12 +16,14 @@ from lake_assets.lake.change import Batch
 from lake_assets.lake.history import open_table, rows_of
 from lake_assets.lake.journal import Journal, journal_of
 from lake_assets.lake.means import Means
+from lake_assets.lake.scan import files_of_batch, scan
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import BatchReport, Hop
 from lake_assets.model.tables import bronze_of
 from lake_assets.settings.schema import StreamSettings
 from lake_assets.silver.demux import Demux
+from lake_assets.silver.rows import BRONZE_NAMES
 from lake_assets.sources.kafka import read_topic
 from lake_assets.streams.position import checkpoint_of, span_of
 from lake_assets.streams.schemas import Schemas
@@ -111,10 +113,16 @@ def start_demux(road: Road, demux: Demux, *, until_caught_up: bool) -> Streaming
         # Compaction and erasure rewrite files whose rows went through here already.
         .option("skipChangeCommits", "true")
         .load(str(bronze_of(feed.feed).path(road.means.lake)))
-        .coalesce(road.session.sparkContext.defaultParallelism)
     )
+
+    def take(frame: DataFrame, batch: Batch) -> None:
+        files = files_of_batch(road.session, batch.app_id)
+        most_tasks = road.session.sparkContext.defaultParallelism
+        columns = ("value", *BRONZE_NAMES)
+        demux(scan(frame.sparkSession, files, columns, most_tasks=most_tasks), batch)
+
     checkpoint = road.checkpoint(feed, Hop.DEMUX)
-    return _start(road, rows, demux, checkpoint, until_caught_up=until_caught_up)
+    return _start(road, rows, take, checkpoint, until_caught_up=until_caught_up)
 
 
 def _placed(road: Road, feed: Feed, hop: Hop) -> Callable[[BatchReport], None]:

@@ -26,7 +26,10 @@ def meet(batches):
 
 
 def relayed(rows, between, first=lambda batches: batches):
-    travelling = rows.mapInArrow(lambda batches: send(first(batches), ["light"]), "light long")
+    def pairs(batches):
+        return ((batch, batch.select(["light"])) for batch in first(batches))
+
+    travelling = rows.mapInArrow(lambda batches: send(pairs(batches)), "light long")
     return between(travelling).mapInArrow(meet, OUT).toArrow().to_pylist()
 
 
@@ -64,6 +67,24 @@ def test_batches_that_the_jvm_sliced_in_another_way_still_meet(rows, spark):
     assert all(row["made"] == 2 * (row["kept"] - 7) for row in found)
 
 
+def test_what_travels_may_have_another_number_of_rows(rows):
+    def sums(batches):
+        for batch in batches:
+            total = pa.array([sum(batch["light"].to_pylist())])
+            yield batch, pa.RecordBatch.from_arrays([total], names=["light"])
+
+    def compare(batches):
+        for kept, made in receive(batches):
+            yield pa.RecordBatch.from_pydict(
+                {"kept": [sum(kept["light"].to_pylist())], "made": made["made"]}
+            )
+
+    travelling = rows.mapInArrow(lambda batches: send(sums(batches)), "light long")
+    found = double(travelling).mapInArrow(compare, "kept long, made long").toArrow().to_pylist()
+    assert sum(row["kept"] for row in found) == sum(range(1000))
+    assert all(row["made"] == 2 * row["kept"] for row in found)
+
+
 def test_no_rows_are_no_rows(rows):
     assert relayed(rows.where("light < 0"), double) == []
 
@@ -90,5 +111,6 @@ def test_nothing_is_left_beside_the_tasks(rows):
 
 
 def test_a_relay_outside_of_a_task_is_an_error():
+    batch = pa.RecordBatch.from_pydict({"light": [1]})
     with pytest.raises(RuntimeError, match="in a Spark task only"):
-        next(send([pa.RecordBatch.from_pydict({"light": [1]})], ["light"]))
+        next(send([(batch, batch)]))

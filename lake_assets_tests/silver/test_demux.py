@@ -13,6 +13,7 @@ from lake_assets.lake.change import Batch
 from lake_assets.lake.commits import CommitDoor
 from lake_assets.lake.journal import Journal
 from lake_assets.lake.means import lake_means
+from lake_assets.lake.scan import Rows
 from lake_assets.model.feeds import Action, Expectation, Route, Unknown
 from lake_assets.model.reports import Hop, Judged, Origin
 from lake_assets.model.tables import Layer, quarantine_of, silver_of
@@ -85,7 +86,7 @@ def make(settings, topic, asked, reports):
 @pytest.fixture
 def bronze(spark):
     def rows(*values):
-        return spark.createDataFrame(pa.Table.from_batches([bronze_batch(*values)]))
+        return Rows(spark.createDataFrame(pa.Table.from_batches([bronze_batch(*values)])))
 
     return rows
 

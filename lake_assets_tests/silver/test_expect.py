@@ -3,7 +3,8 @@ import pytest
 
 from lake_assets.errors import FeedError
 from lake_assets.model.feeds import Expectation
-from lake_assets.silver.expect import MARKS_PER_COLUMN, columns_read, marks
+from lake_assets.silver.expect import MARKS_PER_COLUMN, marks, reading_of
+from lake_assets.silver.travel import Reading
 
 pytestmark = pytest.mark.spark
 
@@ -17,6 +18,7 @@ SCHEMA = pa.schema(
         ("level", pa.int32()),
         ("place", pa.struct([("x", pa.int32()), ("y", pa.int32())])),
         ("tags", pa.list_(pa.string())),
+        ("light", pa.float64()),
     ]
 )
 
@@ -43,16 +45,44 @@ def test_more_expectations_than_bits_take_another_column(rows):
     assert found["#marks_1"][3] == 1 << (99 - MARKS_PER_COLUMN)
 
 
-def test_the_columns_that_are_read_are_found(spark):
-    assert columns_read(spark, SCHEMA, [YOUNG, KNOWN]) == ["gamer", "level"]
-    assert columns_read(spark, SCHEMA, [NEAR]) == ["level", "place"]
-    assert columns_read(spark, SCHEMA, [Expectation(name="any", sql="true")]) == []
+def test_conditions_over_one_column_read_its_distinct_values(spark):
+    assert reading_of(spark, SCHEMA, [YOUNG, KNOWN]) == Reading(
+        row_bits=(0,), by_value=("gamer", "level"), value_bits=((0b10,), (0b01,))
+    )
+
+
+@pytest.mark.parametrize(
+    ("sql", "columns"),
+    [
+        ("place.x < level", ("level", "place")),  # two columns
+        ("light > 0.5", ("light",)),  # few equal values
+        ("size(tags) < 3", ("tags",)),  # no plain value
+        ("level > rand()", ("level",)),  # another answer each time
+        ("true", ("gamer",)),  # none, but a row must travel
+    ],
+)
+def test_other_conditions_are_judged_row_by_row(spark, sql, columns):
+    wide = Expectation(name="wide", sql=sql)
+    assert reading_of(spark, SCHEMA, [wide]) == Reading(by_row=columns, row_bits=(1,))
+
+
+def test_a_column_that_travels_by_row_for_one_does_so_for_all(spark):
+    found = reading_of(spark, SCHEMA, [KNOWN, NEAR, YOUNG])
+    assert found == Reading(
+        by_row=("level", "place"),
+        row_bits=(0b110,),
+        by_value=("gamer",),
+        value_bits=((0b001,),),
+    )
 
 
 @pytest.mark.parametrize(
     ("sql", "complaint"),
     [
-        ("gamre <> ''", r"does not compile .*`gamre`.*columns are gamer, level, place, tags"),
+        (
+            "gamre <> ''",
+            r"does not compile .*`gamre`.*columns are gamer, level, place, tags",
+        ),
         ("gamer <>", "does not compile"),
         ("level", "is int, not a boolean"),
         ("null", "is void, not a boolean"),
@@ -65,9 +95,9 @@ def test_the_columns_that_are_read_are_found(spark):
 def test_sql_that_cannot_judge_a_row_is_refused(spark, sql, complaint):
     wrong = Expectation(name="typo", sql=sql)
     with pytest.raises(FeedError, match=f"expectation 'typo': {complaint}"):
-        columns_read(spark, SCHEMA, [KNOWN, wrong])
+        reading_of(spark, SCHEMA, [KNOWN, wrong])
 
 
 @pytest.mark.parametrize("sql", ["exists(tags, t -> t = 'a')", "level < 1 or place.y > 2"])
 def test_sql_over_one_row_is_taken(spark, sql):
-    columns_read(spark, SCHEMA, [Expectation(name="fine", sql=sql)])
+    reading_of(spark, SCHEMA, [Expectation(name="fine", sql=sql)])

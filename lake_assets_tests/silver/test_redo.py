@@ -13,6 +13,7 @@ from lake_assets.lake.commits import CommitDoor
 from lake_assets.lake.journal import Journal
 from lake_assets.lake.means import lake_means
 from lake_assets.lake.origins import From
+from lake_assets.lake.scan import Rows
 from lake_assets.model.feeds import Action, Expectation, Route
 from lake_assets.model.tables import quarantine_of, silver_of, waiting_of
 from lake_assets.silver.demux import Demux
@@ -70,7 +71,7 @@ class Lake:
         self.bronze += values
         rows = bronze_batch(*self.bronze).slice(start)
         frame = self.spark.createDataFrame(pa.Table.from_batches([rows]))
-        demux(frame, Batch("query", self.batches))
+        demux(Rows(frame), Batch("query", self.batches))
         self.batches += 1
 
     def past(self):

@@ -10,6 +10,7 @@ from lake_assets.decode.registry import Registry
 from lake_assets.errors import RegistryError
 from lake_assets.lake.change import Batch
 from lake_assets.lake.means import lake_means
+from lake_assets.lake.scan import Rows
 from lake_assets.model.tables import quarantine_of, silver_of, waiting_of
 from lake_assets.streams.plan import Road, catch_up_of, demux_of
 from lake_assets.streams.schemas import Schemas
@@ -86,7 +87,7 @@ def offsets(settings):
 
 
 def batch(spark, *values):
-    return spark.createDataFrame(pa.Table.from_batches([bronze_batch(*values)]))
+    return Rows(spark.createDataFrame(pa.Table.from_batches([bronze_batch(*values)])))
 
 
 def test_known_ids_go_on_from_the_cache_while_new_ones_wait_and_are_caught_up(

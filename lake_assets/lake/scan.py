@@ -1,0 +1,119 @@
+"""Rows for a job's tasks: from Spark, or read by the tasks themselves from a table's files.
+
+Python tasks that need whole columns read Parquet several times faster than Spark can hand it to
+them, row by row (docs/performance.md). Which files a micro-batch has is Spark's to say; no row of
+them passes through the JVM.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+
+from lake_assets.errors import LakeError
+
+_Read: TypeAlias = Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]
+
+_BATCH_ROWS = 65_536
+"""Rows that are read at once: as many as Spark's own Arrow batches have here."""
+
+_BATCH_BYTES = 64 * 1024 * 1024
+"""Bytes that are read at once, by the mean of a row group; one of `lake.writer`'s files has no
+larger row group than its buffer, so a batch of rows that are all above the mean is bounded, too."""
+
+_TASK_BYTES = 1024 * 1024
+"""Bytes of files that are worth a task of their own: some 30,000 events, a tenth of a second. Each
+task writes a file a table, so few rows for many tables better stay together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What a job is given."""
+
+    frame: DataFrame
+    """What Spark hands to the tasks."""
+
+    read: _Read = iter
+    """Makes the rows of it, in a task."""
+
+
+def files_of_batch(session: SparkSession, query_id: str) -> list[Path]:
+    """The data files of the micro-batch that a query from one Delta table is running.
+
+    To be called from its `foreachBatch`. Spark has planned the batch by then, and its plan names
+    the files; PySpark has no other way to them than the JVM's objects.
+
+    Args:
+        session: the one that started the query.
+        query_id: of the query.
+
+    Raises:
+        LakeError: no such query runs, or its plan is not that of a Delta table.
+    """
+    query = session.streams.get(query_id)
+    if query is None:
+        raise LakeError(f"streaming query {query_id}", "does not run", "Ask from its foreachBatch")
+    execution = query._jsq.streamingQuery().lastExecution()  # noqa: SLF001 - see above
+    leaves = execution.optimizedPlan().collectLeaves().iterator()
+    files: list[Path] = []
+    while leaves.hasNext():
+        leaf = leaves.next()
+        if leaf.nodeName() != "LogicalRelation":
+            fact = f"plans a micro-batch as {leaf.nodeName()}, which names no files"
+            raise LakeError("Spark", fact, "Use the pinned pyspark and delta-spark")
+        files += [
+            Path(uri.removeprefix("file:")) for uri in leaf.relation().location().inputFiles()
+        ]
+    return files
+
+
+def scan(
+    session: SparkSession, files: Sequence[Path], columns: Sequence[str], *, most_tasks: int
+) -> Rows:
+    """Rows of some Parquet files, read where they are needed.
+
+    Args:
+        session: runs the tasks.
+        files: each is read by one task.
+        columns: which of their columns.
+        most_tasks: how many tasks may share them; few bytes are read by fewer.
+    """
+    shares = share([(path, path.stat().st_size) for path in files], most_tasks)
+
+    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for task in batch["id"].to_pylist():
+                for path in shares[task]:
+                    yield from _rows_of(path, columns)
+
+    return Rows(session.range(0, len(shares), 1, len(shares)), read)
+
+
+def share(files: Sequence[tuple[Path, int]], most_tasks: int) -> list[list[Path]]:
+    """Files and their bytes, dealt out to tasks that have about the same to read."""
+    total = sum(size for _, size in files)
+    tasks = max(1, min(most_tasks, len(files), total // _TASK_BYTES))
+    shares: list[list[Path]] = [[] for _ in range(tasks)]
+    loads = [0] * tasks
+    for path, size in sorted(files, key=lambda file: -file[1]):
+        least = loads.index(min(loads))
+        shares[least].append(path)
+        loads[least] += size
+    return shares
+
+
+def _rows_of(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    with pq.ParquetFile(path) as file:
+        for number in range(file.num_row_groups):
+            group = file.metadata.row_group(number)
+            fitting = _BATCH_BYTES * group.num_rows // max(1, group.total_byte_size)
+            yield from file.iter_batches(
+                batch_size=max(1, min(_BATCH_ROWS, fitting)),
+                row_groups=[number],
+                columns=list(columns),
+                use_threads=False,
+            )

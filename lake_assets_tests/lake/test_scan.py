@@ -1,0 +1,128 @@
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable, write_deltalake
+
+from lake_assets.errors import LakeError
+from lake_assets.lake.scan import files_of_batch, scan, share
+
+MB = 1024 * 1024
+
+
+def paths(*names):
+    return [Path(name) for name in names]
+
+
+def test_tasks_have_about_the_same_to_read():
+    files = [(Path(name), size * MB) for name, size in [("a", 9), ("b", 5), ("c", 3), ("d", 2)]]
+    assert share(files, 2) == [paths("a"), paths("b", "c", "d")]
+
+
+def test_few_bytes_are_one_task_and_no_task_is_idle():
+    assert share([(Path("a"), 10), (Path("b"), 10)], 8) == [paths("a", "b")]
+    assert share([(Path("a"), 90 * MB)], 8) == [paths("a")]
+    assert share([(Path("a"), 3 * MB), (Path("b"), 3 * MB)], 8) == [paths("a"), paths("b")]
+
+
+def test_no_files_are_one_task_without_rows():
+    assert share([], 8) == [[]]
+
+
+def rows_of(scanned):
+    read_rows = scanned.read
+
+    def read(batches):
+        for batch in read_rows(batches):
+            size = pa.array([batch.num_rows] * batch.num_rows, pa.int64())
+            yield batch.append_column("size", size)
+
+    return scanned.frame.mapInArrow(read, "id long, size long").toArrow()
+
+
+@pytest.mark.spark
+def test_rows_are_those_of_the_files_and_only_some_columns(spark, tmp_path):
+    for number in range(3):
+        table = pa.table({"id": range(number * 10, number * 10 + 10), "other": ["x"] * 10})
+        pq.write_table(table, tmp_path / f"{number}.parquet", row_group_size=4)
+    scanned = scan(spark, sorted(tmp_path.iterdir()), ["id"], most_tasks=2)
+    found = rows_of(scanned)
+    assert sorted(found["id"].to_pylist()) == list(range(30))
+    assert set(found["size"].to_pylist()) == {4, 2}
+
+
+@pytest.mark.spark
+def test_large_values_are_read_few_at_a_time(spark, tmp_path):
+    values = [bytes([i]) * (8 * MB) for i in range(20)]
+    path = tmp_path / "large.parquet"
+    pq.write_table(pa.table({"value": values}), path, use_dictionary=False)
+    scanned = scan(spark, [path], ["value"], most_tasks=2)
+
+    read_rows = scanned.read
+
+    def sizes(batches):
+        for batch in read_rows(batches):
+            yield pa.RecordBatch.from_pydict({"id": [batch.num_rows], "size": [batch.nbytes]})
+
+    found = scanned.frame.mapInArrow(sizes, "id long, size long").toArrow()
+    assert sum(found["id"].to_pylist()) == 20
+    assert max(found["size"].to_pylist()) <= 72 * MB
+
+
+@pytest.mark.spark
+def test_the_files_of_a_micro_batch_are_those_that_its_table_gained(spark, tmp_path):
+    table, seen = tmp_path / "a table, 50% full" / "é", []
+    table.mkdir(parents=True)
+
+    def write(day):
+        rows = pa.table({"id": [1, 2], "day": [day, day]})
+        write_deltalake(table, rows, mode="append", partition_by=["day"])
+
+    def drain(look):
+        stream = spark.readStream.format("delta").load(str(table))
+        query = (
+            stream.writeStream.foreachBatch(look)
+            .option("checkpointLocation", str(tmp_path / "checkpoint"))
+            .trigger(availableNow=True)
+            .start()
+        )
+        query.awaitTermination()
+        return query
+
+    def look(frame, _):
+        query_id = frame.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId")
+        seen.append(files_of_batch(spark, query_id))
+
+    write("2026-11-21")
+    write("2026 11 22")
+    drain(look)
+    write("2026-11-23")
+    query = drain(look)
+    first, second = seen
+    assert len(first) == 2
+    assert len(second) == 1
+    assert all(path.is_file() for path in [*first, *second])
+    assert len(DeltaTable(table).file_uris()) == len({*first, *second})
+    with pytest.raises(LakeError, match="does not run"):
+        files_of_batch(spark, query.id)
+
+
+@pytest.mark.spark
+def test_a_batch_that_is_of_no_table_names_no_files(spark, tmp_path):
+    found = []
+
+    def look(frame, _):
+        query_id = frame.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId")
+        with pytest.raises(LakeError, match="names no files") as problem:
+            files_of_batch(spark, query_id)
+        found.append(problem)
+
+    stream = spark.readStream.format("rate").option("rowsPerSecond", 100).load()
+    writer = stream.writeStream.foreachBatch(look)
+    query = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+    query.processAllAvailable()
+    while not found:
+        query.processAllAvailable()
+    query.stop()
+    assert found
