@@ -77,9 +77,11 @@ class FanoutSettings(_Group):
     commit_threads: int = Field(default=4, gt=0)
     """Tables committed at once. A commit waits for the disk more than for a core."""
 
-    buffer_bytes: int = Field(default=256 * 1024 * 1024, gt=0)
-    """Bytes of Arrow data that a writing task holds before it flushes a file a table. Lower makes
-    more and smaller files; higher costs each worker that much memory."""
+    buffer_bytes: int = Field(default=512 * 1024 * 1024, gt=0)
+    """Bytes that a writing task takes at most for the rows that wait to be written, however skewed
+    they are; half of it is for the copy that is sorted. When it is full, a file a table is written.
+    Lower makes more and smaller files. There is a task a core; each worker process takes some
+    250 MB beside."""
 
 
 class SmtpTls(StrEnum):
