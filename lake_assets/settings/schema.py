@@ -52,7 +52,8 @@ class StreamSettings(_Group):
     """The two long-running queries: ingest (Kafka to bronze) and demux (bronze to silver)."""
 
     trigger_s: float = Field(default=1.0, ge=0)
-    """Seconds between micro-batches. Lower costs more commits, higher more latency."""
+    """Seconds between micro-batches of ingest, for feeds without a `trigger` of their own; demux
+    follows as soon as rows are in bronze. Lower costs more commits, higher more latency."""
 
     max_rows_per_batch: int = Field(default=2_000_000, gt=0)
     """Rows ingest takes from Kafka in a micro-batch. Bounds memory and the work a kill repeats."""

@@ -13,7 +13,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from lake_assets.bronze.ingest import Ingest
 from lake_assets.errors import LakeAssetsError, StreamError
 from lake_assets.lake.change import Batch
-from lake_assets.lake.history import open_table, rows_of
+from lake_assets.lake.history import open_table, rows_added, rows_of
 from lake_assets.lake.journal import Journal, journal_of
 from lake_assets.lake.means import Means
 from lake_assets.model.endpoints import Endpoints
@@ -23,6 +23,7 @@ from lake_assets.model.tables import bronze_of
 from lake_assets.settings.schema import StreamSettings
 from lake_assets.silver.demux import Demux
 from lake_assets.sources.kafka import read_topic
+from lake_assets.streams.pace import demux_every_s, ingest_every_s, tasks_of
 from lake_assets.streams.position import checkpoint_of, span_of
 from lake_assets.streams.schemas import Schemas
 from lake_assets.streams.waiting import CatchUp
@@ -76,7 +77,8 @@ def start_ingest(road: Road, feed: Feed, *, until_caught_up: bool) -> StreamingQ
         max_rows=road.stream.max_rows_per_batch,
         tasks=road.session.sparkContext.defaultParallelism,
     )
-    return _start(road, rows, ingest, checkpoint, until_caught_up=until_caught_up)
+    every_s = None if until_caught_up else ingest_every_s(feed, road.stream)
+    return _start(road, rows, ingest, checkpoint, every_s=every_s)
 
 
 def demux_of(road: Road, feed: Feed, schemas: Schemas) -> Demux:
@@ -104,17 +106,27 @@ def catch_up_of(road: Road, demux: Demux, schemas: Schemas) -> CatchUp:
 
 def start_demux(road: Road, demux: Demux, *, until_caught_up: bool) -> StreamingQuery:
     """Start the query that runs `demux` over all that comes into bronze."""
-    feed = demux.feed
+    feed, cores = demux.feed, road.session.sparkContext.defaultParallelism
     rows = (
         road.session.readStream.format("delta")
         .option("maxBytesPerTrigger", road.stream.max_bytes_per_batch)
         # Compaction and erasure rewrite files whose rows went through here already.
         .option("skipChangeCommits", "true")
         .load(str(bronze_of(feed.feed).path(road.means.lake)))
-        .coalesce(road.session.sparkContext.defaultParallelism)
+        .coalesce(cores)
     )
     checkpoint = road.checkpoint(feed, Hop.DEMUX)
-    return _start(road, rows, demux, checkpoint, until_caught_up=until_caught_up)
+
+    def run(bronze: DataFrame, batch: Batch) -> None:
+        span = span_of(checkpoint, Hop.DEMUX, batch.version, feed.source.kafka.topic)
+        # The last version is the next to come, or one of which only some files belong to the batch.
+        between = span.version_from or 0, span.version_to or 0
+        known = rows_added(road.means.lake, bronze_of(feed.feed), *between)
+        tasks = tasks_of(known, demux.tables, cores)
+        demux(bronze.coalesce(tasks) if tasks < cores else bronze, batch)
+
+    every_s = None if until_caught_up else demux_every_s(feed, road.stream)
+    return _start(road, rows, run, checkpoint, every_s=every_s)
 
 
 def _placed(road: Road, feed: Feed, hop: Hop) -> Callable[[BatchReport], None]:
@@ -134,8 +146,10 @@ def _start(
     hop: Callable[[DataFrame, Batch], None],
     checkpoint: Path,
     *,
-    until_caught_up: bool,
+    every_s: float | None,
 ) -> StreamingQuery:
+    """Start a query that takes what is there and ends, or looks for rows every so many seconds."""
+
     def run_batch(batch: DataFrame, batch_id: int) -> None:
         query_id = batch.sparkSession.sparkContext.getLocalProperty(_QUERY_ID)
         if query_id is None:
@@ -148,10 +162,10 @@ def _start(
             raise
 
     writer = rows.writeStream.foreachBatch(run_batch).option("checkpointLocation", str(checkpoint))
-    if until_caught_up:
+    if every_s is None:
         writer = writer.trigger(availableNow=True)
     else:
-        writer = writer.trigger(processingTime=f"{road.stream.trigger_s} seconds")
+        writer = writer.trigger(processingTime=f"{round(every_s * 1000)} milliseconds")
     return writer.start()
 
 

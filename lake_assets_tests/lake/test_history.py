@@ -8,6 +8,7 @@ from lake_assets.lake.history import (
     committed_at,
     last_info,
     open_table,
+    rows_added,
     rows_at,
     rows_of,
     rows_since,
@@ -83,3 +84,16 @@ def test_rows_at_a_version_are_those_of_then(tmp_path, table):
     found = open_table(tmp_path, table)
     assert [rows_at(found, version) for version in (0, 1, 2)] == [0, 2, 3]
     assert rows_at(found, 9) is None
+
+
+def test_rows_of_commits_are_added_up_without_the_log_being_replayed(tmp_path, table):
+    assert rows_added(tmp_path, table, 1, 2) == 3
+    assert rows_added(tmp_path, table, 2, 2) == 1
+    assert rows_added(tmp_path, table, 2, 3) == 1  # the next is yet to come
+
+
+def test_rows_of_commits_that_do_not_say_are_unknown(tmp_path, table):
+    assert rows_added(tmp_path, table, 0, 1) is None  # the creation
+    assert rows_added(tmp_path, table, 1, 52) is None  # too many to be worth it
+    (table.path(tmp_path) / "_delta_log" / f"{1:020}.json").unlink()
+    assert rows_added(tmp_path, table, 1, 2) is None
