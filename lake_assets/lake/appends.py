@@ -34,6 +34,9 @@ CHECKPOINT_EVERY = 10
 _TRIES = 5
 """Tries of an append whose table others change at the same time, such as by a new column."""
 
+_SWEEPS = "delta.enableExpiredLogCleanup"
+"""Table property: whether commits older than the log's retention go when a checkpoint has them."""
+
 _PLAIN_WRITER = 2
 """Delta's writer version whose appends need nothing but `add` actions."""
 
@@ -112,7 +115,8 @@ class Appends:
             # Opened for this alone: a kept handle would replay all that it ever saw.
             handle = DeltaTable(table.path(self._lake))
             handle.create_checkpoint()
-            handle.cleanup_metadata()
+            if handle.metadata().configuration.get(_SWEEPS, "true") == "true":
+                handle.cleanup_metadata()
 
 
 def overtaken(table: TableRef, why: str) -> CommitConflictError:

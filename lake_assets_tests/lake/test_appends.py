@@ -143,3 +143,17 @@ def test_the_hundredth_append_reads_no_more_than_the_tenth(tmp_path, door, land)
     own.close()
     assert looks == [UNO]
     assert stored(tmp_path, UNO) == list(range(100))
+
+
+@pytest.mark.parametrize("sweeps", ["true", "false"])
+def test_old_commits_are_swept_where_the_table_says_so(tmp_path, door, land, sweeps):
+    properties = {
+        "delta.logRetentionDuration": "interval 0 days",
+        "delta.enableExpiredLogCleanup": sweeps,
+    }
+    door.create({UNO: SCHEMA}, properties=properties)
+    for version in range(25):
+        door.append([land(UNO, rows(version))], Batch("query", version))
+    is_there = (UNO.path(tmp_path) / "_delta_log" / f"{0:020}.json").exists()
+    assert is_there == (sweeps == "false")
+    assert stored(tmp_path, UNO) == list(range(25))
