@@ -1,6 +1,6 @@
 """What is to be committed to a table: files that come and go, and under which identity."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lake_assets.model.tables import TableRef
@@ -45,3 +45,9 @@ class Batch:
 
 APP_ID, BATCH = "lake_assets.app_id", "lake_assets.batch"
 """Keys in a commit's custom metadata: the identity under which it happened."""
+
+
+def identity_of(batches: Iterable[Batch]) -> dict[str, str]:
+    """Custom metadata that names the first of the batches; empty if there is none."""
+    first = next(iter(batches), None)
+    return {APP_ID: first.app_id, BATCH: str(first.version)} if first else {}

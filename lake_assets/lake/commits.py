@@ -19,7 +19,8 @@ from deltalake.schema import Schema as DeltaSchema
 from deltalake.transaction import AddAction, CommitProperties, RemoveAction, Transaction
 
 from lake_assets.errors import CommitConflictError, LakeError
-from lake_assets.lake.change import APP_ID, BATCH, Batch, Commit
+from lake_assets.lake.appends import CHECKPOINT_EVERY, Appends, overtaken
+from lake_assets.lake.change import Batch, Commit, identity_of
 from lake_assets.model.tables import TableRef
 
 _In = TypeVar("_In")
@@ -28,7 +29,7 @@ _Out = TypeVar("_Out")
 _TABLE_PROPERTIES = {
     # 10 commits between checkpoints: without them opening a table grows without bound, and
     # a checkpoint a commit would cost as much as the commit.
-    "delta.checkpointInterval": "10",
+    "delta.checkpointInterval": str(CHECKPOINT_EVERY),
 }
 
 
@@ -48,6 +49,7 @@ class CommitDoor:
         self._lake = lake
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="commit")
         self._handles: dict[TableRef, DeltaTable] = {}
+        self._appends = Appends(lake, self.fresh)
         self._lock = threading.Lock()
 
     def close(self) -> None:
@@ -127,22 +129,29 @@ class CommitDoor:
         """
 
         def append_one(commit: Commit) -> TableRef | None:
-            for tries_left in reversed(range(_TRIES)):
-                # The same handle for the look and the commit: what happens in between is noticed.
-                handle = self.fresh(commit.table)
-                if is_done(handle, batch):
-                    return commit.table
-                try:
-                    self._write(handle, commit, None, [batch])
-                except CommitConflictError:
-                    if not tries_left or is_done(self.fresh(commit.table), batch):
-                        raise
-                else:
-                    break
-            return None
+            is_new = None if commit.removed else self._appends.add(commit, batch)
+            if is_new is None:
+                is_new = self._exchange(commit, batch)
+            return None if is_new else commit.table
 
         skipped = self._each(append_one, list(commits))
         return [table for table in skipped if table is not None]
+
+    def _exchange(self, commit: Commit, batch: Batch) -> bool:
+        """Append files, and remove others, by deltalake's means; else as `Appends.add`."""
+        for tries_left in reversed(range(_TRIES)):
+            # The same handle for the look and the commit: what happens in between is noticed.
+            handle = self.fresh(commit.table)
+            if is_done(handle, batch):
+                return False
+            try:
+                self._write(handle, commit, None, [batch])
+            except CommitConflictError:
+                if not tries_left or is_done(self.fresh(commit.table), batch):
+                    raise
+            else:
+                break
+        return True
 
     def append_marked(self, commit: Commit, marks: Sequence[Batch]) -> None:
         """Commit files that stand for several batches, which the caller knows not to be there yet.
@@ -231,9 +240,6 @@ class CommitDoor:
             for f in commit.removed
         ]
         transactions = [Transaction(batch.app_id, batch.version) for batch in batches]
-        identity = (
-            {APP_ID: b.app_id, BATCH: str(b.version)} if (b := next(iter(batches), None)) else {}
-        )
         try:
             handle.create_write_transaction(
                 [*adds, *gone],
@@ -241,16 +247,12 @@ class CommitDoor:
                 replacing or handle.schema(),
                 partition_by=handle.metadata().partition_columns,
                 commit_properties=CommitProperties(
-                    custom_metadata={**commit.info, **identity},
+                    custom_metadata={**commit.info, **identity_of(batches)},
                     app_transactions=transactions or None,
                 ),
             )
         except CommitFailedError as problem:
-            raise CommitConflictError(
-                commit.table.name,
-                f"another writer changed it during this commit ({problem})",
-                "Make sure that only one process runs the streams of this lake",
-            ) from problem
+            raise overtaken(commit.table, str(problem)) from problem
 
     def _each(self, act: Callable[[_In], _Out], items: Sequence[_In]) -> list[_Out]:
         try:

@@ -25,9 +25,8 @@ _BATCH_BYTES = 64 * 1024 * 1024
 """Bytes that are read at once, by the mean of a row group; one of `lake.writer`'s files has no
 larger row group than its buffer, so a batch of rows that are all above the mean is bounded, too."""
 
-_TASK_BYTES = 1024 * 1024
-"""Bytes of files that are worth a task of their own: some 30,000 events, a tenth of a second. Each
-task writes a file a table, so few rows for many tables better stay together."""
+_KNOWN_ROWS = 10_000_000
+"""Rows of which nobody needs to know how many more there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +71,7 @@ def files_of_batch(session: SparkSession, query_id: str) -> list[Path]:
 
 
 def scan(
-    session: SparkSession, files: Sequence[Path], columns: Sequence[str], *, most_tasks: int
+    session: SparkSession, files: Sequence[Path], columns: Sequence[str], *, tasks: int
 ) -> Rows:
     """Rows of some Parquet files, read where they are needed.
 
@@ -80,9 +79,9 @@ def scan(
         session: runs the tasks.
         files: each is read by one task.
         columns: which of their columns.
-        most_tasks: how many tasks may share them; few bytes are read by fewer.
+        tasks: how many share them, if there are as many files.
     """
-    shares = share([(path, path.stat().st_size) for path in files], most_tasks)
+    shares = share([(path, path.stat().st_size) for path in files], tasks)
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -93,10 +92,19 @@ def scan(
     return Rows(session.range(0, len(shares), 1, len(shares)), read)
 
 
-def share(files: Sequence[tuple[Path, int]], most_tasks: int) -> list[list[Path]]:
+def rows_in(files: Iterable[Path]) -> int:
+    """How many rows the files have, by their footers; many at least, if they have many."""
+    rows = 0
+    for path in files:
+        rows += pq.read_metadata(path).num_rows
+        if rows >= _KNOWN_ROWS:
+            break
+    return rows
+
+
+def share(files: Sequence[tuple[Path, int]], tasks: int) -> list[list[Path]]:
     """Files and their bytes, dealt out to tasks that have about the same to read."""
-    total = sum(size for _, size in files)
-    tasks = max(1, min(most_tasks, len(files), total // _TASK_BYTES))
+    tasks = max(1, min(tasks, len(files)))
     shares: list[list[Path]] = [[] for _ in range(tasks)]
     loads = [0] * tasks
     for path, size in sorted(files, key=lambda file: -file[1]):

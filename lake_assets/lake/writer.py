@@ -11,6 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -85,21 +86,40 @@ class WritePlan:
     buffer_bytes: int
 
 
+_COPIES = 2
+"""Times that a flush holds its rows at once: as they came and in one piece, then sorted."""
+
+
 def write_task(batches: Iterable[pa.RecordBatch], plan: WritePlan) -> Iterator[pa.RecordBatch]:
     """Write one task's rows: sorted by table, one file a table and flush; yield the manifest.
 
-    Memory stays near `plan.buffer_bytes` however skewed the rows are: a full buffer is flushed.
+    What it allocates stays below `plan.buffer_bytes`, however skewed the rows are and however large
+    one batch is; beside it are the batch that is being taken and what Parquet encodes of one file.
+    A buffer is full when its `_COPIES`th part is.
     """
+    limit = max(1, plan.buffer_bytes // _COPIES)
     held: list[pa.RecordBatch] = []
     held_bytes = 0
     for batch in batches:
-        held.append(batch)
-        held_bytes += batch.nbytes
-        if held_bytes >= plan.buffer_bytes:
-            yield _flush(held, plan)
-            held, held_bytes = [], 0
+        for piece in _cut(batch, limit):
+            if held and held_bytes + piece.nbytes > limit:
+                yield _flush(held, plan)
+                held_bytes = 0
+            held.append(piece)
+            held_bytes += piece.nbytes
     if held:
         yield _flush(held, plan)
+
+
+def _cut(batch: pa.RecordBatch, limit: int) -> Iterator[pa.RecordBatch]:
+    """Slices of a batch that have about `limit` bytes at most, and one row at least."""
+    count = min(batch.num_rows, -(-batch.nbytes // limit))
+    if count <= 1:
+        yield batch
+        return
+    bounds = np.linspace(0, batch.num_rows, count + 1).astype(int)
+    for start, end in pairwise(bounds):
+        yield batch.slice(int(start), int(end - start))
 
 
 def notes_of(notes: Iterable[str]) -> pa.RecordBatch:
@@ -108,12 +128,20 @@ def notes_of(notes: Iterable[str]) -> pa.RecordBatch:
 
 
 def _flush(held: list[pa.RecordBatch], plan: WritePlan) -> pa.RecordBatch:
-    rows = pa.Table.from_batches(held).combine_chunks()
+    """Write what is held, and let go of it on the way: `held` is empty afterwards."""
+    rows = pa.Table.from_batches(held)
+    held.clear()
     questions = _questions(rows)
     if questions:
         # The driver runs the batch again once it has the answers; files would only be deleted.
         return pa.RecordBatch.from_pylist(questions, schema=MANIFEST)
-    manifest = [_write_group(group, target, plan) for target, group in _groups(rows)]
+    keys = rows[TABLE].fill_null(_NOWHERE).to_numpy()
+    if len(keys) and keys[0] != _NOWHERE and (keys == keys[0]).all():
+        manifest = [_write_group(rows, int(keys[0]), plan)]
+    else:
+        # In one piece, since rows of many chunks are slow to take; what came is freed by that.
+        rows = rows.combine_chunks()
+        manifest = [_write_group(g, target, plan) for target, g in _groups(rows, keys)]
     return pa.RecordBatch.from_pylist(manifest, schema=MANIFEST)
 
 
@@ -123,24 +151,21 @@ def _questions(rows: pa.Table) -> list[dict[str, object]]:
     return [{"unresolved": found} for found in pc.unique(rows[UNRESOLVED]).to_pylist() if found]
 
 
-def _groups(rows: pa.Table) -> Iterator[tuple[int, pa.Table]]:
+_NOWHERE = -1
+"""Stands for a null in `TABLE`."""
+
+
+def _groups(rows: pa.Table, keys: npt.NDArray[np.int32]) -> Iterator[tuple[int, pa.Table]]:
     """Slices of `rows` that go to one target each; rows without a target are left out."""
-    keys = rows[TABLE]
-    if keys.null_count:
-        rows = rows.filter(pc.is_valid(keys))
-        keys = rows[TABLE]
-    values = keys.combine_chunks().to_numpy(zero_copy_only=False)
-    if not len(values):
+    order = np.argsort(keys, kind="stable")
+    order = order[np.searchsorted(keys[order], 0) :]
+    if not len(order):
         return
-    if values[0] == values[-1] and (values == values[0]).all():
-        yield int(values[0]), rows
-        return
-    order = np.argsort(values, kind="stable")
-    values = values[order]
+    placed = keys[order]
     rows = rows.take(pa.array(order))
-    starts = np.concatenate(([0], np.flatnonzero(np.diff(values)) + 1, [len(values)]))
+    starts = np.concatenate(([0], np.flatnonzero(np.diff(placed)) + 1, [len(placed)]))
     for start, end in pairwise(starts):
-        yield int(values[start]), rows.slice(int(start), int(end - start))
+        yield int(placed[start]), rows.slice(int(start), int(end - start))
 
 
 def _write_group(rows: pa.Table, index: int, plan: WritePlan) -> dict[str, object]:

@@ -1,11 +1,12 @@
 """Feeds: what a user declares in YAML, as frozen nouns. `feeds.load` reads the files."""
 
+from datetime import timedelta
 from enum import StrEnum
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from lake_assets.model.checks import GoldCheck, SilverCheck
+from lake_assets.model.checks import Duration, GoldCheck, SilverCheck
 from lake_assets.model.nouns import GameName, Identifier, Noun
 
 
@@ -157,6 +158,10 @@ class GoldView(Noun):
         return self
 
 
+Trigger = Annotated[Duration, Field(ge=timedelta(milliseconds=100), le=timedelta(hours=1))]
+"""Below 100 ms the looks for new rows alone keep a core busy; above an hour it is no stream."""
+
+
 class Reset(StrEnum):
     """Whether a command may drop a feed's bronze table."""
 
@@ -176,6 +181,10 @@ class Feed(Noun):
     """Of each game's silver table."""
 
     gold: tuple[GoldView, ...] = ()
+    trigger: Trigger | None = None
+    """Time between two micro-batches of ingest (`1s`, `500ms`, `5m`); unset, that of the settings.
+    Longer makes fewer and larger files and commits, shorter a lower latency."""
+
     reset: Reset = Reset.PROTECTED
 
     @field_validator("checks")

@@ -52,7 +52,8 @@ class StreamSettings(_Group):
     """The two long-running queries: ingest (Kafka to bronze) and demux (bronze to silver)."""
 
     trigger_s: float = Field(default=1.0, ge=0)
-    """Seconds between micro-batches. Lower costs more commits, higher more latency."""
+    """Seconds between micro-batches of ingest, for feeds without a `trigger` of their own; demux
+    follows as soon as rows are in bronze. Lower costs more commits, higher more latency."""
 
     max_rows_per_batch: int = Field(default=2_000_000, gt=0)
     """Rows ingest takes from Kafka in a micro-batch. Bounds memory and the work a kill repeats."""
@@ -77,9 +78,11 @@ class FanoutSettings(_Group):
     commit_threads: int = Field(default=4, gt=0)
     """Tables committed at once. A commit waits for the disk more than for a core."""
 
-    buffer_bytes: int = Field(default=256 * 1024 * 1024, gt=0)
-    """Bytes of Arrow data that a writing task holds before it flushes a file a table. Lower makes
-    more and smaller files; higher costs each worker that much memory."""
+    buffer_bytes: int = Field(default=512 * 1024 * 1024, gt=0)
+    """Bytes that a writing task takes at most for the rows that wait to be written, however skewed
+    they are; half of it is for the copy that is sorted. When it is full, a file a table is written.
+    Lower makes more and smaller files. There is a task a core; each worker process takes some
+    250 MB beside."""
 
 
 class SmtpTls(StrEnum):

@@ -94,6 +94,11 @@ class Demux:
             )
         )
 
+    @property
+    def tables(self) -> int:
+        """Into how many tables its rows may go; games that nobody knows yet come in addition."""
+        return len(self._games or self.feed.route.keys) + 1
+
     def prepare(self, session: SparkSession) -> None:
         """Make the tables ready before the first row comes; without it the first batch does.
 

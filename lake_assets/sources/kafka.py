@@ -15,6 +15,13 @@ _JAVA_NAMES = {
 }
 
 
+_FETCH_WAIT_MS = 20
+"""Milliseconds that a broker holds the answer to a fetch for which it has no rows. Kafka's client
+fetches ahead at the end of a topic, and a broker answers a connection's questions in turn: with the
+client's default of 500 each micro-batch waits half a second for the answer it does not want.
+Nothing is fetched while no batch runs, so a short wait costs an idle stream nothing."""
+
+
 def read_topic(
     session: SparkSession, source: KafkaSource, endpoints: Endpoints, *, max_rows: int, tasks: int
 ) -> DataFrame:
@@ -34,6 +41,7 @@ def read_topic(
         .option("includeHeaders", "true")
         # Rows that Kafka deleted before they were read must stop the stream, not vanish in silence.
         .option("failOnDataLoss", "true")
+        .option("kafka.fetch.max.wait.ms", _FETCH_WAIT_MS)
     )
     for key, value in _client_options(endpoints.kafka_options).items():
         reader = reader.option(f"kafka.{key}", value)

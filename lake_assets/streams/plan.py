@@ -16,7 +16,7 @@ from lake_assets.lake.change import Batch
 from lake_assets.lake.history import open_table, rows_of
 from lake_assets.lake.journal import Journal, journal_of
 from lake_assets.lake.means import Means
-from lake_assets.lake.scan import files_of_batch, scan
+from lake_assets.lake.scan import files_of_batch, rows_in, scan
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import BatchReport, Hop
@@ -25,6 +25,7 @@ from lake_assets.settings.schema import StreamSettings
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.rows import BRONZE_NAMES
 from lake_assets.sources.kafka import read_topic
+from lake_assets.streams.pace import demux_every_s, ingest_every_s, tasks_of
 from lake_assets.streams.position import checkpoint_of, span_of
 from lake_assets.streams.schemas import Schemas
 from lake_assets.streams.waiting import CatchUp
@@ -78,7 +79,8 @@ def start_ingest(road: Road, feed: Feed, *, until_caught_up: bool) -> StreamingQ
         max_rows=road.stream.max_rows_per_batch,
         tasks=road.session.sparkContext.defaultParallelism,
     )
-    return _start(road, rows, ingest, checkpoint, until_caught_up=until_caught_up)
+    every_s = None if until_caught_up else ingest_every_s(feed, road.stream)
+    return _start(road, rows, ingest, checkpoint, every_s=every_s)
 
 
 def demux_of(road: Road, feed: Feed, schemas: Schemas) -> Demux:
@@ -106,7 +108,7 @@ def catch_up_of(road: Road, demux: Demux, schemas: Schemas) -> CatchUp:
 
 def start_demux(road: Road, demux: Demux, *, until_caught_up: bool) -> StreamingQuery:
     """Start the query that runs `demux` over all that comes into bronze."""
-    feed = demux.feed
+    feed, cores = demux.feed, road.session.sparkContext.defaultParallelism
     rows = (
         road.session.readStream.format("delta")
         .option("maxBytesPerTrigger", road.stream.max_bytes_per_batch)
@@ -117,12 +119,12 @@ def start_demux(road: Road, demux: Demux, *, until_caught_up: bool) -> Streaming
 
     def take(frame: DataFrame, batch: Batch) -> None:
         files = files_of_batch(road.session, batch.app_id)
-        most_tasks = road.session.sparkContext.defaultParallelism
-        columns = ("value", *BRONZE_NAMES)
-        demux(scan(frame.sparkSession, files, columns, most_tasks=most_tasks), batch)
+        tasks = tasks_of(rows_in(files), demux.tables, cores)
+        demux(scan(frame.sparkSession, files, ("value", *BRONZE_NAMES), tasks=tasks), batch)
 
     checkpoint = road.checkpoint(feed, Hop.DEMUX)
-    return _start(road, rows, take, checkpoint, until_caught_up=until_caught_up)
+    every_s = None if until_caught_up else demux_every_s(feed, road.stream)
+    return _start(road, rows, take, checkpoint, every_s=every_s)
 
 
 def _placed(road: Road, feed: Feed, hop: Hop) -> Callable[[BatchReport], None]:
@@ -142,8 +144,10 @@ def _start(
     hop: Callable[[DataFrame, Batch], None],
     checkpoint: Path,
     *,
-    until_caught_up: bool,
+    every_s: float | None,
 ) -> StreamingQuery:
+    """Start a query that takes what is there and ends, or looks for rows every so many seconds."""
+
     def run_batch(batch: DataFrame, batch_id: int) -> None:
         query_id = batch.sparkSession.sparkContext.getLocalProperty(_QUERY_ID)
         if query_id is None:
@@ -156,10 +160,10 @@ def _start(
             raise
 
     writer = rows.writeStream.foreachBatch(run_batch).option("checkpointLocation", str(checkpoint))
-    if until_caught_up:
+    if every_s is None:
         writer = writer.trigger(availableNow=True)
     else:
-        writer = writer.trigger(processingTime=f"{road.stream.trigger_s} seconds")
+        writer = writer.trigger(processingTime=f"{round(every_s * 1000)} milliseconds")
     return writer.start()
 
 

@@ -63,6 +63,29 @@ def test_a_feed_is_read_whole(tmp_path):
     assert (origins.unique, origins.blocking) == (("_offset",), True)
 
 
+@pytest.mark.parametrize(
+    ("told", "seconds"), [("500ms", 0.5), ("1 second", 1), ("2s", 2), ("5m", 300)]
+)
+def test_a_feed_may_say_how_often_its_batches_come(tmp_path, told, seconds):
+    (games,) = load_feeds(_write(tmp_path, f"{GOOD}trigger: {told}\n"))
+    assert games.trigger == timedelta(seconds=seconds)
+    assert type(games).model_validate(games.model_dump()) == games
+
+
+@pytest.mark.parametrize(
+    ("told", "problem"),
+    [
+        ("often", "trigger: 'often' is no duration: write a number and a unit"),
+        ("1", "trigger: 1 is no duration: write a number and a unit"),
+        ("50ms", "trigger must be greater than or equal to"),
+        ("2h", "trigger must be less than or equal to"),
+    ],
+)
+def test_a_trigger_that_cannot_be_is_refused(tmp_path, told, problem):
+    with pytest.raises(FeedError, match=re.escape(problem)):
+        load_feeds(_write(tmp_path, f"{GOOD}trigger: {told}\n"))
+
+
 def test_feeds_come_sorted_by_name(tmp_path):
     _write(tmp_path, GOOD, "a.yaml")
     other = GOOD.replace("feed: games", "feed: cards").replace("rummy, poker", "bridge")

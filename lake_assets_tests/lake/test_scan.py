@@ -6,7 +6,7 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from lake_assets.errors import LakeError
-from lake_assets.lake.scan import files_of_batch, scan, share
+from lake_assets.lake.scan import files_of_batch, rows_in, scan, share
 
 MB = 1024 * 1024
 
@@ -20,14 +20,19 @@ def test_tasks_have_about_the_same_to_read():
     assert share(files, 2) == [paths("a"), paths("b", "c", "d")]
 
 
-def test_few_bytes_are_one_task_and_no_task_is_idle():
-    assert share([(Path("a"), 10), (Path("b"), 10)], 8) == [paths("a", "b")]
+def test_no_task_is_idle():
     assert share([(Path("a"), 90 * MB)], 8) == [paths("a")]
     assert share([(Path("a"), 3 * MB), (Path("b"), 3 * MB)], 8) == [paths("a"), paths("b")]
 
 
 def test_no_files_are_one_task_without_rows():
     assert share([], 8) == [[]]
+
+
+def test_rows_are_told_by_the_footers(tmp_path):
+    for number in (3, 4):
+        pq.write_table(pa.table({"id": range(number)}), tmp_path / str(number))
+    assert rows_in(tmp_path.iterdir()) == 7
 
 
 def rows_of(scanned):
@@ -46,7 +51,7 @@ def test_rows_are_those_of_the_files_and_only_some_columns(spark, tmp_path):
     for number in range(3):
         table = pa.table({"id": range(number * 10, number * 10 + 10), "other": ["x"] * 10})
         pq.write_table(table, tmp_path / f"{number}.parquet", row_group_size=4)
-    scanned = scan(spark, sorted(tmp_path.iterdir()), ["id"], most_tasks=2)
+    scanned = scan(spark, sorted(tmp_path.iterdir()), ["id"], tasks=2)
     found = rows_of(scanned)
     assert sorted(found["id"].to_pylist()) == list(range(30))
     assert set(found["size"].to_pylist()) == {4, 2}
@@ -57,7 +62,7 @@ def test_large_values_are_read_few_at_a_time(spark, tmp_path):
     values = [bytes([i]) * (8 * MB) for i in range(20)]
     path = tmp_path / "large.parquet"
     pq.write_table(pa.table({"value": values}), path, use_dictionary=False)
-    scanned = scan(spark, [path], ["value"], most_tasks=2)
+    scanned = scan(spark, [path], ["value"], tasks=2)
 
     read_rows = scanned.read
 

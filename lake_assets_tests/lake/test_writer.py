@@ -1,3 +1,4 @@
+import threading
 from pathlib import Path
 
 import pyarrow as pa
@@ -97,9 +98,52 @@ def test_a_task_without_rows_writes_nothing(plan, files):
 
 def test_a_full_buffer_is_flushed(plan, files):
     one = batch([0, 1])
-    manifest_of([one] * 5, plan(buffer_bytes=2 * one.nbytes))
+    manifest_of([one] * 5, plan(buffer_bytes=4 * one.nbytes))
     sizes = sorted((target, len(values)) for target, values in files())
     assert sizes == [("0", 1), ("0", 2), ("0", 2), ("1", 1), ("1", 2), ("1", 2)]
+
+
+def test_a_batch_larger_than_the_buffer_is_written_in_parts(plan, files):
+    one = batch([0, 1] * 50)
+    found = manifest_of([one], plan(buffer_bytes=one.nbytes))
+    assert [e["rows"] for e in found] == [25, 25, 25, 25]
+    assert sorted(v for _, values in files() for v in values) == list(range(100))
+
+
+def test_a_row_larger_than_the_buffer_is_written_all_the_same(plan, files):
+    manifest_of([batch([0, 0])], plan(buffer_bytes=1))
+    assert files() == [("0", [0]), ("0", [1])]
+
+
+@pytest.mark.parametrize("places", [[0], [0, 1, 2], [0] * 999 + [1]])
+def test_memory_stays_below_the_buffer_however_skewed_the_rows(tmp_path, places):
+    limit, width, size = 16 * 2**20, 200, 10_000
+    schema = pa.schema([("a", pa.int64()), ("text", pa.string())])
+    layout = Layout(schema=schema, sources=("a", "text"))
+    targets = tuple(Target(path=str(tmp_path / str(n)), layout="it") for n in range(3))
+    plan = WritePlan(targets=targets, layouts={"it": layout}, buffer_bytes=limit)
+    seen = []
+
+    def batches():
+        for _ in range(20):  # 41 MB in all
+            yield batch((places * size)[:size], range(size), text=pa.array(["x" * width] * size))
+
+    class Pool(threading.Thread):
+        """Looks at what Arrow holds while the rows are written."""
+
+        def run(self):
+            while not done.wait(0.0005):
+                seen.append(pa.total_allocated_bytes())
+
+    before, done = pa.total_allocated_bytes(), threading.Event()
+    pool = Pool()
+    pool.start()
+    rows = sum(e["rows"] for e in manifest_of(batches(), plan))
+    done.set()
+    pool.join()
+    one_batch, encoding = (width + 20) * size, 4 * 2**20
+    assert rows == 20 * size
+    assert max(seen) - before < limit + one_batch + encoding
 
 
 def test_questions_are_asked_once_and_leave_no_file(plan, files):

@@ -1,4 +1,7 @@
 import threading
+import time
+from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from deltalake import DeltaTable
@@ -130,3 +133,44 @@ def test_a_report_tells_what_its_batch_took(travel, topic, reports):
     travel()
     assert [report.span.query for report in reports[2:]] == [ingest.query, demux.query]
     assert reports[2].span.offsets_from == ingest.offsets_to
+
+
+def test_a_small_batch_leaves_one_file_a_table_however_many_partitions(travel, topic, reports):
+    known = topic.register(0)
+    topic.produce(framed(known))
+    travel()
+    places = topic.produce(*[framed(known)] * 20)
+    travel()
+    ingest, demux = reports[2:]
+    assert {partition for partition, _ in places} == {0, 1}
+    assert (ingest.files, demux.files) == (2, 1)
+
+
+def test_a_burst_comes_in_bounded_batches(road, topic, reports, settings):
+    places = topic.produce(*[b"bad"] * 25)
+    narrow = replace(road, stream=road.stream.model_copy(update={"max_rows_per_batch": 10}))
+    start_ingest(narrow, topic.feed(), until_caught_up=True).awaitTermination()
+    taken = [sum(report.rows.values()) for report in reports]
+    assert sum(taken) == 25
+    assert max(taken) <= 10
+    assert offsets(settings, bronze_of("games")) == sorted(places)
+
+
+def test_a_feed_with_a_trigger_waits_that_long_between_batches(road, topic, reports):
+    topic.produce(b"bad")
+    slow = topic.feed(trigger=timedelta(hours=1))
+    query = start_ingest(road, slow, until_caught_up=False)
+    try:
+        wait_for(lambda: reports)  # the first batch comes at once
+        topic.produce(b"bad")
+        time.sleep(3)
+        assert len(reports) == 1
+    finally:
+        query.stop()
+
+
+def wait_for(is_so, seconds=60):
+    until = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < until, "it did not come"
+        time.sleep(0.1)
