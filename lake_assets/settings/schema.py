@@ -81,6 +81,10 @@ class FanoutSettings(_Group):
     """Bytes of Arrow data that a writing task holds before it flushes a file a table. Lower makes
     more and smaller files; higher costs each worker that much memory."""
 
+    bucket_rows: int = Field(default=16_384, gt=0)
+    """Rows of a gold table that a bucket should hold, which a refresh writes anew if one of them
+    changes; `gold.buckets` tells what that comes to."""
+
 
 class SmtpTls(StrEnum):
     """How the connection to a mail server is encrypted."""
