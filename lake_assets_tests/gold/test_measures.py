@@ -1,4 +1,3 @@
-import duckdb
 import numpy as np
 import pyspark.sql.types as T  # noqa: N812 - as every Spark guide writes it
 import pytest
@@ -120,10 +119,8 @@ def test_sketches_stay_within_their_bounds_however_often_they_merge(spark):
     merged = states.agg(
         F.expr(share.of_states("a")).alias("a"), F.expr(distinct.of_states("b")).alias("b")
     )
+    assert share.value
+    assert distinct.value
     value, number = merged.select(F.expr(share.value("a")), F.expr(distinct.value("b"))).first()
     assert abs(np.mean(x <= value) - 0.9) <= 0.007
-    with duckdb.connect() as db:
-        exact = db.query(
-            "select count(distinct x) from (select unnest($1) x)", params=[x]
-        ).fetchone()
-    assert abs(number / exact[0] - 1) <= 3 * 0.01625
+    assert abs(number / len(np.unique(x)) - 1) <= 3 * 0.01625
