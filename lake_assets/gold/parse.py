@@ -39,8 +39,6 @@ def call_of(session: SparkSession, sql: str) -> Call | None:
     name = names.apply(0).lower()
     given = [call.arguments().apply(i) for i in range(call.arguments().size())]
     arguments = [_text(parser, sql, one) for one in given]
-    if arguments == [None] and name == "count":
-        arguments = ["1"]  # of `*` the parser makes a 1 that stands nowhere
     where = _text(parser, sql, call.filter().get()) if call.filter().isDefined() else None
     if None in arguments or (where is None and call.filter().isDefined()):
         return None
@@ -53,11 +51,19 @@ def call_of(session: SparkSession, sql: str) -> Call | None:
 
 
 def _text(parser: Any, sql: str, expression: Any) -> str | None:  # noqa: ANN401 - objects of the JVM
+    """As the user wrote it or, where the parser does not tell its place, as Spark writes it.
+
+    Of `count(*)` the parser makes a 1, and a condition's place is at times that of its operator.
+    """
     place = expression.origin()
-    if not (place.startIndex().isDefined() and place.stopIndex().isDefined()):
-        return None
-    text = sql[place.startIndex().get() : place.stopIndex().get() + 1]
+    texts = [expression.sql()]
+    if place.startIndex().isDefined() and place.stopIndex().isDefined():
+        texts.insert(0, sql[place.startIndex().get() : place.stopIndex().get() + 1])
+    return next((text for text in texts if _means(parser, text, expression)), None)
+
+
+def _means(parser: Any, text: str, expression: Any) -> bool:  # noqa: ANN401
     try:
-        return text if expression.equals(parser.parseExpression(text)) else None
+        return bool(expression.equals(parser.parseExpression(text)))
     except ParseException:
-        return None
+        return False

@@ -13,7 +13,7 @@ from lake_assets.lake.means import lake_means
 from lake_assets.model.feeds import Action, Expectation, GoldView
 from lake_assets.model.reports import Judged, Mode
 from lake_assets.model.tables import gold_of, silver_of
-from lake_assets_tests.gold.silver import add_silver
+from lake_assets_tests.gold.silver import SCHEMA, add_silver
 from lake_assets_tests.sample import GAMES
 
 VIEW = GoldView(
@@ -128,8 +128,11 @@ def test_a_measure_that_does_not_merge_is_the_reason_after_the_first_refresh(bri
 def test_a_column_of_tomorrow_is_null_in_what_was_merged_before(bring, lake):
     add_silver(lake, "uno", "ann")
     bring()
-    DeltaTable(silver_of("uno").path(lake)).alter.add_columns([DeltaField("extra", "string")])
-    add_silver(lake, "uno", "ann")
+    silver = silver_of("uno").path(lake)
+    DeltaTable(silver).alter.add_columns([DeltaField("extra", "string")])
+    wider = SCHEMA.append(pa.field("extra", pa.string()))
+    row = {"game_name": "uno", "gamer_id": "ann", "extra": "x", "_offset": 4}
+    write_deltalake(silver, pa.Table.from_pylist([row], schema=wider), mode="append")
     assert bring().mode is Mode.INCREMENTAL
     assert counts(lake) == {"ann": 2}
 

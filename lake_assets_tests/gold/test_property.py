@@ -222,7 +222,7 @@ def test_a_view_equals_a_recomputation_whatever_happened(spark, tmp_path_factory
     modes = set()
 
     @settings(
-        max_examples=6,
+        max_examples=4,
         deadline=None,
         derandomize=True,
         phases=[Phase.generate],

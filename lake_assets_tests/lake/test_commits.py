@@ -296,7 +296,8 @@ def test_readers_of_the_old_version_still_see_the_old_rows(tmp_path, door, land)
 def test_files_are_exchanged_for_others_in_one_step(tmp_path, door, land):
     door.create({UNO: SCHEMA})
     kept, gone, new = (land(UNO, rows(number)) for number in (1, 2, 3))
-    door.append([kept, gone], FIRST)
+    door.append([kept], FIRST)
+    door.append([gone], Batch("query", 2))
     version = DeltaTable(UNO.path(tmp_path)).version()
     door.exchange([replace(new, removed=gone.files, seen=version)])
     assert stored(tmp_path, UNO) == [1, 3]
