@@ -10,6 +10,7 @@ OF_NO_ROOM = {
     Path("test_house.py"),
     Path("test_definitions.py"),
     Path("decode/test_property.py"),
+    Path("gold/test_property.py"),
 }
 
 

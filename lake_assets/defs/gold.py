@@ -11,7 +11,7 @@ import dagster as dg
 from lake_assets.defs.checks import results_of
 from lake_assets.defs.internals import all_of, latest_ids
 from lake_assets.defs.keys import OWNERS, games_partitions, gold_key, group_of, silver_key
-from lake_assets.defs.metadata import family_metadata, table_metadata
+from lake_assets.defs.metadata import family_metadata, refresh_metadata, table_metadata
 from lake_assets.defs.processes import UNFINISHED, note_process
 from lake_assets.defs.reports import Event
 from lake_assets.gold.status import views_behind
@@ -103,10 +103,11 @@ def _views(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
             context.log.info("%s", report.seconds)
             for game, reason in report.blocked.items():
                 context.log.warning("%s is left as it is: %s", game, reason)
-            done = {(r.game, r.view) for r in report.refreshed}
+            done = refresh_metadata(settings.lake_dir, report)
+            views = {(r.game, r.view) for r in report.refreshed}
             unseen = {(g, v) for g, v in report.up_to_date if g not in known[keys[v]]}
-            for game, view in sorted(done | unseen):
-                metadata = table_metadata(settings.lake_dir, gold_of(game, view))
+            for game, view in sorted(views | unseen):
+                metadata = done.get(game) or table_metadata(settings.lake_dir, gold_of(game, view))
                 yield dg.AssetMaterialization(keys[view], partition=game, metadata=metadata)
         for view, results in found.gold_checks.items():
             if view in keys:

@@ -6,7 +6,10 @@ import dagster as dg
 
 from lake_assets.lake.columns import Column, column_types, columns_of
 from lake_assets.lake.history import open_table, state_of
-from lake_assets.model.tables import TableRef
+from lake_assets.model.reports import RefreshReport
+from lake_assets.model.tables import TableRef, gold_of
+
+Metadata = dict[str, dg.MetadataValue]
 
 VERSION = "delta_version"
 """The table's version that a materialization tells of."""
@@ -39,6 +42,22 @@ def family_metadata(
         "dagster/table_name": dg.MetadataValue.text(pattern.name),
         "path": dg.MetadataValue.path(pattern.path(lake)),
         **columns_metadata(column_types(lake, example)),
+    }
+
+
+def refresh_metadata(lake: Path, report: RefreshReport) -> dict[str, Metadata]:
+    """By game, its view's table as it is now and what the refresh did to it."""
+    seconds = {phase: round(spent, 3) for phase, spent in report.seconds.items()}
+    return {
+        one.game: {
+            **table_metadata(lake, gold_of(one.game, one.view)),
+            "refresh": dg.MetadataValue.text(one.mode.value),
+            "refresh_why": dg.MetadataValue.text(one.why),
+            "rows_read": dg.MetadataValue.int(one.rows_read),
+            "rows_written": dg.MetadataValue.int(one.rows_written),
+            "seconds_of_all_games": dg.MetadataValue.json(seconds),
+        }
+        for one in report.refreshed
     }
 
 

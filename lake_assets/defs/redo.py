@@ -8,13 +8,13 @@ import dagster as dg
 from pydantic import Field
 
 from lake_assets.defs.keys import gold_key, quarantine_key, silver_key
-from lake_assets.defs.metadata import table_metadata
+from lake_assets.defs.metadata import refresh_metadata, table_metadata
 from lake_assets.defs.processes import note_process
 from lake_assets.errors import SettingsError
 from lake_assets.feeds.load import find_feed
 from lake_assets.lake.catalog import games_found
 from lake_assets.model.feeds import Feed
-from lake_assets.model.tables import gold_of, quarantine_of, silver_of
+from lake_assets.model.tables import quarantine_of, silver_of
 from lake_assets.services.control import locate
 from lake_assets.settings.schema import Settings
 from lake_assets.streams.redo import rebuild_silver
@@ -92,8 +92,9 @@ def _silver(
 def _gold(settings: Settings, feed: Feed, games: Sequence[str] | None) -> Events:
     keys = {view.name: gold_key(feed, view) for view in feed.gold}
     for report in refresh_gold(settings, feed, games=games, anew=True).reports:
+        found = refresh_metadata(settings.lake_dir, report)
         for one in report.refreshed:
-            metadata = table_metadata(settings.lake_dir, gold_of(one.game, one.view))
+            metadata = found[one.game]
             yield dg.AssetMaterialization(keys[one.view], partition=one.game, metadata=metadata)
 
 

@@ -22,7 +22,7 @@ from lake_assets.lake.sql import first_line, holds
 from lake_assets.lake.writer import TABLE
 from lake_assets.model.feeds import Action, GoldView
 from lake_assets.model.reports import Judged
-from lake_assets.model.tables import TableRef
+from lake_assets.model.tables import STATE, TableRef
 
 
 def marked(rows: DataFrame, view: GoldView) -> DataFrame:
@@ -31,7 +31,7 @@ def marked(rows: DataFrame, view: GoldView) -> DataFrame:
     Raises:
         FeedError: an expectation does not compile against the view's columns.
     """
-    columns = [name for name in rows.columns if not name.startswith("#")]
+    columns = [name for name in rows.columns if not name.startswith(("#", STATE))]
     for expectation in view.expectations:
         try:
             rows = rows.withColumn(_mark(expectation.name), ~holds(expectation.sql))
@@ -48,7 +48,7 @@ class GoldJudge:
     """A `lake.fanout.Stage`: counts what violates each expectation, and leaves out what drops."""
 
     def __init__(self, view: GoldView, games: Sequence[str]) -> None:
-        """Judge rows whose `#table` is an index into `games`."""
+        """Judge rows whose `#table` is an index into `games`, which may name one more than once."""
         self._view = view
         self._games = games
         self._seen: dict[int, int] = defaultdict(int)
@@ -86,19 +86,17 @@ def judged_of(
     notes: Iterable[str], view: GoldView, games: Sequence[str]
 ) -> dict[tuple[str, str], Judged]:
     """By game and expectation, what the notes of all tasks say; games without rows too."""
-    seen: dict[int, int] = defaultdict(int)
-    violated: dict[tuple[int, str], int] = defaultdict(int)
+    seen: dict[str, int] = defaultdict(int)
+    violated: dict[tuple[str, str], int] = defaultdict(int)
     for note in notes:
         rows, found = json.loads(note)
         for index, count in rows:
-            seen[index] += count
+            seen[games[index]] += count
         for index, name, count in found:
-            violated[index, name] += count
+            violated[games[index], name] += count
     return {
-        (game, expectation.name): Judged(
-            seen=seen[index], violated=violated[index, expectation.name]
-        )
-        for index, game in enumerate(games)
+        (game, expectation.name): Judged(seen=seen[game], violated=violated[game, expectation.name])
+        for game in dict.fromkeys(games)
         for expectation in view.expectations
         if expectation.concerns(game)
     }

@@ -1,42 +1,30 @@
 """Refreshing gold: all asked-for games of a view in one Spark job, then one commit a game.
 
-Silver's files are read by name from its tables' logs, so a thousand games are one scan and one
-aggregation, not a thousand plans. Recomputes in full what is behind, and touches nothing else.
+Files of silver and gold are read by name from their tables' logs, so a thousand games are one scan
+and one aggregation, not a thousand plans. A game whose silver only gained rows is read from where
+its gold stands, and merged with it; the others are recomputed in full, in the same job.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from time import perf_counter
 
-from deltalake import DeltaTable
-from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import to_arrow_schema
 
-from lake_assets.errors import ExpectationFailedError, FeedError
-from lake_assets.gold.judge import GoldJudge, ensure_none_fails, judged_of, marked
-from lake_assets.gold.plan import info_of, is_behind
-from lake_assets.lake.change import Commit
-from lake_assets.lake.fanout import discard, fan_out
-from lake_assets.lake.history import last_info, open_table
+from lake_assets.errors import ExpectationFailedError
+from lake_assets.gold.buckets import prefix_of
+from lake_assets.gold.catchup import Catchup, catch_up, find_sources, needs, report_of
+from lake_assets.gold.judge import ensure_none_fails, judged_of, marked
+from lake_assets.gold.place import Placing
+from lake_assets.gold.recipe import BUCKET, GAME, Recipe, recipe_of
+from lake_assets.lake.change import DataFile
+from lake_assets.lake.fanout import FanOut, discard, fan_out
 from lake_assets.lake.means import Means
-from lake_assets.lake.read import read_tables
-from lake_assets.lake.sql import first_line
-from lake_assets.lake.standing import position_from
-from lake_assets.lake.writer import TABLE, Layout, Target, WritePlan
+from lake_assets.lake.read import columns_of_all, read_files
+from lake_assets.lake.writer import Layout, Target, WritePlan
 from lake_assets.model.feeds import Feed, GoldView
-from lake_assets.model.reports import RefreshReport, ViewRefresh
-from lake_assets.model.tables import gold_of, silver_of
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Source:
-    """One game's silver at the version a refresh stands for."""
-
-    game: str
-    handle: DeltaTable
+from lake_assets.model.reports import Mode, RefreshReport
+from lake_assets.model.tables import gold_of
 
 
 def refresh(  # noqa: PLR0913 - where, what, and which of it
@@ -52,69 +40,53 @@ def refresh(  # noqa: PLR0913 - where, what, and which of it
     """Bring a view up to date for those of `games` whose silver has changed, or all if `anew`.
 
     Readers see the old rows of a game or the new ones, never a mixture; games that are up to date
-    or have no silver yet are left alone, and so are those that are `blocked`, by game and why.
+    or have no silver yet are left alone, and so are those that are `blocked`, by game and why. A
+    game's position is in its commit, so a refresh that dies between two commits is taken up by the
+    next one, and one that runs twice from the same position is refused the second time.
 
     Raises:
+        CommitConflictError: somebody else changed a gold table meanwhile.
         ExpectationFailedError: rows violate an expectation of the view that fails; no game of the
             view is changed.
         FeedError: a key, a measure or an expectation of the view does not compile.
         LakeError: the lake cannot be read or written.
     """
     started = perf_counter()
-    wanting, current = _sort_out(view, games, means.lake, anew=anew)
+    sources = find_sources(view, games, means)
+    wanting = [one for one in sources if anew or needs(view, one)]
+    current = tuple((one.game, view.name) for one in sources if one not in wanting)
     held = {s.game: blocked[s.game] for s in wanting if blocked and s.game in blocked}
     behind = [source for source in wanting if source.game not in held]
     if not behind:
-        return RefreshReport(
-            refreshed=(),
-            up_to_date=tuple((game, view.name) for game in current),
-            blocked=held,
-            seconds={"plan": perf_counter() - started},
-        )
-    aggregated = _aggregate(session, feed, view, behind)
-    schema = to_arrow_schema(aggregated.drop(TABLE).schema, timezone="UTC")
-    refreshed = [source.game for source in behind]
+        spent = {"plan": perf_counter() - started}
+        return RefreshReport(refreshed=(), up_to_date=current, blocked=held, seconds=spent)
+    recipe = recipe_of(session, feed, view, columns_of_all([one.handle for one in behind]))
+    work = [catch_up(recipe, source, means, anew=anew) for source in behind]
     planned = perf_counter()
-    plan = WritePlan(
-        targets=tuple(
-            Target(path=str(gold_of(s.game, view.name).path(means.lake)), layout=view.name)
-            for s in behind
-        ),
-        layouts={view.name: Layout(schema=schema, sources=tuple(schema.names))},
-        buffer_bytes=means.buffer_bytes,
-    )
-    judge = (lambda: GoldJudge(view, refreshed)) if view.expectations else None
-    left = fan_out(marked(aggregated, view), plan, judge)
-    written = left.written
-    judged = judged_of(left.notes, view, refreshed)
+    plan = _plan(recipe, work, means)
+    left, gone = _run(session, recipe, work, plan)
+    by_target = [one.source.game for one in work for _ in range(one.buckets)]
+    judged = judged_of(left.notes, view, by_target)
     try:
         ensure_none_fails(judged, view)
     except ExpectationFailedError:
-        discard(written, plan)
+        discard(left.written, plan)
         raise
     done = perf_counter()
+    files = _files_by_game(left, by_target)
     commits = {
-        index: Commit(
-            table=gold_of(source.game, view.name),
-            files=written[index].files if index in written else (),
-            info=info_of(view, source.handle.version()),
-        )
-        for index, source in enumerate(behind)
+        one.source.game: one.commit(view, files.get(one.source.game, ()), gone[one.source.game])
+        for one in work
     }
-    means.door.create({commit.table: schema for commit in commits.values()})
-    means.door.replace(list(commits.values()), schema)
+    means.door.create(
+        {commits[one.source.game].table: recipe.columns for one in work if one.source.gold is None}
+    )
+    full = [one.source.game for one in work if one.mode is Mode.FULL]
+    means.door.replace([commits[game] for game in full], recipe.columns)
+    means.door.exchange([commit for game, commit in commits.items() if game not in set(full)])
     return RefreshReport(
-        refreshed=tuple(
-            ViewRefresh(
-                game=source.game,
-                view=view.name,
-                rows=written[index].rows if index in written else 0,
-                silver_version=source.handle.version(),
-                files=len(written[index].files) if index in written else 0,
-            )
-            for index, source in enumerate(behind)
-        ),
-        up_to_date=tuple((game, view.name) for game in current),
+        refreshed=tuple(report_of(one, view, commits[one.source.game]) for one in work),
+        up_to_date=current,
         judged=judged,
         blocked=held,
         seconds={
@@ -125,45 +97,100 @@ def refresh(  # noqa: PLR0913 - where, what, and which of it
     )
 
 
-def _sort_out(
-    view: GoldView, games: Sequence[str], lake: Path, *, anew: bool
-) -> tuple[list[_Source], list[str]]:
-    behind: list[_Source] = []
-    current: list[str] = []
-    for game in games:
-        silver = open_table(lake, silver_of(game))
-        if silver is None:
-            continue
-        gold = open_table(lake, gold_of(game, view.name))
-        position = position_from(last_info(gold)) if gold else None
-        if anew or is_behind(view, silver.version(), position):
-            behind.append(_Source(game=game, handle=silver))
-        else:
-            current.append(game)
-    return behind, current
-
-
-def _aggregate(
-    session: SparkSession, feed: Feed, view: GoldView, behind: Sequence[_Source]
-) -> DataFrame:
-    """One row a game and key: the view's keys and measures, and `#table`, the index in `behind`."""
-    route = feed.route.column
-    silver = read_tables(session, [source.handle for source in behind])
-    places = session.createDataFrame(
-        [(source.game, index) for index, source in enumerate(behind)],
-        f"`#game` string, `{TABLE}` int",
+def _plan(recipe: Recipe, work: Sequence[Catchup], means: Means) -> WritePlan:
+    """A target for each bucket of each game, in their order."""
+    name = recipe.view.name
+    return WritePlan(
+        targets=tuple(
+            Target(
+                path=str(gold_of(one.source.game, name).path(means.lake)),
+                layout=name,
+                prefix=prefix_of(bucket),
+            )
+            for one in work
+            for bucket in range(one.buckets)
+        ),
+        layouts={name: Layout(schema=recipe.columns, sources=tuple(recipe.columns.names))},
+        buffer_bytes=means.buffer_bytes,
     )
+
+
+def _run(
+    session: SparkSession, recipe: Recipe, work: Sequence[Catchup], plan: WritePlan
+) -> tuple[FanOut, dict[str, tuple[DataFile, ...]]]:
+    """Write what changes; the files, and by game those that give way to them."""
+    silver = [file for one in work for file in one.silver_files]
+    columns = columns_of_all([one.source.handle for one in work])
+    states = _bucketed(recipe.states_of(read_files(session, silver, columns)), recipe, work)
+    is_partial = any(not one.is_whole and one.silver_files for one in work)
+    if is_partial:
+        states = states.persist()
     try:
-        grouped = silver.groupBy(F.col(route).cast("string").alias("#game"), *view.keys).agg(
-            *(F.expr(sql).alias(name) for name, sql in view.measures.items())
+        touched = _touched(states, work) if is_partial else {}
+        gone = {one.source.game: one.touched(touched.get(one.source.game, ())) for one in work}
+        has = [
+            f"{plan.targets[0].path.rpartition('/')[0]}/"
+            f"{gold_of(one.source.game, recipe.view.name).name}/{file.path}"
+            for one in work
+            for file in gone[one.source.game]
+        ]
+        if not silver and not has:
+            return FanOut(written={}, notes=()), gone
+        rows = _rows(session, recipe, work, states, has)
+        games = [one.source.game for one in work]
+        buckets = [one.buckets for one in work]
+        left = fan_out(
+            marked(rows, recipe.view), plan, lambda: Placing(recipe.view, games, buckets)
         )
-    except AnalysisException as problem:
-        raise FeedError(
-            f"gold view {view.name!r} of feed {feed.feed!r}",
-            f"does not compile ({first_line(problem)})",
-            f"Correct its keys and measures; silver's columns are {', '.join(silver.columns)}",
-        ) from problem
-    columns = [*view.keys, *view.measures]
-    return grouped.join(F.broadcast(places), "#game").select(
-        *(F.col(f"`{name}`") for name in columns), F.col(f"`{TABLE}`")
-    )
+    finally:
+        if is_partial:
+            states.unpersist()
+    return left, gone
+
+
+def _rows(
+    session: SparkSession,
+    recipe: Recipe,
+    work: Sequence[Catchup],
+    states: DataFrame,
+    gold_files: Sequence[str],
+) -> DataFrame:
+    """Gold's columns, `#game` and `#bucket`, of all buckets that get rows."""
+    if gold_files:
+        gold = read_files(session, gold_files, recipe.columns)
+        # <lake>/gold/<table>/<file>
+        table = F.element_at(F.split("_metadata.file_path", "/"), -2)
+        around = len(gold_of("", recipe.view.name).name)
+        game = F.substring(table, len("gold_") + 1, F.length(table) - around)
+        had = gold.select(game.alias(GAME), *(f"`{name}`" for name in recipe.held.names[1:]))
+        states = states.unionByName(_bucketed(had, recipe, work))
+    # By bucket, so that a bucket is one file and the merge needs no shuffle of its own.
+    states = states.repartition(F.col(f"`{GAME}`"), F.col(f"`{BUCKET}`"))
+    return recipe.finished(recipe.merged(states) if gold_files else states)
+
+
+def _bucketed(rows: DataFrame, recipe: Recipe, work: Sequence[Catchup]) -> DataFrame:
+    mask = F.lit(0).cast("bigint")
+    for buckets in {one.buckets for one in work} - {1}:
+        games = [one.source.game for one in work if one.buckets == buckets]
+        is_among = F.col(f"`{GAME}`").isin(games)
+        mask = F.when(is_among, F.lit(buckets - 1).cast("bigint")).otherwise(mask)
+    place = F.xxhash64(*(F.col(f"`{key}`") for key in recipe.keys)).bitwiseAND(mask)
+    return rows.withColumn(BUCKET, place.cast("int"))
+
+
+def _touched(states: DataFrame, work: Sequence[Catchup]) -> dict[str, set[int]]:
+    """By game whose buckets are not all written anyway, those that get new rows."""
+    games = [one.source.game for one in work if not one.is_whole]
+    found: dict[str, set[int]] = {}
+    asked = states.where(F.col(f"`{GAME}`").isin(games)).select(f"`{GAME}`", f"`{BUCKET}`")
+    for game, bucket in asked.distinct().collect():
+        found.setdefault(game, set()).add(bucket)
+    return found
+
+
+def _files_by_game(left: FanOut, by_target: Sequence[str]) -> dict[str, list[DataFile]]:
+    files: dict[str, list[DataFile]] = {}
+    for index, written in left.written.items():
+        files.setdefault(by_target[index], []).extend(written.files)
+    return files

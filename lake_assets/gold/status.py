@@ -75,7 +75,7 @@ def _standings(lake: Path, feed: Feed) -> Iterator[_Standing]:
             for view in feed.gold:
                 gold = open_table(lake, gold_of(game, view.name))
                 position = position_from(last_info(gold)) if gold else None
-                if is_behind(view, silver.version(), position):
+                if is_behind(view, silver.version(), position, str(silver.metadata().id)):
                     yield _Standing(
                         view=view.name,
                         game=game,

@@ -7,7 +7,7 @@ from pathlib import Path
 from deltalake import DeltaTable
 
 from lake_assets.lake.history import open_table
-from lake_assets.model.tables import TableRef
+from lake_assets.model.tables import STATE, TableRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Column:
 
 
 def columns_of(handle: DeltaTable) -> tuple[Column, ...]:
-    """The columns of an open table, in their order."""
+    """The columns of an open table, in their order, without those that gold keeps for itself."""
     return tuple(
         Column(
             name=field.name,
@@ -28,6 +28,7 @@ def columns_of(handle: DeltaTable) -> tuple[Column, ...]:
             comment=str(field.metadata.get("comment", "")),
         )
         for field in handle.schema().fields
+        if not field.name.startswith(STATE)
     )
 
 

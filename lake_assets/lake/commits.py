@@ -189,6 +189,19 @@ class CommitDoor:
 
         self._each(replace_one, list(commits))
 
+    def exchange(self, commits: Sequence[Commit]) -> None:
+        """Put each commit's files in the place of those that it removes, in one step for readers.
+
+        Raises:
+            CommitConflictError: a table is not at the version that its commit was made for.
+        """
+        self._each(lambda one: self._write(self.fresh(one.table), one, None, ()), list(commits))
+
+    def opened(self, tables: Sequence[TableRef]) -> dict[TableRef, DeltaTable]:
+        """The handles of those of the tables that are there, each at its newest version."""
+        found = zip(tables, self._each(self._find, tables), strict=True)
+        return {table: handle for table, handle in found if handle is not None}
+
     def fresh(self, table: TableRef) -> DeltaTable:
         """The table's handle at its newest version.
 

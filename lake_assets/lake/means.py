@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lake_assets.lake.commits import CommitDoor
 from lake_assets.lake.state import ensure_writable
-from lake_assets.settings.schema import Settings
+from lake_assets.settings.schema import FanoutSettings, Settings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -17,6 +17,7 @@ class Means:
     lake: Path
     door: CommitDoor
     buffer_bytes: int
+    bucket_rows: int = FanoutSettings().bucket_rows
 
 
 @contextmanager
@@ -29,6 +30,11 @@ def lake_means(settings: Settings) -> Iterator[Means]:
     ensure_writable(settings.lake_dir)
     door = CommitDoor(settings.lake_dir, threads=settings.fanout.commit_threads)
     try:
-        yield Means(lake=settings.lake_dir, door=door, buffer_bytes=settings.fanout.buffer_bytes)
+        yield Means(
+            lake=settings.lake_dir,
+            door=door,
+            buffer_bytes=settings.fanout.buffer_bytes,
+            bucket_rows=settings.fanout.bucket_rows,
+        )
     finally:
         door.close()

@@ -10,8 +10,18 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 def read_tables(session: SparkSession, handles: Sequence[DeltaTable]) -> DataFrame:
     """All rows of these unpartitioned tables; a column that a table or file lacks is null."""
-    merged = from_arrow_schema(pa.unify_schemas([pa.schema(handle.schema()) for handle in handles]))
     files = [uri for handle in handles for uri in handle.file_uris()]
+    return read_files(session, files, columns_of_all(handles))
+
+
+def read_files(session: SparkSession, files: Sequence[str], columns: pa.Schema) -> DataFrame:
+    """All rows of these Parquet files; a column that a file lacks is null."""
+    schema = from_arrow_schema(columns)
     if not files:
-        return session.createDataFrame([], merged)
-    return session.read.schema(merged).parquet(*files)
+        return session.createDataFrame([], schema)
+    return session.read.schema(schema).parquet(*files)
+
+
+def columns_of_all(handles: Sequence[DeltaTable]) -> pa.Schema:
+    """The columns that any of the tables has."""
+    return pa.unify_schemas([pa.schema(handle.schema()) for handle in handles])

@@ -35,6 +35,12 @@ def _properties(settings: Settings, runtime: Runtime) -> dict[str, str]:
         # Aggregations here are small beside their scans: a task a core, not Spark's 200.
         "spark.sql.shuffle.partitions": str(os.cpu_count() or 2),
         "spark.default.parallelism": str(os.cpu_count() or 2),
+        # A gold refresh names each file it reads, hundreds of them. Spark would start a job with a
+        # task a file to look at them, which costs ten times what looking costs.
+        "spark.sql.sources.parallelPartitionDiscovery.threshold": "1000000",
+        # What opening a small file costs, in bytes that could be read meanwhile: 4 MB, Spark's own
+        # guess, is right for a store far away and makes a task of every 32 files.
+        "spark.sql.files.openCostInBytes": str(256 * 1024),
         # The UI of a laptop's lake is Dagster's; Spark's own costs a port and a fifth of its start.
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",

@@ -12,6 +12,15 @@ SILVER_VERSION = "lake_assets.silver_version"
 DEFINITION = "lake_assets.view_definition"
 """Key in a gold commit's metadata: a hash of the view's definition."""
 
+SILVER_TABLE = "lake_assets.silver_table"
+"""Key in a gold commit's metadata: the silver table's id, which a table made anew does not have."""
+
+STATES = "lake_assets.states"
+"""Key in a gold commit's metadata: the format of the states beside the values, a number."""
+
+BUCKETS = "lake_assets.buckets"
+"""Key in a gold commit's metadata: the number of buckets that the table's files hold."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Position:
@@ -19,10 +28,23 @@ class Position:
 
     silver_version: int
     definition: str
+    silver_table: str = ""
+    """Empty in a commit that did not record it."""
+
+    states: int = 0
+    """0 if the table keeps none that a refresh could merge with."""
+
+    buckets: int = 1
 
 
 def position_from(info: Mapping[str, str]) -> Position | None:
     """Read a position from a gold table's commit metadata."""
     if SILVER_VERSION not in info:
         return None
-    return Position(silver_version=int(info[SILVER_VERSION]), definition=info[DEFINITION])
+    return Position(
+        silver_version=int(info[SILVER_VERSION]),
+        definition=info[DEFINITION],
+        silver_table=info.get(SILVER_TABLE, ""),
+        states=int(info.get(STATES, "0")),
+        buckets=int(info.get(BUCKETS, "1")),
+    )

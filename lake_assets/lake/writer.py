@@ -76,6 +76,9 @@ class Target:
     partition: str = ""
     """Folder below the table's, where a batch lies in one partition (`day=2026-11-21`)."""
 
+    prefix: str = "part"
+    """How its files' names begin."""
+
 
 @dataclass(frozen=True)
 class WritePlan:
@@ -171,12 +174,17 @@ def _groups(rows: pa.Table, keys: npt.NDArray[np.int32]) -> Iterator[tuple[int, 
 def _write_group(rows: pa.Table, index: int, plan: WritePlan) -> dict[str, object]:
     target = plan.targets[index]
     columns = plan.layouts[target.layout].select(rows)
-    return {"target": index, **write_file(columns, Path(target.path), target.partition)}
+    return {
+        "target": index,
+        **write_file(columns, Path(target.path), target.partition, target.prefix),
+    }
 
 
-def write_file(rows: pa.Table, folder: Path, partition: str = "") -> dict[str, object]:
+def write_file(
+    rows: pa.Table, folder: Path, partition: str = "", prefix: str = "part"
+) -> dict[str, object]:
     """Write one new file of a table: its `path` below `folder`, `size`, `rows` and `stats`."""
-    name = f"part-{uuid.uuid4()}.zstd.parquet"
+    name = f"{prefix}-{uuid.uuid4()}.zstd.parquet"
     relative = f"{partition}/{name}" if partition else name
     return write_pieces([rows], rows.schema, folder, relative)
 

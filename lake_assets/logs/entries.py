@@ -4,6 +4,7 @@
 and each refresh.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,7 +14,7 @@ import pyarrow as pa
 
 from lake_assets.lake.change import Batch
 from lake_assets.model.feeds import Feed
-from lake_assets.model.reports import BatchReport, RefreshReport
+from lake_assets.model.reports import BatchReport, Mode, RefreshReport
 from lake_assets.model.tables import QUALITY_LOG, STREAM_LOG, TableRef
 
 REFRESH = "refresh"
@@ -57,6 +58,11 @@ SCHEMAS: Mapping[TableRef, pa.Schema] = {
             ("version_to", pa.int64()),
             ("lag_rows", pa.int64()),  # rows of the source that are not taken; null if unknown
             ("query", pa.string()),  # batches are counted within a query
+            ("games_incremental", pa.int64()),  # of a refresh, as are the next four
+            ("games_full", pa.int64()),
+            ("why", pa.string()),  # each reason once, with the number of games it holds for
+            ("rows_read", pa.int64()),  # of silver
+            ("rows_written", pa.int64()),  # of the view, in new files
         ]
     ),
 }
@@ -109,8 +115,19 @@ def entry_of_refresh(report: RefreshReport, feed: Feed, at: datetime) -> Entry |
         "rows": sum(one.rows for one in report.refreshed),
         "files": sum(one.files for one in report.refreshed),
         **_seconds(report.seconds),
+        "games_incremental": sum(one.mode is Mode.INCREMENTAL for one in report.refreshed),
+        "games_full": sum(one.mode is Mode.FULL for one in report.refreshed),
+        "why": _reasons(report),
+        "rows_read": sum(one.rows_read for one in report.refreshed),
+        "rows_written": sum(one.rows_written for one in report.refreshed),
     }
     return Entry(mark=None, rows={STREAM_LOG.name: [row]})
+
+
+def _reasons(report: RefreshReport) -> str:
+    """`full: silver is another table (2), incremental: silver gained 1 file since (40)`."""
+    counted = Counter(f"{one.mode}: {one.why}" for one in report.refreshed)
+    return ", ".join(f"{reason} ({games})" for reason, games in sorted(counted.items()))
 
 
 def table_of(table: TableRef, rows: Sequence[Mapping[str, Any]]) -> pa.Table:

@@ -38,6 +38,7 @@ def append(means: Means, entries: Sequence[Entry]) -> None:
         LakeError: the lake cannot be written; what was not added may be added again.
     """
     means.door.create(SCHEMAS, properties=_PROPERTIES)
+    means.door.add_columns(SCHEMAS)  # a lake of an earlier release lacks some
     for table in SCHEMAS:
         handle = means.door.fresh(table)
         new = _once([e for e in entries if e.mark is None or not is_done(handle, e.mark)])

@@ -118,6 +118,13 @@ class CheckResult:
     """The table's version that was looked at; None if there is no table."""
 
 
+class Mode(StrEnum):
+    """From which rows of silver a view was brought up to date."""
+
+    INCREMENTAL = "incremental"  # those that silver gained, merged with the view's own
+    FULL = "full"  # all
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ViewRefresh:
     """One game's refresh of one gold view."""
@@ -132,6 +139,16 @@ class ViewRefresh:
 
     files: int = 0
     """Data files that the view now has."""
+
+    mode: Mode = Mode.FULL
+    why: str = ""
+    """In words, why it was this way."""
+
+    rows_read: int = 0
+    """Rows of silver."""
+
+    rows_written: int = 0
+    """Of the view, those in new files."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

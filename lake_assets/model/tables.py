@@ -9,6 +9,11 @@ GAME_NAME = re.compile(r"[a-z0-9_]{1,64}")
 """A game's name becomes a folder and a table, so nothing else is let through."""
 
 
+STATE = "_state_"
+"""How the columns of a gold table begin that a refresh keeps for itself; no column that a user
+names begins with `_`."""
+
+
 class Layer(StrEnum):
     """The folders of a lake."""
 

@@ -84,6 +84,10 @@ class FanoutSettings(_Group):
     Lower makes more and smaller files. There is a task a core; each worker process takes some
     250 MB beside."""
 
+    bucket_rows: int = Field(default=16_384, gt=0)
+    """Rows of a gold table that a bucket should hold, which a refresh writes anew if one of them
+    changes; `gold.buckets` tells what that comes to."""
+
 
 class SmtpTls(StrEnum):
     """How the connection to a mail server is encrypted."""

@@ -7,9 +7,11 @@ from lake_assets.defs.metadata import (
     VERSION,
     declared_metadata,
     family_metadata,
+    refresh_metadata,
     table_metadata,
 )
-from lake_assets.model.tables import silver_of
+from lake_assets.model.reports import Mode, RefreshReport, ViewRefresh
+from lake_assets.model.tables import gold_of, silver_of
 
 UNO = silver_of("uno")
 
@@ -39,4 +41,25 @@ def test_a_table_tells_its_rows_its_version_and_its_columns(lake):
 def test_a_family_of_tables_shows_the_columns_of_one(lake):
     found = family_metadata(lake, silver_of("{game}"), UNO)
     assert found["dagster/table_name"].value == "silver_{game}_events"
+    assert found["dagster/column_schema"].value == dg.TableSchema([dg.TableColumn("n", "long")])
+
+
+def test_a_refresh_tells_which_way_it_took_and_why(tmp_path):
+    write_deltalake(gold_of("uno", "v").path(tmp_path), pa.table({"n": [1], "_state_n": [1]}))
+    one = ViewRefresh(
+        game="uno",
+        view="v",
+        rows=1,
+        silver_version=3,
+        mode=Mode.INCREMENTAL,
+        why="silver gained 1 file since",
+        rows_read=5,
+        rows_written=1,
+    )
+    report = RefreshReport(refreshed=(one,), up_to_date=(), seconds={"plan": 0.25, "job": 1.0})
+    found = refresh_metadata(tmp_path, report)["uno"]
+    assert found["refresh"].value == "incremental"
+    assert found["refresh_why"].value == "silver gained 1 file since"
+    assert (found["rows_read"].value, found["rows_written"].value) == (5, 1)
+    assert found["seconds_of_all_games"].value == {"plan": 0.25, "job": 1.0}
     assert found["dagster/column_schema"].value == dg.TableSchema([dg.TableColumn("n", "long")])

@@ -8,7 +8,7 @@ from lake_assets.errors import FeedError
 from lake_assets.gold.refresh import refresh
 from lake_assets.lake.means import lake_means
 from lake_assets.model.feeds import GoldView
-from lake_assets.model.reports import ViewRefresh
+from lake_assets.model.reports import Mode, ViewRefresh
 from lake_assets.model.tables import gold_of, silver_of
 from lake_assets_tests.gold.silver import SCHEMA, add_silver
 from lake_assets_tests.sample import GAMES
@@ -57,8 +57,13 @@ def gold(lake, game, view=VIEW):
     return DeltaTable(gold_of(game, view.name).path(lake))
 
 
+def visible(handle):
+    table = handle.to_pyarrow_table()
+    return table.select([n for n in table.column_names if not n.startswith("_state_")]).to_pylist()
+
+
 def rows(lake, game, view=VIEW):
-    found = gold(lake, game, view).to_pyarrow_table().to_pylist()
+    found = visible(gold(lake, game, view))
     return by_key(tuple(row.values()) for row in found)
 
 
@@ -85,7 +90,31 @@ def test_a_refresh_says_what_it_wrote(bring, lake):
     add_silver(lake, "uno", "ann", "bob", "ann")
     add_silver(lake, "uno", "ann")
     assert bring().refreshed == (
-        ViewRefresh(game="uno", view="player_agg", rows=2, silver_version=1, files=1),
+        ViewRefresh(
+            game="uno",
+            view="player_agg",
+            rows=2,
+            silver_version=1,
+            files=1,
+            mode=Mode.FULL,
+            why="the game's first refresh",
+            rows_read=4,
+            rows_written=2,
+        ),
+    )
+    add_silver(lake, "uno", "cid", "cid")
+    assert bring().refreshed == (
+        ViewRefresh(
+            game="uno",
+            view="player_agg",
+            rows=3,
+            silver_version=2,
+            files=1,
+            mode=Mode.INCREMENTAL,
+            why="silver gained 1 file since",
+            rows_read=2,
+            rows_written=3,
+        ),
     )
 
 
@@ -127,7 +156,10 @@ def test_an_empty_silver_gives_an_empty_gold_with_the_views_columns(bring, lake)
     write_deltalake(silver_of("uno").path(lake), SCHEMA.empty_table())
     bring()
     found = gold(lake, "uno").to_pyarrow_table()
-    assert (found.num_rows, found.column_names) == (0, ["gamer_id", *VIEW.measures])
+    assert (found.num_rows, found.column_names) == (
+        0,
+        ["gamer_id", *VIEW.measures, "_state_mean_offset"],
+    )
 
 
 def test_an_empty_silver_is_up_to_date_after_its_refresh(bring, lake):

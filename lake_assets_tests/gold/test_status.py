@@ -47,6 +47,16 @@ def test_a_game_is_behind_until_its_gold_stands_for_its_silver(tmp_path):
     assert views_behind(tmp_path, GAMES) == {VIEW.name: ("uno",)}
 
 
+def test_a_game_whose_silver_was_made_anew_is_behind(tmp_path):
+    silver = silver_of("uno").path(tmp_path)
+    write_deltalake(silver, ROW)
+    table = gold_of("uno", VIEW.name).path(tmp_path)
+    for known, behind in ((str(DeltaTable(silver).metadata().id), ()), ("another", ("uno",))):
+        info = CommitProperties(custom_metadata=info_of(VIEW, 0, silver_table=known))
+        write_deltalake(table, ROW, mode="overwrite", commit_properties=info)
+        assert views_behind(tmp_path, GAMES) == {VIEW.name: behind}
+
+
 def test_a_view_that_is_defined_anew_is_behind(tmp_path):
     write_deltalake(silver_of("uno").path(tmp_path), ROW)
     write_gold(tmp_path, 0)

@@ -2,7 +2,7 @@ import pyarrow as pa
 from deltalake import write_deltalake
 
 from lake_assets.lake.columns import Column, column_types
-from lake_assets.model.tables import bronze_of
+from lake_assets.model.tables import bronze_of, gold_of
 
 
 def test_an_absent_table_has_no_columns(tmp_path):
@@ -22,3 +22,9 @@ def test_columns_come_with_type_and_comment(tmp_path):
         Column("offset", "long", "of the topic"),
         Column("headers", "array"),
     )
+
+
+def test_what_gold_keeps_for_itself_is_not_shown(tmp_path):
+    table = gold_of("uno", "player_agg")
+    write_deltalake(table.path(tmp_path), pa.table({"n": [1], "_state_n": [b"x"]}))
+    assert column_types(tmp_path, table) == (Column("n", "long"),)

@@ -7,8 +7,9 @@ import pytest
 from deltalake import DeltaTable
 
 from lake_assets.errors import CommitConflictError, LakeError
-from lake_assets.lake.change import Batch
+from lake_assets.lake.change import Batch, Commit
 from lake_assets.lake.commits import CommitDoor
+from lake_assets.lake.history import last_info
 from lake_assets.model.tables import bronze_of, gold_of, silver_of
 
 UNO = silver_of("uno")
@@ -290,6 +291,36 @@ def test_readers_of_the_old_version_still_see_the_old_rows(tmp_path, door, land)
     reader = DeltaTable(UNO.path(tmp_path))
     door.replace([land(UNO, rows(2))], SCHEMA)
     assert reader.to_pyarrow_table()["a"].to_pylist() == [1]
+
+
+def test_files_are_exchanged_for_others_in_one_step(tmp_path, door, land):
+    door.create({UNO: SCHEMA})
+    kept, gone, new = (land(UNO, rows(number)) for number in (1, 2, 3))
+    door.append([kept], FIRST)
+    door.append([gone], Batch("query", 2))
+    version = DeltaTable(UNO.path(tmp_path)).version()
+    door.exchange([replace(new, removed=gone.files, seen=version)])
+    assert stored(tmp_path, UNO) == [1, 3]
+    assert DeltaTable(UNO.path(tmp_path)).version() == version + 1
+
+
+def test_files_are_not_exchanged_in_a_table_that_moved_on(tmp_path, door, land):
+    door.create({UNO: SCHEMA})
+    with pytest.raises(CommitConflictError, match="no longer at version 3"):
+        door.exchange([replace(land(UNO, rows(1)), seen=3)])
+    assert stored(tmp_path, UNO) == []
+
+
+def test_a_commit_of_its_metadata_alone_is_a_version(tmp_path, door):
+    door.create({UNO: SCHEMA})
+    door.exchange([Commit(table=UNO, files=(), info={"k": "v"}, seen=0)])
+    assert last_info(DeltaTable(UNO.path(tmp_path)))["k"] == "v"
+
+
+def test_only_tables_that_are_there_are_opened(door):
+    door.create({UNO: SCHEMA})
+    found = door.opened([UNO, gold_of("uno", "player_agg")])
+    assert {table: handle.version() for table, handle in found.items()} == {UNO: 0}
 
 
 def test_a_replaced_table_keeps_its_name_and_properties(tmp_path, door, land):

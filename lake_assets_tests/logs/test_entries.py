@@ -3,7 +3,7 @@ from datetime import timedelta
 
 from lake_assets.lake.change import Batch
 from lake_assets.logs.entries import SCHEMAS, entry_of, entry_of_refresh, table_of
-from lake_assets.model.reports import RefreshReport, ViewRefresh
+from lake_assets.model.reports import Mode, RefreshReport, ViewRefresh
 from lake_assets.model.tables import QUALITY_LOG, STREAM_LOG
 from lake_assets_tests.logs.reports import AT, demuxed, ingested
 from lake_assets_tests.sample import GAMES
@@ -36,6 +36,9 @@ def test_an_ingest_batch_is_a_row_with_offsets_and_seconds():
         "version_to": None,
         "lag_rows": 3,
         "query": "i",
+        **dict.fromkeys(
+            ("games_incremental", "games_full", "why", "rows_read", "rows_written"), None
+        ),
     }
 
 
@@ -83,9 +86,14 @@ def test_a_report_without_its_place_is_a_row_all_the_same():
 
 
 def test_a_refresh_is_one_row_of_its_view():
+    asked = {"mode": Mode.FULL, "why": "asked for"}
     done = tuple(
-        ViewRefresh(game=game, view="player_agg", rows=2, silver_version=1, files=1)
-        for game in ("uno", "poker")
+        ViewRefresh(game=game, view="player_agg", rows=2, silver_version=1, files=1, **more)
+        for game, more in (
+            ("uno", {**asked, "rows_read": 9, "rows_written": 2}),
+            ("poker", {**asked, "rows_read": 9, "rows_written": 2}),
+            ("spades", {"mode": Mode.INCREMENTAL, "why": "silver gained 1 file since"}),
+        )
     )
     seconds = {"session": 4.0, "plan": 1.0, "job": 2.0, "commit": 0.5}
     entry = entry_of_refresh(
@@ -93,7 +101,10 @@ def test_a_refresh_is_one_row_of_its_view():
     )
     (row,) = rows(entry, STREAM_LOG)
     assert (row["hop"], row["view"], row["batch"]) == ("refresh", "player_agg", None)
-    assert (row["rows"], row["files"], row["seconds"], row["session_s"]) == (4, 2, 7.5, 4.0)
+    assert (row["rows"], row["files"], row["seconds"], row["session_s"]) == (6, 3, 7.5, 4.0)
+    assert (row["games_incremental"], row["games_full"]) == (1, 2)
+    assert (row["rows_read"], row["rows_written"]) == (18, 4)
+    assert row["why"] == "full: asked for (2), incremental: silver gained 1 file since (1)"
 
 
 def test_a_refresh_that_found_nothing_to_do_is_no_entry():

@@ -5,7 +5,7 @@ import pytest
 from deltalake import DeltaTable
 
 from lake_assets.lake.means import lake_means
-from lake_assets.logs.entries import Entry, entry_of
+from lake_assets.logs.entries import SCHEMAS, Entry, entry_of
 from lake_assets.logs.write import append, keep_up
 from lake_assets.model.tables import QUALITY_LOG, STREAM_LOG
 from lake_assets.settings.schema import LogSettings
@@ -37,6 +37,15 @@ def test_many_entries_are_one_commit_a_table(means):
     assert batches(means) == [("demux", 0), ("ingest", 0), ("ingest", 1)]
     assert batches(means, QUALITY_LOG) == [("-", 0)]
     assert [opened(means, t).version() for t in (STREAM_LOG, QUALITY_LOG)] == [1, 1]
+
+
+def test_a_table_of_an_earlier_release_gets_the_columns_that_it_lacks(means):
+    earlier = {table: schema.remove(len(schema) - 1) for table, schema in SCHEMAS.items()}
+    means.door.create(earlier)
+    append(means, [entry(ingested(0))])
+    found = [opened(means, table).schema().to_arrow() for table in SCHEMAS]
+    assert [{f.name for f in one} for one in found] == [set(s.names) for s in SCHEMAS.values()]
+    assert batches(means) == [("ingest", 0)]
 
 
 def test_an_entry_is_added_once(means):
