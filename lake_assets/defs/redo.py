@@ -7,14 +7,14 @@ from enum import Enum
 import dagster as dg
 from pydantic import Field
 
-from lake_assets.defs.keys import gold_key, quarantine_key, silver_key
+from lake_assets.defs.keys import gold_key, partition_of, quarantine_key, silver_key
 from lake_assets.defs.metadata import table_metadata
 from lake_assets.defs.processes import note_process
 from lake_assets.errors import SettingsError
 from lake_assets.feeds.load import find_feed
 from lake_assets.lake.catalog import games_found
 from lake_assets.model.feeds import Feed
-from lake_assets.model.tables import gold_of, quarantine_of, silver_of
+from lake_assets.model.tables import quarantine_of, silver_of
 from lake_assets.services.control import locate
 from lake_assets.settings.schema import Settings
 from lake_assets.streams.redo import rebuild_silver
@@ -90,11 +90,15 @@ def _silver(
 
 
 def _gold(settings: Settings, feed: Feed, games: Sequence[str] | None) -> Events:
-    keys = {view.name: gold_key(feed, view) for view in feed.gold}
+    views = {view.name: view for view in feed.gold}
     for report in refresh_gold(settings, feed, games=games, anew=True).reports:
         for one in report.refreshed:
-            metadata = table_metadata(settings.lake_dir, gold_of(one.game, one.view))
-            yield dg.AssetMaterialization(keys[one.view], partition=one.game, metadata=metadata)
+            table = feed.gold_table(views[one.view], one.game)
+            metadata = table_metadata(settings.lake_dir, table)
+            partition = partition_of(one.game)
+            yield dg.AssetMaterialization(
+                gold_key(feed, views[one.view]), partition=partition, metadata=metadata
+            )
 
 
 def _time(text: str) -> datetime | None:

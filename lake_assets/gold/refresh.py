@@ -154,7 +154,8 @@ def _aggregate(
         f"`#game` string, `{TABLE}` int",
     )
     try:
-        grouped = silver.groupBy(F.col(route).cast("string").alias("#game"), *view.keys).agg(
+        keys = [F.expr(sql).alias(name) for name, sql in view.key_expressions.items()]
+        grouped = silver.groupBy(F.col(route).cast("string").alias("#game"), *keys).agg(
             *(F.expr(sql).alias(name) for name, sql in view.measures.items())
         )
     except AnalysisException as problem:

@@ -5,14 +5,24 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from deltalake import DeltaTable
+
 from lake_assets.errors import SourceError
-from lake_assets.lake.catalog import games_found
+from lake_assets.lake.catalog import games_found, games_of
 from lake_assets.lake.history import TableState, open_table, rows_since, state_of
 from lake_assets.lake.standing import position_from
+from lake_assets.lake.standing_all import PositionOfAll
 from lake_assets.model.endpoints import Endpoints
-from lake_assets.model.feeds import Feed
+from lake_assets.model.feeds import Feed, GoldView
 from lake_assets.model.reports import Hop
-from lake_assets.model.tables import TableRef, bronze_of, gold_of, quarantine_of, silver_of
+from lake_assets.model.tables import (
+    EVERY_GAME,
+    TableRef,
+    bronze_of,
+    gold_of,
+    quarantine_of,
+    silver_of,
+)
 from lake_assets.settings.schema import Settings
 from lake_assets.sources.topics import begin_offsets, end_offsets
 from lake_assets.streams.position import checkpoint_of, demuxed_version, ingested_offsets
@@ -25,6 +35,8 @@ class TableOverview:
     table: TableRef
     path: Path
     game: str | None
+    """None of a table of all games."""
+
     rows: int
     files: int
     size_bytes: int
@@ -57,20 +69,42 @@ def _tables(settings: Settings, feed: Feed, endpoints: Endpoints | None) -> Iter
     quarantine = open_table(lake, quarantine_of(feed.feed))
     if quarantine is not None:
         yield _view(lake, quarantine_of(feed.feed), state_of(quarantine), behind)
+    over_all = [view for view in feed.gold if view.is_over_all]
+    of_games = [view for view in feed.gold if not view.is_over_all]
     for game in games_found(lake, feed):
         silver = open_table(lake, silver_of(game))
-        if silver is None:
-            continue
-        yield _view(lake, silver_of(game), state_of(silver), behind, game)
-        for view in feed.gold:
-            gold = open_table(lake, gold_of(game, view.name))
-            if gold is None:
-                continue
-            state = state_of(gold)
-            position = position_from(state.info)
-            since = position.silver_version + 1 if position else 0
-            lag = rows_since(silver, since)
-            yield _view(lake, gold_of(game, view.name), state, lag, game)
+        if silver is not None:
+            yield _view(lake, silver_of(game), state_of(silver), behind, game)
+            found = (_of_game(lake, view, game, silver) for view in of_games)
+            yield from (one for one in found if one is not None)
+    found = (_over_all(lake, feed, view) for view in over_all)
+    yield from (one for one in found if one is not None)
+
+
+def _of_game(lake: Path, view: GoldView, game: str, silver: DeltaTable) -> TableOverview | None:
+    """A view's table of a game, if it is there."""
+    gold = open_table(lake, gold_of(game, view.name))
+    if gold is None:
+        return None
+    state = state_of(gold)
+    position = position_from(state.info)
+    since = position.silver_version + 1 if position else 0
+    return _view(lake, gold_of(game, view.name), state, rows_since(silver, since), game)
+
+
+def _over_all(lake: Path, feed: Feed, view: GoldView) -> TableOverview | None:
+    """A view's table of all games, if it is there."""
+    table = feed.gold_table(view, EVERY_GAME)
+    gold = open_table(lake, table)
+    if gold is None:
+        return None
+    state = state_of(gold)
+    position = PositionOfAll.of(state.info)
+    known = position.versions if position else {}
+    opened = {game: open_table(lake, silver_of(game)) for game in games_of(lake, feed)}
+    silver = {game: handle for game, handle in opened.items() if handle is not None}
+    lag = sum(rows_since(handle, known.get(game, -1) + 1) for game, handle in silver.items())
+    return _view(lake, table, state, lag)
 
 
 def topic_lag(settings: Settings, feed: Feed, endpoints: Endpoints | None) -> int | None:
