@@ -20,7 +20,7 @@ from lake_assets.cli.tables import overview_table
 from lake_assets.demo.live import Snapshot, run_live
 from lake_assets.demo.once import OnceReport, run_once
 from lake_assets.demo.setup import Options
-from lake_assets.model.tables import EVERY_GAME, Layer
+from lake_assets.model.tables import EVERY_GAME, Layer, bronze_of, quarantine_of
 from lake_assets.settings.load import load_settings
 
 _RATE = 200.0
@@ -166,10 +166,10 @@ def _print_once(report: OnceReport, *, as_json: bool) -> None:
 def _as_json(report: OnceReport) -> dict[str, object]:
     return {
         "produced": report.produced,
-        "bronze": report.rows(Layer.BRONZE),
+        "bronze": report.rows(bronze_of(report.feed)),
         "silver": report.by_game(Layer.SILVER),
         "gold": report.by_game(Layer.GOLD),
-        "quarantined": report.rows(Layer.QUARANTINE),
+        "quarantined": report.rows(quarantine_of(report.feed)),
         "dropped": report.dropped,
         "held": report.held,
         "checks": {

@@ -13,7 +13,7 @@ from lake_assets.errors import StreamError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import BatchReport, Judged
-from lake_assets.model.tables import EVERY_GAME, Layer
+from lake_assets.model.tables import EVERY_GAME, Layer, TableRef
 from lake_assets.settings.schema import Settings
 from lake_assets.simulator.produce import produce
 from lake_assets.simulator.script import Script
@@ -30,6 +30,7 @@ class OnceReport:
     """What one demo did, and what is in its lake now."""
 
     produced: int
+    feed: str
     tables: list[TableOverview]
     dropped: int
     """Rows that an expectation dropped in this run."""
@@ -43,9 +44,9 @@ class OnceReport:
     seconds: dict[str, float]
     """By phase."""
 
-    def rows(self, layer: Layer) -> int:
-        """Rows of a layer's tables."""
-        return sum(table.rows for table in self.tables if table.table.layer is layer)
+    def rows(self, table: TableRef) -> int:
+        """Rows of a table; 0 if it is not there."""
+        return sum(one.rows for one in self.tables if one.table == table)
 
     def by_game(self, layer: Layer) -> dict[str, int]:
         """Rows of a layer's tables by game."""
@@ -128,6 +129,7 @@ def _run(
             )
     return OnceReport(
         produced=produced.events,
+        feed=feed.feed,
         tables=tables,
         dropped=sum(sum(report.dropped.values()) for report in reports),
         judged=_sum_judged(reports),

@@ -1,6 +1,6 @@
 """What is in a lake: every table's size, its last commit and how far it lags behind its source."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -17,11 +17,14 @@ from lake_assets.model.feeds import Feed, GoldView
 from lake_assets.model.reports import Hop
 from lake_assets.model.tables import (
     EVERY_GAME,
+    QUALITY_LOG,
+    STREAM_LOG,
     TableRef,
     bronze_of,
     gold_of,
     quarantine_of,
     silver_of,
+    waiting_of,
 )
 from lake_assets.settings.schema import Settings
 from lake_assets.sources.topics import begin_offsets, end_offsets
@@ -35,7 +38,7 @@ class TableOverview:
     table: TableRef
     path: Path
     game: str | None
-    """None of a table of all games."""
+    """None of a table of all games, or of none."""
 
     rows: int
     files: int
@@ -43,12 +46,13 @@ class TableOverview:
     committed_at: datetime
     lag_rows: int | None
     """Rows of the table's source that are not in it yet: of the topic for bronze, of bronze for
-    silver and quarantine (of all games: a row's game is known only once it is decoded), of silver
-    for gold. None if the source does not answer."""
+    silver, quarantine and waiting rows (of all games: a row's game is known only once it is
+    decoded), of silver for gold. None if the source does not answer; 0 of the log, which has none.
+    """
 
 
 def overview(settings: Settings, feed: Feed, endpoints: Endpoints | None) -> list[TableOverview]:
-    """Every table of the feed that exists, in the order data travels.
+    """Every table of the feed that exists, in the order data travels, and the log of all feeds.
 
     Args:
         settings: where the lake is.
@@ -66,9 +70,7 @@ def _tables(settings: Settings, feed: Feed, endpoints: Endpoints | None) -> Iter
     yield _view(lake, bronze_of(feed.feed), state_of(bronze), topic_lag(settings, feed, endpoints))
     demux = checkpoint_of(settings.state_dir, feed.feed, Hop.DEMUX)
     behind = rows_since(bronze, demuxed_version(demux))
-    quarantine = open_table(lake, quarantine_of(feed.feed))
-    if quarantine is not None:
-        yield _view(lake, quarantine_of(feed.feed), state_of(quarantine), behind)
+    yield from _those_there(lake, (waiting_of(feed.feed), quarantine_of(feed.feed)), behind)
     over_all = [view for view in feed.gold if view.is_over_all]
     of_games = [view for view in feed.gold if not view.is_over_all]
     for game in games_found(lake, feed):
@@ -79,6 +81,14 @@ def _tables(settings: Settings, feed: Feed, endpoints: Endpoints | None) -> Iter
             yield from (one for one in found if one is not None)
     found = (_over_all(lake, feed, view) for view in over_all)
     yield from (one for one in found if one is not None)
+    yield from _those_there(lake, (QUALITY_LOG, STREAM_LOG), 0)
+
+
+def _those_there(lake: Path, tables: Iterable[TableRef], lag: int) -> Iterator[TableOverview]:
+    for table in tables:
+        handle = open_table(lake, table)
+        if handle is not None:
+            yield _view(lake, table, state_of(handle), lag)
 
 
 def _of_game(lake: Path, view: GoldView, game: str, silver: DeltaTable) -> TableOverview | None:

@@ -55,6 +55,8 @@ def test_each_asked_for_game_has_its_tables(runs):
             for view in ("player_agg", "daily_activity", "leaderboard")
         ),
         "all_games_suspicious_players",
+        "quality_log",
+        "stream_log",
     }
 
 

@@ -6,8 +6,9 @@ from lake_assets.bronze.rows import SCHEMA
 from lake_assets.gold.plan_all import position_now
 from lake_assets.lake.change import Commit
 from lake_assets.lake.means import lake_means
+from lake_assets.logs.entries import SCHEMAS
 from lake_assets.model.feeds import GoldView
-from lake_assets.model.tables import EVERY_GAME, bronze_of, silver_of
+from lake_assets.model.tables import EVERY_GAME, bronze_of, silver_of, waiting_of
 from lake_assets.streams.overview import overview
 from lake_assets_tests.sample import GAMES
 
@@ -50,3 +51,16 @@ def test_a_view_over_all_games_lags_behind_all_their_silver(settings):
         write_deltalake(path, rows, mode="append", commit_properties=counted)
     *_, found = overview(settings, feed, None)
     assert (found.table.name, found.game, found.lag_rows) == ("all_games_top", None, 4)
+
+
+def test_the_log_and_rows_that_wait_are_shown_where_there_are_some(settings):
+    with lake_means(settings) as means:
+        means.door.create({bronze_of("games"): SCHEMA, waiting_of("games"): SCHEMA})
+        means.door.create(dict(SCHEMAS))
+    found = overview(settings, GAMES, None)
+    assert [(one.table.relative, one.lag_rows) for one in found] == [
+        ("bronze/bronze_games", None),
+        ("bronze/bronze_games_waiting", 0),
+        ("log/quality_log", 0),
+        ("log/stream_log", 0),
+    ]
