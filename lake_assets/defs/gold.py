@@ -30,8 +30,11 @@ from lake_assets.model.tables import EVERY_GAME, Layer
 from lake_assets.settings.schema import Settings
 from lake_assets.streams.refresh import Refreshed, refresh_gold
 
+REFRESH = {"lake_assets/refresh": "gold"}
+"""Tag of runs that refresh gold; dagster.yaml lets one happen at a time."""
+
 RUN_TAGS = {
-    "lake_assets/refresh": "gold",  # dagster.yaml lets one such run happen at a time
+    **REFRESH,
     # Seconds after which run monitoring ends a run that hangs; a refresh takes seconds to minutes.
     "dagster/max_runtime": "3600",
 }
@@ -229,9 +232,9 @@ def request(feed: Feed, views: Views, games: Sequence[str]) -> dg.RunRequest:
 
     Args:
         feed: whose views.
-        views: of one job.
+        views: some of them.
         games: all partitions that Dagster knows of the feed.
     """
-    tags = {} if all(view.is_over_all for view in views) else all_of(games)
+    partitions = {} if all(view.is_over_all for view in views) else all_of(games)
     keys = [gold_key(feed, view) for view in views]
-    return dg.RunRequest(asset_selection=keys, asset_check_keys=[], tags=tags)
+    return dg.RunRequest(asset_selection=keys, asset_check_keys=[], tags=RUN_TAGS | partitions)

@@ -13,7 +13,7 @@ from lake_assets.gold.plan import is_behind
 from lake_assets.gold.plan_all import held_up_by, is_all_behind, unread
 from lake_assets.lake.catalog import games_of
 from lake_assets.lake.failing import Failures
-from lake_assets.lake.history import committed_at, last_info, open_table
+from lake_assets.lake.history import committed_at, last_info, open_table, rows_of
 from lake_assets.lake.standing import position_from
 from lake_assets.lake.standing_all import PositionOfAll
 from lake_assets.model.feeds import Feed, GoldView
@@ -53,6 +53,32 @@ def views_behind(
         if held_up_by(one.unread, blocked) is None:
             behind[one.view] += (one.scope,)
     return behind
+
+
+def never_computed(lake: Path, feed: Feed, failures: Failures) -> tuple[str, ...]:
+    """The views without any table, though silver has rows for them that nothing holds up.
+
+    Costs a look into a folder a view, once all views have tables.
+
+    Raises:
+        LakeError: a table's log cannot be read.
+    """
+    missing = [view for view in feed.gold if not _has_table(lake, feed, view)]
+    if not missing or not any(_has_rows(lake, game) for game in games_of(lake, feed)):
+        return ()
+    behind = views_behind(lake, feed.model_copy(update={"gold": tuple(missing)}), failures)
+    return tuple(name for name, scopes in behind.items() if scopes)
+
+
+def _has_table(lake: Path, feed: Feed, view: GoldView) -> bool:
+    tables = (feed.gold_table(view, scope) for scope in view.scopes(games_of(lake, feed)))
+    return any((table.path(lake) / "_delta_log").is_dir() for table in tables)
+
+
+def _has_rows(lake: Path, game: str) -> bool:
+    with _reading(lake):
+        handle = open_table(lake, silver_of(game))
+        return handle is not None and rows_of(handle) > 0
 
 
 def games_unread(lake: Path, feed: Feed, failures: Failures) -> frozenset[str]:

@@ -95,7 +95,7 @@ def test_one_run_is_asked_for_over_all_games(tick, stored, settings):
     stored.add_dynamic_partitions("games", ["uno", "chess", "go_fish"])
     write_silver(settings, "uno", ["a"])
     found = tick()
-    assert found.tags == all_of(["uno", "chess", "go_fish"])
+    assert found.tags == RUN_TAGS | all_of(["uno", "chess", "go_fish"])
     assert (found.asset_selection, found.asset_check_keys) == ([GOLD], [])
 
 
@@ -202,7 +202,7 @@ def test_a_run_is_of_the_views_that_are_behind(look, stored, settings):
     stored.add_dynamic_partitions("games", ["uno", "go_fish"])
     write_silver(settings, "uno", ["a"])
     assert look().asset_selection == [TOP_KEY, OF_ALL_KEY]
-    assert look().tags == all_of(["uno", "go_fish"])
+    assert look().tags == RUN_TAGS | all_of(["uno", "go_fish"])
 
 
 @pytest.mark.spark
