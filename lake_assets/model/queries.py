@@ -4,10 +4,13 @@ Spark has the last word on a query; what is refused here is what no refresh coul
 """
 
 from functools import cache
+from typing import TYPE_CHECKING
 
-from sqlglot import exp, parse
-from sqlglot.errors import ErrorLevel, SqlglotError
-from sqlglot.optimizer.scope import traverse_scope
+if TYPE_CHECKING:
+    from sqlglot import exp
+    from sqlglot.errors import SqlglotError
+
+# sqlglot is imported where a query is read: it takes 0.3 s, and Spark's workers import this module.
 
 SILVER = "silver"
 """What a view with one table a game calls the game's silver table."""
@@ -48,7 +51,10 @@ def columns_of(sql: str) -> tuple[str, ...] | None:
     return names if is_told else None
 
 
-def _query(sql: str) -> exp.Query:
+def _query(sql: str) -> "exp.Query":
+    from sqlglot import exp, parse  # noqa: PLC0415
+    from sqlglot.errors import ErrorLevel, SqlglotError  # noqa: PLC0415
+
     try:
         statements = parse(sql, read="spark", error_level=ErrorLevel.IMMEDIATE)
     except SqlglotError as problem:
@@ -60,11 +66,14 @@ def _query(sql: str) -> exp.Query:
     return statements[0]
 
 
-def _tables(query: exp.Query) -> set[str]:
+def _tables(query: "exp.Query") -> set[str]:
     """Tables that a query reads, in lower case as Spark compares them.
 
     What it names itself (`with x as …`) and functions that give rows (`range(10)`) are none.
     """
+    from sqlglot import exp  # noqa: PLC0415
+    from sqlglot.optimizer.scope import traverse_scope  # noqa: PLC0415
+
     found = (
         source
         for scope in traverse_scope(query)
@@ -74,7 +83,7 @@ def _tables(query: exp.Query) -> set[str]:
     return {".".join(part.name for part in table.parts).lower() for table in found}
 
 
-def _complaint(problem: SqlglotError) -> str:
+def _complaint(problem: "SqlglotError") -> str:
     """What was expected and where; the excerpt that follows is coloured for terminals."""
     errors = getattr(problem, "errors", None)
     if not errors:
