@@ -4,14 +4,24 @@ from collections.abc import Sequence
 
 import dagster as dg
 
-from lake_assets.defs import alerts, bronze, checks, gold, redo, silver, streams, supervision
+from lake_assets.defs import (
+    alerts,
+    bronze,
+    checks,
+    first_gold,
+    gold,
+    redo,
+    silver,
+    streams,
+    supervision,
+)
 from lake_assets.defs.keys import ensure_unique
 from lake_assets.feeds.load import load_feeds
 from lake_assets.model.feeds import Feed
 from lake_assets.settings.load import load_settings
 from lake_assets.settings.schema import Settings
 
-_ROOMS = (bronze, silver, gold, checks, streams, supervision, redo, alerts)
+_ROOMS = (bronze, silver, gold, first_gold, checks, streams, supervision, redo, alerts)
 
 
 def assemble(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:

@@ -57,7 +57,7 @@ def evaluate(start: StartSpark, lake: Path, feed: Feed, asked: Asked) -> list[Ch
     subjects = silver_subjects(lake, asked.silver_games, asked.silver)
     for view in feed.gold:
         checks, games = asked.gold.get(view.name, ()), asked.gold_games.get(view.name, ())
-        subjects += gold_subjects(lake, view, games, checks)
+        subjects += gold_subjects(lake, feed, view, games, checks)
     told = {subject.table: told_by_log(subject) for subject in subjects}
     untold = [
         (subject, check)

@@ -9,9 +9,10 @@ from deltalake import DeltaTable
 
 from lake_assets.lake.history import newest_of, open_table, rows_at, rows_of, state_of
 from lake_assets.lake.standing import position_from
+from lake_assets.lake.standing_all import PositionOfAll
 from lake_assets.model.checks import DatasetCheck, GoldCheck, SilverCheck
-from lake_assets.model.feeds import GoldView
-from lake_assets.model.tables import TableRef, gold_of, silver_of
+from lake_assets.model.feeds import Feed, GoldView
+from lake_assets.model.tables import TableRef, silver_of
 
 Found = int | float | datetime | None
 """Rows, a sum or a time, by what is checked."""
@@ -19,9 +20,11 @@ Found = int | float | datetime | None
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Subject:
-    """One game's table and the checks that concern it."""
+    """One game's table, or one of all games, and the checks that concern it."""
 
     game: str
+    """`EVERY_GAME` of a table over all."""
+
     table: TableRef
     handle: DeltaTable | None
     """None if the table is not there yet: then it has no rows."""
@@ -31,10 +34,10 @@ class Subject:
 
     checks: tuple[DatasetCheck, ...]
     source_version: int | None = None
-    """Version of silver that a gold table stands for."""
+    """Version of silver that a game's gold table stands for."""
 
     source_rows: int | None = None
-    """Rows of that version; None if silver's log has forgotten it."""
+    """Rows of the silver that it stands for; None if silver's log has forgotten it."""
 
     @property
     def version(self) -> int | None:
@@ -61,28 +64,51 @@ def silver_subjects(
 
 
 def gold_subjects(
-    lake: Path, view: GoldView, games: Iterable[str], checks: Sequence[GoldCheck]
+    lake: Path, feed: Feed, view: GoldView, games: Iterable[str], checks: Sequence[GoldCheck]
 ) -> list[Subject]:
-    """The games' tables of a view; one that was never refreshed has no rows and stands for none."""
+    """The games' tables of a view, or the one of `EVERY_GAME`.
+
+    One that was never refreshed has no rows and stands for none.
+    """
     concerned = {game: tuple(c for c in checks if c.concerns(game)) for game in games}
-    return [_gold(lake, view, game, found) for game, found in concerned.items() if found]
+    return [_gold(lake, feed, view, game, found) for game, found in concerned.items() if found]
 
 
-def _gold(lake: Path, view: GoldView, game: str, checks: tuple[GoldCheck, ...]) -> Subject:
-    handle = open_table(lake, gold_of(game, view.name))
-    position = position_from(state_of(handle).info) if handle else None
-    version = position.silver_version if position else None
-    silver = open_table(lake, silver_of(game)) if version is not None else None
-    rows = rows_at(silver, version) if silver and version is not None else None
+def _gold(
+    lake: Path, feed: Feed, view: GoldView, game: str, checks: tuple[GoldCheck, ...]
+) -> Subject:
+    table = feed.gold_table(view, game)
+    handle = open_table(lake, table)
+    versions = _source_versions(view, game, state_of(handle).info) if handle else {}
     return Subject(
         game=game,
-        table=gold_of(game, view.name),
+        table=table,
         handle=handle,
         family=view.name,
         checks=checks,
-        source_version=version,
-        source_rows=rows if handle else 0,
+        source_version=versions.get(game),
+        source_rows=_source_rows(lake, versions) if handle else 0,
     )
+
+
+def _source_versions(view: GoldView, game: str, info: Mapping[str, str]) -> Mapping[str, int]:
+    """By game, the version of silver that a gold table stands for."""
+    if view.is_over_all:
+        of_all = PositionOfAll.of(info)
+        return of_all.versions if of_all else {}
+    position = position_from(info)
+    return {game: position.silver_version} if position else {}
+
+
+def _source_rows(lake: Path, versions: Mapping[str, int]) -> int | None:
+    total = 0
+    for game, version in versions.items():
+        silver = open_table(lake, silver_of(game))
+        rows = rows_at(silver, version) if silver else None
+        if rows is None:
+            return None
+        total += rows
+    return total if versions else None
 
 
 def told_by_log(subject: Subject) -> Mapping[str, Found]:

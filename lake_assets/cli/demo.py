@@ -20,7 +20,7 @@ from lake_assets.cli.tables import overview_table
 from lake_assets.demo.live import Snapshot, run_live
 from lake_assets.demo.once import OnceReport, run_once
 from lake_assets.demo.setup import Options
-from lake_assets.model.tables import Layer
+from lake_assets.model.tables import EVERY_GAME, Layer, bronze_of, quarantine_of
 from lake_assets.settings.load import load_settings
 
 _RATE = 200.0
@@ -154,6 +154,9 @@ def _print_once(report: OnceReport, *, as_json: bool) -> None:
     for (game, name), judged in sorted(report.judged.items(), key=lambda item: item[0][::-1]):
         if judged.violated:
             stdout.print(f"check {name} of {game}: {judged.violated:,} of {judged.seen:,} violate")
+    for scope, reason in report.held.items():
+        what = "views over all games" if scope == EVERY_GAME else scope
+        stdout.print(f"gold of {what} is left as it is: {reason}", markup=False, soft_wrap=True)
     held = sum(not judged.violated for judged in report.judged.values())
     stdout.print(f"{held} of {len(report.judged)} checks hold for every row", highlight=False)
     spent = ", ".join(f"{phase} {seconds:.1f}" for phase, seconds in report.seconds.items())
@@ -163,11 +166,12 @@ def _print_once(report: OnceReport, *, as_json: bool) -> None:
 def _as_json(report: OnceReport) -> dict[str, object]:
     return {
         "produced": report.produced,
-        "bronze": report.rows(Layer.BRONZE),
+        "bronze": report.rows(bronze_of(report.feed)),
         "silver": report.by_game(Layer.SILVER),
         "gold": report.by_game(Layer.GOLD),
-        "quarantined": report.rows(Layer.QUARANTINE),
+        "quarantined": report.rows(quarantine_of(report.feed)),
         "dropped": report.dropped,
+        "held": report.held,
         "checks": {
             f"{name}/{game}": {"seen": judged.seen, "violated": judged.violated}
             for (game, name), judged in sorted(report.judged.items())

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from lake_assets.cli.console import stdout
+from lake_assets.cli.refresh import show_report
 from lake_assets.cli.shared import FeedOption, LakeOption, pick_feed
 from lake_assets.errors import SettingsError
 from lake_assets.model.feeds import Feed
@@ -62,8 +63,7 @@ def rebuild(
         show(rebuild_silver(settings, chosen, endpoints, games=game, since=at))
     elif layer is Layer.GOLD:
         for report in refresh_gold(settings, chosen, games=game, anew=True).reports:
-            for one in report.refreshed:
-                stdout.print(f"{one.view} of {one.game}: {one.rows:,} rows", highlight=False)
+            show_report(report)
     else:
         _reset(settings, chosen, game)
 

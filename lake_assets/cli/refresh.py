@@ -7,6 +7,7 @@ import typer
 from lake_assets.cli.console import stderr, stdout
 from lake_assets.cli.shared import FeedOption, LakeOption, pick_feed
 from lake_assets.model.reports import RefreshReport
+from lake_assets.model.tables import EVERY_GAME, in_words
 from lake_assets.settings.load import load_settings
 from lake_assets.streams.refresh import refresh_gold
 
@@ -25,8 +26,9 @@ def refresh(
 ) -> None:
     """Bring gold views up to date with silver; games that did not change are left alone.
 
-    All games of a view are computed in one Spark job. Readers see the old rows or the new ones.
-    A game that fails a blocking expectation or check is left as it is; gold's checks come last.
+    All games of a view are computed in one Spark job; one in free SQL takes a query a game. Readers
+    see the old rows or the new ones. A game that fails a blocking expectation or check is left as
+    it is; gold's checks come last. With --game, views over all games are left out.
     """
     settings = load_settings(lake=lake)
     chosen = pick_feed(settings, feed)
@@ -43,11 +45,13 @@ def refresh(
 def show_report(report: RefreshReport) -> None:
     """Print what became of one view; what was held up goes to standard error."""
     for one in report.refreshed:
-        stdout.print(f"{one.view} of {one.game}: {one.rows:,} rows", highlight=False)
+        where = in_words(one.game)
+        stdout.print(f"{one.view} of {where}: {one.rows:,} rows", highlight=False)
     if report.up_to_date:
         stdout.print(f"{len(report.up_to_date)} were up to date", highlight=False)
     for game, reason in report.blocked.items():
-        _complain(f"{game} is left as it is: {reason}")
+        what = "the view" if game == EVERY_GAME else game
+        _complain(f"{what} is left as it is: {reason}")
     if not report.refreshed and not report.up_to_date and not report.blocked:
         stdout.print("nothing to refresh: silver has no table yet; run `lake-assets stream`")
 

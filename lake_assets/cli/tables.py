@@ -23,7 +23,8 @@ def tables(
 ) -> None:
     """Show every table: rows, files, bytes, last commit, and how many rows it lags behind.
 
-    Bronze lags behind the topic, silver and quarantine behind bronze, gold behind silver.
+    Bronze lags behind the topic, silver and quarantine behind bronze, gold behind silver. The log
+    of batches and refreshes is that of all feeds.
     """
     settings = load_settings(lake=lake)
     found = overview(settings, pick_feed(settings, feed), endpoints_if_any(settings))

@@ -37,6 +37,7 @@ from lake_assets.model.alerts import (
     Severity,
 )
 from lake_assets.model.feeds import Feed
+from lake_assets.model.tables import in_words
 from lake_assets.settings.schema import Settings
 from lake_assets.supervision.act import policy_of
 from lake_assets.supervision.facts import Ending, Observed
@@ -198,7 +199,8 @@ class Eyes:
             return [
                 problem
                 for feed in self._feeds
-                for view, behind in behind_since(self._settings.lake_dir, feed).items()
+                for view, scopes in behind_since(self._settings.lake_dir, feed).items()
+                if (behind := {in_words(scope): since for scope, since in scopes.items()})
                 if (tick := ticks.get((feed.feed, view)))
                 and (problem := judge_refresh(_asset(feed, view), tick=tick, behind=behind))
             ]

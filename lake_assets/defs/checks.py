@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 
 import dagster as dg
 
-from lake_assets.defs.internals import latest_ids, partitioned_check
-from lake_assets.defs.keys import games_partitions, gold_key, silver_key
+from lake_assets.defs.internals import latest_id, latest_ids, partitioned_check
+from lake_assets.defs.keys import games_partitions, gold_key, partition_of, silver_key
 from lake_assets.defs.processes import note_process
 from lake_assets.defs.reports import Target, result_of
 from lake_assets.lake.catalog import games_of
@@ -18,6 +18,8 @@ from lake_assets.model.feeds import Action, Expectation, Feed, GoldView
 from lake_assets.model.reports import CheckResult
 from lake_assets.settings.schema import Settings
 from lake_assets.streams.refresh import check_gold, check_silver
+
+Partitions = dg.PartitionsDefinition | None
 
 
 def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
@@ -50,10 +52,12 @@ def results_of(
     asset: dg.AssetKey,
     results: Sequence[CheckResult],
 ) -> Iterator[dg.AssetCheckEvaluation]:
-    """Results of one asset's games, each on the game's latest materialization."""
+    """Results of one asset, each on the latest materialization of its partition."""
     ids = latest_ids(instance, asset) if results else {}
     for result in results:
-        yield result_of(asset, result, Target(run_id=run_id, storage_id=ids.get(result.game)))
+        partition = partition_of(result.game)
+        latest = latest_id(instance, asset) if partition is None else ids.get(partition)
+        yield result_of(asset, result, Target(run_id=run_id, storage_id=latest))
 
 
 def _of_silver(settings: Settings, feed: Feed) -> dg.AssetChecksDefinition:
@@ -61,7 +65,7 @@ def _of_silver(settings: Settings, feed: Feed) -> dg.AssetChecksDefinition:
 
     @dg.multi_asset_check(
         name=f"{silver.to_python_identifier()}_checks",
-        specs=[_spec(feed, silver, check) for check in feed.checks],
+        specs=[_spec(games_partitions(feed), silver, check) for check in feed.checks],
         can_subset=True,
     )
     def check(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckEvaluation]:
@@ -80,12 +84,13 @@ def _of_silver(settings: Settings, feed: Feed) -> dg.AssetChecksDefinition:
 
 def _of_gold(settings: Settings, feed: Feed, view: GoldView) -> dg.AssetChecksDefinition:
     gold = gold_key(feed, view)
+    partitions = None if view.is_over_all else games_partitions(feed)
 
     @dg.multi_asset_check(
         name=f"{gold.to_python_identifier()}_checks",
         specs=[
-            *(_expected(feed, gold, expectation) for expectation in view.expectations),
-            *(_spec(feed, gold, check) for check in view.checks),
+            *(_expected(partitions, gold, expectation) for expectation in view.expectations),
+            *(_spec(partitions, gold, check) for check in view.checks),
         ],
         can_subset=True,
     )
@@ -93,17 +98,19 @@ def _of_gold(settings: Settings, feed: Feed, view: GoldView) -> dg.AssetChecksDe
         note_process(context.instance, context.run.run_id)
         names = {key.name for key in context.selected_asset_check_keys}
         games = games_asked_for(context.op_execution_context, settings, feed)
-        results = check_gold(settings, feed, view, names, games)
+        results = check_gold(settings, feed, view, names, view.scopes(games))
         yield from results_of(context.instance, context.run.run_id, gold, results)
 
     return check
 
 
-def _expected(feed: Feed, asset: dg.AssetKey, expectation: Expectation) -> dg.AssetCheckSpec:
+def _expected(
+    partitions: Partitions, asset: dg.AssetKey, expectation: Expectation
+) -> dg.AssetCheckSpec:
     words = (
         f"`{expectation.sql}` holds for every row of the view. {_CONSEQUENCE[expectation.action]}"
     )
-    return partitioned_check(expectation.name, asset, games_partitions(feed), words)
+    return partitioned_check(expectation.name, asset, partitions, words)
 
 
 _CONSEQUENCE = {
@@ -113,8 +120,8 @@ _CONSEQUENCE = {
 }
 
 
-def _spec(feed: Feed, asset: dg.AssetKey, check: DatasetCheck) -> dg.AssetCheckSpec:
-    return partitioned_check(check.name, asset, games_partitions(feed), _in_words(check))
+def _spec(partitions: Partitions, asset: dg.AssetKey, check: DatasetCheck) -> dg.AssetCheckSpec:
+    return partitioned_check(check.name, asset, partitions, _in_words(check))
 
 
 def _in_words(check: DatasetCheck) -> str:

@@ -1,7 +1,8 @@
 """Gold: views that Dagster itself refreshes, on their schedules or by hand.
 
-One run refreshes all games of a view that changed, in one Spark job; a game that did not change
-gets no event.
+Views of a feed that share a cron expression share a schedule and its runs, since each run starts
+Spark. One run refreshes all games of a view that changed; a game that did not gets no event. A view
+over all games is an asset without partitions.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,8 +10,15 @@ from collections.abc import Iterator, Sequence
 import dagster as dg
 
 from lake_assets.defs.checks import results_of
-from lake_assets.defs.internals import all_of, latest_ids
-from lake_assets.defs.keys import OWNERS, games_partitions, gold_key, group_of, silver_key
+from lake_assets.defs.internals import all_of, latest_id, latest_ids
+from lake_assets.defs.keys import (
+    OWNERS,
+    games_partitions,
+    gold_key,
+    group_of,
+    partition_of,
+    silver_key,
+)
 from lake_assets.defs.metadata import family_metadata, refresh_metadata, table_metadata
 from lake_assets.defs.processes import UNFINISHED, note_process
 from lake_assets.defs.reports import Event
@@ -18,114 +26,192 @@ from lake_assets.gold.status import views_behind
 from lake_assets.lake.catalog import games_of
 from lake_assets.lake.failing import read_failures
 from lake_assets.model.feeds import Feed, GoldView
-from lake_assets.model.tables import Layer, gold_of
+from lake_assets.model.tables import EVERY_GAME, Layer
 from lake_assets.settings.schema import Settings
-from lake_assets.streams.refresh import refresh_gold
+from lake_assets.streams.refresh import Refreshed, refresh_gold
+
+REFRESH = {"lake_assets/refresh": "gold"}
+"""Tag of runs that refresh gold; dagster.yaml lets one happen at a time."""
 
 RUN_TAGS = {
-    "lake_assets/refresh": "gold",  # dagster.yaml lets one such run happen at a time
+    **REFRESH,
     # Seconds after which run monitoring ends a run that hangs; a refresh takes seconds to minutes.
     "dagster/max_runtime": "3600",
 }
 
+Views = Sequence[GoldView]
+
 
 def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
-    """The gold views of each feed, and a schedule for each view that has one."""
+    """The gold views of each feed, and a schedule for all that are due at the same times."""
     return dg.Definitions.merge(
         *(_build_feed(settings, feed) for feed in feeds if feed.gold), dg.Definitions()
     )
 
 
 def _build_feed(settings: Settings, feed: Feed) -> dg.Definitions:
+    together = _together(feed)
+    of_games = [view for view in feed.gold if not view.is_over_all]
+    over_all = [view for view in feed.gold if view.is_over_all]
     return dg.Definitions(
-        assets=[_views(settings, feed)],
+        assets=[
+            *([_views_of_games(settings, feed, of_games)] if of_games else ()),
+            *([_views_over_all(settings, feed, over_all)] if over_all else ()),
+        ],
         jobs=[
             dg.define_asset_job(
-                _job_name(feed, view),
-                selection=dg.AssetSelection.assets(gold_key(feed, view)).without_checks(),
-                description=f"Brings view `{view.name}` up to date for the games that changed.",
+                _job_name(feed, views),
+                selection=dg.AssetSelection.assets(
+                    *(gold_key(feed, view) for view in views)
+                ).without_checks(),
+                description=f"Brings {_names(views)} up to date for the games that changed.",
                 tags=RUN_TAGS,
             )
-            for view in feed.gold
+            for views in together
         ],
-        schedules=[_schedule(settings, feed, view) for view in feed.gold if view.schedule],
+        schedules=[_schedule(settings, feed, views) for views in together if views[0].schedule],
     )
 
 
-def _job_name(feed: Feed, view: GoldView) -> str:
-    return f"refresh_{gold_key(feed, view).to_python_identifier()}"
+def _together(feed: Feed) -> list[list[GoldView]]:
+    """The views that are refreshed in one run: due at the same times, or each alone by hand."""
+    groups: dict[str, list[GoldView]] = {}
+    for view in feed.gold:
+        groups.setdefault(view.schedule or f"by hand: {view.name}", []).append(view)
+    return list(groups.values())
+
+
+def _names(views: Views) -> str:
+    return ", ".join(f"`{view.name}`" for view in views)
+
+
+def _job_name(feed: Feed, views: Views) -> str:
+    first, others = views[0], len(views) - 1
+    more = f"_and_{others}_more" if others else ""
+    return f"refresh_{gold_key(feed, first).to_python_identifier()}{more}"
 
 
 def schedule_name(feed: Feed, view: GoldView) -> str:
     """The schedule of a view that has one."""
-    return f"{_job_name(feed, view)}_schedule"
+    (views,) = (views for views in _together(feed) if view in views)
+    return f"{_job_name(feed, views)}_schedule"
 
 
 def _spec(settings: Settings, feed: Feed, view: GoldView) -> dg.AssetSpec:
-    games = games_of(settings.lake_dir, feed)
-    pattern = gold_of("{game}", view.name)
-    example = gold_of(games[0], view.name) if games else pattern
-    measures = "\n".join(f"- `{name}`: `{sql}`" for name, sql in view.measures.items())
+    lake = settings.lake_dir
+    pattern = feed.gold_table(view, "{game}")
+    games = view.scopes(games_of(lake, feed))
+    example = feed.gold_table(view, games[0]) if games else pattern
     return dg.AssetSpec(
         gold_key(feed, view),
         deps=[silver_key(feed)],
         skippable=True,
         group_name=group_of(Layer.GOLD),
-        description=f"One row for each {', '.join(view.keys)}, a table a game:\n\n{measures}",
+        description="\n\n".join(_description(view)),
         kinds={"delta", "spark"},
         owners=OWNERS,
-        metadata=family_metadata(settings.lake_dir, pattern, example),
+        metadata=family_metadata(lake, pattern, example),
     )
 
 
-def _views(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
-    by_key = {gold_key(feed, view): view.name for view in feed.gold}
+def _description(view: GoldView) -> Iterator[str]:
+    if view.description:
+        yield view.description.strip()
+    tables = "One table over all games" if view.is_over_all else "A table a game"
+    if view.sql is not None:
+        yield f"{tables}:"
+        yield f"```sql\n{view.sql.strip()}\n```"
+        return
+    yield f"{tables}, one row for each {', '.join(view.keys)}:"
+    columns = {**{k: s for k, s in view.keys.items() if k != s}, **view.measures}
+    yield "\n".join(f"- `{name}`: `{sql}`" for name, sql in columns.items())
+
+
+def _views_of_games(settings: Settings, feed: Feed, views: Views) -> dg.AssetsDefinition:
+    by_key = {gold_key(feed, view): view.name for view in views}
 
     @dg.multi_asset(
         name=f"refresh_gold_of_{feed.feed}",
-        specs=[_spec(settings, feed, view) for view in feed.gold],
+        specs=[_spec(settings, feed, view) for view in views],
         partitions_def=games_partitions(feed),
         can_subset=True,
         backfill_policy=dg.BackfillPolicy.single_run(),
     )
     def refresh(context: dg.AssetExecutionContext) -> Iterator[Event]:
         note_process(context.instance, context.run.run_id)
-        keys = {by_key[key]: key for key in context.selected_asset_keys}
-        known = {key: latest_ids(context.instance, key) for key in keys.values()}
+        names = [by_key[key] for key in context.selected_asset_keys]
         games = [g for g in games_of(settings.lake_dir, feed) if g in set(context.partition_keys)]
         if not games:
             context.log.warning("None of these games is in the feed; nothing to refresh")
             return
-        found = refresh_gold(settings, feed, views=list(keys), games=games)
-        run_id = context.run.run_id
-        yield from results_of(context.instance, run_id, silver_key(feed), found.silver_checks)
-        for report in found.reports:
-            context.log.info("%s", report.seconds)
-            for game, reason in report.blocked.items():
-                context.log.warning("%s is left as it is: %s", game, reason)
-            done = refresh_metadata(settings.lake_dir, report)
-            views = {(r.game, r.view) for r in report.refreshed}
-            unseen = {(g, v) for g, v in report.up_to_date if g not in known[keys[v]]}
-            for game, view in sorted(views | unseen):
-                metadata = done.get(game) or table_metadata(settings.lake_dir, gold_of(game, view))
-                yield dg.AssetMaterialization(keys[view], partition=game, metadata=metadata)
-        for view, results in found.gold_checks.items():
-            if view in keys:
-                yield from results_of(context.instance, run_id, keys[view], results)
+        found = refresh_gold(settings, feed, views=names, games=games)
+        yield from _events(context, settings, feed, found)
 
     return refresh
 
 
-def _schedule(settings: Settings, feed: Feed, view: GoldView) -> dg.ScheduleDefinition:
-    job_name = _job_name(feed, view)
+def _views_over_all(settings: Settings, feed: Feed, views: Views) -> dg.AssetsDefinition:
+    by_key = {gold_key(feed, view): view.name for view in views}
+
+    @dg.multi_asset(
+        name=f"refresh_gold_over_{feed.feed}",
+        specs=[_spec(settings, feed, view) for view in views],
+        can_subset=True,
+    )
+    def refresh(context: dg.AssetExecutionContext) -> Iterator[Event]:
+        note_process(context.instance, context.run.run_id)
+        names = [by_key[key] for key in context.selected_asset_keys]
+        found = refresh_gold(settings, feed, views=names)
+        yield from _events(context, settings, feed, found)
+
+    return refresh
+
+
+def _events(
+    context: dg.AssetExecutionContext, settings: Settings, feed: Feed, found: Refreshed
+) -> Iterator[Event]:
+    """What a refresh did, and, once, what others did before it."""
+    views = {view.name: view for view in feed.gold}
+    instance, run_id = context.instance, context.run.run_id
+    yield from results_of(instance, run_id, silver_key(feed), found.silver_checks)
+    for report in found.reports:
+        context.log.info("%s", report.seconds)
+        for scope, reason in report.blocked.items():
+            what = "the view" if scope == EVERY_GAME else scope
+            context.log.warning("%s is left as it is: %s", what, reason)
+        done = refresh_metadata(settings.lake_dir, feed, report)
+        refreshed = {(r.game, r.view) for r in report.refreshed}
+        known = {v: _known(instance, feed, views[v]) for _, v in report.up_to_date}
+        unseen = {(scope, v) for scope, v in report.up_to_date if scope not in known[v]}
+        for scope, name in sorted(refreshed | unseen):
+            view = views[name]
+            table = feed.gold_table(view, scope)
+            metadata = done.get(scope) or table_metadata(settings.lake_dir, table)
+            yield dg.AssetMaterialization(
+                gold_key(feed, view), partition=partition_of(scope), metadata=metadata
+            )
+    for name, results in found.gold_checks.items():
+        yield from results_of(instance, run_id, gold_key(feed, views[name]), results)
+
+
+def _known(instance: dg.DagsterInstance, feed: Feed, view: GoldView) -> set[str]:
+    """The scopes of a view that Dagster has seen materialized."""
+    key = gold_key(feed, view)
+    if view.is_over_all:
+        return {EVERY_GAME} if latest_id(instance, key) is not None else set()
+    return set(latest_ids(instance, key))
+
+
+def _schedule(settings: Settings, feed: Feed, views: Views) -> dg.ScheduleDefinition:
+    job_name = _job_name(feed, views)
     partitions = games_partitions(feed)
 
     @dg.schedule(
-        name=schedule_name(feed, view),
-        cron_schedule=str(view.schedule),
+        name=schedule_name(feed, views[0]),
+        cron_schedule=str(views[0].schedule),
         job_name=job_name,
         default_status=dg.DefaultScheduleStatus.RUNNING,
-        description="One run for all games whose silver has changed; none if none has.",
+        description="One run for all views and games whose silver has changed; none if none has.",
     )
     def refresh_behind(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
         unfinished = dg.RunsFilter(job_name=job_name, statuses=UNFINISHED)
@@ -133,11 +219,24 @@ def _schedule(settings: Settings, feed: Feed, view: GoldView) -> dg.ScheduleDefi
             return dg.SkipReason("The last refresh is still under way")
         games = context.instance.get_dynamic_partitions(str(partitions.name))
         failures = read_failures(settings.state_dir, feed.feed)
-        behind = views_behind(settings.lake_dir, feed, failures)[view.name]
-        if not games or not behind:
+        behind = views_behind(settings.lake_dir, feed, failures)
+        chosen = [view for view in views if behind[view.name]]
+        if not games or not chosen:
             held = ", or held up by what fails" if failures else ""
             return dg.SkipReason(f"Every game is up to date with its silver{held}")
-        # The run looks again; what changes until then is in it too.
-        return dg.RunRequest(tags=all_of(games))
+        return request(feed, chosen, games)
 
     return refresh_behind
+
+
+def request(feed: Feed, views: Views, games: Sequence[str]) -> dg.RunRequest:
+    """A run that refreshes these views; it looks again, so what changes until then is in it too.
+
+    Args:
+        feed: whose views.
+        views: some of them.
+        games: all partitions that Dagster knows of the feed.
+    """
+    partitions = {} if all(view.is_over_all for view in views) else all_of(games)
+    keys = [gold_key(feed, view) for view in views]
+    return dg.RunRequest(asset_selection=keys, asset_check_keys=[], tags=RUN_TAGS | partitions)

@@ -34,9 +34,12 @@ NO_LIMIT = {"dagster/max_runtime": "0"}
 
 
 def partitioned_check(
-    name: str, asset: dg.AssetKey, partitions: dg.PartitionsDefinition, description: str
+    name: str, asset: dg.AssetKey, partitions: dg.PartitionsDefinition | None, description: str
 ) -> dg.AssetCheckSpec:
-    """A check with a result a partition; the one warning that says it is a preview is not ours."""
+    """A check with a result a partition, if there are any.
+
+    The one warning that says it is a preview is not ours.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dg.PreviewWarning)
         return dg.AssetCheckSpec(
@@ -51,18 +54,24 @@ def latest_ids(instance: dg.DagsterInstance, asset: dg.AssetKey) -> Mapping[str,
     )
 
 
+def latest_id(instance: dg.DagsterInstance, asset: dg.AssetKey) -> int | None:
+    """The id in the event log of the latest materialization of an asset without partitions."""
+    found = instance.fetch_materializations(asset, limit=1)
+    return found.records[0].storage_id if found.records else None
+
+
 def evaluation(
     *,
     check: dg.AssetCheckKey,
-    partition: str,
+    partition: str | None,
     run_id: str,
     storage_id: int | None,
     severity: Severity | None,
     metadata: Mapping[str, dg.MetadataValue],
 ) -> dg.AssetCheckEvaluation:
-    """One partition's check result; without `storage_id` the next materialization clears it.
+    """The check result of a partition, or of an asset that has none.
 
-    `severity` is None if it passed.
+    Without `storage_id` the next materialization clears it. `severity` is None if it passed.
     """
     target = (
         None

@@ -12,7 +12,7 @@ import dagster as dg
 
 from lake_assets.errors import FeedError
 from lake_assets.model.feeds import Feed, GoldView
-from lake_assets.model.tables import Layer, bronze_of, quarantine_of
+from lake_assets.model.tables import EVERY_GAME, Layer, bronze_of, quarantine_of
 
 OWNERS = ["team:lake"]
 
@@ -40,9 +40,14 @@ def silver_key(feed: Feed) -> dg.AssetKey:
 
 
 def gold_key(feed: Feed, view: GoldView) -> dg.AssetKey:
-    """All gold tables of a view, one partition a game."""
+    """All gold tables of a view, one partition a game; a view over all games has one and none."""
     prefix = "gold" if feed.feed == _PLAIN else f"gold_{feed.feed}"
     return dg.AssetKey(f"{prefix}_{view.name}")
+
+
+def partition_of(scope: str) -> str | None:
+    """The partition of a view's table: its game, or none where it is of all games."""
+    return None if scope == EVERY_GAME else scope
 
 
 def games_partitions(feed: Feed) -> dg.DynamicPartitionsDefinition:

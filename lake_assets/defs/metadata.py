@@ -6,8 +6,9 @@ import dagster as dg
 
 from lake_assets.lake.columns import Column, column_types, columns_of
 from lake_assets.lake.history import open_table, state_of
+from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import RefreshReport
-from lake_assets.model.tables import TableRef, gold_of
+from lake_assets.model.tables import TableRef
 
 Metadata = dict[str, dg.MetadataValue]
 
@@ -45,12 +46,13 @@ def family_metadata(
     }
 
 
-def refresh_metadata(lake: Path, report: RefreshReport) -> dict[str, Metadata]:
+def refresh_metadata(lake: Path, feed: Feed, report: RefreshReport) -> dict[str, Metadata]:
     """By game, its view's table as it is now and what the refresh did to it."""
+    views = {view.name: view for view in feed.gold}
     seconds = {phase: round(spent, 3) for phase, spent in report.seconds.items()}
     return {
         one.game: {
-            **table_metadata(lake, gold_of(one.game, one.view)),
+            **table_metadata(lake, feed.gold_table(views[one.view], one.game)),
             "refresh": dg.MetadataValue.text(one.mode.value),
             "refresh_why": dg.MetadataValue.text(one.why),
             "rows_read": dg.MetadataValue.int(one.rows_read),

@@ -7,7 +7,7 @@ from enum import Enum
 import dagster as dg
 from pydantic import Field
 
-from lake_assets.defs.keys import gold_key, quarantine_key, silver_key
+from lake_assets.defs.keys import gold_key, partition_of, quarantine_key, silver_key
 from lake_assets.defs.metadata import refresh_metadata, table_metadata
 from lake_assets.defs.processes import note_process
 from lake_assets.errors import SettingsError
@@ -90,12 +90,15 @@ def _silver(
 
 
 def _gold(settings: Settings, feed: Feed, games: Sequence[str] | None) -> Events:
-    keys = {view.name: gold_key(feed, view) for view in feed.gold}
+    views = {view.name: view for view in feed.gold}
     for report in refresh_gold(settings, feed, games=games, anew=True).reports:
-        found = refresh_metadata(settings.lake_dir, report)
+        found = refresh_metadata(settings.lake_dir, feed, report)
         for one in report.refreshed:
-            metadata = found[one.game]
-            yield dg.AssetMaterialization(keys[one.view], partition=one.game, metadata=metadata)
+            yield dg.AssetMaterialization(
+                gold_key(feed, views[one.view]),
+                partition=partition_of(one.game),
+                metadata=found[one.game],
+            )
 
 
 def _time(text: str) -> datetime | None:

@@ -7,7 +7,7 @@ from datetime import datetime
 import dagster as dg
 
 from lake_assets.defs.internals import evaluation, latest_ids, latest_metadata
-from lake_assets.defs.keys import bronze_key, quarantine_key, silver_key
+from lake_assets.defs.keys import bronze_key, partition_of, quarantine_key, silver_key
 from lake_assets.defs.metadata import VERSION, table_metadata
 from lake_assets.lake.catalog import games_of
 from lake_assets.lake.failing import read_failures
@@ -94,7 +94,7 @@ def evaluation_of(
 
 
 def result_of(asset: dg.AssetKey, result: CheckResult, target: Target) -> dg.AssetCheckEvaluation:
-    """One game's result of one dataset check."""
+    """One table's result of one dataset check."""
     metadata: dict[str, dg.MetadataValue] = {
         "limit": dg.MetadataValue.text(result.limit),
         "found": dg.MetadataValue.text(result.words),
@@ -105,7 +105,7 @@ def result_of(asset: dg.AssetKey, result: CheckResult, target: Target) -> dg.Ass
         metadata[VERSION] = dg.MetadataValue.int(result.version)
     return evaluation(
         check=dg.AssetCheckKey(asset, result.name),
-        partition=result.game,
+        partition=partition_of(result.game),
         run_id=target.run_id,
         storage_id=target.storage_id,
         severity=None if result.passed else result.severity,

@@ -17,7 +17,7 @@ from lake_assets.demo.setup import Options, demo_feed, services_up
 from lake_assets.lake.state import read_heartbeat
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
-from lake_assets.model.tables import Layer
+from lake_assets.model.tables import Layer, bronze_of
 from lake_assets.settings.schema import Settings
 from lake_assets.simulator.produce import Progress, produce
 from lake_assets.simulator.script import Script
@@ -140,7 +140,7 @@ def _snapshot(
     settings: Settings, feed: Feed, endpoints: Endpoints, url: str, produced: int
 ) -> Snapshot:
     tables = overview(settings, feed, endpoints)
-    bronze = [table for table in tables if table.table.layer is Layer.BRONZE]
+    bronze = [table for table in tables if table.table == bronze_of(feed.feed)]
     return Snapshot(
         url=url,
         produced=produced,

@@ -10,16 +10,16 @@ from rich.console import Console
 
 from lake_assets.demo.setup import Options, demo_feed, services_up
 from lake_assets.errors import StreamError
-from lake_assets.gold.run import refresh_views
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import BatchReport, Judged
-from lake_assets.model.tables import Layer
+from lake_assets.model.tables import EVERY_GAME, Layer, TableRef
 from lake_assets.settings.schema import Settings
 from lake_assets.simulator.produce import produce
 from lake_assets.simulator.script import Script
 from lake_assets.sources.topics import end_offsets, ensure_topic
 from lake_assets.streams.overview import TableOverview, overview
+from lake_assets.streams.refresh import refresh_gold
 from lake_assets.streams.run import stream_events
 
 OnPhase = Callable[[str], None]
@@ -30,6 +30,7 @@ class OnceReport:
     """What one demo did, and what is in its lake now."""
 
     produced: int
+    feed: str
     tables: list[TableOverview]
     dropped: int
     """Rows that an expectation dropped in this run."""
@@ -37,12 +38,15 @@ class OnceReport:
     judged: dict[tuple[str, str], Judged]
     """By game and expectation, in this run."""
 
+    held: dict[str, str]
+    """By game, or `EVERY_GAME` of views over all, what blocking failure kept gold as it was."""
+
     seconds: dict[str, float]
     """By phase."""
 
-    def rows(self, layer: Layer) -> int:
-        """Rows of a layer's tables."""
-        return sum(table.rows for table in self.tables if table.table.layer is layer)
+    def rows(self, table: TableRef) -> int:
+        """Rows of a table; 0 if it is not there."""
+        return sum(one.rows for one in self.tables if one.table == table)
 
     def by_game(self, layer: Layer) -> dict[str, int]:
         """Rows of a layer's tables by game."""
@@ -111,21 +115,31 @@ def _run(
             if isinstance(event, BatchReport)
         ]
     with clock.phase("refresh"):
-        refresh_views(settings, feed)
+        held = {
+            scope: reason
+            for report in refresh_gold(settings, feed).reports
+            for scope, reason in report.blocked.items()
+        }
     with clock.phase("check"):
         tables = overview(settings, feed, endpoints)
-        lagging = [table.table.name for table in tables if table.lag_rows]
+        lagging = [t.table.name for t in tables if t.lag_rows and not _is_held(t, held)]
         if lagging:
             raise StreamError(
                 "demo", f"{', '.join(lagging)} lag behind their sources", "Run it again"
             )
     return OnceReport(
         produced=produced.events,
+        feed=feed.feed,
         tables=tables,
         dropped=sum(sum(report.dropped.values()) for report in reports),
         judged=_sum_judged(reports),
+        held=held,
         seconds=clock.seconds,
     )
+
+
+def _is_held(one: TableOverview, held: dict[str, str]) -> bool:
+    return one.table.layer is Layer.GOLD and (one.game or EVERY_GAME) in held
 
 
 def _from_here(feed: Feed, offsets: dict[int, int]) -> Feed:

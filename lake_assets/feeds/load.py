@@ -17,9 +17,9 @@ from lake_assets.feeds.cron import complaint
 from lake_assets.feeds.document import Document, Loc
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import (
+    EVERY_GAME,
     TableRef,
     bronze_of,
-    gold_of,
     quarantine_of,
     silver_of,
     waiting_of,
@@ -109,11 +109,13 @@ def _bad_crons(feed: Feed) -> Iterator[tuple[Loc, str]]:
 def _foreign_columns(feed: Feed) -> Iterator[tuple[Loc, str]]:
     """What gold's checks read and their views have not; silver's columns are known in Spark."""
     for index, view in enumerate(feed.gold):
-        present = [*view.keys, *view.measures]
+        present = view.columns
+        if present is None:
+            continue  # only Spark knows
         for place, check in enumerate(view.checks):
             for column in check.columns:
                 if column not in present:
-                    fact = f"{column!r} is no column of the view; {_suggest(column, present)}"
+                    fact = f"{column!r} is no column of the view; {_suggest(column, list(present))}"
                     yield ("gold", index, "checks", place, check.kind), fact
 
 
@@ -195,5 +197,9 @@ def _tables(feed: Feed) -> Iterable[tuple[TableRef, str]]:
     yield waiting_of(feed.feed), mine
     for game in feed.route.keys:
         yield silver_of(game), f"game {game!r} of {mine}"
-        for view in feed.gold:
-            yield gold_of(game, view.name), f"view {view.name!r} of game {game!r} of {mine}"
+    for view in feed.gold:
+        for scope in view.scopes(feed.route.keys):
+            owner = f"view {view.name!r} of game {scope!r} of {mine}"
+            if scope == EVERY_GAME:
+                owner = f"view {view.name!r} of {mine}"
+            yield feed.gold_table(view, scope), owner

@@ -25,8 +25,8 @@ class Silver:
 
 
 def definition_of(view: GoldView) -> str:
-    """A hash of what a view computes; its schedule and its checks do not matter."""
-    text = view.model_dump_json(exclude={"schedule", "checks"})
+    """A hash of what a view computes; its schedule, checks and words do not matter."""
+    text = view.model_dump_json(exclude={"schedule", "checks", "description"})
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

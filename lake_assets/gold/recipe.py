@@ -115,7 +115,7 @@ def recipe_of(session: SparkSession, feed: Feed, view: GoldView, silver: pa.Sche
         FeedError: a key or a measure of the view does not compile.
     """
     nothing = session.createDataFrame([], from_arrow_schema(silver))
-    keys = {name: f"`{name}`" for name in view.keys}
+    keys = view.key_expressions
     try:
         plain = nothing.groupBy(*(F.expr(sql).alias(name) for name, sql in keys.items())).agg(
             *(F.expr(split_exact(sql)[0]).alias(name) for name, sql in view.measures.items())

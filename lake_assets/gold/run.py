@@ -8,6 +8,7 @@ from time import perf_counter
 from pyspark.sql import SparkSession
 
 from lake_assets.errors import FeedError
+from lake_assets.gold.free import refresh_free
 from lake_assets.gold.refresh import refresh
 from lake_assets.gold.status import views_behind
 from lake_assets.lake.catalog import ensure_known, games_of
@@ -51,23 +52,26 @@ def refresh_views(
     Args:
         settings: where the lake is.
         feed: whose views.
-        views: their names; all by default.
+        views: their names; by default all, but not those over all games if `games` are named.
         games: games to look at; all the lake knows by default. Those whose silver did not change
             are left alone.
         anew: compute all games again, also those whose silver did not change.
         around: what else to do while Spark is there.
 
     Raises:
-        FeedError: the feed has no such view or game, or a view does not compile.
+        FeedError: the feed has no such view or game, a view over all games is asked for some, or
+            a view does not compile.
         LakeAssetsError: Spark or the lake cannot be used.
     """
-    chosen = _choose_views(feed, views)
+    chosen = _choose_views(feed, views, games)
+    if not chosen:
+        return []
     known = games_of(settings.lake_dir, feed)
     ensure_known(feed, known, games or ())
     wanted = games or known
     with turn(settings.state_dir, "refresh"):
         behind = views_behind(settings.lake_dir, feed)
-        if not anew and not any(set(behind[view.name]) & set(wanted) for view in chosen):
+        if not anew and not any(set(behind[v.name]) & set(v.scopes(wanted)) for v in chosen):
             current = [g for g in wanted if open_table(settings.lake_dir, silver_of(g))]
             return [_nothing_new(view, current) for view in chosen]
         return _refresh(settings, feed, chosen, wanted, around, anew=anew)
@@ -89,11 +93,10 @@ def _refresh(
         with lake_means(settings) as means:
             blocked = around.before(session, games) if around else {}
             reports = [
-                refresh(session, feed, view, games, means, blocked, anew=anew).with_seconds(
-                    "session", session_s
-                )
+                _refresh_one(view)(session, feed, view, games, means, blocked, anew=anew)
                 for view in views
             ]
+            reports = [report.with_seconds("session", session_s) for report in reports]
             _log(means, feed, reports)
             if around:
                 around.after(session, reports)
@@ -109,10 +112,17 @@ def _log(means: Means, feed: Feed, reports: Sequence[RefreshReport]) -> None:
 
 
 def _nothing_new(view: GoldView, games: Sequence[str]) -> RefreshReport:
-    return RefreshReport(refreshed=(), up_to_date=tuple((game, view.name) for game in games))
+    scopes = view.scopes(games) if games else ()
+    return RefreshReport(refreshed=(), up_to_date=tuple((scope, view.name) for scope in scopes))
 
 
-def _choose_views(feed: Feed, names: Sequence[str] | None) -> list[GoldView]:
+def _refresh_one(view: GoldView) -> Callable[..., RefreshReport]:
+    return refresh if view.sql is None else refresh_free
+
+
+def _choose_views(
+    feed: Feed, names: Sequence[str] | None, games: Sequence[str] | None
+) -> list[GoldView]:
     by_name = {view.name: view for view in feed.gold}
     missing = [name for name in names or () if name not in by_name]
     if missing:
@@ -121,4 +131,10 @@ def _choose_views(feed: Feed, names: Sequence[str] | None) -> list[GoldView]:
             f"has no gold view {missing[0]!r}",
             f"It has {', '.join(by_name) or 'none'}",
         )
-    return [by_name[name] for name in names] if names else list(feed.gold)
+    if not names:
+        return [view for view in feed.gold if games is None or not view.is_over_all]
+    over_all = [name for name in names if by_name[name].is_over_all]
+    if over_all and games is not None:
+        fact = "is over all games, and only some are asked for"
+        raise FeedError(f"gold view {over_all[0]!r}", fact, "Leave the games out")
+    return [by_name[name] for name in names]

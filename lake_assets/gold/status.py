@@ -1,6 +1,7 @@
 """Which gold views are behind their silver, by Delta logs alone: cheap enough for every tick."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,23 +9,30 @@ from deltalake.exceptions import DeltaError
 
 from lake_assets.errors import LakeError
 from lake_assets.gold.blocks import blocked_games
-from lake_assets.gold.plan import is_behind
+from lake_assets.gold.plan import Silver, is_behind
+from lake_assets.gold.plan_all import held_up_by, is_all_behind, unread
 from lake_assets.lake.catalog import games_of
 from lake_assets.lake.failing import Failures
-from lake_assets.lake.history import committed_at, last_info, open_table
-from lake_assets.lake.standing import Position, position_from
-from lake_assets.model.feeds import Feed
-from lake_assets.model.tables import gold_of, silver_of
+from lake_assets.lake.history import committed_at, last_info, open_table, rows_of
+from lake_assets.lake.standing import position_from
+from lake_assets.lake.standing_all import PositionOfAll
+from lake_assets.model.feeds import Feed, GoldView
+from lake_assets.model.tables import EVERY_GAME, TableRef, gold_of, silver_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Standing:
-    """One game's view beside its silver."""
+    """A table that is behind its silver."""
 
     view: str
-    game: str
-    silver_version: int
-    position: Position | None
+    scope: str
+    """A game, or `EVERY_GAME`."""
+
+    unread: tuple[str, ...]
+    """Games whose silver a refresh would bring in."""
+
+    lacking: Mapping[str, int]
+    """By game, the first silver version that the table lacks; where silver has moved on."""
 
 
 def views_behind(
@@ -32,56 +40,141 @@ def views_behind(
 ) -> dict[str, tuple[str, ...]]:
     """By view of the feed, the games whose silver has moved on since its last refresh.
 
-    Games that something blocking among `failures` holds up are left out.
+    Of a view over all games that is `EVERY_GAME`. What something blocking among `failures` holds
+    up is left out.
 
     Raises:
         LakeError: a table's log cannot be read.
     """
-    found = list(_standings(lake, feed))
-    blocked = blocked_games(feed, failures or {}, {one.game: one.silver_version for one in found})
+    silver = _silver_now(lake, feed)
+    blocked = blocked_games(feed, failures or {}, _versions_of(silver))
     behind: dict[str, tuple[str, ...]] = {view.name: () for view in feed.gold}
-    for one in found:
-        if one.game not in blocked:
-            behind[one.view] += (one.game,)
+    for one in _standings(lake, feed, silver):
+        if held_up_by(one.unread, blocked) is None:
+            behind[one.view] += (one.scope,)
     return behind
+
+
+def never_computed(lake: Path, feed: Feed, failures: Failures) -> tuple[str, ...]:
+    """The views without any table, though silver has rows for them that nothing holds up.
+
+    Costs a look into a folder a view, once all views have tables.
+
+    Raises:
+        LakeError: a table's log cannot be read.
+    """
+    missing = [view for view in feed.gold if not _has_table(lake, feed, view)]
+    if not missing or not any(_has_rows(lake, game) for game in games_of(lake, feed)):
+        return ()
+    behind = views_behind(lake, feed.model_copy(update={"gold": tuple(missing)}), failures)
+    return tuple(name for name, scopes in behind.items() if scopes)
+
+
+def _has_table(lake: Path, feed: Feed, view: GoldView) -> bool:
+    tables = (feed.gold_table(view, scope) for scope in view.scopes(games_of(lake, feed)))
+    return any((table.path(lake) / "_delta_log").is_dir() for table in tables)
+
+
+def _has_rows(lake: Path, game: str) -> bool:
+    with _reading(lake):
+        handle = open_table(lake, silver_of(game))
+        return handle is not None and rows_of(handle) > 0
+
+
+def games_unread(lake: Path, feed: Feed, failures: Failures) -> frozenset[str]:
+    """The games whose silver has something new for a view, and which nothing holds up.
+
+    Raises:
+        LakeError: a table's log cannot be read.
+    """
+    silver = _silver_now(lake, feed)
+    blocked = blocked_games(feed, failures, _versions_of(silver))
+    unread_games = {game for one in _standings(lake, feed, silver) for game in one.unread}
+    return frozenset(unread_games - blocked.keys())
 
 
 def behind_since(lake: Path, feed: Feed) -> dict[str, Mapping[str, float]]:
     """By view and game, since when silver has had something that the view lacks.
 
     The time is that of silver's first commit after the one that the view stands for, or 0 if the
-    log has forgotten it; seconds since 1970. A view that only its definition puts behind is left
-    out, since nothing tells when that changed.
+    log has forgotten it; seconds since 1970. Of a view over all games it is that of the game that
+    waits longest. A view that only its definition puts behind is left out, since nothing tells when
+    that changed.
 
     Raises:
         LakeError: a table's log cannot be read.
     """
     since: dict[str, dict[str, float]] = {view.name: {} for view in feed.gold}
-    for found in _standings(lake, feed):
-        lacking = found.position.silver_version + 1 if found.position else 0
-        if lacking <= found.silver_version:
-            at = committed_at(lake, silver_of(found.game), lacking)
-            since[found.view][found.game] = at or 0.0
+    silver = _silver_now(lake, feed)
+    for one in _standings(lake, feed, silver):
+        times = [committed_at(lake, silver_of(g), v) or 0.0 for g, v in one.lacking.items()]
+        if times:
+            since[one.view][one.scope] = min(times)
     return dict(since)
 
 
-def _standings(lake: Path, feed: Feed) -> Iterator[_Standing]:
-    """The views that are behind."""
+def _silver_now(lake: Path, feed: Feed) -> dict[str, Silver]:
+    """By game of the feed, its silver; games without silver are absent."""
+    with _reading(lake):
+        handles = {game: open_table(lake, silver_of(game)) for game in games_of(lake, feed)}
+        return {
+            game: Silver(version=handle.version(), table=str(handle.metadata().id))
+            for game, handle in handles.items()
+            if handle is not None
+        }
+
+
+def _versions_of(silver: Mapping[str, Silver]) -> dict[str, int]:
+    return {game: one.version for game, one in silver.items()}
+
+
+def _standings(lake: Path, feed: Feed, silver: Mapping[str, Silver]) -> list[_Standing]:
+    """The tables that are behind."""
+    with _reading(lake):
+        found = [
+            _of_all(lake, feed, view, _versions_of(silver))
+            if scope == EVERY_GAME
+            else _of_game(lake, view, scope, silver[scope])
+            for view in feed.gold
+            for scope in view.scopes(silver)
+        ]
+    return [one for one in found if one is not None]
+
+
+def _of_game(lake: Path, view: GoldView, game: str, silver: Silver) -> _Standing | None:
+    position = position_from(_info(lake, gold_of(game, view.name)))
+    if not is_behind(view, silver.version, position, silver.table):
+        return None
+    first = position.silver_version + 1 if position else 0
+    lacking = {game: first} if first <= silver.version else {}
+    return _Standing(view=view.name, scope=game, unread=(game,), lacking=lacking)
+
+
+def _of_all(
+    lake: Path, feed: Feed, view: GoldView, versions: Mapping[str, int]
+) -> _Standing | None:
+    position = PositionOfAll.of(_info(lake, feed.gold_table(view, EVERY_GAME)))
+    if not is_all_behind(view, versions, position):
+        return None
+    known = position.versions if position else {}
+    firsts = {game: known.get(game, -1) + 1 for game in versions}
+    return _Standing(
+        view=view.name,
+        scope=EVERY_GAME,
+        unread=unread(view, versions, position),
+        lacking={game: first for game, first in firsts.items() if first <= versions[game]},
+    )
+
+
+def _info(lake: Path, table: TableRef) -> Mapping[str, str]:
+    handle = open_table(lake, table)
+    return last_info(handle) if handle else {}
+
+
+@contextmanager
+def _reading(lake: Path) -> Iterator[None]:
     try:
-        for game in games_of(lake, feed):
-            silver = open_table(lake, silver_of(game))
-            if silver is None:
-                continue
-            for view in feed.gold:
-                gold = open_table(lake, gold_of(game, view.name))
-                position = position_from(last_info(gold)) if gold else None
-                if is_behind(view, silver.version(), position, str(silver.metadata().id)):
-                    yield _Standing(
-                        view=view.name,
-                        game=game,
-                        silver_version=silver.version(),
-                        position=position,
-                    )
+        yield
     except (DeltaError, OSError) as problem:
         reason = str(problem).strip().partition("\n")[0]
         raise LakeError(

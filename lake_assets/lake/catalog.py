@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lake_assets.errors import FeedError
 from lake_assets.model.feeds import Feed, Unknown
-from lake_assets.model.tables import Layer, TableRef, bronze_of, gold_of, quarantine_of, silver_of
+from lake_assets.model.tables import Layer, TableRef, bronze_of, quarantine_of, silver_of
 
 _SILVER_NAME = re.compile(r"silver_([a-z0-9_]{1,64})_events")
 
@@ -46,5 +46,5 @@ def tables_of(lake: Path, feed: Feed) -> tuple[TableRef, ...]:
         bronze_of(feed.feed),
         quarantine_of(feed.feed),
         *(silver_of(game) for game in games),
-        *(gold_of(game, view.name) for view in feed.gold for game in games),
+        *(feed.gold_table(view, scope) for view in feed.gold for scope in view.scopes(games)),
     )

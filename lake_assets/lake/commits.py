@@ -21,6 +21,7 @@ from deltalake.transaction import AddAction, CommitProperties, RemoveAction, Tra
 from lake_assets.errors import CommitConflictError, LakeError
 from lake_assets.lake.appends import CHECKPOINT_EVERY, Appends, overtaken
 from lake_assets.lake.change import Batch, Commit, identity_of
+from lake_assets.lake.history import is_done
 from lake_assets.model.tables import TableRef
 
 _In = TypeVar("_In")
@@ -276,12 +277,6 @@ class CommitDoor:
             raise LakeError(
                 str(self._lake), f"cannot be written ({reason})", "Check the folder and the disk"
             ) from problem
-
-
-def is_done(handle: DeltaTable, batch: Batch) -> bool:
-    """Whether the table has this batch, or a later one, of the same stream."""
-    last = handle.transaction_version(batch.app_id)
-    return last is not None and last >= batch.version
 
 
 def _ensure_there(handle: DeltaTable, commit: Commit) -> None:

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
+from lake_assets.lake.change import Batch
 from lake_assets.model.tables import TableRef
 
 
@@ -120,3 +121,9 @@ def rows_since(handle: DeltaTable, version: int) -> int:
     if newer <= 0:
         return 0
     return sum(int(commit.get("rows", 0)) for commit in handle.history(newer))
+
+
+def is_done(handle: DeltaTable, batch: Batch) -> bool:
+    """Whether the table has this batch, or a later one, of the same stream."""
+    last = handle.transaction_version(batch.app_id)
+    return last is not None and last >= batch.version

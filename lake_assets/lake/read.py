@@ -8,10 +8,18 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 
-def read_tables(session: SparkSession, handles: Sequence[DeltaTable]) -> DataFrame:
-    """All rows of these unpartitioned tables; a column that a table or file lacks is null."""
+def read_tables(
+    session: SparkSession, handles: Sequence[DeltaTable], columns: pa.Schema | None = None
+) -> DataFrame:
+    """All rows of these unpartitioned tables; a column that a table or file lacks is null.
+
+    Args:
+        session: whose DataFrame it becomes.
+        handles: the tables, at the versions to read.
+        columns: what the rows have; the columns of these tables by default.
+    """
     files = [uri for handle in handles for uri in handle.file_uris()]
-    return read_files(session, files, columns_of_all(handles))
+    return read_files(session, files, columns_of_all(handles) if columns is None else columns)
 
 
 def read_files(session: SparkSession, files: Sequence[str], columns: pa.Schema) -> DataFrame:

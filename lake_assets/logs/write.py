@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable
 
 from lake_assets.lake.change import Batch, Commit, DataFile
-from lake_assets.lake.commits import is_done
+from lake_assets.lake.history import is_done
 from lake_assets.lake.means import Means
 from lake_assets.lake.writer import TABLE, Layout, Target, WritePlan, write_task
 from lake_assets.logs.entries import SCHEMAS, Entry, table_of

@@ -1,13 +1,16 @@
 """Feeds: what a user declares in YAML, as frozen nouns. `feeds.load` reads the files."""
 
+from collections.abc import Iterable
 from datetime import timedelta
 from enum import StrEnum
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
 from lake_assets.model.checks import Duration, GoldCheck, SilverCheck
 from lake_assets.model.nouns import GameName, Identifier, Noun
+from lake_assets.model.queries import columns_of, reads_all
+from lake_assets.model.tables import EVERY_GAME, TableRef, gold_of, gold_of_all
 
 
 class KafkaSource(Noun):
@@ -113,21 +116,47 @@ class Expectation(Noun):
         return self.games is None or game in self.games
 
 
+def _readable(sql: str) -> str:
+    reads_all(sql)  # raises what is wrong with it
+    return sql
+
+
 class GoldView(Noun):
-    """A materialized view per game: one row for each combination of `keys`."""
+    """A materialized view: `keys` and `measures`, or free `sql`.
+
+    With keys and measures it has a table a game, one row for each combination of the keys. Free SQL
+    over `silver` has a table a game as well; over `silver_all`, all games' rows, it has one table.
+    """
 
     name: Identifier
-    keys: tuple[Identifier, ...] = Field(min_length=1)
-    measures: dict[Identifier, str] = Field(min_length=1)
+    description: str | None = None
+    """What it is good for, in Markdown; Dagster shows it."""
+
+    keys: dict[Identifier, str] = Field(default_factory=dict)
+    """Column name to Spark SQL expression over silver's columns; a list names columns of silver."""
+
+    measures: dict[Identifier, str] = Field(default_factory=dict)
     """Column name to Spark SQL aggregate over silver's columns."""
+
+    sql: Annotated[str, AfterValidator(_readable)] | None = None
+    """A Spark SQL query over `silver` or `silver_all`; its columns are the view's. What it computes
+    from the clock or by chance changes only when silver does."""
 
     schedule: str | None = None
     """Cron expression of the refresh; unset, the view is refreshed by hand."""
 
     expectations: tuple[Expectation, ...] = ()
-    """Of the view's rows, over its keys and measures; judged before a refresh commits."""
+    """Of the view's rows, over its columns; judged before a refresh commits."""
 
     checks: tuple[GoldCheck, ...] = ()
+
+    @field_validator("keys", mode="before")
+    @classmethod
+    def _a_list_names_columns(cls, keys: object) -> object:
+        if not isinstance(keys, list | tuple) or not all(isinstance(key, str) for key in keys):
+            return keys
+        _refuse_twins("keys", list(keys))
+        return {key: key for key in keys}
 
     @field_validator("expectations")
     @classmethod
@@ -144,6 +173,16 @@ class GoldView(Noun):
         return expectations
 
     @model_validator(mode="after")
+    def _is_computed_one_way(self) -> Self:
+        if self.sql is not None and (self.keys or self.measures):
+            message = "give keys and measures, or sql, not both"
+            raise ValueError(message)
+        if self.sql is None and not (self.keys and self.measures):
+            message = "give keys and measures, or sql"
+            raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
     def _columns_are_unique(self) -> Self:
         both = sorted(set(self.keys) & set(self.measures))
         if both:
@@ -156,6 +195,34 @@ class GoldView(Noun):
         names = [*(e.name for e in self.expectations), *(check.name for check in self.checks)]
         _refuse_twins("expectations and checks", names)
         return self
+
+    @model_validator(mode="after")
+    def _games_are_told_apart_where_there_are_some(self) -> Self:
+        choosy = [e.name for e in self.expectations if e.games is not None]
+        choosy += [check.name for check in self.checks if check.games is not None]
+        if self.is_over_all and choosy:
+            message = f"{choosy[0]} is of some games, and the view is over all: leave games out"
+            raise ValueError(message)
+        return self
+
+    @property
+    def is_over_all(self) -> bool:
+        """Whether it has one table, of all games' rows."""
+        return self.sql is not None and reads_all(self.sql)
+
+    @property
+    def key_expressions(self) -> dict[str, str]:
+        """By key column, its SQL; a column is quoted, since `current_date` is a function, too."""
+        return {name: f"`{sql}`" if name == sql else sql for name, sql in self.keys.items()}
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """Names of its columns; None where only Spark can tell."""
+        return (*self.keys, *self.measures) if self.sql is None else columns_of(self.sql)
+
+    def scopes(self, games: Iterable[str]) -> tuple[str, ...]:
+        """What it has a table for: each of these games, or all of them together."""
+        return (EVERY_GAME,) if self.is_over_all else tuple(games)
 
 
 Trigger = Annotated[Duration, Field(ge=timedelta(milliseconds=100), le=timedelta(hours=1))]
@@ -204,6 +271,10 @@ class Feed(Noun):
         _refuse_twins("expectations", [e.name for e in self.expectations])
         _refuse_twins("gold", [v.name for v in self.gold])
         return self
+
+    def gold_table(self, view: GoldView, scope: str) -> TableRef:
+        """The table of a view for a game, or for `EVERY_GAME` if it is over all."""
+        return gold_of_all(self.feed, view.name) if view.is_over_all else gold_of(scope, view.name)
 
 
 def _refuse_twins(kind: str, names: list[str]) -> None:

@@ -127,15 +127,18 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ViewRefresh:
-    """One game's refresh of one gold view."""
+    """One game's refresh of one gold view, or that of all games together."""
 
     game: str
+    """`EVERY_GAME` if the view is over all games."""
+
     view: str
     rows: int
     """Rows of the view after the refresh."""
 
-    silver_version: int
-    """Version of the game's silver table that the view now stands for."""
+    silver_version: int | None
+    """Version of the game's silver table that the view now stands for; None of one over all games,
+    whose commit names a version a game."""
 
     files: int = 0
     """Data files that the view now has."""

@@ -8,6 +8,9 @@ from pathlib import Path
 GAME_NAME = re.compile(r"[a-z0-9_]{1,64}")
 """A game's name becomes a folder and a table, so nothing else is let through."""
 
+EVERY_GAME = "*"
+"""In a game's place where a view is over all games; no game can be called so."""
+
 
 STATE = "_state_"
 """How the columns of a gold table begin that a refresh keeps for itself; no column that a user
@@ -48,6 +51,11 @@ STREAM_LOG = TableRef(layer=Layer.LOG, name="stream_log")
 """What each batch and each refresh did and how long it took, of all feeds."""
 
 
+def in_words(game: str) -> str:
+    """A game, or all of them, in a sentence."""
+    return "all games" if game == EVERY_GAME else game
+
+
 def is_game_name(name: str) -> bool:
     """Whether `name` may become a table."""
     return GAME_NAME.fullmatch(name) is not None
@@ -76,3 +84,12 @@ def silver_of(game: str) -> TableRef:
 def gold_of(game: str, view: str) -> TableRef:
     """The materialized view of a game."""
     return TableRef(layer=Layer.GOLD, name=f"gold_{game}_{view}")
+
+
+def gold_of_all(feed: str, view: str) -> TableRef:
+    """The materialized view over all games of a feed.
+
+    Not `gold_all_{view}`: a game `all`, or a game `all_x` with a view `y`, may come along any day.
+    A game's table always begins with its layer, so these cannot meet.
+    """
+    return TableRef(layer=Layer.GOLD, name=f"all_{feed}_{view}")

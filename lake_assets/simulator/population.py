@@ -1,7 +1,7 @@
 """Who plays what and when: a seeded world, and random draws from it. Nothing in here sends."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from faker import Faker
@@ -21,6 +21,11 @@ _GAME_SKEW = 0.8
 _PLAYER_SKEW = 1.1
 """Zipf exponents: the k-th most popular has 1/k^s of the first one's share. Of 7 games the first
 gets a third of the events, the last a fourteenth; of 1,000 players the first gets a sixth."""
+
+_BOTS = 3
+_BOT_EVERY = 200
+"""The last players of a world are programs: each sends one of so many events, by the clock. That is
+1.5 % of all events, and one a second of each at 200 events/s; `suspicious_players` finds them."""
 
 Indexes = NDArray[np.int64]
 
@@ -53,15 +58,30 @@ class Population:
     players: tuple[Player, ...]
     texts: tuple[str, ...]
 
-    def draw(self, rng: np.random.Generator, count: int, versions: int) -> Draws:
-        """Draw `count` events of versions below `versions`, these evenly."""
-        return Draws(
+    def draw(self, rng: np.random.Generator, count: int, versions: int, *, first: int) -> Draws:
+        """Draw `count` events of versions below `versions`, these evenly.
+
+        `first` is the number of the first event in its run; it tells when programs have their turn.
+        """
+        drawn = Draws(
             game=rng.choice(len(self.games), count, p=_zipf(len(self.games), _GAME_SKEW)),
             player=rng.choice(len(self.players), count, p=_zipf(len(self.players), _PLAYER_SKEW)),
             text=rng.integers(len(self.texts), size=count),
             version=rng.integers(versions, size=count),
             jitter=rng.random(count),
         )
+        bot = np.arange(first, first + count) % _BOT_EVERY
+        is_bot = bot < _BOTS
+        return replace(
+            drawn,
+            player=np.where(is_bot, len(self.players) - 1 - bot, drawn.player),
+            jitter=np.where(is_bot, 0.0, drawn.jitter),
+        )
+
+    @property
+    def bots(self) -> tuple[Player, ...]:
+        """The players that are programs."""
+        return self.players[-_BOTS:]
 
 
 def populate(games: Sequence[str], seed: int) -> Population:

@@ -148,7 +148,7 @@ def produce(
             while (count := script.chunk(sent)) and not stop():
                 for version in range(len(prefixes), script.versions_at(sent)):
                     prefixes[version] = registration.prefix(version)
-                draws = population.draw(rng, count, len(prefixes))
+                draws = population.draw(rng, count, len(prefixes), first=sent)
                 messages = encoder.encode(
                     draws,
                     first_s=started - script.lead_s + sent * script.spacing_s,

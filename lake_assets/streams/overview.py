@@ -1,18 +1,31 @@
 """What is in a lake: every table's size, its last commit and how far it lags behind its source."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from deltalake import DeltaTable
+
 from lake_assets.errors import SourceError
-from lake_assets.lake.catalog import games_found
+from lake_assets.lake.catalog import games_found, games_of
 from lake_assets.lake.history import TableState, open_table, rows_since, state_of
 from lake_assets.lake.standing import position_from
+from lake_assets.lake.standing_all import PositionOfAll
 from lake_assets.model.endpoints import Endpoints
-from lake_assets.model.feeds import Feed
+from lake_assets.model.feeds import Feed, GoldView
 from lake_assets.model.reports import Hop
-from lake_assets.model.tables import TableRef, bronze_of, gold_of, quarantine_of, silver_of
+from lake_assets.model.tables import (
+    EVERY_GAME,
+    QUALITY_LOG,
+    STREAM_LOG,
+    TableRef,
+    bronze_of,
+    gold_of,
+    quarantine_of,
+    silver_of,
+    waiting_of,
+)
 from lake_assets.settings.schema import Settings
 from lake_assets.sources.topics import begin_offsets, end_offsets
 from lake_assets.streams.position import checkpoint_of, demuxed_version, ingested_offsets
@@ -25,18 +38,21 @@ class TableOverview:
     table: TableRef
     path: Path
     game: str | None
+    """None of a table of all games, or of none."""
+
     rows: int
     files: int
     size_bytes: int
     committed_at: datetime
     lag_rows: int | None
     """Rows of the table's source that are not in it yet: of the topic for bronze, of bronze for
-    silver and quarantine (of all games: a row's game is known only once it is decoded), of silver
-    for gold. None if the source does not answer."""
+    silver, quarantine and waiting rows (of all games: a row's game is known only once it is
+    decoded), of silver for gold. None if the source does not answer; 0 of the log, which has none.
+    """
 
 
 def overview(settings: Settings, feed: Feed, endpoints: Endpoints | None) -> list[TableOverview]:
-    """Every table of the feed that exists, in the order data travels.
+    """Every table of the feed that exists, in the order data travels, and the log of all feeds.
 
     Args:
         settings: where the lake is.
@@ -54,23 +70,51 @@ def _tables(settings: Settings, feed: Feed, endpoints: Endpoints | None) -> Iter
     yield _view(lake, bronze_of(feed.feed), state_of(bronze), topic_lag(settings, feed, endpoints))
     demux = checkpoint_of(settings.state_dir, feed.feed, Hop.DEMUX)
     behind = rows_since(bronze, demuxed_version(demux))
-    quarantine = open_table(lake, quarantine_of(feed.feed))
-    if quarantine is not None:
-        yield _view(lake, quarantine_of(feed.feed), state_of(quarantine), behind)
+    yield from _those_there(lake, (waiting_of(feed.feed), quarantine_of(feed.feed)), behind)
+    over_all = [view for view in feed.gold if view.is_over_all]
+    of_games = [view for view in feed.gold if not view.is_over_all]
     for game in games_found(lake, feed):
         silver = open_table(lake, silver_of(game))
-        if silver is None:
-            continue
-        yield _view(lake, silver_of(game), state_of(silver), behind, game)
-        for view in feed.gold:
-            gold = open_table(lake, gold_of(game, view.name))
-            if gold is None:
-                continue
-            state = state_of(gold)
-            position = position_from(state.info)
-            since = position.silver_version + 1 if position else 0
-            lag = rows_since(silver, since)
-            yield _view(lake, gold_of(game, view.name), state, lag, game)
+        if silver is not None:
+            yield _view(lake, silver_of(game), state_of(silver), behind, game)
+            found = (_of_game(lake, view, game, silver) for view in of_games)
+            yield from (one for one in found if one is not None)
+    found = (_over_all(lake, feed, view) for view in over_all)
+    yield from (one for one in found if one is not None)
+    yield from _those_there(lake, (QUALITY_LOG, STREAM_LOG), 0)
+
+
+def _those_there(lake: Path, tables: Iterable[TableRef], lag: int) -> Iterator[TableOverview]:
+    for table in tables:
+        handle = open_table(lake, table)
+        if handle is not None:
+            yield _view(lake, table, state_of(handle), lag)
+
+
+def _of_game(lake: Path, view: GoldView, game: str, silver: DeltaTable) -> TableOverview | None:
+    """A view's table of a game, if it is there."""
+    gold = open_table(lake, gold_of(game, view.name))
+    if gold is None:
+        return None
+    state = state_of(gold)
+    position = position_from(state.info)
+    since = position.silver_version + 1 if position else 0
+    return _view(lake, gold_of(game, view.name), state, rows_since(silver, since), game)
+
+
+def _over_all(lake: Path, feed: Feed, view: GoldView) -> TableOverview | None:
+    """A view's table of all games, if it is there."""
+    table = feed.gold_table(view, EVERY_GAME)
+    gold = open_table(lake, table)
+    if gold is None:
+        return None
+    state = state_of(gold)
+    position = PositionOfAll.of(state.info)
+    known = position.versions if position else {}
+    opened = {game: open_table(lake, silver_of(game)) for game in games_of(lake, feed)}
+    silver = {game: handle for game, handle in opened.items() if handle is not None}
+    lag = sum(rows_since(handle, known.get(game, -1) + 1) for game, handle in silver.items())
+    return _view(lake, table, state, lag)
 
 
 def topic_lag(settings: Settings, feed: Feed, endpoints: Endpoints | None) -> int | None:

@@ -13,14 +13,14 @@ from lake_assets.checks.run import Asked, evaluate, run_checks
 from lake_assets.gold.blocks import blocked_games
 from lake_assets.gold.judge import recount
 from lake_assets.gold.run import Around, refresh_views
-from lake_assets.gold.status import views_behind
+from lake_assets.gold.status import games_unread
 from lake_assets.lake.failing import Failures, Verdict, note_verdicts, read_failures
 from lake_assets.lake.history import open_table
 from lake_assets.lake.session import start_session
 from lake_assets.model.checks import Severity, SilverCheck
 from lake_assets.model.feeds import Action, Feed, GoldView
 from lake_assets.model.reports import CheckResult, Judged, RefreshReport
-from lake_assets.model.tables import gold_of, silver_of
+from lake_assets.model.tables import silver_of
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
 
@@ -52,7 +52,7 @@ def refresh_gold(
     Args:
         settings: where the lake is.
         feed: whose views.
-        views: their names; all by default.
+        views: their names; by default all, but not those over all games if `games` are named.
         games: games to look at; all the lake knows by default.
         anew: compute all games again, also those whose silver did not change.
 
@@ -102,8 +102,8 @@ def _blocked(
     checks = [check for check in feed.checks if check.blocking]
     results: list[CheckResult] = []
     if checks:
-        behind = {game for found in views_behind(lake, feed, failures).values() for game in found}
-        asked = Asked(silver=checks, silver_games=[game for game in versions if game in behind])
+        unread = games_unread(lake, feed, failures)
+        asked = Asked(silver=checks, silver_games=[game for game in versions if game in unread])
         results = evaluate(lambda: session, lake, feed, asked)
         failures = _note(settings, feed, results)
         # A commit since the look above would else make a failure seem to be of an older version.
@@ -132,10 +132,13 @@ def _gold_checks(
     refreshed = {
         view.name: [one.game for one in done if one.view == view.name] for view in feed.gold
     }
+    tables = {
+        view.name: {feed.gold_table(view, g) for g in refreshed[view.name]} for view in feed.gold
+    }
     asked = Asked(gold={view.name: view.checks for view in feed.gold}, gold_games=refreshed)
     results = evaluate(lambda: session, settings.lake_dir, feed, asked)
     found: dict[str, Sequence[CheckResult]] = {
-        view: [one for one in results if one.table == gold_of(one.game, view)] for view in refreshed
+        view: [one for one in results if one.table in tables[view]] for view in refreshed
     }
     for report in reports:
         for view in {one.view for one in report.refreshed}:
@@ -156,7 +159,7 @@ def check_gold(
     checks = [check for check in view.checks if check.name in names]
     asked = Asked(gold={view.name: checks}, gold_games={view.name: games})
     results = run_checks(settings, feed, asked)
-    tables = {gold_of(game, view.name): game for game in games}
+    tables = {feed.gold_table(view, game): game for game in games}
     handles = {t: h for t in tables if (h := open_table(settings.lake_dir, t)) is not None}
     chosen = tuple(e for e in view.expectations if e.name in names)
     if not chosen or not handles:
@@ -180,7 +183,7 @@ def _judged_results(
     """What expectations of a view came to, in the form that its checks have."""
     (declared,) = (one for one in feed.gold if one.name == view)
     by_name = {e.name: e for e in declared.expectations}
-    tables = {game: gold_of(game, view) for game, _ in judged}
+    tables = {game: feed.gold_table(declared, game) for game, _ in judged}
     handles = {game: open_table(settings.lake_dir, table) for game, table in tables.items()}
     results = []
     for (game, name), found in judged.items():

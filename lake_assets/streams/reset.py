@@ -10,7 +10,6 @@ from lake_assets.model.reports import Hop
 from lake_assets.model.tables import (
     TableRef,
     bronze_of,
-    gold_of,
     quarantine_of,
     silver_of,
     waiting_of,
@@ -47,7 +46,7 @@ def reset_bronze(settings: Settings, feed: Feed) -> list[TableRef]:
             journal.unlink()
         games = games_of(lake, feed)
         tables = [
-            *(gold_of(game, view.name) for view in feed.gold for game in games),
+            *(feed.gold_table(view, scope) for view in feed.gold for scope in view.scopes(games)),
             *map(silver_of, games),
             quarantine_of(feed.feed),
             waiting_of(feed.feed),

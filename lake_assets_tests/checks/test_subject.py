@@ -6,8 +6,10 @@ from deltalake.transaction import CommitProperties
 
 from lake_assets.checks.subject import gold_subjects, silver_subjects, told_by_log
 from lake_assets.gold.plan import info_of
+from lake_assets.gold.plan_all import position_now
 from lake_assets.model.checks import Freshness, GoldCheck, RowCount, SilverCheck
-from lake_assets.model.tables import gold_of, silver_of
+from lake_assets.model.feeds import GoldView
+from lake_assets.model.tables import EVERY_GAME, gold_of, silver_of
 from lake_assets_tests.gold.silver import add_silver
 from lake_assets_tests.sample import GAMES
 
@@ -66,7 +68,7 @@ def test_a_column_of_nulls_has_no_newest_time(settings):
 
 
 def gold(settings, *checks):
-    return gold_subjects(settings.lake_dir, VIEW, ["uno", "go_fish"], checks)
+    return gold_subjects(settings.lake_dir, GAMES, VIEW, ["uno", "go_fish"], checks)
 
 
 def test_a_view_that_was_never_refreshed_has_no_rows_and_stands_for_none(settings):
@@ -92,3 +94,22 @@ def test_a_view_is_compared_with_the_silver_that_it_stands_for(settings):
     (silver_of("uno").path(settings.lake_dir) / "_delta_log" / f"{0:020}.json").unlink()
     uno, _ = gold(settings, EQUAL)
     assert (uno.source_version, uno.source_rows) == (0, None)
+
+
+def test_a_view_over_all_games_is_compared_with_all_the_silver_that_it_stands_for(settings):
+    view = GoldView(name="top", sql="select gamer_id, 1 as n from silver_all")
+    equal = GoldCheck(name="all", equals_source="n")
+    lake = settings.lake_dir
+    add_silver(lake, "uno", "ann", "bob")
+    add_silver(lake, "go_fish", "ann")
+    write_deltalake(
+        GAMES.gold_table(view, EVERY_GAME).path(lake),
+        DeltaTable(silver_of("uno").path(lake)).to_pyarrow_table(columns=["gamer_id"]),
+        commit_properties=CommitProperties(
+            custom_metadata=position_now(view, {"uno": 0, "go_fish": 0}).info
+        ),
+    )
+    add_silver(lake, "uno", "cid")
+    (found,) = gold_subjects(lake, GAMES, view, [EVERY_GAME], [equal])
+    assert (found.game, found.table.name) == (EVERY_GAME, "all_games_top")
+    assert (found.source_version, found.source_rows) == (None, 3)

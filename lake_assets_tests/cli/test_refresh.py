@@ -1,12 +1,14 @@
 from lake_assets.cli import refresh as command
 from lake_assets.model.reports import RefreshReport, ViewRefresh
+from lake_assets.model.tables import EVERY_GAME
 from lake_assets_tests.commandline import lake_assets
 
 
 def test_an_unknown_view_is_refused_with_those_there_are(settings):
     done = lake_assets(settings, "refresh", "--view", "nothing")
     assert done.returncode == 1
-    assert done.stderr == "error: feed 'games': has no gold view 'nothing'. It has player_agg\n"
+    views = "player_agg, daily_activity, leaderboard, suspicious_players"
+    assert done.stderr == f"error: feed 'games': has no gold view 'nothing'. It has {views}\n"
 
 
 def test_an_unknown_game_is_refused_with_those_there_are(settings):
@@ -23,3 +25,13 @@ def test_a_game_that_is_held_up_is_named_with_its_reason(capsys):
     said = capsys.readouterr()
     assert said.out == "player_agg of uno: 1,234 rows\n"
     assert said.err == f"poker is left as it is: {blocked['poker']}\n"
+
+
+def test_a_view_over_all_games_is_told_of_as_one(capsys):
+    done = ViewRefresh(game=EVERY_GAME, view="top", rows=5, silver_version=None)
+    command.show_report(RefreshReport(refreshed=(done,), up_to_date=()))
+    held = RefreshReport(refreshed=(), up_to_date=(), blocked={EVERY_GAME: "uno: some fails"})
+    command.show_report(held)
+    said = capsys.readouterr()
+    assert said.out == "top of all games: 5 rows\n"
+    assert said.err == "the view is left as it is: uno: some fails\n"

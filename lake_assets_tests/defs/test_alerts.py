@@ -25,6 +25,7 @@ from lake_assets.defs.internals import latest_ids
 from lake_assets.defs.reports import Target, evaluation_of
 from lake_assets.gold.plan import info_of
 from lake_assets.lake.state import own_heartbeat, streams_lock, write_heartbeat
+from lake_assets.model.feeds import GoldView
 from lake_assets.model.reports import Judged
 from lake_assets.model.tables import gold_of, silver_of
 from lake_assets.settings.schema import AlertSettings
@@ -61,9 +62,9 @@ def told(settings, hook):
 class Sensor:
     """The sensor and its cursor."""
 
-    def __init__(self, settings, instance, hook):
+    def __init__(self, settings, instance, hook, feed=GAMES):
         self._definitions = dg.Definitions.merge(
-            silver.build(settings, [GAMES]), build(settings, [GAMES])
+            silver.build(settings, [feed]), build(settings, [feed])
         )
         self._sensor = self._definitions.resolve_sensor_def("alerts")
         self._instance = instance
@@ -262,6 +263,15 @@ def test_a_missed_refresh_is_told_once_and_its_end_once(told, sensor):
     for _ in range(2):
         look_at_gold_again(sensor)
         assert sensor.events() == [MISSED, ("ended", *MISSED[1:])]
+
+
+def test_a_missed_refresh_of_a_view_over_all_games_is_told_as_one(told, instance, hook):
+    sql = "select gamer_id from silver_all"
+    view = GoldView(name="top", sql=sql, schedule="* * * * *")
+    write_silver(told, age_s=120)
+    sensor = Sensor(told, instance, hook, GAMES.model_copy(update={"gold": (view,)}))
+    assert sensor.events() == [("begun", "refresh_missed", "gold_top")]
+    assert "did not reach 1 game(s): all games." in hook.got[0]["details"]
 
 
 def test_a_view_is_not_missed_before_its_schedule_ticks(told, sensor):

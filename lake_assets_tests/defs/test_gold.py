@@ -6,12 +6,14 @@ import pytest
 from dagster import DagsterRunStatus as Status
 from deltalake import write_deltalake
 
-from lake_assets.defs.gold import RUN_TAGS, build
+from lake_assets.defs.checks import build as build_checks
+from lake_assets.defs.gold import RUN_TAGS, build, schedule_name
 from lake_assets.defs.internals import all_of, latest_ids, latest_metadata
 from lake_assets.defs.processes import PROCESS
 from lake_assets.gold.run import refresh_views
 from lake_assets.lake.failing import Verdict, note_verdicts
-from lake_assets.model.checks import Severity
+from lake_assets.model.checks import GoldCheck, RowCount, Severity
+from lake_assets.model.feeds import Expectation, GoldView
 from lake_assets.model.tables import silver_of
 from lake_assets.settings.schema import Settings
 from lake_assets_tests.sample import GAMES
@@ -92,7 +94,9 @@ def test_games_that_are_held_up_ask_for_no_run(settings, stored):
 def test_one_run_is_asked_for_over_all_games(tick, stored, settings):
     stored.add_dynamic_partitions("games", ["uno", "chess", "go_fish"])
     write_silver(settings, "uno", ["a"])
-    assert tick() == dg.RunRequest(tags=all_of(["uno", "chess", "go_fish"]))
+    found = tick()
+    assert found.tags == RUN_TAGS | all_of(["uno", "chess", "go_fish"])
+    assert (found.asset_selection, found.asset_check_keys) == ([GOLD], [])
 
 
 def test_a_refresh_waits_for_the_one_before(tick, stored, settings):
@@ -129,3 +133,139 @@ def test_gold_that_others_refreshed_is_told_of_once(execute, instance, settings)
     instance.add_dynamic_partitions("games", ["uno"])
     assert execute({"dagster/partition": "uno"}) == {"uno"}
     assert execute({"dagster/partition": "uno"}) == set()
+
+
+OFTEN = GAMES.gold[0]
+TOP = GoldView(
+    name="top",
+    description="Who plays most.",
+    sql="select gamer_id, count(*) as n from silver group by gamer_id",
+    schedule="*/5 * * * *",
+)
+OF_ALL = GoldView(
+    name="of_all",
+    sql="select game_name, count(*) as n from silver_all group by game_name",
+    schedule="*/5 * * * *",
+    expectations=(Expectation(name="busy", sql="n > 1"),),
+    checks=(
+        GoldCheck(name="some", row_count=RowCount(min=1)),
+        GoldCheck(name="counts_all", equals_source="n"),
+    ),
+)
+THREE = GAMES.model_copy(update={"gold": (OFTEN, TOP, OF_ALL)})
+TOP_KEY, OF_ALL_KEY = dg.AssetKey("gold_top"), dg.AssetKey("gold_of_all")
+TOGETHER = "refresh_gold_top_and_1_more"
+
+
+def test_views_with_the_same_schedule_share_its_runs(settings):
+    found = build(settings, [THREE]).get_repository_def()
+    assert {s.name: s.job_name for s in found.schedule_defs} == {
+        f"{JOB}_schedule": JOB,
+        f"{TOGETHER}_schedule": TOGETHER,
+    }
+    assert [schedule_name(THREE, view) for view in THREE.gold] == [
+        f"{JOB}_schedule",
+        f"{TOGETHER}_schedule",
+        f"{TOGETHER}_schedule",
+    ]
+
+
+def test_a_view_over_all_games_comes_from_all_silver_and_has_no_partitions(settings):
+    graph = build(settings, [THREE]).resolve_asset_graph()
+    assert graph.get(OF_ALL_KEY).parent_keys == {dg.AssetKey("silver_events")}
+    assert graph.get(OF_ALL_KEY).partitions_def is None
+    assert graph.get(TOP_KEY).partitions_def.name == "games"
+
+
+def test_a_view_tells_what_it_is_for_and_how_it_is_computed(settings):
+    graph = build(settings, [THREE]).resolve_asset_graph()
+    assert graph.get(TOP_KEY).description == (
+        f"Who plays most.\n\nA table a game:\n\n```sql\n{TOP.sql}\n```"
+    )
+    assert (graph.get(OF_ALL_KEY).description or "").startswith("One table over all games:")
+    assert "one row for each gamer_id:\n\n- `session_count`" in str(graph.get(GOLD).description)
+
+
+@pytest.fixture
+def look(settings, stored):
+    """What the schedule of both views in free SQL asks for."""
+    schedule = build(settings, [THREE]).resolve_schedule_def(f"{TOGETHER}_schedule")
+
+    def ask():
+        at = datetime(2026, 1, 1, tzinfo=UTC)
+        return schedule(dg.build_schedule_context(instance=stored, scheduled_execution_time=at))
+
+    return ask
+
+
+def test_a_run_is_of_the_views_that_are_behind(look, stored, settings):
+    stored.add_dynamic_partitions("games", ["uno", "go_fish"])
+    write_silver(settings, "uno", ["a"])
+    assert look().asset_selection == [TOP_KEY, OF_ALL_KEY]
+    assert look().tags == RUN_TAGS | all_of(["uno", "go_fish"])
+
+
+@pytest.mark.spark
+def test_a_run_of_both_kinds_tells_of_games_and_of_all(instance, stored, settings, look):
+    definitions = dg.Definitions.merge(
+        build(settings, [THREE]), dg.Definitions(executor=dg.in_process_executor)
+    )
+    job = definitions.resolve_job_def(TOGETHER)
+    for where in (instance, stored):
+        where.add_dynamic_partitions("games", ["uno", "go_fish"])
+    write_silver(settings, "uno", ["a", "a"])
+    write_silver(settings, "go_fish", ["a"])
+
+    def run():
+        asked = look()
+        done = job.execute_in_process(
+            instance=instance, tags=asked.tags, asset_selection=asked.asset_selection
+        )
+        assert done.success
+        made = [
+            e.step_materialization_data.materialization
+            for e in done.all_events
+            if e.is_step_materialization
+        ]
+        judged = {
+            (found.check_name, found.partition): found.passed
+            for found in done.get_asset_check_evaluations()
+        }
+        return {(m.asset_key, m.partition) for m in made}, judged
+
+    made, judged = run()
+    assert made == {(TOP_KEY, "uno"), (TOP_KEY, "go_fish"), (OF_ALL_KEY, None)}
+    assert judged == {("some", None): True, ("counts_all", None): True, ("busy", None): False}
+    assert latest_metadata(instance, OF_ALL_KEY, None)["dagster/row_count"].value == 2
+    assert look() == dg.SkipReason("Every game is up to date with its silver")
+    write_silver(settings, "uno", ["b"])
+    assert run()[0] == {(TOP_KEY, "uno"), (OF_ALL_KEY, None)}
+
+
+@pytest.mark.spark
+def test_a_view_over_all_can_be_refreshed_by_itself(instance, settings):
+    definitions = dg.Definitions.merge(
+        build(settings, [THREE]), dg.Definitions(executor=dg.in_process_executor)
+    )
+    write_silver(settings, "uno", ["a"])
+    refresh_views(settings, THREE)
+    job = definitions.resolve_job_def(TOGETHER)
+    made = []
+    for _ in range(2):
+        done = job.execute_in_process(instance=instance, asset_selection=[OF_ALL_KEY])
+        made.append([e.asset_key for e in done.get_asset_materialization_events()])
+    # What others refreshed is told of once.
+    assert made == [[OF_ALL_KEY], []]
+
+
+@pytest.mark.spark
+def test_checks_of_a_view_over_all_are_executed_without_partitions(instance, settings):
+    write_silver(settings, "uno", ["a", "a"])
+    refresh_views(settings, THREE)
+    checks = dg.Definitions.merge(build(settings, [THREE]), build_checks(settings, [THREE]))
+    job = checks.resolve_implicit_global_asset_job_def()
+    keys = [dg.AssetCheckKey(OF_ALL_KEY, name) for name in ("some", "busy", "counts_all")]
+    done = job.get_subset(asset_selection=set(), asset_check_selection=set(keys))
+    result = done.execute_in_process(instance=instance)
+    found = {e.check_name: (e.passed, e.partition) for e in result.get_asset_check_evaluations()}
+    assert found == {"some": (True, None), "busy": (True, None), "counts_all": (True, None)}

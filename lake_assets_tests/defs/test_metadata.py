@@ -10,6 +10,7 @@ from lake_assets.defs.metadata import (
     refresh_metadata,
     table_metadata,
 )
+from lake_assets.feeds.load import find_feed, load_feeds
 from lake_assets.model.reports import Mode, RefreshReport, ViewRefresh
 from lake_assets.model.tables import gold_of, silver_of
 
@@ -45,10 +46,12 @@ def test_a_family_of_tables_shows_the_columns_of_one(lake):
 
 
 def test_a_refresh_tells_which_way_it_took_and_why(tmp_path):
-    write_deltalake(gold_of("uno", "v").path(tmp_path), pa.table({"n": [1], "_state_n": [1]}))
+    write_deltalake(
+        gold_of("uno", "player_agg").path(tmp_path), pa.table({"n": [1], "_state_n": [1]})
+    )
     one = ViewRefresh(
         game="uno",
-        view="v",
+        view="player_agg",
         rows=1,
         silver_version=3,
         mode=Mode.INCREMENTAL,
@@ -57,7 +60,7 @@ def test_a_refresh_tells_which_way_it_took_and_why(tmp_path):
         rows_written=1,
     )
     report = RefreshReport(refreshed=(one,), up_to_date=(), seconds={"plan": 0.25, "job": 1.0})
-    found = refresh_metadata(tmp_path, report)["uno"]
+    found = refresh_metadata(tmp_path, find_feed(load_feeds(None), "games"), report)["uno"]
     assert found["refresh"].value == "incremental"
     assert found["refresh_why"].value == "silver gained 1 file since"
     assert (found["rows_read"].value, found["rows_written"].value) == (5, 1)

@@ -49,7 +49,14 @@ def test_each_asked_for_game_has_its_tables(runs):
         "bronze_games",
         "quarantine_games",
         *(f"silver_{game}_events" for game in ("chess", "go")),
-        *(f"gold_{game}_player_agg" for game in ("chess", "go")),
+        *(
+            f"gold_{game}_{view}"
+            for game in ("chess", "go")
+            for view in ("player_agg", "daily_activity", "leaderboard")
+        ),
+        "all_games_suspicious_players",
+        "quality_log",
+        "stream_log",
     }
 
 
@@ -71,3 +78,30 @@ def test_a_later_schema_version_added_its_column(runs):
 
 def test_the_report_names_its_phases(runs):
     assert list(runs[0]["seconds"]) == ["services", "produce", "stream", "refresh", "check"]
+
+
+def test_a_demo_holds_back_the_gold_of_a_game_that_fails_something_blocking(services, tmp_path):
+    from lake_assets.feeds.load import load_feeds
+    from lake_assets.settings.load import load_settings
+    from lake_assets.settings.schema import KafkaSettings, RegistrySettings, Settings
+
+    (feed,) = load_feeds(None)
+    shown = feed.model_dump(mode="json", exclude_none=True)
+    shown["checks"] = [
+        {"name": "many", "row_count": {"min": 500}, "games": ["go"], "blocking": True}
+    ]
+    (tmp_path / "games.yaml").write_text(json.dumps(shown))
+    settings = Settings(
+        home=tmp_path / "home",
+        feeds=tmp_path,
+        runtime=load_settings().runtime,
+        kafka=KafkaSettings(bootstrap_servers=services.kafka),
+        registry=RegistrySettings(url=services.registry),
+    )
+    command = ["demo", "--once", "--events", "600", "--games", "chess,go", "--json"]
+    done = lake_assets(settings, *command, "--lake", str(tmp_path / "tables"))
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert set(found["gold"]) == {"chess"}
+    assert set(found["held"]) == {"go", "*"}
+    assert "all_games_suspicious_players" not in found["paths"]

@@ -77,6 +77,9 @@ def test_the_feeds_that_the_readme_shows_are_feeds(tmp_path):
     (feed,) = load_feeds(tmp_path)
     assert [check.name for check in feed.checks] == ["origins_are_unique", "some_rows", "is_fresh"]
     assert feed.gold[0].checks[0].equals_source == "session_count"
+    (tmp_path / "games.yaml").write_text(head + blocks["gold"])
+    (feed,) = load_feeds(tmp_path)
+    assert [view.is_over_all for view in feed.gold] == [False, False, True]
 
 
 def test_every_make_command_leads_to_what_the_readme_says():

@@ -42,7 +42,8 @@ def test_a_check_is_no_part_of_a_definition():
 
 
 @pytest.mark.parametrize(
-    "change", [{"name": "other"}, {"keys": ("device_id",)}, {"measures": {"n": "count(1)"}}]
+    "change",
+    [{"name": "other"}, {"keys": {"device_id": "device_id"}}, {"measures": {"n": "count(1)"}}],
 )
 def test_what_a_view_computes_is_its_definition(change):
     assert definition_of(VIEW.model_copy(update=change)) != definition_of(VIEW)

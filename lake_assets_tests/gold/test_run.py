@@ -7,6 +7,7 @@ from deltalake import DeltaTable
 from lake_assets.errors import FeedError
 from lake_assets.gold.run import refresh_views
 from lake_assets.lake.state import turn
+from lake_assets.model.feeds import GoldView
 from lake_assets.model.tables import gold_of
 from lake_assets_tests.gold.silver import add_silver
 from lake_assets_tests.programs import run_program
@@ -76,3 +77,20 @@ def test_a_view_that_the_feed_has_not_is_named_before_spark_starts(settings):
 def test_a_game_that_the_lake_has_not_is_named_before_spark_starts(settings):
     with pytest.raises(FeedError, match=r"has no game 'chess'\. It has uno, go_fish"):
         refresh_views(settings, GAMES, games=["chess"])
+
+
+OF_ALL = GoldView(name="top", sql="select gamer_id from silver_all")
+BOTH = GAMES.model_copy(update={"gold": (*GAMES.gold, OF_ALL)})
+
+
+def test_a_view_over_all_games_cannot_be_asked_for_some(settings):
+    with pytest.raises(FeedError, match=r"view 'top': is over all games, and only some"):
+        refresh_views(settings, BOTH, views=["top"], games=["uno"])
+
+
+def test_views_over_all_games_are_left_out_where_some_are_asked_for(settings, monkeypatch):
+    add_silver(settings.lake_dir, "go_fish", "ann")
+    monkeypatch.setattr("lake_assets.gold.run.start_session", pytest.fail)
+    assert len(refresh_views(settings, BOTH, games=["uno"])) == 1
+    only = GAMES.model_copy(update={"gold": (OF_ALL,)})
+    assert refresh_views(settings, only, games=["go_fish"], anew=True) == []

@@ -8,10 +8,12 @@ from deltalake import CommitProperties, DeltaTable, write_deltalake
 
 from lake_assets.errors import LakeError
 from lake_assets.gold.plan import info_of
-from lake_assets.gold.status import behind_since, views_behind
+from lake_assets.gold.plan_all import position_now
+from lake_assets.gold.status import behind_since, games_unread, views_behind
 from lake_assets.lake.failing import Failing
 from lake_assets.model.checks import Severity
-from lake_assets.model.tables import gold_of, silver_of
+from lake_assets.model.feeds import GoldView
+from lake_assets.model.tables import EVERY_GAME, gold_of, silver_of
 from lake_assets_tests.sample import GAMES
 
 ROW = pa.table({"gamer_id": ["a"]})
@@ -116,3 +118,58 @@ def test_a_game_that_is_held_up_is_not_behind(tmp_path):
     failing = Failing(since=at, severity=Severity.WARN, words="", version=None)
     assert views_behind(tmp_path, feed, {("uno", blocking.name): failing}) == {VIEW.name: ()}
     assert views_behind(tmp_path, GAMES, {("uno", blocking.name): failing}) == {VIEW.name: ("uno",)}
+
+
+OF_ALL = GoldView(name="top", sql="select gamer_id from silver_all")
+ALL_FEED = GAMES.model_copy(update={"gold": (OF_ALL,)})
+
+
+def write_silver_of(lake: Path, game: str, at: float) -> None:
+    folder = silver_of(game).path(lake)
+    write_deltalake(folder, ROW, mode="append")
+    version = DeltaTable(folder).version()
+    os.utime(folder / "_delta_log" / f"{version:020}.json", (at, at))
+
+
+def write_gold_of_all(lake: Path, versions: dict[str, int]) -> None:
+    write_deltalake(
+        ALL_FEED.gold_table(OF_ALL, EVERY_GAME).path(lake),
+        ROW,
+        mode="overwrite",
+        commit_properties=CommitProperties(custom_metadata=position_now(OF_ALL, versions).info),
+    )
+
+
+def test_a_view_over_all_is_behind_until_it_stands_for_all_silver(tmp_path):
+    assert views_behind(tmp_path, ALL_FEED) == {"top": ()}
+    write_silver_of(tmp_path, "uno", 100)
+    assert views_behind(tmp_path, ALL_FEED) == {"top": (EVERY_GAME,)}
+    write_gold_of_all(tmp_path, {"uno": 0})
+    assert views_behind(tmp_path, ALL_FEED) == {"top": ()}
+    write_silver_of(tmp_path, "go_fish", 200)
+    assert views_behind(tmp_path, ALL_FEED) == {"top": (EVERY_GAME,)}
+    assert games_unread(tmp_path, ALL_FEED, {}) == {"go_fish"}
+
+
+def test_a_view_over_all_is_behind_since_its_oldest_lack(tmp_path):
+    write_silver_of(tmp_path, "uno", 300)
+    write_silver_of(tmp_path, "go_fish", 100)
+    assert behind_since(tmp_path, ALL_FEED) == {"top": {EVERY_GAME: 100}}
+    write_gold_of_all(tmp_path, {"uno": 0, "go_fish": 0})
+    assert behind_since(tmp_path, ALL_FEED) == {"top": {}}
+    write_silver_of(tmp_path, "uno", 400)
+    assert behind_since(tmp_path, ALL_FEED) == {"top": {EVERY_GAME: 400}}
+
+
+def test_a_view_over_all_is_held_up_by_a_game_that_it_would_read(tmp_path):
+    blocking = GAMES.expectations[1].model_copy(update={"blocking": True})
+    feed = ALL_FEED.model_copy(update={"expectations": (blocking,)})
+    at = datetime(2026, 11, 21, tzinfo=UTC)
+    failing = Failing(since=at, severity=Severity.WARN, words="", version=None)
+    failures = {("uno", blocking.name): failing}
+    write_silver_of(tmp_path, "uno", 100)
+    assert views_behind(tmp_path, feed, failures) == {"top": ()}
+    assert games_unread(tmp_path, feed, failures) == frozenset()
+    write_gold_of_all(tmp_path, {"uno": 0})
+    write_silver_of(tmp_path, "go_fish", 100)
+    assert views_behind(tmp_path, feed, failures) == {"top": (EVERY_GAME,)}

@@ -1,8 +1,14 @@
 import pyarrow as pa
+from deltalake import write_deltalake
+from deltalake.transaction import CommitProperties
 
 from lake_assets.bronze.rows import SCHEMA
+from lake_assets.gold.plan_all import position_now
+from lake_assets.lake.change import Commit
 from lake_assets.lake.means import lake_means
-from lake_assets.model.tables import bronze_of, silver_of
+from lake_assets.logs.entries import SCHEMAS
+from lake_assets.model.feeds import GoldView
+from lake_assets.model.tables import EVERY_GAME, bronze_of, silver_of, waiting_of
 from lake_assets.streams.overview import overview
 from lake_assets_tests.sample import GAMES
 
@@ -26,3 +32,35 @@ def test_without_a_broker_bronze_has_no_known_lag(settings):
     with lake_means(settings) as means:
         means.door.create({bronze_of("games"): SCHEMA})
     assert [table.lag_rows for table in overview(settings, GAMES, None)] == [None]
+
+
+def test_a_view_over_all_games_lags_behind_all_their_silver(settings):
+    view = GoldView(name="top", sql="select gamer_id from silver_all")
+    feed = GAMES.model_copy(update={"gold": (view,)})
+    lake, columns = settings.lake_dir, pa.schema([("gamer_id", pa.string())])
+    top = feed.gold_table(view, EVERY_GAME)
+    with lake_means(settings) as means:
+        means.door.create({bronze_of("games"): SCHEMA, top: columns})
+        means.door.create({silver_of(game): columns for game in ("uno", "go_fish")})
+        position = position_now(view, {"uno": 0, "go_fish": 0})
+        means.door.replace([Commit(table=top, files=(), info=position.info)], columns)
+    rows = pa.table({"gamer_id": ["ann", "bob"]})
+    counted = CommitProperties(custom_metadata={"rows": "2"})
+    for game in ("uno", "go_fish"):
+        path = silver_of(game).path(lake)
+        write_deltalake(path, rows, mode="append", commit_properties=counted)
+    *_, found = overview(settings, feed, None)
+    assert (found.table.name, found.game, found.lag_rows) == ("all_games_top", None, 4)
+
+
+def test_the_log_and_rows_that_wait_are_shown_where_there_are_some(settings):
+    with lake_means(settings) as means:
+        means.door.create({bronze_of("games"): SCHEMA, waiting_of("games"): SCHEMA})
+        means.door.create(dict(SCHEMAS))
+    found = overview(settings, GAMES, None)
+    assert [(one.table.relative, one.lag_rows) for one in found] == [
+        ("bronze/bronze_games", None),
+        ("bronze/bronze_games_waiting", 0),
+        ("log/quality_log", 0),
+        ("log/stream_log", 0),
+    ]

@@ -1,0 +1,69 @@
+"""Sensors that do not let a view's first rows wait for its schedule.
+
+Each asks once for a view that was never computed. If that run fails, alerts tell, and the schedule
+tries again.
+"""
+
+import json
+from collections.abc import Sequence
+
+import dagster as dg
+
+from lake_assets.defs.gold import REFRESH, request, schedule_name
+from lake_assets.defs.internals import turned_off
+from lake_assets.defs.keys import games_partitions, gold_key
+from lake_assets.defs.processes import UNFINISHED
+from lake_assets.gold.status import never_computed
+from lake_assets.lake.failing import read_failures
+from lake_assets.model.feeds import Feed
+from lake_assets.settings.schema import Settings
+
+
+def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
+    """A sensor for each feed with scheduled views."""
+    return dg.Definitions(
+        sensors=[
+            _sensor(settings, feed) for feed in feeds if any(view.schedule for view in feed.gold)
+        ]
+    )
+
+
+def _sensor(settings: Settings, feed: Feed) -> dg.SensorDefinition:
+    scheduled = {view.name: view for view in feed.gold if view.schedule}
+    keys = [gold_key(feed, view) for view in scheduled.values()]
+
+    @dg.sensor(
+        name=f"first_gold_of_{feed.feed}",
+        target=dg.AssetSelection.assets(*keys).without_checks(),
+        minimum_interval_seconds=5,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description=(
+            "Refreshes a scheduled view at once if it was never computed and silver has rows. It "
+            "asks once a view, and for none whose schedule is off."
+        ),
+    )
+    def first_gold(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+        instance, asked = context.instance, set(json.loads(context.cursor or "[]"))
+        games = instance.get_dynamic_partitions(str(games_partitions(feed).name))
+        if instance.get_runs_count(dg.RunsFilter(tags=REFRESH, statuses=UNFINISHED)):
+            return dg.SensorResult(
+                skip_reason="A refresh is under way", cursor=json.dumps(sorted(asked))
+            )
+        failures = read_failures(settings.state_dir, feed.feed)
+        lacking = set(never_computed(settings.lake_dir, feed, failures)) if games else set()
+        off = turned_off(instance) if lacking else frozenset()
+        due = [
+            view
+            for name, view in scheduled.items()
+            if name in lacking - asked and schedule_name(feed, view) not in off
+        ]
+        # What was computed meanwhile is forgotten, so that it counts as new after a reset.
+        known = (asked & lacking) | {view.name for view in due}
+        return dg.SensorResult(
+            # No run key: with one, Dagster would not ask again after a reset.
+            run_requests=[request(feed, due, games)] if due else [],
+            skip_reason=None if due else "No view waits for its first refresh",
+            cursor=json.dumps(sorted(known)),
+        )
+
+    return first_gold

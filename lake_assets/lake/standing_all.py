@@ -1,0 +1,37 @@
+"""Which silver a table over all games stands for: a version a game, in its commit's metadata.
+
+Its counterpart for the tables of one game is `lake.standing`.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from lake_assets.lake.standing import DEFINITION
+
+SILVER_VERSIONS = "lake_assets.silver_versions"
+"""Key in the commit's metadata: by game, the silver version that the view stands for, as JSON."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PositionOfAll:
+    """How far a table over all games has got."""
+
+    versions: Mapping[str, int]
+    """By game; those that had no silver are absent."""
+
+    definition: str
+
+    @classmethod
+    def of(cls, info: Mapping[str, str]) -> Self | None:
+        """Read a position from the table's commit metadata."""
+        if SILVER_VERSIONS not in info:
+            return None
+        return cls(versions=json.loads(info[SILVER_VERSIONS]), definition=info[DEFINITION])
+
+    @property
+    def info(self) -> dict[str, str]:
+        """The metadata that it is read from."""
+        versions = json.dumps(self.versions, sort_keys=True)
+        return {SILVER_VERSIONS: versions, DEFINITION: self.definition}

@@ -1,0 +1,67 @@
+"""A view's first rows, through Dagster's own daemon: one run for both kinds, and no second one."""
+
+import shutil
+import signal
+import time
+
+import dagster as dg
+import pyarrow as pa
+import pytest
+from deltalake import write_deltalake
+
+from lake_assets.model.tables import silver_of
+from lake_assets.settings.schema import KafkaSettings, RegistrySettings
+from lake_assets_tests.e2e.dev import ROOT, Dev, wait_for
+
+pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.timeout(900)]
+
+# A schedule that does not tick while anybody waits.
+FEED = """
+feed: games
+source: {kafka: {topic: nothing-comes}}
+payload: {protobuf: {subject: nothing-comes-value}}
+route: {column: game_name, keys: [uno, poker]}
+gold:
+  - {name: of_a_game, sql: select count(*) as n from silver, schedule: "0 0 1 1 *"}
+  - {name: of_all, sql: select count(*) as n from silver_all, schedule: "0 0 1 1 *"}
+"""
+
+TABLES = ("gold_uno_of_a_game", "gold_poker_of_a_game", "all_games_of_all")
+
+
+def test_a_new_view_is_refreshed_at_once_and_once(settings, tmp_path):
+    feeds, home = tmp_path / "feeds", tmp_path / "dagster"
+    for folder in (feeds, home):
+        folder.mkdir()
+    (feeds / "games.yaml").write_text(FEED)
+    shutil.copy(ROOT / "dagster.yaml", home)
+    # Nobody listens there, so the streams wait.
+    nowhere = {
+        "feeds": feeds,
+        "kafka": KafkaSettings(bootstrap_servers="127.0.0.1:1"),
+        "registry": RegistrySettings(url="http://127.0.0.1:1"),
+    }
+    here = settings.model_copy(update=nowhere)
+    for game in ("uno", "poker"):
+        row = pa.table({"game_name": [game], "gamer_id": ["ann"]})
+        write_deltalake(silver_of(game).path(here.lake_dir), row)
+    dev = Dev(here, home)
+    dev.start()
+    try:
+        gold = here.lake_dir / "gold"
+        logs = [gold / name / "_delta_log" / f"{1:020}.json" for name in TABLES]
+        wait_for(lambda: all(log.exists() for log in logs), "gold", within_s=600)
+        time.sleep(15)  # three looks of the sensor
+        refreshes = dg.RunsFilter(tags={"lake_assets/refresh": "gold"})
+        with dg.DagsterInstance.from_config(str(home)) as instance:
+            wait_for(
+                lambda: all(run.is_finished for run in instance.get_runs(refreshes)),
+                "the refresh over",
+                within_s=300,
+            )
+            assert [run.status for run in instance.get_runs(refreshes)] == [
+                dg.DagsterRunStatus.SUCCESS
+            ]
+    finally:
+        dev.signal_group(signal.SIGINT)
+        dev.wait_until_gone(within_s=300)

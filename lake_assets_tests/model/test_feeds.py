@@ -1,0 +1,66 @@
+import pytest
+from pydantic import ValidationError
+
+from lake_assets.model.checks import GoldCheck, RowCount
+from lake_assets.model.feeds import Expectation, GoldView
+from lake_assets.model.tables import EVERY_GAME, is_game_name
+from lake_assets_tests.sample import GAMES
+
+ONE, ALL = "select gamer_id from silver", "select gamer_id from silver_all"
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({}, "give keys and measures, or sql$"),
+        ({"keys": ["gamer_id"]}, "give keys and measures, or sql$"),
+        ({"measures": {"n": "count(*)"}}, "give keys and measures, or sql$"),
+        ({"sql": ONE, "keys": ["gamer_id"]}, "not both"),
+        ({"sql": ONE, "measures": {"n": "count(*)"}}, "not both"),
+        ({"sql": "select 1"}, "reads no table"),
+        ({"keys": ["gamer_id", "gamer_id"], "measures": {"n": "count(*)"}}, "two keys are called"),
+        ({"keys": {"day": "x"}, "measures": {"day": "count(*)"}}, "named as key and as measure"),
+        ({"sql": ALL, "checks": [GoldCheck(name="c", row_count=RowCount(min=1), games=("uno",))]},
+         "c is of some games"),
+        ({"sql": ALL, "expectations": [Expectation(name="e", sql="true", games=("uno",))]},
+         "e is of some games"),
+    ],
+)  # fmt: skip
+def test_a_view_is_computed_one_way(fields, said):
+    with pytest.raises(ValidationError) as caught:
+        GoldView(name="view", **fields)
+    (problem,) = caught.value.errors()
+    with pytest.raises(ValueError, match=said):
+        raise ValueError(problem["msg"])
+
+
+def test_keys_are_columns_of_silver_or_expressions():
+    listed = GoldView(name="v", keys=["gamer_id"], measures={"n": "count(*)"})
+    mapped = GoldView(name="v", keys={"day": "to_date(at)"}, measures={"n": "count(*)"})
+    assert listed.key_expressions == {"gamer_id": "`gamer_id`"}
+    assert mapped.key_expressions == {"day": "to_date(at)"}
+    assert (listed.columns, mapped.columns) == (("gamer_id", "n"), ("day", "n"))
+
+
+def test_a_view_survives_being_written_to_a_file():
+    for view in (
+        GoldView(name="v", keys=["gamer_id"], measures={"n": "count(*)"}),
+        GoldView(name="v", sql=ALL),
+    ):
+        assert GoldView.model_validate(view.model_dump(mode="json", exclude_none=True)) == view
+
+
+def test_a_view_has_a_table_a_game_or_one_for_all():
+    one, of_all = GoldView(name="top", sql=ONE), GoldView(name="top", sql=ALL)
+    assert (one.is_over_all, of_all.is_over_all) == (False, True)
+    assert one.scopes(["uno", "go"]) == ("uno", "go")
+    assert of_all.scopes(["uno", "go"]) == (EVERY_GAME,)
+    assert GAMES.gold_table(one, "uno").name == "gold_uno_top"
+    assert GAMES.gold_table(of_all, EVERY_GAME).name == "all_games_top"
+
+
+def test_no_game_can_be_taken_for_all_of_them():
+    assert not is_game_name(EVERY_GAME)
+    assert GAMES.gold_table(GoldView(name="top", sql=ONE), "all") != GAMES.gold_table(
+        GoldView(name="top", sql=ALL), EVERY_GAME
+    )
