@@ -54,7 +54,7 @@ bench: setup ## Events per second of each hop beside a plain Spark append
 .PHONY: lock
 lock: $(INSTALLED) ## Pin all dependencies anew in requirements.lock
 	$(UV) pip compile --no-emit-index-url --no-emit-find-links --generate-hashes --group dev \
-		pyproject.toml -o requirements.lock
+		--extra bench pyproject.toml -o requirements.lock
 
 .PHONY: clean
 clean: ## Remove the virtual environment and caches; the lake and its services' data stay
