@@ -4,7 +4,8 @@ import pytest
 from rich.console import Console
 
 from lake_assets.bench.peers import MEASURES
-from lake_assets.bench.run import Options, run_bench
+from lake_assets.bench.run import run_bench
+from lake_assets.bench.venue import Options
 from lake_assets.errors import SettingsError
 from lake_assets.settings.schema import KafkaSettings
 from lake_assets_tests.commandline import lake_assets
