@@ -55,7 +55,8 @@ def _decoded(values: Column, shape: Shape) -> Column:
     def decode_all(values: pa.Array) -> pa.Array:
         return decode(values, shape)
 
-    function = arrow_udf(decode_all, from_arrow_schema(shape.columns))
+    kind = from_arrow_schema(shape.columns)
+    function = arrow_udf(decode_all, kind)  # type: ignore[call-overload]
     # A filter on a decoded column would else be pushed below, with a second call of the function.
     found: Column = function.asNondeterministic()(values)
     return found

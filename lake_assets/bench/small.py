@@ -98,13 +98,13 @@ def _figures(demux: Sequence[_Beat], ingest: Sequence[_Beat]) -> Mapping[str, Fi
     reports = [beat.report for beat in demux]
     return {
         "batches": len(demux),
-        "rows_a_batch": round(median(sum(report.rows.values()) for report in reports)),
+        "rows": round(median(sum(report.rows.values()) for report in reports)),
         "seconds": round(median(seconds), 3),
         "tenth_s": round(median(tenth), 3),
         "last_s": round(median(seconds[-_AROUND:]), 3),
         "job_s": round(median(report.seconds["job"] for report in reports), 3),
         "commit_s": round(median(report.seconds["commit"] for report in reports), 3),
-        "files_a_batch": round(median(report.files for report in reports)),
+        "files": round(median(report.files for report in reports)),
         "ingest_s": round(median(_between(ingest)), 3),
     }
 

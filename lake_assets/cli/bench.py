@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.box import SIMPLE
 from rich.table import Table
 
 from lake_assets.bench.chart import draw, ensure_drawable
@@ -31,7 +32,7 @@ _FULL = Options()
 
 _QUICK = Options(
     events=20_000,
-    tables=(1, 5),
+    tables=(5,),
     runs=1,
     warm_up=False,
     only=(*USUAL, REFRESH, SMALL, LATENCY),
@@ -212,6 +213,9 @@ def _keep(report: BenchReport, output: Path | None, chart: Path | None) -> None:
 def _show(report: BenchReport) -> None:
     if report.runs:
         stdout.print(_as_table(report))
+    for tables, by_peer in report.files.items():
+        files = ", ".join(f"{peer} {n:,}" for peer, n in by_peer.items())
+        stdout.print(f"data files with {tables:,} tables: {files}", highlight=False)
     for section in report.sections:
         stdout.print(_as_section(section))
         stdout.print(section.note, highlight=False)
@@ -221,7 +225,7 @@ def _show(report: BenchReport) -> None:
 
 
 def _as_table(report: BenchReport) -> Table:
-    titles = ("tables", "times the floor", "seconds", "events/s", "fastest and slowest run", "runs")
+    titles = ("tables", "x floor", "seconds", "events/s", "runs from to")
     shown = _table("measure", titles)
     for tables, by_measure in report.runs.items():
         for measure, runs in by_measure.items():
@@ -233,11 +237,8 @@ def _as_table(report: BenchReport) -> Table:
                 "?" if ratio is None else f"{ratio:.2f}",
                 f"{seconds:.2f}",
                 f"{report.events / seconds:,.0f}",
-                f"{min(runs):.2f} {max(runs):.2f}",
-                str(len(runs)),
+                f"{len(runs)} {min(runs):.2f} {max(runs):.2f}",
             )
-        files = ", ".join(f"{peer} {n:,}" for peer, n in report.files.get(tables, {}).items())
-        shown.add_row("files written", f"{tables:,}", files)
         shown.add_section()
     return shown
 
@@ -257,7 +258,7 @@ def _cell(value: object) -> str:
 
 
 def _table(first: str, others: Sequence[str]) -> Table:
-    shown = Table(first)
+    shown = Table(first, box=SIMPLE, pad_edge=False)
     for title in others:
         shown.add_column(title, justify="right")
     return shown
