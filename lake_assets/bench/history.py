@@ -75,7 +75,7 @@ class History:
     def _cut(self, table: TableRef, files: list[DataFile], share: float) -> DataFile:
         folder = table.path(self.means.lake)
         largest = max(files, key=lambda file: file.rows)
-        wanted = ceil(share * sum(file.rows for file in files))
+        wanted = ceil(round(share * sum(file.rows for file in files), 6))
         rows = read_file(folder / largest.path).slice(0, wanted)
         return DataFile(**write_file(rows, folder))  # type: ignore[arg-type]
 

@@ -1,6 +1,6 @@
 """The peers: every way to get the topic's events into tables that the benchmark knows."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from lake_assets.bench.batches import FOREACH_BATCH, run_batches
@@ -71,15 +71,17 @@ USUAL = (FLOOR, INGEST, DEMUX, BOTH, N_QUERIES, FOREACH_BATCH, PIPELINES, PIPELI
 """What is measured unless `--only` asks for others."""
 
 
-def peers_of(measures: Collection[str]) -> list[Peer]:
+def peers_of(measures: Collection[str], peers: Sequence[Peer] = PEERS) -> list[Peer]:
     """The peers that must run to time these."""
-    return [peer for peer in PEERS if set(peer.measures) & set(measures)]
+    return [peer for peer in peers if set(peer.measures) & set(measures)]
 
 
-def who_runs(measures: Collection[str], tables: int) -> tuple[list[Peer], list[str]]:
+def who_runs(
+    measures: Collection[str], tables: int, peers: Sequence[Peer] = PEERS
+) -> tuple[list[Peer], list[str]]:
     """The peers that run with so many tables, and why others do not."""
     running, notes = [], []
-    for peer in peers_of(measures):
+    for peer in peers_of(measures, peers):
         missing = peer.missing()
         if missing:
             notes.append(

@@ -108,8 +108,8 @@ def _measure(stand: _Stand, history: History) -> Section:
         keys=("refresh",),
         rows=rows,
         note=f"{len(stand.games)} games, view {stand.view.name}; history of hard links to "
-        f"{began_with:,} real rows; medians of {stand.venue.options.runs} runs "
-        "after new rows, each with a full one after it; the last two once; session start not included",
+        f"{began_with:,} real rows; medians of {stand.venue.options.runs} runs after new rows, "
+        "each with a full one after it; the last two rows once; no session start",
     )
 
 

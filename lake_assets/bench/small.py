@@ -73,7 +73,7 @@ def _measure(ground: Ground) -> Mapping[str, Figure]:
         road = road_of(ground, means, lambda r: beats.append(_Beat(perf_counter(), r)))
         await_end(start_ingest(road, ground.feed, until_caught_up=True))
         ingested, commits = landed(bronze_of(ground.feed.feed).path(means.lake)), len(beats)
-        bytes_ = _admitting(ingested.size_bytes, ingested.files, commits)
+        bytes_ = admitting(ingested.size_bytes, ingested.files, commits)
         road = replace(road, stream=stream.model_copy(update={"max_bytes_per_batch": f"{bytes_}b"}))
         demux = demux_of(road, ground.feed, schemas_of(ground))
         await_end(start_demux(road, demux, until_caught_up=True))
@@ -82,7 +82,7 @@ def _measure(ground: Ground) -> Mapping[str, Figure]:
     return _figures([b for b in beats if b.report.hop is Hop.DEMUX], beats[:commits])
 
 
-def _admitting(size_bytes: int, files: int, commits: int) -> int:
+def admitting(size_bytes: int, files: int, commits: int) -> int:
     """A bound on a demux batch's bytes that lets one commit of bronze in, and not the next one's.
 
     Delta's source takes files until the bound is passed. With f files a commit it takes the f-th

@@ -143,12 +143,12 @@ def bench(
     """
     asked = {
         "events": events,
-        "tables": tables and _numbers("--tables", tables),
+        "tables": None if tables is None else _numbers("--tables", tables),
         "runs": runs,
         "only": only and tuple(name.strip() for name in only.split(",")),
         "history": history,
         "seconds": seconds,
-        "rates": rates and _numbers("--rates", rates),
+        "rates": None if rates is None else _numbers("--rates", rates),
         "batches": batches,
     }
     given: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
