@@ -48,8 +48,8 @@ check: $(INSTALLED) ## Lint, format check, types, and who may import whom
 	$(BIN)/lint-imports
 
 .PHONY: bench
-bench: setup ## Events per second of each hop beside a plain Spark append
-	@exec $(BIN)/lake-assets bench $(ARGS)
+bench: setup ## The road beside its peers: a table, bench.json and a chart in docs/
+	@exec $(BIN)/lake-assets bench --output bench.json --chart docs/images/bench.png $(ARGS)
 
 .PHONY: lock
 lock: $(INSTALLED) ## Pin all dependencies anew in requirements.lock

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 
+import pyarrow as pa
+
 from lake_assets.bench.landed import adds_of, commits_of
 from lake_assets.lake.change import Batch, Commit, DataFile
 from lake_assets.lake.files import read_file
@@ -74,9 +76,8 @@ class History:
 
     def _cut(self, table: TableRef, files: list[DataFile], share: float) -> DataFile:
         folder = table.path(self.means.lake)
-        largest = max(files, key=lambda file: file.rows)
         wanted = ceil(round(share * sum(file.rows for file in files), 6))
-        rows = read_file(folder / largest.path).slice(0, wanted)
+        rows = pa.concat_tables(read_file(folder / file.path) for file in files).slice(0, wanted)
         return DataFile(**write_file(rows, folder))  # type: ignore[arg-type]
 
 

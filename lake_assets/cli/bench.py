@@ -206,8 +206,10 @@ def _keep(report: BenchReport, output: Path | None, chart: Path | None) -> None:
         except OSError as problem:
             fact = f"{output} cannot be written ({problem.strerror or problem})"
             raise SettingsError("--output", fact, "Name another file") from problem
-    if chart is not None:
+    if chart is not None and report.ratios():
         draw(report, chart)
+    elif chart is not None:
+        _announce(f"no chart: it shows the ratios of {FLOOR} and other peers, which did not run")
 
 
 def _show(report: BenchReport) -> None:
