@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from lake_assets.bench.landed import added_by, commits_of
 from lake_assets.bench.section import Figure, Section
 from lake_assets.bench.topic import delete_topic, feed_of, games_of
-from lake_assets.bench.venue import Venue
+from lake_assets.bench.venue import Options, Venue
 from lake_assets.errors import StreamError
 from lake_assets.lake.files import read_file
 from lake_assets.model.feeds import Feed
@@ -67,7 +67,7 @@ def measure_latency(venue: Venue) -> Section:
         name=LATENCY,
         keys=("rate",),
         rows=rows,
-        note=f"{options.some_tables} games, {options.seconds:.0f} s after {_WARM_UP_S:.0f} s of "
+        note=f"{options.some_tables} games, {options.seconds:.0f} s after {_warm_up_s(options):.0f} s of "
         "warm-up, broker, producer and streams on this machine",
     )
 
@@ -89,7 +89,7 @@ def _measure(venue: Venue, settings: Settings, rate: int) -> dict[str, Figure]:
             arrivals = _Arrivals(_silver(settings, feed), process)
             sent = send(1.0, 100.0)  # all versions come up, and all columns, before what counts
             arrivals.wait_for(sent)
-            sent += send(_WARM_UP_S if options.warm_up else 1.0, rate)
+            sent += send(_warm_up_s(options), rate)
             began = time.time()
             counted = send(options.seconds, rate)
             ended = time.time()
@@ -99,6 +99,10 @@ def _measure(venue: Venue, settings: Settings, rate: int) -> dict[str, Figure]:
     spent = _seconds_of_all(settings, feed, began, ended)
     figures = {name: round(float(np.percentile(spent, q)), 3) for name, q in _SHARES.items()}
     return {**figures, "events": len(spent), "sent_a_second": round(counted / (ended - began))}
+
+
+def _warm_up_s(options: Options) -> float:
+    return _WARM_UP_S if options.warm_up else 1.0
 
 
 @contextmanager
