@@ -67,8 +67,8 @@ def measure_latency(venue: Venue) -> Section:
         name=LATENCY,
         keys=("rate",),
         rows=rows,
-        note=f"{options.some_tables} games, {options.seconds:.0f} s after {_warm_up_s(options):.0f} s of "
-        "warm-up, broker, producer and streams on this machine",
+        note=f"{options.some_tables} games, {options.seconds:.0f} s after "
+        f"{_warm_up_s(options):.0f} s of warm-up, broker, producer and streams on this machine",
     )
 
 

@@ -23,7 +23,7 @@ MEMORY = "memory"
 _EVERY_S = 0.25
 """Seconds between two looks; a look at a JVM takes some milliseconds."""
 
-_AT_MOST_S = 90.0
+_AT_MOST_S = 60.0
 """Seconds that a peer is watched, its start included. Those that take longer do the same thing
 again and again by then."""
 

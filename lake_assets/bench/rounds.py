@@ -10,9 +10,9 @@ from lake_assets.bench.peers import Peer
 
 OnRun = Callable[[int, str, float], None]
 
-LONG_S = 100.0
-"""Seconds of a run that is not repeated. What is cold in a first run is a few of them; three more
-rounds would keep a user waiting for five minutes and longer."""
+LONG_S = 60.0
+"""Seconds of a run that is not repeated, fifteen times a floor of four. What is cold in a first run
+is a few of them, and three more rounds would keep a user waiting for three minutes and longer."""
 
 
 @dataclass(frozen=True, slots=True)
