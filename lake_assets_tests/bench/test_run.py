@@ -15,20 +15,18 @@ from lake_assets_tests.commandline import lake_assets
 @pytest.mark.slow
 @pytest.mark.kafka
 @pytest.mark.spark
-def test_all_peers_are_measured_for_every_number_of_tables(connected, tmp_path):
+def test_all_peers_are_measured(connected, tmp_path):
     every, output, chart = ",".join(MEASURES), tmp_path / "bench.json", tmp_path / "bench.png"
-    asked = ("--quick", "--events", "2000", "--tables", "1,3", "--only", every, "--json")
+    asked = ("--quick", "--events", "2000", "--tables", "3", "--only", every, "--json")
     files = ("--output", str(output), "--chart", str(chart))
     done = lake_assets(connected, "bench", *asked, *files)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
     assert (found["events"], found["value_bytes"] > 2000 * 50) == (2000, True)
-    assert {m: set(by) for m, by in found["seconds"].items()} == {m: {"1", "3"} for m in MEASURES}
-    assert {n: set(by) for n, by in found["tables"].items()} == {
-        n: set(MEASURES) for n in ("1", "3")
-    }
+    assert {m: set(by) for m, by in found["seconds"].items()} == {m: {"3"} for m in MEASURES}
+    assert set(found["tables"]["3"]) == set(MEASURES)
     assert {m: set(by) for m, by in found["ratio_to_floor"].items()} == {
-        m: {"1", "3"} for m in MEASURES if m != "floor"
+        m: {"3"} for m in MEASURES if m != "floor"
     }
     assert set(found["events_per_s"]) == set(MEASURES)
     # Both of the topic's partitions have rows of every game, and a view a game has one file.
@@ -53,7 +51,9 @@ def test_refresh_small_batches_latency_and_memory_are_measured(connected):
     shares = [f"after {share} new rows" for share in ("0.1%", "1.0%", "10.0%")]
     ways = ["all games in one job", "a query a game"]
     assert set(found["refresh"]) == {"note", *shares, *ways}
-    assert [found["refresh"][share]["new_rows"] for share in shares] == [4, 40, 400]
+    added = [found["refresh"][share]["new_rows"] for share in shares]
+    # Of each of two games so many rows, rounded up.
+    assert all(n <= rows < n + 2 for n, rows in zip((4, 40, 400), added, strict=True))
     small = found["small-batches"]["2"]
     assert (small["rows"], small["seconds"] >= small["job_s"] > 0) == (3000, True)
     arrived = found["latency"]["200"]
