@@ -2,7 +2,8 @@
 
 `spark-pipelines run` in a process of its own, with a session of its own, as its guide has it: it
 talks Spark Connect and cannot use the session of the others. Spark, Delta and their properties are
-the same, and so is the heap as long as `spark.driver_memory` is the default of both, a gigabyte.
+the same; heap and options of its JVM are those of Spark's launcher, which starts it before it reads
+the properties.
 """
 
 import os

@@ -17,9 +17,8 @@ from lake_assets.bench.shape import shape_of
 N_QUERIES = "n-queries"
 
 _AT_ONCE = 10
-"""Queries that run at the same time. A query holds its Kafka consumers and their buffers, and a
-hundred of them do not fit the gigabyte of heap that all peers have; with two cores ten keep both
-busy."""
+"""Queries that run at the same time, as a user with two cores would bound them: each holds Kafka
+consumers with their buffers, and ten keep both cores busy. More at once was not tried."""
 
 
 def run_queries(ground: Ground) -> dict[str, float]:
