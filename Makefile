@@ -48,13 +48,13 @@ check: $(INSTALLED) ## Lint, format check, types, and who may import whom
 	$(BIN)/lint-imports
 
 .PHONY: bench
-bench: setup ## Events per second of each hop beside a plain Spark append
-	@exec $(BIN)/lake-assets bench $(ARGS)
+bench: setup ## The road beside its peers: a table, bench.json and a chart in docs/
+	@exec $(BIN)/lake-assets bench --output bench.json --chart docs/images/bench.png $(ARGS)
 
 .PHONY: lock
 lock: $(INSTALLED) ## Pin all dependencies anew in requirements.lock
 	$(UV) pip compile --no-emit-index-url --no-emit-find-links --generate-hashes --group dev \
-		pyproject.toml -o requirements.lock
+		--extra bench pyproject.toml -o requirements.lock
 
 .PHONY: clean
 clean: ## Remove the virtual environment and caches; the lake and its services' data stay

@@ -1,6 +1,6 @@
 """What a peer is given to run on, and how its queries are timed. What peers there are: `peers`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from time import perf_counter
 
@@ -22,7 +22,9 @@ noticed at once."""
 class Ground:
     """The same for all peers of a round, but for the folder."""
 
-    session: SparkSession
+    start_session: Callable[[], SparkSession]
+    """Gives the session that all peers share; the first call may start it."""
+
     endpoints: Endpoints
     settings: Settings
     """`lake_dir` is the peer's own, and empty."""
@@ -30,25 +32,56 @@ class Ground:
     feed: Feed
     """The topic with the events, and the games that are to become tables."""
 
-    events: int
-    """How many the topic holds."""
+    by_game: Mapping[str, int]
+    """How many events of each game the topic holds."""
 
     stop: Callable[[], bool]
     """Whether the user wants it to end."""
 
+    @property
+    def session(self) -> SparkSession:
+        """The session that all peers share."""
+        return self.start_session()
+
+    @property
+    def events(self) -> int:
+        """How many the topic holds."""
+        return sum(self.by_game.values())
+
 
 def seconds_of(start: Callable[[], StreamingQuery], stop: Callable[[], bool]) -> float:
-    """Run a query that ends by itself: seconds from before its start until after its last commit.
+    """Seconds from before a query's start until after its last commit.
+
+    Raises:
+        StreamError: it failed.
+        KeyboardInterrupt: it ended, and `stop` says that it was the last.
+    """
+    return timed(lambda: await_end(start()), stop)
+
+
+def timed(act: Callable[[], object], stop: Callable[[], bool]) -> float:
+    """Seconds that a call takes, which is not broken off either.
+
+    Raises:
+        KeyboardInterrupt: it ended, and `stop` says that it was the last.
+    """
+    started = perf_counter()
+    act()
+    seconds = perf_counter() - started
+    if stop():
+        raise KeyboardInterrupt
+    return seconds
+
+
+def await_end(query: StreamingQuery) -> None:
+    """Wait until a query that ends by itself has ended.
 
     It is not broken off: out of the middle of a call to the JVM, Python's own KeyboardInterrupt
     leaves the gateway unusable, and a batch that is interrupted fills the screen with its trace.
 
     Raises:
         StreamError: it failed.
-        KeyboardInterrupt: it ended, and `stop` says that it was the last.
     """
-    started = perf_counter()
-    query = start()
     try:
         while not query.awaitTermination(_LOOK_EVERY_S):
             pass
@@ -56,10 +89,6 @@ def seconds_of(start: Callable[[], StreamingQuery], stop: Callable[[], bool]) ->
         lines = str(problem).splitlines()
         causes = [line.strip() for line in lines if line.startswith("Caused by")] or lines[:1]
         raise StreamError("bench", causes[-1], "Run it again with --verbose") from problem
-    seconds = perf_counter() - started
-    if stop():
-        raise KeyboardInterrupt
-    return seconds
 
 
 def check(measure: str, *, rows: int, expected: int) -> None:

@@ -1,13 +1,13 @@
 """Our road: the two queries of `streams.plan`, one after the other, as `stream` runs them."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from lake_assets.bench.ground import Ground, check, seconds_of
 from lake_assets.decode.registry import Registry
 from lake_assets.errors import StreamError
-from lake_assets.lake.means import lake_means
+from lake_assets.lake.means import Means, lake_means
 from lake_assets.model.feeds import Expectation
 from lake_assets.model.reports import BatchReport, Hop, Waiting
 from lake_assets.streams.plan import Road, demux_of, start_demux, start_ingest
@@ -57,20 +57,7 @@ def walk(ground: Ground) -> dict[str, float]:
     """Topic to bronze, then bronze to a silver table a game; the sum is what both take."""
     reports: list[BatchReport] = []
     with lake_means(ground.settings) as means:
-        road = Road(
-            session=ground.session,
-            endpoints=ground.endpoints,
-            means=means,
-            stream=ground.settings.stream,
-            state_dir=ground.settings.state_dir,
-            report=reports.append,
-        )
-        schemas = Schemas(
-            feed=ground.feed,
-            registry=Registry(ground.endpoints.registry),
-            stop=threading.Event(),
-            announce=_refuse_to_wait,
-        )
+        road, schemas = road_of(ground, means, reports.append), schemas_of(ground)
         ingest = seconds_of(
             lambda: start_ingest(road, ground.feed, until_caught_up=True), ground.stop
         )
@@ -81,6 +68,28 @@ def walk(ground: Ground) -> dict[str, float]:
     for hop in Hop:
         check(hop.value, rows=_rows(reports, hop), expected=ground.events)
     return {INGEST: ingest, DEMUX: demux, BOTH: ingest + demux}
+
+
+def road_of(ground: Ground, means: Means, report: Callable[[BatchReport], None]) -> Road:
+    """What the queries are built from, as the worker of `lake-assets stream` builds it."""
+    return Road(
+        session=ground.session,
+        endpoints=ground.endpoints,
+        means=means,
+        stream=ground.settings.stream,
+        state_dir=ground.settings.state_dir,
+        report=report,
+    )
+
+
+def schemas_of(ground: Ground) -> Schemas:
+    """The feed's schemas; a registry that does not answer is an error here."""
+    return Schemas(
+        feed=ground.feed,
+        registry=Registry(ground.endpoints.registry),
+        stop=threading.Event(),
+        announce=_refuse_to_wait,
+    )
 
 
 def _rows(reports: list[BatchReport], hop: Hop) -> int:

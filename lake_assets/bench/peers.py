@@ -1,8 +1,9 @@
 """The peers: every way to get the topic's events into tables that the benchmark knows."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from lake_assets.bench.batches import FOREACH_BATCH, run_batches
 from lake_assets.bench.floor import FLOOR, append
 from lake_assets.bench.ground import Ground
 from lake_assets.bench.ours import (
@@ -15,6 +16,16 @@ from lake_assets.bench.ours import (
     with_ten_rules,
     without_rules,
 )
+from lake_assets.bench.pipelines import (
+    PIPELINES,
+    PIPELINES_START,
+    missing_packages,
+    run_pipelines,
+)
+from lake_assets.bench.queries import N_QUERIES, run_queries
+
+FEW_TABLES = 100
+"""Tables that a peer is given whose time grows with them; a thousand would take it hours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +42,24 @@ class Peer:
         StreamError: it failed, or did not do its work.
     """
 
+    most_tables: int | None = None
+    """More than these it is not asked to fill."""
+
+    missing: Callable[[], list[str]] = list
+    """Python packages that it needs and that are not here."""
+
+    @property
+    def name(self) -> str:
+        """What it is called where it is one thing."""
+        return "ours" if BOTH in self.measures else self.measures[0]
+
 
 PEERS = (
     Peer((FLOOR,), append),
     Peer((INGEST, DEMUX, BOTH), walk),
+    Peer((N_QUERIES,), run_queries, FEW_TABLES),
+    Peer((FOREACH_BATCH,), run_batches, FEW_TABLES),
+    Peer((PIPELINES, PIPELINES_START), run_pipelines, FEW_TABLES, missing_packages),
     Peer((NO_RULES,), without_rules),
     Peer((TEN_RULES,), with_ten_rules),
 )
@@ -42,10 +67,29 @@ PEERS = (
 
 MEASURES = tuple(measure for peer in PEERS for measure in peer.measures)
 
-USUAL = (FLOOR, INGEST, DEMUX, BOTH)
+USUAL = (FLOOR, INGEST, DEMUX, BOTH, N_QUERIES, FOREACH_BATCH, PIPELINES, PIPELINES_START)
 """What is measured unless `--only` asks for others."""
 
 
-def peers_of(measures: Collection[str]) -> list[Peer]:
+def peers_of(measures: Collection[str], peers: Sequence[Peer] = PEERS) -> list[Peer]:
     """The peers that must run to time these."""
-    return [peer for peer in PEERS if set(peer.measures) & set(measures)]
+    return [peer for peer in peers if set(peer.measures) & set(measures)]
+
+
+def who_runs(
+    measures: Collection[str], tables: int, peers: Sequence[Peer] = PEERS
+) -> tuple[list[Peer], list[str]]:
+    """The peers that run with so many tables, and why others do not."""
+    running, notes = [], []
+    for peer in peers_of(measures, peers):
+        missing = peer.missing()
+        if missing:
+            notes.append(
+                f"{peer.name} did not run: {', '.join(missing)} is not installed "
+                "(the extra `bench` has it)"
+            )
+        elif peer.most_tables is not None and tables > peer.most_tables:
+            notes.append(f"{peer.name} is not run with more than {peer.most_tables} tables")
+        else:
+            running.append(peer)
+    return running, notes

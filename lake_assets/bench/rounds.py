@@ -3,11 +3,27 @@
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 
 from lake_assets.bench.ground import Ground
 from lake_assets.bench.peers import Peer
 
 OnRun = Callable[[int, str, float], None]
+
+LONG_S = 60.0
+"""Seconds of a run that is not repeated, fifteen times a floor of four. What is cold in a first run
+is a few of them, and three more rounds would keep a user waiting for three minutes and longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What came of the rounds."""
+
+    seconds: dict[str, list[float]]
+    """Of the runs that count, by measure."""
+
+    once: tuple[str, ...]
+    """Peers whose first run was so long that it counts, and is the only one."""
 
 
 def play(
@@ -15,29 +31,34 @@ def play(
     runs: int,
     ground: Callable[[], AbstractContextManager[Ground]],
     *,
+    warm_up: bool = True,
     on_run: OnRun = lambda *_: None,
-) -> dict[str, list[float]]:
+) -> Played:
     """Run all peers once for nothing, then `runs` times; each round begins with the next of them.
 
-    The first round pays for what is cold: the JVM's compiler, Python's workers, the page cache.
+    The first round pays for what is cold: the JVM's compiler, Python's workers, the page cache. A
+    peer that takes longer than `LONG_S` in it does not run again, and that run counts.
 
     Args:
         peers: who runs.
         runs: counted rounds.
         ground: what a peer runs on, anew for each.
-        on_run: told the round (0 is not counted), the measure and its seconds.
-
-    Returns:
-        Seconds of the counted rounds, by measure.
+        warm_up: whether there is a first round for nothing.
+        on_run: told the round (0 is the first one for nothing), the measure and its seconds.
     """
     found: dict[str, list[float]] = defaultdict(list)
-    for turn in range(runs + 1):
+    once: list[str] = []
+    for turn in range(0 if warm_up else 1, runs + 1):
         first = turn % len(peers)
         for peer in (*peers[first:], *peers[:first]):
+            if peer.name in once:
+                continue
             with ground() as given:
                 seconds = peer.run(given)
+            if not turn and max(seconds.values()) > LONG_S:
+                once.append(peer.name)
             for measure, spent in seconds.items():
                 on_run(turn, measure, spent)
-                if turn:
+                if turn or peer.name in once:
                     found[measure].append(spent)
-    return dict(found)
+    return Played(dict(found), tuple(once))

@@ -1,46 +1,30 @@
 """A benchmark from start to end: services, topics, one Spark session, rounds; then all is gone."""
 
 import os
-import shutil
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from uuid import uuid4
 
 import psutil
-from pyspark.sql import SparkSession
 from rich.console import Console
 
 from lake_assets.bench.ground import Ground
-from lake_assets.bench.peers import MEASURES, USUAL, Peer, peers_of
+from lake_assets.bench.landed import files_below
+from lake_assets.bench.peers import MEASURES, USUAL, Peer, peers_of, who_runs
 from lake_assets.bench.report import BenchReport, Machine
-from lake_assets.bench.rounds import play
+from lake_assets.bench.rounds import LONG_S, play
+from lake_assets.bench.sections import SECTIONS
 from lake_assets.bench.topic import Topic, topic_of
+from lake_assets.bench.venue import Announce, Options, Venue
 from lake_assets.errors import SettingsError
-from lake_assets.lake.session import start_session
-from lake_assets.model.endpoints import Endpoints
-from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.services import control
 from lake_assets.settings.schema import Settings
 
-Announce = Callable[[str], None]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Options:
-    """What a user may ask of a benchmark."""
-
-    events: int = 2_000_000
-    tables: tuple[int, ...] = (7,)
-    """Numbers of games, a topic each."""
-
-    runs: int = 3
-    """Rounds that count."""
-
-    only: tuple[str, ...] = USUAL
+ALL = (*MEASURES, *SECTIONS)
+"""What `--only` may name."""
 
 
 def run_bench(
@@ -51,7 +35,7 @@ def run_bench(
     announce: Announce,
     stop: Callable[[], bool] = lambda: False,
 ) -> BenchReport:
-    """Measure the asked-for peers.
+    """Measure what was asked for.
 
     Tables, checkpoints and the embedded services' data lie in a temporary home; the user's own
     broker and registry are used if `settings` name them.
@@ -61,6 +45,7 @@ def run_bench(
         LakeAssetsError: services, Spark or a peer cannot be used.
         KeyboardInterrupt: `stop` said so; all was put away as at the end.
     """
+    options = replace(options, only=options.only or (*USUAL, *SECTIONS))
     _refuse(settings, options)
     machine = Machine(
         cpus=os.cpu_count() or 1,
@@ -69,65 +54,88 @@ def run_bench(
     )
     with _home(settings) as own:
         endpoints = control.up(own, console=console)
-        with _session(own) as session:
-            bench = _Bench(session, endpoints, own, options, announce, stop)
-            sizes, runs = [], {}
-            for tables in options.tables:
-                announce(f"{tables} tables: {options.events:,} events on their way …")
-                with topic_of(endpoints, tables=tables, events=options.events, stop=stop) as topic:
-                    sizes.append(topic.value_bytes)
-                    runs[tables] = bench.measure(topic, tables)
+        with closing(Venue(own, endpoints, options, announce, stop)) as venue:
+            found = _Rounds(venue)
+            if peers_of(options.only):
+                for tables in options.tables:
+                    found.add(tables)
+            sections = [
+                measure(venue) for name, measure in SECTIONS.items() if name in options.only
+            ]
     return BenchReport(
         events=options.events,
-        value_bytes=round(sum(sizes) / len(sizes)),
+        value_bytes=round(sum(found.value_bytes) / max(1, len(found.value_bytes))),
         machine=machine,
-        runs=runs,
+        runs=found.runs,
+        files=found.files,
+        sections=sections,
+        notes=tuple(dict.fromkeys(found.notes)),
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Bench:
-    session: SparkSession
-    endpoints: Endpoints
-    settings: Settings
-    options: Options
-    announce: Announce
-    stop: Callable[[], bool]
+class _Rounds:
+    """The peers' rounds for one number of tables after the other."""
 
-    def measure(self, topic: Topic, tables: int) -> dict[str, list[float]]:
-        """Seconds of each run by measure, in the order of the peers."""
+    venue: Venue
+    value_bytes: list[int] = field(default_factory=list)
+    runs: dict[int, dict[str, list[float]]] = field(default_factory=dict)
+    files: dict[int, dict[str, int]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def add(self, tables: int) -> None:
+        """Fill a topic and let all peers that can run over it."""
+        venue, options = self.venue, self.venue.options
+        peers, why_not = who_runs(options.only, tables)
+        self.notes.extend(why_not)
+        if not peers:
+            return
+        venue.announce(f"{tables} tables: {options.events:,} events on their way …")
+        with topic_of(
+            venue.endpoints, tables=tables, events=options.events, stop=venue.stop
+        ) as topic:
+            self.value_bytes.append(topic.value_bytes)
+            self._play(topic, tables, peers)
+
+    def _play(self, topic: Topic, tables: int, peers: Sequence[Peer]) -> None:
+        options = self.venue.options
+        files = self.files.setdefault(tables, {})
 
         def tell(turn: int, measure: str, seconds: float) -> None:
             when = f"run {turn}" if turn else "warm-up"
-            self.announce(f"{tables} tables, {when}: {measure} {seconds:.1f} s")
+            self.venue.announce(f"{tables} tables, {when}: {measure} {seconds:.1f} s")
 
-        peers: list[Peer] = peers_of(self.options.only)
-        found = play(peers, self.options.runs, partial(self._ground, topic), on_run=tell)
-        return {m: found[m] for m in MEASURES if m in self.options.only}
+        played = play(
+            [_counting(peer, files) for peer in peers],
+            options.runs,
+            partial(self.venue.ground, topic),
+            warm_up=options.warm_up,
+            on_run=tell,
+        )
+        self.notes.extend(
+            f"{name} at {tables} tables: one run without warm-up, as it took over {LONG_S:.0f} s"
+            for name in played.once
+        )
+        found = played.seconds
+        self.runs[tables] = {m: found[m] for m in MEASURES if m in options.only and m in found}
 
-    @contextmanager
-    def _ground(self, topic: Topic) -> Iterator[Ground]:
-        lake = self.settings.home / "lakes" / uuid4().hex
-        # What the peer before wrote goes to disk on its own account, not on the next one's.
-        os.sync()
-        try:
-            yield Ground(
-                session=self.session,
-                endpoints=self.endpoints,
-                settings=self.settings.model_copy(update={"lake": lake}),
-                feed=topic.feed,
-                events=topic.events,
-                stop=self.stop,
-            )
-        finally:
-            shutil.rmtree(lake, ignore_errors=True)
+
+def _counting(peer: Peer, files: dict[str, int]) -> Peer:
+    """The same peer, whose files are counted after the clock has stopped."""
+
+    def run(ground: Ground) -> Mapping[str, float]:
+        seconds = peer.run(ground)
+        files[peer.name] = files_below(ground.settings.lake_dir)
+        return seconds
+
+    return replace(peer, run=run)
 
 
 def _refuse(settings: Settings, options: Options) -> None:
-    unknown = [name for name in options.only if name not in MEASURES]
+    unknown = [name for name in options.only if name not in ALL]
     if unknown:
         fact = f"{unknown[0]!r} is not measured"
-        raise SettingsError("--only", fact, f"Choose from {', '.join(MEASURES)}")
+        raise SettingsError("--only", fact, f"Choose from {', '.join(ALL)}")
     if not options.tables or min(options.tables) < 1:
         raise SettingsError("--tables", "is not a list of numbers", "Give some above 0: 7,100")
     if settings.kafka.options:
@@ -146,12 +154,3 @@ def _home(settings: Settings) -> Iterator[Settings]:
             yield own
         finally:
             control.down(own)
-
-
-@contextmanager
-def _session(settings: Settings) -> Iterator[SparkSession]:
-    session = start_session(settings, ensure_runtime(settings))
-    try:
-        yield session
-    finally:
-        session.stop()

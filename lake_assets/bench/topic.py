@@ -1,7 +1,7 @@
 """The topic that all peers read: made by the simulator, gone afterwards."""
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from uuid import uuid4
@@ -28,8 +28,13 @@ class Topic:
     """A topic full of events."""
 
     feed: Feed
-    events: int
+    by_game: Mapping[str, int]
     value_bytes: int
+
+    @property
+    def events(self) -> int:
+        """How many it holds."""
+        return sum(self.by_game.values())
 
 
 @contextmanager
@@ -45,16 +50,16 @@ def topic_of(
         RegistryError: the registry cannot be reached or refuses.
         KeyboardInterrupt: `stop` said so.
     """
-    feed = _feed_of(f"bench-{uuid4().hex[:8]}", games_of(tables))
+    feed = feed_of(f"bench-{uuid4().hex[:8]}", games_of(tables))
     topic, subject = feed.source.kafka.topic, feed.payload.protobuf.subject
     try:
         script = Script(games=feed.route.keys, events=events)
         made = produce(endpoints, topic, subject, script, stop=stop)
         if stop():
             raise KeyboardInterrupt
-        yield Topic(feed=feed, events=made.events, value_bytes=made.value_bytes)
+        yield Topic(feed=feed, by_game=made.by_game, value_bytes=made.value_bytes)
     finally:
-        _delete(endpoints, topic, subject)
+        delete_topic(endpoints, topic, subject)
 
 
 def games_of(tables: int) -> tuple[str, ...]:
@@ -62,7 +67,8 @@ def games_of(tables: int) -> tuple[str, ...]:
     return tuple(f"game_{number:03d}" for number in range(tables))
 
 
-def _feed_of(topic: str, games: tuple[str, ...]) -> Feed:
+def feed_of(topic: str, games: tuple[str, ...]) -> Feed:
+    """The feed that ships, with other games and another topic and subject."""
     declared = find_feed(load_feeds(None), _FEED).model_dump()
     declared["source"]["kafka"] = {"topic": topic, "starting_offsets": "earliest"}
     declared["payload"]["protobuf"]["subject"] = f"{topic}-value"
@@ -70,7 +76,8 @@ def _feed_of(topic: str, games: tuple[str, ...]) -> Feed:
     return Feed.model_validate(declared)
 
 
-def _delete(endpoints: Endpoints, topic: str, subject: str) -> None:
+def delete_topic(endpoints: Endpoints, topic: str, subject: str) -> None:
+    """Delete a topic and its subject, as far as there are any."""
     with contextlib.suppress(KafkaException, httpx.HTTPError):
         admin = AdminClient(client_config(endpoints))
         for answer in admin.delete_topics([topic], request_timeout=_TIMEOUT_S).values():

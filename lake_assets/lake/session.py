@@ -20,7 +20,8 @@ _ARROW_ROWS = 65_536
 of demux's time in per-batch overhead; above 100,000 nothing more was gained, only memory lost."""
 
 
-def _properties(settings: Settings, runtime: Runtime) -> dict[str, str]:
+def properties(settings: Settings, runtime: Runtime) -> dict[str, str]:
+    """Every property that differs from Spark's own; the user's win."""
     jars = ",".join(str(jar) for jar in runtime.spark_jars)
     return {
         "spark.master": settings.spark.master,
@@ -70,7 +71,7 @@ def start_session(settings: Settings, runtime: Runtime) -> SparkSession:
     # PySpark's launcher takes these two from the environment only.
     os.environ |= {"JAVA_HOME": str(runtime.java.home), "PYSPARK_PYTHON": sys.executable}  # noqa: TID251
     builder = SparkSession.builder
-    for key, value in _properties(settings, runtime).items():
+    for key, value in properties(settings, runtime).items():
         builder = builder.config(key, value)
     with _signals_held_back():
         try:

@@ -4,7 +4,9 @@ import pytest
 from rich.console import Console
 
 from lake_assets.bench.peers import MEASURES
-from lake_assets.bench.run import Options, run_bench
+from lake_assets.bench.run import run_bench
+from lake_assets.bench.sections import SECTIONS
+from lake_assets.bench.venue import Options
 from lake_assets.errors import SettingsError
 from lake_assets.settings.schema import KafkaSettings
 from lake_assets_tests.commandline import lake_assets
@@ -13,21 +15,51 @@ from lake_assets_tests.commandline import lake_assets
 @pytest.mark.slow
 @pytest.mark.kafka
 @pytest.mark.spark
-def test_all_peers_are_measured_for_every_number_of_tables(connected):
-    every = ",".join(MEASURES)
-    asked = ("--events", "2000", "--runs", "1", "--tables", "1,3", "--only", every, "--json")
-    done = lake_assets(connected, "bench", *asked)
+def test_all_peers_are_measured(connected, tmp_path):
+    every, output, chart = ",".join(MEASURES), tmp_path / "bench.json", tmp_path / "bench.png"
+    asked = ("--quick", "--events", "2000", "--tables", "3", "--only", every, "--json")
+    files = ("--output", str(output), "--chart", str(chart))
+    done = lake_assets(connected, "bench", *asked, *files)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
     assert (found["events"], found["value_bytes"] > 2000 * 50) == (2000, True)
-    assert {m: set(by) for m, by in found["seconds"].items()} == {m: {"1", "3"} for m in MEASURES}
-    assert {n: set(by) for n, by in found["tables"].items()} == {
-        n: set(MEASURES) for n in ("1", "3")
-    }
+    assert {m: set(by) for m, by in found["seconds"].items()} == {m: {"3"} for m in MEASURES}
+    assert set(found["tables"]["3"]) == set(MEASURES)
     assert {m: set(by) for m, by in found["ratio_to_floor"].items()} == {
-        m: {"1", "3"} for m in MEASURES if m != "floor"
+        m: {"3"} for m in MEASURES if m != "floor"
     }
     assert set(found["events_per_s"]) == set(MEASURES)
+    # Both of the topic's partitions have rows of every game, and a view a game has one file.
+    assert found["files"]["3"].items() >= {"floor": 2, "n-queries": 6, "foreach-batch": 6}.items()
+    assert found["files"]["3"]["declarative-pipelines"] == 6 + 3
+    assert found["notes"] == []
+    assert json.loads(output.read_text()) == found
+    assert chart.stat().st_size > 0
+    assert not connected.home.exists()
+
+
+@pytest.mark.slow
+@pytest.mark.kafka
+@pytest.mark.spark
+def test_refresh_small_batches_latency_and_memory_are_measured(connected):
+    sections = ("--history", "4000", "--batches", "10", "--seconds", "3", "--rates", "200")
+    only = ",".join([*SECTIONS, "floor"])
+    asked = ("--quick", "--events", "2000", "--tables", "2", "--only", only, "--json", *sections)
+    done = lake_assets(connected, "bench", *asked)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    shares = [f"after {share} new rows" for share in ("0.1%", "1.0%", "10.0%")]
+    ways = ["all games in one job", "a query a game"]
+    assert set(found["refresh"]) == {"note", *shares, *ways}
+    added = [found["refresh"][share]["new_rows"] for share in shares]
+    # Of each of two games so many rows, rounded up.
+    assert all(n <= rows < n + 2 for n, rows in zip((4, 40, 400), added, strict=True))
+    small = found["small-batches"]["2"]
+    assert (small["rows"], small["seconds"] >= small["job_s"] > 0) == (3000, True)
+    arrived = found["latency"]["200"]
+    assert 500 <= arrived["events"] <= 600
+    assert 0 < arrived["p50_s"] <= arrived["p95_s"] <= arrived["p99_s"] <= arrived["max_s"]
+    assert found["memory"]["floor"]["peak_mb"] > found["memory"]["floor"]["jvm_mb"] > 100
     assert not connected.home.exists()
 
 

@@ -1,0 +1,21 @@
+"""The shape of a topic's events, asked of the registry once, before any clock runs."""
+
+import pyarrow as pa
+
+from lake_assets.bench.decoding import Shape
+from lake_assets.bench.ground import Ground
+from lake_assets.decode.registry import Registry
+from lake_assets.decode.settle import settle
+
+
+def shape_of(ground: Ground) -> Shape:
+    """The newest version of the feed's message.
+
+    Raises:
+        RegistryError: it cannot be had.
+    """
+    subject = ground.feed.payload.protobuf.subject
+    schemas = Registry(ground.endpoints.registry).newest(subject)
+    decoding = settle(schemas, pa.schema([]))
+    newest = decoding.readers[0]
+    return Shape(newest.message, newest.descriptor_set, decoding.columns)

@@ -1,0 +1,101 @@
+"""What all parts of a benchmark share: what was asked for, the services, and one Spark session."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from uuid import uuid4
+
+from pyspark.sql import SparkSession
+
+from lake_assets.bench.ground import Ground
+from lake_assets.bench.peers import FEW_TABLES
+from lake_assets.bench.topic import Topic
+from lake_assets.lake.session import start_session
+from lake_assets.model.endpoints import Endpoints
+from lake_assets.runtime.setup import ensure_runtime
+from lake_assets.settings.schema import Settings
+
+Announce = Callable[[str], None]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Options:
+    """What a user may ask of a benchmark."""
+
+    events: int = 2_000_000
+    tables: tuple[int, ...] = (1, 10, 100, 1000)
+    """Numbers of games, a topic each."""
+
+    runs: int = 3
+    """Rounds that count."""
+
+    warm_up: bool = True
+    """Whether a round that does not count comes before them."""
+
+    only: tuple[str, ...] = ()
+    """Measures; none means all the usual ones."""
+
+    history: int = 20_000_000
+    """Rows of silver that `refresh` begins with."""
+
+    seconds: float = 60.0
+    """How long `latency` measures each rate."""
+
+    rates: tuple[int, ...] = (2_000, 10_000)
+    """Events a second that `latency` sends."""
+
+    batches: int | None = None
+    """How many batches `small-batches` runs; None is as many as take two or three minutes."""
+
+    @property
+    def some_tables(self) -> int:
+        """The largest number of tables that every peer can have."""
+        return max((n for n in self.tables if n <= FEW_TABLES), default=min(self.tables))
+
+
+@dataclass(frozen=True)
+class Venue:
+    """Where a benchmark takes place."""
+
+    settings: Settings
+    endpoints: Endpoints
+    options: Options
+    announce: Announce
+    stop: Callable[[], bool]
+
+    @cached_property
+    def session(self) -> SparkSession:
+        """The one Spark session, started when it is first needed."""
+        return start_session(self.settings, ensure_runtime(self.settings))
+
+    def close(self) -> None:
+        """Stop Spark if it was started."""
+        if "session" in self.__dict__:
+            self.session.stop()
+
+    @contextmanager
+    def lake(self) -> Iterator[Settings]:
+        """An empty folder for a lake, gone afterwards."""
+        lake = self.settings.home / "lakes" / uuid4().hex
+        try:
+            yield self.settings.model_copy(update={"lake": lake})
+        finally:
+            shutil.rmtree(lake, ignore_errors=True)
+
+    @contextmanager
+    def ground(self, topic: Topic) -> Iterator[Ground]:
+        """What a peer runs on, with a lake of its own."""
+        # What the peer before wrote goes to disk on its own account, not on the next one's.
+        os.sync()
+        with self.lake() as settings:
+            yield Ground(
+                start_session=lambda: self.session,
+                endpoints=self.endpoints,
+                settings=settings,
+                feed=topic.feed,
+                by_game=topic.by_game,
+                stop=self.stop,
+            )
