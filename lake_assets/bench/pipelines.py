@@ -82,7 +82,7 @@ def _write_plan(ground: Ground) -> Plan:
         topic=ground.feed.source.kafka.topic,
         route=ground.feed.route.column,
         games=ground.feed.route.keys,
-        keys=view.keys,
+        keys=tuple(view.keys),
         measures=dict(view.measures),
         shape=shape_of(ground),
     )
