@@ -10,21 +10,19 @@ longer that takes (`docs/decisions/0010-an-append-reads-no-log.md`). Format: the
 """
 
 import json
-import os
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
-from uuid import uuid4
 from zlib import crc32
 
 from deltalake import DeltaTable
 
 from lake_assets.errors import CommitConflictError
 from lake_assets.lake.change import Batch, Commit, identity_of
+from lake_assets.lake.put import put
 from lake_assets.model.tables import TableRef
 
 CHECKPOINT_EVERY = 10
@@ -161,20 +159,7 @@ def append(folder: Path, known: Known, commit: Commit, batch: Batch, at_ms: int)
     Raises:
         OSError: the log cannot be written, or is not there any more.
     """
-    target = _file(folder, known.version + 1)
-    # Cheap, and most conflicts are seen here; the link below is what makes sure.
-    if target.exists():
-        return False
-    staged = target.with_name(f"_commit_{uuid4()}.json.tmp")
-    try:
-        staged.write_text(_lines(known, commit, batch, at_ms))
-        os.link(staged, target)
-    except FileExistsError:
-        return False
-    finally:
-        with suppress(FileNotFoundError):
-            staged.unlink()
-    return True
+    return put(_file(folder, known.version + 1), _lines(known, commit, batch, at_ms))
 
 
 def is_checkpoint_due(table: TableRef, version: int) -> bool:

@@ -20,6 +20,7 @@ from deltalake.transaction import AddAction, CommitProperties, RemoveAction, Tra
 
 from lake_assets.errors import CommitConflictError, LakeError
 from lake_assets.lake.appends import CHECKPOINT_EVERY, Appends, overtaken
+from lake_assets.lake.births import bear
 from lake_assets.lake.change import Batch, Commit, identity_of
 from lake_assets.lake.history import is_done
 from lake_assets.model.tables import TableRef
@@ -63,7 +64,7 @@ class CommitDoor:
         *,
         partition_by: Sequence[str] = (),
         properties: Mapping[str, str] | None = None,
-    ) -> None:
+    ) -> set[TableRef]:
         """Create the tables that are not there yet, empty; others are left as they are.
 
         Args:
@@ -71,31 +72,29 @@ class CommitDoor:
             partition_by: columns among them that become folders.
             properties: further table properties.
 
+        Returns:
+            The tables that were created.
+
         Raises:
             LakeError: the folder cannot be written.
         """
+        schemas: dict[pa.Schema, DeltaSchema] = {}
 
-        def create_one(table: TableRef) -> None:
-            DeltaTable.create(
-                table.path(self._lake),
-                schema=_nullable(tables[table]),
-                mode="ignore",
-                partition_by=list(partition_by),
-                name=table.name,
-                configuration={**_TABLE_PROPERTIES, **(properties or {})},
-            )
+        def create_one(table: TableRef) -> TableRef | None:
+            columns = tables[table]
+            if columns not in schemas:
+                schemas[columns] = DeltaSchema.from_arrow(_nullable(columns))
+            configuration = {**_TABLE_PROPERTIES, **(properties or {})}
+            folder = table.path(self._lake)
+            is_new = bear(folder, table.name, schemas[columns], partition_by, configuration)
+            return table if is_new else None
 
-        missing = [table for table in tables if self._find(table) is None]
-        self._each(create_one, missing)
+        return {table for table in self._each(create_one, list(tables)) if table is not None}
 
     def columns(self, tables: Iterable[TableRef]) -> dict[TableRef, pa.Schema]:
         """The columns of each of the tables that is there."""
-        handles = {table: self._find(table) for table in tables}
-        return {
-            table: pa.schema(handle.schema().to_arrow())
-            for table, handle in handles.items()
-            if handle is not None
-        }
+        handles = self.opened(list(tables))
+        return {t: pa.schema(handle.schema().to_arrow()) for t, handle in handles.items()}
 
     def add_columns(self, tables: Mapping[TableRef, pa.Schema]) -> None:
         """Add the columns, and fields of structs, of each schema that its table lacks.

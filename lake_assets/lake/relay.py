@@ -16,6 +16,9 @@ from pyspark import SparkFiles, TaskContext
 _TRAVELLING = b"travelling"
 """Key in a stored batch's metadata: how many rows were sent with it."""
 
+_SCHEMA = b"schema"
+"""Key in a stored batch's metadata: the columns that it had when it came."""
+
 
 def send(
     batches: Iterable[tuple[pa.RecordBatch, pa.RecordBatch]],
@@ -73,13 +76,24 @@ def _folder() -> Path:
 
 
 def _store(path: Path, batch: pa.RecordBatch, travelling: int) -> None:
-    noted = batch.replace_schema_metadata({_TRAVELLING: str(travelling)})
+    """Write a batch without the columns that are null throughout: a good row has several."""
+    filled = [name for name in batch.schema.names if batch[name].null_count < batch.num_rows]
+    noted = batch.select(filled).replace_schema_metadata(
+        {_TRAVELLING: str(travelling), _SCHEMA: batch.schema.serialize().to_pybytes()}
+    )
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, noted.schema) as stream:
         stream.write_batch(noted)
 
 
 def _fetch(path: Path) -> tuple[pa.RecordBatch, int]:
     """The batch, still backed by its file, which has no name any more; and how many rows travel."""
-    batch = pa.ipc.open_stream(pa.memory_map(str(path))).read_next_batch()
+    stored = pa.ipc.open_stream(pa.memory_map(str(path))).read_next_batch()
     path.unlink()
-    return batch, int(batch.schema.metadata[_TRAVELLING])
+    noted = stored.schema.metadata
+    schema = pa.ipc.read_schema(pa.py_buffer(noted[_SCHEMA]))
+    filled = set(stored.schema.names)
+    arrays = [
+        stored[field.name] if field.name in filled else pa.nulls(stored.num_rows, field.type)
+        for field in schema
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema), int(noted[_TRAVELLING])

@@ -200,6 +200,6 @@ class Demux:
         wanted = {silver_of(game): silver for game in touched}
         aside = [quarantine_of(self.feed.feed)]
         aside += [waiting_of(self.feed.feed)] if schemas.waiting_ids else []
-        door.create({**wanted, **dict.fromkeys(aside, QUARANTINE)})
-        widen(door, self.means.lake, wanted)
+        created = door.create({**wanted, **dict.fromkeys(aside, QUARANTINE)})
+        widen(door, self.means.lake, {t: s for t, s in wanted.items() if t not in created})
         self._schemas, self._decoding, self._games = schemas, decoding, dict.fromkeys(known)

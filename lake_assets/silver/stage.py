@@ -95,11 +95,10 @@ def _place(batch: pa.RecordBatch, plan: DecodePlan, schema: pa.Schema) -> pa.Rec
     if plan.decoding.waiting_ids:
         is_waiting = pc.equal(reason, Reason.WAITING.value).fill_null(fill_value=False)
         table = pc.if_else(is_waiting, pa.scalar(len(plan.games) + 1, pa.int32()), table)
-    nothing = pa.scalar(None, pa.binary())
     arrays = [
         *decoded.columns.columns,
         *(batch[name] for name in BRONZE_NAMES),
-        values if plan.keep_values else pc.if_else(is_refused, values, nothing),
+        values if plan.keep_values else _where(is_refused, values),
         reason,
         detail,
         pa.repeat(plan.refused_at, batch.num_rows),
@@ -109,6 +108,13 @@ def _place(batch: pa.RecordBatch, plan: DecodePlan, schema: pa.Schema) -> pa.Rec
     pairs = zip(arrays, schema, strict=True)
     cast = [array if array.type == f.type else array.cast(f.type) for array, f in pairs]
     return pa.RecordBatch.from_arrays(cast, schema=schema)
+
+
+def _where(mask: pa.Array, values: pa.Array) -> pa.Array:
+    """The values where `mask` holds; null elsewhere, and without memory if it holds nowhere."""
+    if not pc.any(mask).as_py():
+        return pa.nulls(len(values), values.type)
+    return pc.if_else(mask, values, pa.scalar(None, values.type))
 
 
 @dataclass(frozen=True, slots=True)
