@@ -70,7 +70,7 @@ class History:
 
     def _link(self, table: TableRef, file: DataFile) -> DataFile:
         folder = table.path(self.means.lake)
-        name = f"part-{uuid.uuid4()}.zstd.parquet"
+        name = f"part-{uuid.uuid4()}.parquet"
         os.link(folder / file.path, folder / name)
         return DataFile(path=name, size=file.size, rows=file.rows, stats=file.stats)
 

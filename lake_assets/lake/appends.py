@@ -11,7 +11,7 @@ longer that takes (`docs/decisions/0010-an-append-reads-no-log.md`). Format: the
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,9 @@ class Known:
     last: Mapping[str, int | None]
     """By stream (`Batch.app_id`), its newest batch in the table; None if it has none."""
 
+    is_whole: bool = False
+    """Whether `last` names every stream: the table has been followed since it was created."""
+
     partition_by: tuple[str, ...] = ()
 
     def has(self, batch: Batch) -> bool | None:
@@ -55,7 +58,7 @@ class Known:
         deltalake accepts an older batch without complaint, so whoever commits must ask.
         """
         if batch.app_id not in self.last:
-            return None
+            return False if self.is_whole else None
         last = self.last[batch.app_id]
         return last is not None and last >= batch.version
 
@@ -64,6 +67,7 @@ class Known:
         return Known(
             version=self.version + 1,
             last={**self.last, batch.app_id: batch.version},
+            is_whole=self.is_whole,
             partition_by=self.partition_by,
         )
 
@@ -76,6 +80,12 @@ class Appends:
         self._lake = lake
         self._fresh = fresh
         self._known: dict[TableRef, Known] = {}
+
+    def created(self, table: TableRef, partition_by: Sequence[str]) -> None:
+        """Remember a table that this process created; none has appended to it."""
+        self._known[table] = Known(
+            version=0, last={}, is_whole=True, partition_by=tuple(partition_by)
+        )
 
     def add(self, commit: Commit, batch: Batch) -> bool | None:
         """Append a commit's files.

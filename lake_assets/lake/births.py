@@ -24,6 +24,12 @@ _SPECIAL = ('"timestamp_ntz"', '"variant"')
 """Types that need a protocol of their own, as they stand in a schema."""
 
 
+def is_plain(schema: Schema) -> bool:
+    """Whether a table with these columns has the protocol that every reader opens."""
+    text = schema.to_json()
+    return not any(kind in text for kind in _SPECIAL)
+
+
 def bear(
     folder: Path,
     name: str,
@@ -40,8 +46,7 @@ def bear(
     log = folder / "_delta_log"
     if _has_commits(log):
         return False
-    text = schema.to_json()
-    if any(kind in text for kind in _SPECIAL):
+    if not is_plain(schema):
         DeltaTable.create(
             folder,
             schema=schema,
@@ -54,7 +59,7 @@ def bear(
     log.mkdir(parents=True, exist_ok=True)
     return put(
         log / f"{0:020}.json",
-        _lines(name, text, partition_by, configuration, int(time.time() * 1000)),
+        _lines(name, schema.to_json(), partition_by, configuration, int(time.time() * 1000)),
     )
 
 

@@ -20,7 +20,7 @@ from deltalake.transaction import AddAction, CommitProperties, RemoveAction, Tra
 
 from lake_assets.errors import CommitConflictError, LakeError
 from lake_assets.lake.appends import CHECKPOINT_EVERY, Appends, overtaken
-from lake_assets.lake.births import bear
+from lake_assets.lake.births import bear, is_plain
 from lake_assets.lake.change import Batch, Commit, identity_of
 from lake_assets.lake.history import is_done
 from lake_assets.model.tables import TableRef
@@ -87,6 +87,8 @@ class CommitDoor:
             configuration = {**_TABLE_PROPERTIES, **(properties or {})}
             folder = table.path(self._lake)
             is_new = bear(folder, table.name, schemas[columns], partition_by, configuration)
+            if is_new and is_plain(schemas[columns]):
+                self._appends.created(table, partition_by)
             return table if is_new else None
 
         return {table for table in self._each(create_one, list(tables)) if table is not None}

@@ -18,7 +18,7 @@ from lake_assets.lake.writer import write_file
 
 _PARTITION = "partition."
 
-_SUFFIX = ".zstd.parquet"
+_SUFFIX = ".parquet"
 
 _REWRITTEN = "~"
 """Between a file's first name and what tells its rewritings apart. The log tells by path who added

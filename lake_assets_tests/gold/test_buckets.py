@@ -29,7 +29,7 @@ def test_their_number_changes_only_where_they_are_twice_too_full(rows, had, buck
 
 
 def test_a_file_tells_its_bucket_by_its_name():
-    assert bucket_of(file(f"{prefix_of(17)}-0a1b.zstd.parquet")) == 17
+    assert bucket_of(file(f"{prefix_of(17)}-0a1b.parquet")) == 17
 
 
 @pytest.mark.parametrize("path", ["part-17-ab.parquet", "bucket-x-ab.parquet", "day=1/bucket-1-a"])

@@ -157,3 +157,25 @@ def test_old_commits_are_swept_where_the_table_says_so(tmp_path, door, land, swe
     is_there = (UNO.path(tmp_path) / "_delta_log" / f"{0:020}.json").exists()
     assert is_there == (sweeps == "false")
     assert stored(tmp_path, UNO) == list(range(25))
+
+
+def test_a_table_that_the_door_created_is_not_opened_for_its_first_append(
+    tmp_path, door, land, monkeypatch
+):
+    door.create({UNO: SCHEMA})
+    # Who opens a log now would fail.
+    monkeypatch.setattr(DeltaTable, "__init__", None)
+    assert door.append([land(UNO, rows(1))], FIRST) == []
+    assert door.append([land(UNO, rows(2))], Batch("another query", 1)) == []
+    assert door.append([land(UNO, rows(1))], FIRST) == [UNO]
+    monkeypatch.undo()
+    assert stored(tmp_path, UNO) == [1, 2]
+
+
+def test_another_door_s_batch_is_seen_although_this_one_created_the_table(tmp_path, door, land):
+    door.create({UNO: SCHEMA})
+    other = CommitDoor(tmp_path, threads=1)
+    other.append([land(UNO, rows(1))], FIRST)
+    other.close()
+    assert door.append([land(UNO, rows(1))], FIRST) == [UNO]
+    assert stored(tmp_path, UNO) == [1]
