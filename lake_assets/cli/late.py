@@ -30,7 +30,7 @@ SUMMARIES: Mapping[str, str] = {
         "reason."
     ),
     "doctor": "Look at Java, jars, Kafka, the registry, the lake's folder and the disk.",
-    "bench": "Measure each hop's events a second beside a plain Spark append of the same topic.",
+    "bench": "Measure our road beside a plain Spark append, N queries, foreachBatch and pipelines.",
 }
 """First sentence of each command's own help, by its name, in the order they are listed.
 
