@@ -1,8 +1,13 @@
 """A feed's conditions as Spark's columns, and what Spark says of those that do not compile."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from pyspark.errors import PySparkException
-from pyspark.sql import Column
+from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
+
+_ANSI = "spark.sql.ansi.enabled"
 
 
 def holds(condition: str) -> Column:
@@ -13,3 +18,18 @@ def holds(condition: str) -> Column:
 def first_line(problem: PySparkException) -> str:
     """The complaint itself, without the plan and the call site that follow it."""
     return str(problem.getMessage() or problem).splitlines()[0].rstrip(".")
+
+
+@contextmanager
+def without_ansi(session: SparkSession) -> Iterator[None]:
+    """Plan what is planned meanwhile with ANSI mode off.
+
+    What an expectation cannot compute is null then, and so violated, where ANSI would stop the
+    stream for the one row that the expectation is there to catch.
+    """
+    before = str(session.conf.get(_ANSI))
+    session.conf.set(_ANSI, "false")
+    try:
+        yield
+    finally:
+        session.conf.set(_ANSI, before)

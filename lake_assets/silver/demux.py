@@ -7,7 +7,7 @@ before anything of it was committed.
 
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from time import perf_counter, time
 
@@ -29,11 +29,22 @@ from lake_assets.model.tables import quarantine_of, silver_of, waiting_of
 from lake_assets.silver.expect import reading_of
 from lake_assets.silver.job import Demuxed, Job, failure
 from lake_assets.silver.judge import EVERYTHING, Scope
+from lake_assets.silver.native import Program, program_of
 from lake_assets.silver.replay import note_of, replayed
 from lake_assets.silver.rows import QUARANTINE, silver_schema
 from lake_assets.silver.stage import GAME_QUESTION, DecodePlan
 from lake_assets.silver.tables import held_columns
 from lake_assets.silver.travel import Reading
+from lake_assets.silver.vector import SQL_QUESTION
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Judging:
+    """How a feed's expectations are judged, for some columns."""
+
+    columns: pa.Schema
+    reading: Reading
+    program: Program | None
 
 
 @dataclass(kw_only=True)
@@ -53,7 +64,8 @@ class Demux:
     _schemas: SchemaSet | None = None
     _decoding: Decoding | None = None
     _games: dict[str, None] = field(default_factory=dict)
-    _read: tuple[pa.Schema, Reading] | None = None
+    _judging: _Judging | None = None
+    _is_spark_asked: bool = False
     alone: threading.Lock = field(default_factory=threading.Lock)
     """Held while rows are derived: batches and what catches up with them take turns."""
 
@@ -108,7 +120,7 @@ class Demux:
         """
         with self.alone:
             self._adopt(self.newest(), self.feed.route.keys)
-            self._reading(session)
+            self._judging_of(session)
 
     def derive(
         self, rows: Rows, scope: Callable[[tuple[str, ...]], Scope] = lambda _: EVERYTHING
@@ -126,7 +138,9 @@ class Demux:
         else:
             self._adopt(self._schemas.for_next_batch(time()), ())
         while True:
-            job = Job(self.feed, self._plan(), self.means, self._reading(rows.frame.sparkSession))
+            judging = self._judging_of(rows.frame.sparkSession)
+            plan = self._plan()
+            job = Job(self.feed, plan, self.means, judging.reading, judging.program)
             try:
                 return job, job.run(rows, scope(job.plan.games))
             except UnresolvedError as problem:
@@ -150,14 +164,21 @@ class Demux:
             raise failure(violated)
         return demuxed
 
-    def _reading(self, session: SparkSession) -> Reading:
-        """What the expectations read; compiled again only if the columns are others."""
-        decoding = self._decoding
+    def _judging_of(self, session: SparkSession) -> _Judging:
+        """How the expectations are judged; found out anew only if the columns or the time ask."""
+        decoding, expectations = self._decoding, self.feed.expectations
         assert decoding is not None  # noqa: S101 - the caller adopted schemas
-        if self._read is None or self._read[0] != decoding.columns:
-            found = reading_of(session, decoding.columns, self.feed.expectations)
-            self._read = decoding.columns, found
-        return self._read[1]
+        known = self._judging
+        if known is None or known.columns != decoding.columns:
+            reading = reading_of(session, decoding.columns, expectations)
+            known = _Judging(columns=decoding.columns, reading=reading, program=None)
+        elif not (known.program and known.program.is_fleeting):
+            return known
+        program = None
+        if not self._is_spark_asked:
+            program = program_of(session, decoding.columns, expectations)
+        self._judging = replace(known, program=program)
+        return self._judging
 
     def _plan(self) -> DecodePlan:
         assert self._decoding is not None  # noqa: S101 - the caller adopted schemas
@@ -177,10 +198,14 @@ class Demux:
             SCHEMA_QUESTION: [],
             MESSAGE_QUESTION: [],
             GAME_QUESTION: [],
+            SQL_QUESTION: [],
         }
         for question in questions:
             kind, _, value = question.partition("=")
             asked[kind].append(value)
+        if asked[SQL_QUESTION]:
+            # Such values come again, so this process asks no more.
+            self._is_spark_asked, self._judging = True, None
         ids = frozenset(int(value) for value in asked[SCHEMA_QUESTION])
         schemas = self.resolve(self._schemas, ids) if ids else self._schemas
         met = [message_met(value) for value in asked[MESSAGE_QUESTION]]

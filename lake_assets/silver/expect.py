@@ -16,10 +16,7 @@ from pyspark.sql.types import BooleanType
 from lake_assets.errors import FeedError
 from lake_assets.lake.sql import first_line
 from lake_assets.model.feeds import Expectation
-from lake_assets.silver.travel import Reading
-
-MARKS_PER_COLUMN = 62
-"""Expectations that share a bigint: a bit each, and its sign stays out of it."""
+from lake_assets.silver.travel import MARKS_PER_COLUMN, Reading
 
 
 def marks(expectations: Sequence[Expectation]) -> list[Column]:

@@ -1,36 +1,37 @@
 """Demux's one Spark job: bronze rows decoded, judged by expectations, written to all tables.
 
-Python decodes, Spark SQL judges, Python writes. Through Spark SQL go only the columns that
-expectations read; the rows themselves wait beside the task (`lake.relay`). Without expectations,
-decoding and writing are one step. Nothing is committed here.
+One step decodes, judges and writes, if the expectations are such that Arrow can judge
+(`silver.native`). Else there are three: Python decodes, Spark SQL judges, Python writes; through
+Spark SQL goes only what expectations read, and the rows themselves wait beside the task
+(`lake.relay`). Nothing is committed here.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from lake_assets.errors import ExpectationFailedError
 from lake_assets.lake.fanout import Written, discard, fan_out
 from lake_assets.lake.means import Means
 from lake_assets.lake.scan import Rows
+from lake_assets.lake.sql import without_ansi
 from lake_assets.lake.writer import Layout, Target, WritePlan
 from lake_assets.model.feeds import Action, Expectation, Feed
 from lake_assets.model.reports import Judged
 from lake_assets.model.tables import TableRef, quarantine_of, silver_of, waiting_of
 from lake_assets.silver.expect import marks
 from lake_assets.silver.judge import EVERYTHING, Judge, Meet, Outcome, Rule, Scope, outcomes
+from lake_assets.silver.native import Program
 from lake_assets.silver.rows import QUARANTINE, QUARANTINE_SOURCES, silver_schema
 from lake_assets.silver.stage import DecodePlan, decode_task, stage_schema
 from lake_assets.silver.travel import Reading, returned, travelling
+from lake_assets.silver.vector import judged_here
 
 _SILVER = "silver"
 _QUARANTINE = "quarantine"
-
-_ANSI = "spark.sql.ansi.enabled"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,6 +64,9 @@ class Job:
     reading: Reading
     """What the expectations read."""
 
+    program: Program | None
+    """The expectations, if the tasks that decode can judge; else Spark SQL does."""
+
     def run(self, bronze: Rows, scope: Scope = EVERYTHING) -> Demuxed:
         """Write the rows of `bronze` that are in `scope` to all tables' folders.
 
@@ -75,7 +79,7 @@ class Job:
         """
         rules = [_rule(expectation, self.plan.games) for expectation in self.feed.expectations]
         games, meet = len(self.plan.games), self._meet(bronze)
-        with _no_ansi(bronze.frame.sparkSession):
+        with without_ansi(bronze.frame.sparkSession):
             done = fan_out(
                 self._judged(bronze),
                 self._write_plan(),
@@ -106,7 +110,7 @@ class Job:
     def _judged(self, bronze: Rows) -> DataFrame:
         """What goes to the writing tasks: marks, or the bronze rows where nothing is judged."""
         plan, expectations, read = self.plan, self.feed.expectations, bronze.read
-        if not expectations:
+        if not expectations or self.program:
             return bronze.frame
         schema, reading = stage_schema(plan.decoding), self.reading
 
@@ -117,11 +121,14 @@ class Job:
         return bronze.frame.mapInArrow(decode, from_arrow_schema(seen)).select(*marks(expectations))
 
     def _meet(self, bronze: Rows) -> Meet:
-        """What the writing tasks do first: decode, where nothing was judged before."""
+        """What the writing tasks do first: decode, unless Spark SQL judged what was decoded."""
         plan, reading, read = self.plan, self.reading, bronze.read
-        if self.feed.expectations:
-            return lambda batches: returned(batches, reading)
-        return lambda batches: ((batch, ()) for batch in decode_task(read(batches), plan))
+        if not self.feed.expectations:
+            return lambda batches: ((batch, ()) for batch in decode_task(read(batches), plan))
+        if self.program:
+            conditions = self.program.conditions
+            return lambda rows: judged_here(decode_task(read(rows), plan), reading, conditions)
+        return lambda batches: returned(batches, reading)
 
     def _write_plan(self) -> WritePlan:
         silver = silver_schema(self.plan.decoding.columns)
@@ -161,18 +168,3 @@ def failure(violated: Mapping[tuple[str, str], Judged]) -> ExpectationFailedErro
     if len(violated) > 1:
         found += f"; and so it is with {len(violated) - 1} more"
     return ExpectationFailedError(name, game, found)
-
-
-@contextmanager
-def _no_ansi(session: SparkSession) -> Iterator[None]:
-    """Plan a job with ANSI mode off.
-
-    What an expectation cannot compute is null then, and so violated, where ANSI would stop the
-    stream for the one row that the expectation is there to catch.
-    """
-    before = str(session.conf.get(_ANSI))
-    session.conf.set(_ANSI, "false")
-    try:
-        yield
-    finally:
-        session.conf.set(_ANSI, before)

@@ -1,6 +1,6 @@
 """Acting on expectations, in Spark's workers: which rows stay, and what each game's rows came to.
 
-Which rows violate what is decided in Spark SQL before (`silver.expect`); here come only the marks.
+Which rows violate what is decided before (`silver.expect`, `silver.vector`); here come the marks.
 """
 
 import json
@@ -18,9 +18,8 @@ from lake_assets.lake.writer import TABLE
 from lake_assets.model.feeds import Action
 from lake_assets.model.quarantine import Reason
 from lake_assets.model.reports import Judged, Origin
-from lake_assets.silver.expect import MARKS_PER_COLUMN
 from lake_assets.silver.rows import DETAIL, REASON
-from lake_assets.silver.travel import Marks
+from lake_assets.silver.travel import MARKS_PER_COLUMN, Marks
 
 EXAMPLES = 3
 """Origins kept of the rows that violate an expectation, a game."""

@@ -17,6 +17,9 @@ from lake_assets.lake.relay import receive, send
 
 _Ints: TypeAlias = npt.NDArray[np.int64]
 
+MARKS_PER_COLUMN = 62
+"""Expectations that share a bigint: a bit each, and its sign stays out of it."""
+
 Marks: TypeAlias = Sequence[_Ints]
 """A bit a row and expectation, set where it is violated, in as many integers as they need; empty
 where no row of the batch violates any."""
@@ -49,7 +52,7 @@ def travelling(batches: Iterable[pa.RecordBatch], reading: Reading) -> Iterator[
 
     Rows of what travels stand for rows or for values, which are padded with nulls to one length.
     """
-    return send(_packed(batch, reading) for batch in batches if batch.num_rows)
+    return send(packed(batch, reading) for batch in batches if batch.num_rows)
 
 
 def returned(
@@ -59,10 +62,11 @@ def returned(
     for kept, made in receive(rows):
         places = kept.num_columns - len(reading.by_value)
         batch = kept.select(kept.schema.names[:places])
-        yield batch, _spread(made, kept.columns[places:], kept.num_rows, reading)
+        yield batch, spread(made, kept.columns[places:], kept.num_rows, reading)
 
 
-def _packed(batch: pa.RecordBatch, reading: Reading) -> tuple[pa.RecordBatch, pa.RecordBatch]:
+def packed(batch: pa.RecordBatch, reading: Reading) -> tuple[pa.RecordBatch, pa.RecordBatch]:
+    """The batch with columns for `spread` at its end, and what of it is to be judged."""
     arrays = [batch[name] for name in reading.by_row]
     kept = batch
     for name in reading.by_value:
@@ -79,7 +83,15 @@ def _packed(batch: pa.RecordBatch, reading: Reading) -> tuple[pa.RecordBatch, pa
     return kept, pa.RecordBatch.from_arrays(padded, names=list(reading.columns))
 
 
-def _spread(made: pa.RecordBatch, places: Sequence[pa.Array], rows: int, reading: Reading) -> Marks:
+def spread(made: pa.RecordBatch, places: Sequence[pa.Array], rows: int, reading: Reading) -> Marks:
+    """The marks of a batch's rows, from those of what was judged.
+
+    Args:
+        made: the marks, in columns of `MARKS_PER_COLUMN`.
+        places: the columns that `packed` added.
+        rows: of the batch.
+        reading: as it was packed.
+    """
     columns = [column.to_numpy() for column in made.columns]
     at = [place.to_numpy() for place in places]
     values = [int(place.max()) + 1 for place in at]

@@ -1,7 +1,9 @@
 import random
+import time
 from collections import Counter
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 import pytest
@@ -235,12 +237,19 @@ def test_a_game_whose_rows_are_all_dropped_is_reported(make, topic, bronze, repo
 
 
 def gamer_is_known(action, **scope):
-    return Expectation(name="gamer_is_known", sql="gamer_id <> ''", action=action, **scope)
+    return Expectation(name="gamer_is_known", **{"sql": HERE, "action": action, **scope})
 
 
-def test_a_row_that_an_expectation_quarantines_is_kept_whole(make, topic, bronze, stored, reports):
+HERE, IN_SPARK = "gamer_id <> ''", "length(trim(gamer_id)) > 0"
+"""The same condition, which the tasks that decode can judge, and which only Spark can."""
+
+
+@pytest.mark.parametrize("sql", [HERE, IN_SPARK])
+def test_a_row_that_an_expectation_quarantines_is_kept_whole(
+    make, topic, bronze, stored, reports, sql
+):
     known = topic.register(0)
-    make(expectations=(gamer_is_known(Action.QUARANTINE),))(
+    make(expectations=(gamer_is_known(Action.QUARANTINE, sql=sql),))(
         bronze(framed(known), framed(known, gamer=""), b"x"), FIRST
     )
     assert offsets(stored(silver_of("uno"))) == [0]
@@ -267,6 +276,28 @@ def test_a_row_that_fails_stops_its_whole_batch(make, topic, bronze, stored, rep
     make(expectations=())(rows, FIRST)
     assert offsets(stored(silver_of("uno"))) == [0]
     assert offsets(stored(silver_of("go_fish"))) == [1, 2, 3, 4, 5]
+
+
+def test_values_that_only_spark_can_judge_are_judged_by_it(make, topic, bronze, stored, reports):
+    known = topic.register(0)
+    is_small = Expectation(name="is_small", sql="gamer_id = lower(gamer_id)", action=Action.DROP)
+    demux = make(expectations=(is_small,))
+    demux(bronze(framed(known), framed(known, gamer="Ann")), FIRST)
+    # Java's lower case of this letter has two characters.
+    demux(bronze(framed(known, gamer="İ"), framed(known, gamer="é")), Batch("query", 1))
+    demux(bronze(framed(known, gamer="É"), framed(known, gamer="bob")), Batch("query", 2))
+    assert sorted(row["gamer_id"] for row in stored(silver_of("uno"))) == ["ann", "bob", "é"]
+    assert [report.dropped for report in reports] == [{"uno": 1}] * 3
+
+
+def test_an_expectation_that_asks_for_the_time_asks_in_each_batch(make, topic, bronze, reports):
+    known, limit = topic.register(0), datetime.now(UTC) + timedelta(seconds=15)
+    later = f"event_timestamp is null or now() > timestamp'{limit:%Y-%m-%d %H:%M:%S}Z'"
+    demux = make(expectations=(Expectation(name="later", sql=later, action=Action.DROP),))
+    demux(bronze(framed(known)), FIRST)
+    time.sleep(max(0.0, (limit - datetime.now(UTC)).total_seconds()) + 1)
+    demux(bronze(framed(known)), Batch("query", 1))
+    assert [report.dropped["uno"] for report in reports] == [1, 0]
 
 
 def test_an_expectation_judges_the_games_that_it_names(make, topic, bronze, stored, reports):

@@ -3,8 +3,8 @@ import pytest
 
 from lake_assets.errors import FeedError
 from lake_assets.model.feeds import Expectation
-from lake_assets.silver.expect import MARKS_PER_COLUMN, marks, reading_of
-from lake_assets.silver.travel import Reading
+from lake_assets.silver.expect import marks, reading_of
+from lake_assets.silver.travel import MARKS_PER_COLUMN, Reading
 
 pytestmark = pytest.mark.spark
 

@@ -3,8 +3,8 @@ import pytest
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from lake_assets.model.feeds import Expectation
-from lake_assets.silver.expect import MARKS_PER_COLUMN, marks, reading_of
-from lake_assets.silver.travel import returned, travelling
+from lake_assets.silver.expect import marks, reading_of
+from lake_assets.silver.travel import MARKS_PER_COLUMN, returned, travelling
 
 pytestmark = pytest.mark.spark
 
