@@ -55,7 +55,8 @@ def test_refresh_small_batches_latency_and_memory_are_measured(connected):
     # Of each of two games so many rows, rounded up.
     assert all(n <= rows < n + 2 for n, rows in zip((4, 40, 400), added, strict=True))
     small = found["small-batches"]["2"]
-    assert (small["rows"], small["seconds"] >= small["job_s"] > 0) == (3000, True)
+    assert small["rows"] == pytest.approx(3_000, rel=0.05)
+    assert small["seconds"] >= small["job_s"] > 0
     arrived = found["latency"]["200"]
     assert 500 <= arrived["events"] <= 600
     assert 0 < arrived["p50_s"] <= arrived["p95_s"] <= arrived["p99_s"] <= arrived["max_s"]
