@@ -6,6 +6,7 @@ What of it is news, and who is told, the core decides; see `lake_assets/alerts`.
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import dagster as dg
 
@@ -222,9 +223,15 @@ def _death(observed: Observed) -> Death | None:
 
 
 def _details(evaluation: dg.AssetCheckEvaluation) -> str:
-    numbers = (
-        f"{name.replace('_', ' ')}: {value.value}"
+    facts = (
+        f"{name.replace('_', ' ')}: {_shown(value)}"
         for name, value in evaluation.metadata.items()
         if isinstance(value.value, int | float | str)
     )
-    return ", ".join(numbers)[:_DETAILS_AT_MOST]
+    return ", ".join(facts)[:_DETAILS_AT_MOST]
+
+
+def _shown(value: dg.MetadataValue) -> str:
+    if isinstance(value, dg.TimestampMetadataValue):
+        return f"{datetime.fromtimestamp(value.value, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    return str(value.value)

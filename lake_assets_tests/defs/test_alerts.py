@@ -3,6 +3,7 @@
 import os
 import time
 from contextlib import ExitStack
+from datetime import UTC, datetime
 
 import dagster as dg
 import pyarrow as pa
@@ -110,6 +111,7 @@ def judge(instance):
                         run_id=context.run.run_id,
                         storage_id=latest_ids(context.instance, SILVER)[game],
                     ),
+                    failing_since=FAILING_SINCE,
                 )
 
         @dg.job(executor_def=dg.in_process_executor)
@@ -126,6 +128,8 @@ def test_where_nothing_is_wrong_nothing_is_told(sensor):
     assert sensor.events() == []
 
 
+FAILING_SINCE = datetime(2026, 11, 21, 10, 0, 5, tzinfo=UTC)
+
 FAILS = ("begun", "check_failed", "silver_events/gamer_is_known/uno")
 PASSES = ("ended", *FAILS[1:])
 
@@ -134,7 +138,10 @@ def test_a_failing_check_is_told_once_and_its_end_once(sensor, judge, hook):
     judge("uno", violated=2)
     assert sensor.events() == sensor.events() == [FAILS]
     assert hook.got[0]["severity"] == "warning"
-    assert hook.got[0]["details"] == "per cent violated: 25.0, rows seen: 8, rows violated: 2"
+    assert hook.got[0]["details"] == (
+        "failing since: 2026-11-21 10:00:05 UTC, per cent violated: 25.0, rows seen: 8, "
+        "rows violated: 2"
+    )
     judge("uno", violated=3)
     assert sensor.events() == [FAILS]
     judge("uno", violated=0)
