@@ -22,7 +22,7 @@ from deltalake import DeltaTable
 
 from lake_assets.errors import CommitConflictError
 from lake_assets.lake.change import Batch, Commit, identity_of
-from lake_assets.lake.put import put
+from lake_assets.lake.put import commit_file, put, text_of
 from lake_assets.model.tables import TableRef
 
 CHECKPOINT_EVERY = 10
@@ -153,7 +153,7 @@ def stands(folder: Path, known: Known) -> bool:
 
     A log whose old commits were swept away says no, too; then it is to be looked at again.
     """
-    return _file(folder, known.version).exists()
+    return commit_file(folder, known.version).exists()
 
 
 def append(folder: Path, known: Known, commit: Commit, batch: Batch, at_ms: int) -> bool:
@@ -169,7 +169,8 @@ def append(folder: Path, known: Known, commit: Commit, batch: Batch, at_ms: int)
     Raises:
         OSError: the log cannot be written, or is not there any more.
     """
-    return put(_file(folder, known.version + 1), _lines(known, commit, batch, at_ms))
+    target = commit_file(folder, known.version + 1)
+    return put(target, text_of(_actions(known, commit, batch, at_ms)))
 
 
 def is_checkpoint_due(table: TableRef, version: int) -> bool:
@@ -181,11 +182,7 @@ def is_checkpoint_due(table: TableRef, version: int) -> bool:
     return version > 0 and (version + crc32(table.name.encode())) % CHECKPOINT_EVERY == 0
 
 
-def _file(folder: Path, version: int) -> Path:
-    return folder / "_delta_log" / f"{version:020}.json"
-
-
-def _lines(known: Known, commit: Commit, batch: Batch, at_ms: int) -> str:
+def _actions(known: Known, commit: Commit, batch: Batch, at_ms: int) -> list[dict[str, Any]]:
     told = {
         "timestamp": at_ms,
         "operation": "WRITE",
@@ -199,11 +196,7 @@ def _lines(known: Known, commit: Commit, batch: Batch, at_ms: int) -> str:
         **commit.info,
         **identity_of([batch]),
     }
-    actions: list[dict[str, Any]] = [
-        {"commitInfo": told},
-        {"txn": {"appId": batch.app_id, "version": batch.version, "lastUpdated": at_ms}},
-    ]
-    actions += [
+    added = [
         {
             "add": {
                 "path": quote(file.path, safe="/=:+,@~"),
@@ -216,4 +209,8 @@ def _lines(known: Known, commit: Commit, batch: Batch, at_ms: int) -> str:
         }
         for file in commit.files
     ]
-    return "".join(f"{json.dumps(action)}\n" for action in actions)
+    return [
+        {"commitInfo": told},
+        {"txn": {"appId": batch.app_id, "version": batch.version, "lastUpdated": at_ms}},
+        *added,
+    ]

@@ -7,7 +7,8 @@ https://github.com/delta-io/delta/blob/master/PROTOCOL.md
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -15,7 +16,7 @@ from uuid import uuid4
 from deltalake import DeltaTable
 from deltalake.schema import Schema
 
-from lake_assets.lake.put import put
+from lake_assets.lake.put import commit_file, put, text_of
 
 _PLAIN = {"minReaderVersion": 1, "minWriterVersion": 2}
 """Delta's protocol of tables that every reader opens."""
@@ -24,43 +25,44 @@ _SPECIAL = ('"timestamp_ntz"', '"variant"')
 """Types that need a protocol of their own, as they stand in a schema."""
 
 
-def is_plain(schema: Schema) -> bool:
-    """Whether a table with these columns has the protocol that every reader opens."""
-    text = schema.to_json()
-    return not any(kind in text for kind in _SPECIAL)
+@dataclass(frozen=True, slots=True)
+class Blueprint:
+    """What any number of tables are created with."""
+
+    schema: str
+    """Columns, as Delta's JSON."""
+
+    partition_by: tuple[str, ...]
+    configuration: Mapping[str, str]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether such a table has the protocol that every reader opens."""
+        return not any(kind in self.schema for kind in _SPECIAL)
 
 
-def bear(
-    folder: Path,
-    name: str,
-    schema: Schema,
-    partition_by: Sequence[str],
-    configuration: Mapping[str, str],
-) -> bool:
+def bear(folder: Path, name: str, blueprint: Blueprint) -> bool:
     """Create an empty table; False if there is one already, which stays as it is.
 
     Raises:
         OSError: the folder cannot be written.
         DeltaError: the schema cannot be a table's.
     """
-    log = folder / "_delta_log"
-    if _has_commits(log):
+    if _has_commits(folder / "_delta_log"):
         return False
-    if not is_plain(schema):
+    if not blueprint.is_plain:
         DeltaTable.create(
             folder,
-            schema=schema,
+            schema=Schema.from_json(blueprint.schema),
             mode="ignore",
-            partition_by=list(partition_by),
+            partition_by=list(blueprint.partition_by),
             name=name,
-            configuration=dict(configuration),
+            configuration=dict(blueprint.configuration),
         )
         return True
-    log.mkdir(parents=True, exist_ok=True)
-    return put(
-        log / f"{0:020}.json",
-        _lines(name, schema.to_json(), partition_by, configuration, int(time.time() * 1000)),
-    )
+    target = commit_file(folder, 0)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    return put(target, text_of(_actions(name, blueprint, int(time.time() * 1000))))
 
 
 def _has_commits(log: Path) -> bool:
@@ -70,19 +72,14 @@ def _has_commits(log: Path) -> bool:
     return any(path.suffix in {".json", ".parquet"} for path in log.iterdir())
 
 
-def _lines(
-    name: str,
-    schema: str,
-    partition_by: Sequence[str],
-    configuration: Mapping[str, str],
-    at_ms: int,
-) -> str:
-    actions: list[dict[str, Any]] = [
+def _actions(name: str, blueprint: Blueprint, at_ms: int) -> list[dict[str, Any]]:
+    partitions = list(blueprint.partition_by)
+    return [
         {
             "commitInfo": {
                 "timestamp": at_ms,
                 "operation": "CREATE TABLE",
-                "operationParameters": {"partitionBy": json.dumps(list(partition_by))},
+                "operationParameters": {"partitionBy": json.dumps(partitions)},
                 "engineInfo": "lake_assets",
             }
         },
@@ -92,11 +89,10 @@ def _lines(
                 "id": str(uuid4()),
                 "name": name,
                 "format": {"provider": "parquet", "options": {}},
-                "schemaString": schema,
-                "partitionColumns": list(partition_by),
+                "schemaString": blueprint.schema,
+                "partitionColumns": partitions,
                 "createdTime": at_ms,
-                "configuration": dict(configuration),
+                "configuration": dict(blueprint.configuration),
             }
         },
     ]
-    return "".join(f"{json.dumps(action)}\n" for action in actions)

@@ -20,7 +20,7 @@ from deltalake.transaction import AddAction, CommitProperties, RemoveAction, Tra
 
 from lake_assets.errors import CommitConflictError, LakeError
 from lake_assets.lake.appends import CHECKPOINT_EVERY, Appends, overtaken
-from lake_assets.lake.births import bear, is_plain
+from lake_assets.lake.births import Blueprint, bear
 from lake_assets.lake.change import Batch, Commit, identity_of
 from lake_assets.lake.history import is_done
 from lake_assets.model.tables import TableRef
@@ -78,18 +78,19 @@ class CommitDoor:
         Raises:
             LakeError: the folder cannot be written.
         """
-        schemas: dict[pa.Schema, DeltaSchema] = {}
+        configuration = {**_TABLE_PROPERTIES, **(properties or {})}
+        blueprints = {
+            columns: Blueprint(_as_delta(columns).to_json(), tuple(partition_by), configuration)
+            for columns in set(tables.values())
+        }
 
         def create_one(table: TableRef) -> TableRef | None:
-            columns = tables[table]
-            if columns not in schemas:
-                schemas[columns] = DeltaSchema.from_arrow(_nullable(columns))
-            configuration = {**_TABLE_PROPERTIES, **(properties or {})}
-            folder = table.path(self._lake)
-            is_new = bear(folder, table.name, schemas[columns], partition_by, configuration)
-            if is_new and is_plain(schemas[columns]):
-                self._appends.created(table, partition_by)
-            return table if is_new else None
+            blueprint = blueprints[tables[table]]
+            if not bear(table.path(self._lake), table.name, blueprint):
+                return None
+            if blueprint.is_plain:
+                self._appends.created(table, blueprint.partition_by)
+            return table
 
         return {table for table in self._each(create_one, list(tables)) if table is not None}
 
@@ -110,7 +111,7 @@ class CommitDoor:
         def widen(table: TableRef) -> None:
             handle = self.fresh(table)
             present = {f.name: f.type for f in handle.schema().fields}
-            wanted = DeltaSchema.from_arrow(_nullable(tables[table])).fields
+            wanted = _as_delta(tables[table]).fields
             missing: list[DeltaField] = [f for f in wanted if present.get(f.name) != f.type]
             if missing:
                 handle.alter.add_columns(missing)
@@ -184,7 +185,7 @@ class CommitDoor:
         Raises:
             CommitConflictError: a table is not at the version that its commit was made for.
         """
-        columns = DeltaSchema.from_arrow(_nullable(schema))
+        columns = _as_delta(schema)
 
         def replace_one(commit: Commit) -> None:
             self._write(self.fresh(commit.table), commit, columns, ())
@@ -291,6 +292,6 @@ def _ensure_there(handle: DeltaTable, commit: Commit) -> None:
         )
 
 
-def _nullable(schema: pa.Schema) -> pa.Schema:
+def _as_delta(schema: pa.Schema) -> DeltaSchema:
     """Every column nullable: the columns of tomorrow are missing in the files of today."""
-    return pa.schema([f.with_nullable(nullable=True) for f in schema])
+    return DeltaSchema.from_arrow(pa.schema([f.with_nullable(nullable=True) for f in schema]))

@@ -14,6 +14,7 @@ from deltalake import DeltaTable
 
 from lake_assets.lake.change import APP_ID, BATCH, Batch, DataFile
 from lake_assets.lake.origins import RowSet, origin_columns
+from lake_assets.lake.put import commit_file
 from lake_assets.lake.writer import write_file
 
 _PARTITION = "partition."
@@ -111,7 +112,7 @@ def read_file(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
 def _added_by(folder: Path, versions: Iterable[int]) -> set[str]:
     paths: set[str] = set()
     for version in versions:
-        text = (folder / "_delta_log" / f"{version:020}.json").read_text()
+        text = commit_file(folder, version).read_text()
         actions = (json.loads(line) for line in text.splitlines())
         paths |= {action["add"]["path"] for action in actions if "add" in action}
     return paths

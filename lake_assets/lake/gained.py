@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from lake_assets.lake.change import DataFile
+from lake_assets.lake.put import commit_file
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,7 +62,7 @@ def gained_between(folder: Path, after: int, upto: int) -> Gained:
 
 
 def _actions(folder: Path, version: int) -> Iterator[tuple[str, Any]]:
-    for line in (folder / "_delta_log" / f"{version:020}.json").read_text().splitlines():
+    for line in commit_file(folder, version).read_text().splitlines():
         if line.startswith(('{"add"', '{"remove"')):
             yield from json.loads(line).items()
 

@@ -12,6 +12,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from lake_assets.lake.change import Batch
+from lake_assets.lake.put import commit_file
 from lake_assets.model.tables import TableRef
 
 
@@ -67,9 +68,8 @@ def _info(commit: Mapping[str, Any]) -> Mapping[str, str]:
 
 def committed_at(lake: Path, table: TableRef, version: int) -> float | None:
     """When a version was committed, in seconds since 1970; None if the log has forgotten it."""
-    commit = table.path(lake) / "_delta_log" / f"{version:020}.json"
     try:
-        return commit.stat().st_mtime
+        return commit_file(table.path(lake), version).stat().st_mtime
     except FileNotFoundError:
         return None
 

@@ -1,9 +1,22 @@
-"""Putting a commit into a Delta log: in one step, and only if its place is free."""
+"""Commits in a Delta log: where they lie, and putting one there only if its place is free."""
 
+import json
 import os
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
+
+
+def commit_file(folder: Path, version: int) -> Path:
+    """The file of a version's commit in the log of the table in `folder`."""
+    return folder / "_delta_log" / f"{version:020}.json"
+
+
+def text_of(actions: Iterable[Mapping[str, Any]]) -> str:
+    """A commit's actions as its file has them: a line of JSON each."""
+    return "".join(f"{json.dumps(action)}\n" for action in actions)
 
 
 def put(target: Path, text: str) -> bool:

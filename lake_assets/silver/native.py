@@ -6,12 +6,12 @@ lengths, simple patterns. Everything else is judged by Spark itself.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -73,52 +73,60 @@ def program_of(
     # Rows of an RDD: the optimizer sees through a local relation that it is empty.
     nothing = session.sparkContext.emptyRDD()
     rows = session.createDataFrame(nothing, from_arrow_schema(schema))
-    conditions, is_fleeting = [], False
-    for expectation in expectations:
-        with without_ansi(session):
-            judged = rows.select(F.expr(expectation.sql))
-            condition = _condition(judged)
-        if condition is None:
-            return None
-        conditions.append(condition)
-        is_fleeting = is_fleeting or _asks_for_time(_projected(judged, "analyzed"))
-    return Program(conditions=tuple(conditions), is_fleeting=is_fleeting)
-
-
-def _condition(judged: DataFrame) -> Node | None:
-    plan = judged._jdf.queryExecution().optimizedPlan()  # noqa: SLF001 - no other way to it
+    with without_ansi(session):
+        judged = rows.select(*(F.expr(expectation.sql) for expectation in expectations))
+        execution = judged._jdf.queryExecution()  # noqa: SLF001 - no other way to the plans
+        asked, plan = execution.analyzed(), execution.optimizedPlan()
     if plan.nodeName() != "Project" or not plan.deterministic():
         return None
-    return _node(plan.projectList().head())
+    defined = _defined_below(plan)
+    conditions = [_node(found, defined) for found in _each(plan.projectList().iterator())]
+    known = tuple(condition for condition in conditions if condition is not None)
+    if len(known) < len(expectations):
+        return None
+    is_fleeting = any(_asks_for_time(found) for found in _each(asked.projectList().iterator()))
+    return Program(conditions=known, is_fleeting=is_fleeting)
 
 
-def _projected(judged: DataFrame, stage: str) -> Any:  # noqa: ANN401 - a Java object
-    return getattr(judged._jdf.queryExecution(), stage)().projectList().head()  # noqa: SLF001
+def _defined_below(plan: Any) -> dict[int, Any]:  # noqa: ANN401 - Java objects
+    """By id, what projections under the outermost one compute for it.
+
+    `x between …` asks for `x` twice, and what is dear to compute is computed once, below.
+    """
+    found: dict[int, Any] = {}
+    below = plan.child()
+    while below.nodeName() == "Project":
+        for one in _each(below.projectList().iterator()):
+            if _name(one) == "Alias":
+                found[one.exprId().id()] = one.child()
+        below = below.child()
+    return found
 
 
 def _asks_for_time(expression: Any) -> bool:  # noqa: ANN401 - a Java object
     name = expression.getClass().getSimpleName()
     if name.startswith("Current") or name in {"Now", "LocalTimestamp"}:
         return True
-    return any(_asks_for_time(child) for child in _children(expression))
+    return any(_asks_for_time(child) for child in _each(expression.children().iterator()))
 
 
-def _node(expression: Any) -> Node | None:  # noqa: ANN401 - a Java object
+def _node(expression: Any, defined: Mapping[int, Any]) -> Node | None:  # noqa: ANN401 - Java's
     name, kind = _name(expression), expression.dataType().simpleString()
     if name == "Alias":
-        return _node(expression.child())
+        return _node(expression.child(), defined)
     if kind not in _KINDS:
         return None
     if name == "AttributeReference":
-        return Column(expression.name())
+        meant = defined.get(expression.exprId().id())
+        return Column(expression.name()) if meant is None else _node(meant, defined)
     if name == "Literal":
         return _constant(expression.value(), kind)
-    return _call(name, expression)
+    return _call(name, expression, defined)
 
 
-def _call(name: str, expression: Any) -> Node | None:  # noqa: ANN401 - a Java object
-    children = list(_children(expression))
-    arguments = [_node(child) for child in children]
+def _call(name: str, expression: Any, defined: Mapping[int, Any]) -> Node | None:  # noqa: ANN401
+    children = list(_each(expression.children().iterator()))
+    arguments = [_node(child, defined) for child in children]
     if name == "InSet":
         # What the optimizer makes of a longer `in (...)`; it has values where `In` has literals.
         name, kind = "In", children[0].dataType().simpleString()
@@ -152,10 +160,6 @@ def _constant(value: Any, kind: str) -> Constant | None:  # noqa: ANN401 - a Jav
 
 def _name(expression: Any) -> str:  # noqa: ANN401 - a Java object
     return str(expression.getClass().getSimpleName())
-
-
-def _children(expression: Any) -> Iterator[Any]:  # noqa: ANN401 - Java objects
-    return _each(expression.children().iterator())
 
 
 def _each(found: Any) -> Iterator[Any]:  # noqa: ANN401 - Java objects

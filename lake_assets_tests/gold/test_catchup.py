@@ -9,7 +9,6 @@ from lake_assets.errors import CommitConflictError, ExpectationFailedError
 from lake_assets.gold.catchup import find_sources, needs
 from lake_assets.gold.refresh import refresh
 from lake_assets.lake.commits import CommitDoor
-from lake_assets.lake.means import lake_means
 from lake_assets.model.feeds import Action, Expectation, GoldView
 from lake_assets.model.reports import Judged, Mode
 from lake_assets.model.tables import gold_of, silver_of
@@ -25,14 +24,8 @@ MANY = [f"gamer_{number}" for number in range(40)]
 
 
 @pytest.fixture
-def lake(settings):
-    return settings.lake_dir
-
-
-@pytest.fixture
-def means(settings):
-    with lake_means(settings) as found:
-        yield replace(found, bucket_rows=10)
+def means(means):
+    return replace(means, bucket_rows=10)
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ from deltalake import DeltaTable, write_deltalake
 
 from lake_assets.errors import ExpectationFailedError, FeedError
 from lake_assets.gold.free import refresh_free
-from lake_assets.lake.means import lake_means
 from lake_assets.model.feeds import Action, Expectation, GoldView
 from lake_assets.model.reports import Judged, ViewRefresh
 from lake_assets.model.tables import EVERY_GAME, silver_of
@@ -27,17 +26,6 @@ FIRST = GoldView(
 SHARES = GoldView(
     name="shares", sql="select game_name, count(*) as events from silver_all group by game_name"
 )
-
-
-@pytest.fixture
-def lake(settings):
-    return settings.lake_dir
-
-
-@pytest.fixture
-def means(settings):
-    with lake_means(settings) as found:
-        yield found
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ from deltalake import Field as DeltaField
 
 from lake_assets.errors import FeedError
 from lake_assets.gold.refresh import refresh
-from lake_assets.lake.means import lake_means
 from lake_assets.model.feeds import GoldView
 from lake_assets.model.reports import Mode, ViewRefresh
 from lake_assets.model.tables import gold_of, silver_of
@@ -32,17 +31,6 @@ SAME_IN_DUCKDB = """
     select gamer_id, count(*), min(event_timestamp), max(event_timestamp), avg(_offset)
     from silver group by gamer_id
 """
-
-
-@pytest.fixture
-def lake(settings):
-    return settings.lake_dir
-
-
-@pytest.fixture
-def means(settings):
-    with lake_means(settings) as found:
-        yield found
 
 
 @pytest.fixture

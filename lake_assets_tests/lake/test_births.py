@@ -5,7 +5,7 @@ import pytest
 from deltalake import DeltaTable
 from deltalake.schema import Schema
 
-from lake_assets.lake.births import bear
+from lake_assets.lake.births import Blueprint, bear
 
 SCHEMA = pa.schema(
     [
@@ -21,7 +21,8 @@ PLAIN = {"delta.checkpointInterval": "10"}
 
 
 def born(folder, schema=SCHEMA, partition_by=("day",)):
-    return bear(folder, "events", Schema.from_arrow(schema), partition_by, PLAIN)
+    columns = Schema.from_arrow(schema).to_json()
+    return bear(folder, "events", Blueprint(columns, tuple(partition_by), PLAIN))
 
 
 def told(folder):

@@ -48,6 +48,8 @@ TAKEN = [
     "level not in (1, 2, 3)",
     "total in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)",
     "level between 1 and 3",
+    "length(name) between 1 and 3",
+    "coalesce(level, 0) not between 1 and 3",
     "name in ('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'ann')",
     "coalesce(level, 0) > 1",
     "coalesce(name, other, 'x') <> 'x'",
@@ -71,6 +73,7 @@ TAKEN = [
 PLAIN_ONLY = [
     "name = lower(name)",
     "upper(name) <> name",
+    "lower(name) between 'a' and 'b'",
     "name rlike '^[0-9a-f:]+$'",
     "name rlike 'a.b'",
     "name rlike '[A-Z]'",

@@ -163,7 +163,7 @@ def test_a_feed_with_a_trigger_waits_that_long_between_batches(road, topic, repo
     try:
         wait_for(lambda: reports)  # the first batch comes at once
         topic.produce(b"bad")
-        time.sleep(3)
+        time.sleep(3)  # three of the default's intervals: nothing tells that no batch comes
         assert len(reports) == 1
     finally:
         query.stop()
