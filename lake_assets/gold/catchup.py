@@ -1,24 +1,27 @@
 """How each game that is behind catches up: from which files of silver, into which buckets."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 
+import pyarrow as pa
 from deltalake import DeltaTable
+from deltalake.schema import Field as DeltaField
 from deltalake.schema import Schema as DeltaSchema
 
 from lake_assets.gold.buckets import bucket_of, buckets_for, buckets_now
 from lake_assets.gold.measures import STATE_FORMAT
 from lake_assets.gold.plan import Silver, info_of, is_behind, why_full
-from lake_assets.gold.recipe import Recipe
+from lake_assets.lake.appends import is_plain
 from lake_assets.lake.change import Commit, DataFile
 from lake_assets.lake.files import active_files
-from lake_assets.lake.gained import gained_between
+from lake_assets.lake.gained import Gained, gained_between
 from lake_assets.lake.history import last_info, rows_of
 from lake_assets.lake.means import Means
 from lake_assets.lake.standing import Position, position_from
 from lake_assets.model.feeds import GoldView
 from lake_assets.model.reports import Mode, ViewRefresh
-from lake_assets.model.tables import TableRef, gold_of, silver_of
+from lake_assets.model.tables import gold_of, silver_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,11 +29,22 @@ class Source:
     """One game's silver and gold at the versions that a refresh starts from."""
 
     game: str
-    handle: DeltaTable
     silver: Silver
-    gold: DeltaTable | None
     gold_version: int
     position: Position | None
+
+    def needs(self, view: GoldView) -> bool:
+        """Whether the game's view must be brought up to date."""
+        return is_behind(view, self.silver.version, self.position, self.silver.table)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Opened:
+    """A game's tables, opened."""
+
+    source: Source
+    silver: DeltaTable
+    gold: DeltaTable | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,6 +68,16 @@ class Catchup:
     keeps_states: bool = True
     """Whether the next refresh may merge with what this one writes."""
 
+    is_first: bool = False
+    """Whether there is no gold table yet."""
+
+    columns: str = ""
+    """Of the gold table, as Delta's JSON; empty if it asks more of a writer than to add and remove
+    files."""
+
+    plain_id: str = ""
+    """As `Commit.plain_id`."""
+
     def touched(self, buckets: Iterable[int]) -> tuple[DataFile, ...]:
         """The view's files that give way if these buckets get rows."""
         if self.is_whole:
@@ -61,10 +85,12 @@ class Catchup:
         wanted = set(buckets)
         return tuple(file for file in self.gold_files if bucket_of(file) in wanted)
 
-    def commit(self, view: GoldView, files: Sequence[DataFile], gone: Sequence[DataFile]) -> Commit:
+    def brought(
+        self, view: GoldView, files: Sequence[DataFile], gone: Sequence[DataFile]
+    ) -> "Brought":
         """What puts `files` in the place of `gone`, and says what the view now stands for."""
         states = STATE_FORMAT if self.keeps_states else 0
-        return Commit(
+        commit = Commit(
             table=gold_of(self.source.game, view.name),
             files=files,
             removed=gone,
@@ -74,100 +100,152 @@ class Catchup:
                 silver_table=self.source.silver.table,
                 states=states,
                 buckets=self.buckets,
+                columns=self.columns,
             ),
             seen=self.source.gold_version,
+            plain_id=self.plain_id,
         )
+        return Brought(work=self, commit=commit)
 
 
-def find_sources(view: GoldView, games: Sequence[str], means: Means) -> list[Source]:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Brought:
+    """One game's view, written and to be committed."""
+
+    work: Catchup
+    commit: Commit
+
+
+def open_all(view: GoldView, games: Sequence[str], means: Means) -> list[Opened]:
     """Those of the games that have silver."""
     silver = {game: silver_of(game) for game in games}
     gold = {game: gold_of(game, view.name) for game in games}
-    opened = means.door.opened([*silver.values(), *gold.values()])
+    found = means.door.opened([*silver.values(), *gold.values()])
     return [
-        _source(game, opened, silver[game], gold[game]) for game in games if silver[game] in opened
+        _opened(game, found[silver[game]], found.get(gold[game]))
+        for game in games
+        if silver[game] in found
     ]
 
 
-def _source(
-    game: str, opened: Mapping[TableRef, DeltaTable], silver: TableRef, gold: TableRef
-) -> Source:
-    source, handle = opened[silver], opened.get(gold)
-    return Source(
+def _opened(game: str, silver: DeltaTable, gold: DeltaTable | None) -> Opened:
+    source = Source(
         game=game,
-        handle=source,
-        silver=Silver(version=source.version(), table=str(source.metadata().id)),
-        gold=handle,
-        gold_version=handle.version() if handle else 0,
-        position=position_from(last_info(handle)) if handle else None,
+        silver=Silver(version=silver.version(), table=str(silver.metadata().id)),
+        gold_version=gold.version() if gold else 0,
+        position=position_from(last_info(gold)) if gold else None,
+    )
+    return Opened(source=source, silver=silver, gold=gold)
+
+
+def catch_up(
+    view: GoldView,
+    columns: pa.Schema,
+    unmergeable: str,
+    opened: Sequence[Opened],
+    means: Means,
+    *,
+    anew: bool,
+) -> list[Catchup]:
+    """Decide how each game catches up.
+
+    Args:
+        view: what is brought up to date.
+        columns: of its tables.
+        unmergeable: why the view cannot be merged; empty if it can.
+        opened: the games.
+        means: where the lake is.
+        anew: whether all is to be recomputed.
+    """
+    schema = DeltaSchema.from_arrow(columns)
+    text, fields = schema.to_json(), schema.fields
+    asked = "asked for" if anew else unmergeable
+    work = []
+    for one in opened:
+        found = _why_full(view, fields, one, asked) or _merge(view, one, means)
+        if isinstance(found, str):
+            found = _full(one, means, found, keeps_states=not unmergeable)
+        is_known = one.gold is None or is_plain(one.gold)
+        work.append(replace(found, columns=text if is_known else ""))
+    return work
+
+
+def _why_full(view: GoldView, fields: Sequence[DeltaField], one: Opened, asked: str) -> str:
+    """Why a game is recomputed, before its silver's log is read; empty if that has to tell."""
+    if one.gold is None:
+        return "the game's first refresh"
+    reason = asked or why_full(view, one.source.silver, one.source.position)
+    if not reason and one.gold.schema().fields != fields:
+        return "a column has another type"
+    return reason
+
+
+def _merge(view: GoldView, one: Opened, means: Means) -> Catchup | str:
+    """How a game is merged with what its silver gained, or why it cannot be."""
+    source, position = one.source, one.source.position
+    if one.gold is None or position is None:
+        raise ValueError(source.game)
+    folder = silver_of(source.game).path(means.lake)
+    gained = gained_between(folder, position.silver_version, source.silver.version)
+    if gained.obstacle:
+        return gained.obstacle
+    has = tuple(active_files(one.gold))
+    had = position.buckets
+    if had > 1 and any(bucket_of(file) is None for file in has):
+        return "gold's files do not tell their buckets"
+    buckets = buckets_now(sum(file.rows for file in has), had, means.bucket_rows)
+    # What a view's expectations are judged by is all of its rows.
+    is_whole = bool(view.expectations) or buckets != had
+    return replace(
+        merging(source, gained, folder, has),
+        buckets=buckets,
+        is_whole=is_whole or (buckets == 1 and bool(gained.files)),
     )
 
 
-def needs(view: GoldView, source: Source) -> bool:
-    """Whether a game's view must be brought up to date."""
-    return is_behind(view, source.silver.version, source.position, source.silver.table)
-
-
-def catch_up(recipe: Recipe, source: Source, means: Means, *, anew: bool) -> Catchup:
-    """Decide how one game catches up."""
-    if source.gold is None:
-        return _full(recipe, source, means, "the game's first refresh")
-    reason = "asked for" if anew else recipe.why_full
-    reason = reason or why_full(recipe.view, source.silver, source.position)
-    if reason or source.position is None:
-        return _full(recipe, source, means, reason)
-    if source.gold.schema().fields != DeltaSchema.from_arrow(recipe.columns).fields:
-        return _full(recipe, source, means, "a column has another type")
-    folder = silver_of(source.game).path(means.lake)
-    gained = gained_between(folder, source.position.silver_version, source.silver.version)
-    if gained.obstacle:
-        return _full(recipe, source, means, gained.obstacle)
-    has = tuple(active_files(source.gold))
-    had = source.position.buckets
-    if had > 1 and any(bucket_of(file) is None for file in has):
-        return _full(recipe, source, means, "gold's files do not tell their buckets")
-    buckets = buckets_now(sum(file.rows for file in has), had, means.bucket_rows)
-    # What a view's expectations are judged by is all of its rows.
-    is_whole = bool(recipe.view.expectations) or buckets != had
+def merging(source: Source, gained: Gained, folder: Path, has: tuple[DataFile, ...]) -> Catchup:
+    """A game whose silver in `folder` gained something, and whose view is the one file or few."""
     return Catchup(
         source=source,
         mode=Mode.INCREMENTAL,
         why=_gain(len(gained.files)),
         silver_files=tuple(str(folder / file.path) for file in gained.files),
         rows_read=gained.rows,
-        buckets=buckets,
+        buckets=1,
         gold_files=has,
-        is_whole=is_whole or (buckets == 1 and bool(gained.files)),
+        is_whole=bool(gained.files),
     )
 
 
-def _full(recipe: Recipe, source: Source, means: Means, why: str) -> Catchup:
-    rows = rows_of(source.gold) if source.gold else 0
+def _full(one: Opened, means: Means, why: str, *, keeps_states: bool) -> Catchup:
+    rows = rows_of(one.gold) if one.gold else 0
     return Catchup(
-        source=source,
+        source=one.source,
         mode=Mode.FULL,
         why=why,
-        silver_files=tuple(source.handle.file_uris()),
-        rows_read=rows_of(source.handle),
-        buckets=1 if recipe.why_full else buckets_for(rows, means.bucket_rows),
-        keeps_states=not recipe.why_full,
+        silver_files=tuple(one.silver.file_uris()),
+        rows_read=rows_of(one.silver),
+        buckets=buckets_for(rows, means.bucket_rows) if keeps_states else 1,
+        keeps_states=keeps_states,
+        is_first=one.gold is None,
     )
 
 
-def report_of(one: Catchup, view: GoldView, commit: Commit) -> ViewRefresh:
+def report_of(one: Brought, view: GoldView) -> ViewRefresh:
     """What became of one game."""
+    work, commit = one.work, one.commit
     gone = {file.path for file in commit.removed}
-    kept = [file for file in one.gold_files if file.path not in gone]
+    kept = [file for file in work.gold_files if file.path not in gone]
     written = sum(file.rows for file in commit.files)
     return ViewRefresh(
-        game=one.source.game,
+        game=work.source.game,
         view=view.name,
         rows=written + sum(file.rows for file in kept),
-        silver_version=one.source.silver.version,
+        silver_version=work.source.silver.version,
         files=len(commit.files) + len(kept),
-        mode=one.mode,
-        why=one.why,
-        rows_read=one.rows_read,
+        mode=work.mode,
+        why=work.why,
+        rows_read=work.rows_read,
         rows_written=written,
     )
 

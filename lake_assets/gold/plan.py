@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from lake_assets.gold.measures import STATE_FORMAT
 from lake_assets.lake.standing import (
     BUCKETS,
+    COLUMNS,
     DEFINITION,
     SILVER_TABLE,
     SILVER_VERSION,
@@ -81,6 +82,7 @@ def info_of(
     silver_table: str = "",
     states: int = 0,
     buckets: int = 1,
+    columns: str = "",
 ) -> dict[str, str]:
     """The commit metadata that records a position together with the data.
 
@@ -90,6 +92,7 @@ def info_of(
         silver_table: Delta's id of it.
         states: format of the states in the table; 0 without.
         buckets: number of them.
+        columns: of the gold table, as Delta's JSON; empty if they are not to be recorded.
     """
     return {
         SILVER_VERSION: str(silver_version),
@@ -97,4 +100,5 @@ def info_of(
         SILVER_TABLE: silver_table,
         STATES: str(states),
         BUCKETS: str(buckets),
+        **({COLUMNS: columns} if columns else {}),
     }

@@ -1,30 +1,24 @@
-"""Refreshing gold: all asked-for games of a view in one Spark job, then one commit a game.
+"""Refreshing gold: the views of all asked-for games brought up to date, then one commit a game.
 
-Files of silver and gold are read by name from their tables' logs, so a thousand games are one scan
-and one aggregation, not a thousand plans. A game whose silver only gained rows is read from where
-its gold stands, and merged with it; the others are recomputed in full, in the same job.
+A game whose silver only gained rows is read from where its gold stands, and merged with it: by
+`gold.nearby` if both are small, else by Spark. The others are recomputed in full, in the same job.
 """
 
 from collections.abc import Mapping, Sequence
 from time import perf_counter
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+import pyarrow as pa
+from pyspark.sql import SparkSession
 
-from lake_assets.errors import ExpectationFailedError
-from lake_assets.gold.buckets import prefix_of
-from lake_assets.gold.catchup import Catchup, catch_up, find_sources, needs, report_of
-from lake_assets.gold.judge import ensure_none_fails, judged_of, marked
-from lake_assets.gold.place import Placing
-from lake_assets.gold.recipe import BUCKET, GAME, Recipe, recipe_of
-from lake_assets.lake.change import DataFile
-from lake_assets.lake.fanout import FanOut, discard, fan_out
+from lake_assets.gold.catchup import Brought, catch_up, open_all, report_of
+from lake_assets.gold.ends import End, ends_of, near_of
+from lake_assets.gold.job import compute
+from lake_assets.gold.nearby import merge_nearby
+from lake_assets.gold.recipe import recipe_of
 from lake_assets.lake.means import Means
-from lake_assets.lake.read import columns_of_all, read_files
-from lake_assets.lake.writer import Layout, Target, WritePlan
+from lake_assets.lake.read import columns_of_all
 from lake_assets.model.feeds import Feed, GoldView
-from lake_assets.model.reports import Mode, RefreshReport
-from lake_assets.model.tables import gold_of
+from lake_assets.model.reports import Judged, Mode, RefreshReport
 
 
 def refresh(  # noqa: PLR0913 - where, what, and which of it
@@ -51,146 +45,69 @@ def refresh(  # noqa: PLR0913 - where, what, and which of it
         FeedError: a key, a measure or an expectation of the view does not compile.
         LakeError: the lake cannot be read or written.
     """
-    started = perf_counter()
-    sources = find_sources(view, games, means)
-    wanting = [one for one in sources if anew or needs(view, one)]
-    current = tuple((one.game, view.name) for one in sources if one not in wanting)
-    held = {s.game: blocked[s.game] for s in wanting if blocked and s.game in blocked}
-    behind = [source for source in wanting if source.game not in held]
-    if not behind:
-        spent = {"plan": perf_counter() - started}
-        return RefreshReport(refreshed=(), up_to_date=current, blocked=held, seconds=spent)
-    recipe = recipe_of(session, feed, view, columns_of_all([one.handle for one in behind]))
-    work = [catch_up(recipe, source, means, anew=anew) for source in behind]
-    planned = perf_counter()
-    plan = _plan(recipe, work, means)
-    left, gone = _run(session, recipe, work, plan)
-    by_target = [one.source.game for one in work for _ in range(one.buckets)]
-    judged = judged_of(left.notes, view, by_target)
-    try:
-        ensure_none_fails(judged, view)
-    except ExpectationFailedError:
-        discard(left.written, plan)
-        raise
-    done = perf_counter()
-    files = _files_by_game(left, by_target)
-    commits = {
-        one.source.game: one.commit(view, files.get(one.source.game, ()), gone[one.source.game])
-        for one in work
-    }
-    means.door.create(
-        {commits[one.source.game].table: recipe.columns for one in work if one.source.gold is None}
-    )
-    full = [one.source.game for one in work if one.mode is Mode.FULL]
-    means.door.replace([commits[game] for game in full], recipe.columns)
-    means.door.exchange([commit for game, commit in commits.items() if game not in set(full)])
+    phases, blocked = _Phases(), blocked or {}
+    ends = {} if anew else ends_of(view, games, means.lake)
+    current = {game for game, end in ends.items() if not end.source.needs(view)}
+    asked = [end for game, end in ends.items() if game not in current and game not in blocked]
+    done = _merge_near(session, view, asked, means, phases)
+    merged = {one.work.source.game for one in done}
+    opened = open_all(view, [g for g in games if g not in current and g not in merged], means)
+    wanting = [one for one in opened if anew or one.source.needs(view)]
+    lacking = {one.source.game for one in wanting}
+    current |= {one.source.game for one in opened} - lacking
+    held = lacking & blocked.keys()
+    rest = [one for one in wanting if one.source.game not in held]
+    judged: Mapping[tuple[str, str], Judged] = {}
+    if rest:
+        silver = columns_of_all([one.silver for one in rest])
+        recipe = recipe_of(session, feed, view, silver)
+        work = catch_up(view, recipe.columns, recipe.why_full, rest, means, anew=anew)
+        phases.end("plan")
+        computed = compute(session, recipe, silver, work, means)
+        phases.end("job")
+        _commit(computed.brought, recipe.columns, means)
+        phases.end("commit")
+        done, judged = [*done, *computed.brought], computed.judged
+    by_game = {one.work.source.game: report_of(one, view) for one in done}
     return RefreshReport(
-        refreshed=tuple(report_of(one, view, commits[one.source.game]) for one in work),
-        up_to_date=current,
+        refreshed=tuple(by_game[game] for game in games if game in by_game),
+        up_to_date=tuple((game, view.name) for game in games if game in current),
         judged=judged,
-        blocked=held,
-        seconds={
-            "plan": planned - started,
-            "job": done - planned,
-            "commit": perf_counter() - done,
-        },
+        blocked={game: blocked[game] for game in games if game in held},
+        seconds=phases.seconds,
     )
 
 
-def _plan(recipe: Recipe, work: Sequence[Catchup], means: Means) -> WritePlan:
-    """A target for each bucket of each game, in their order."""
-    name = recipe.view.name
-    return WritePlan(
-        targets=tuple(
-            Target(
-                path=str(gold_of(one.source.game, name).path(means.lake)),
-                layout=name,
-                prefix=prefix_of(bucket),
-            )
-            for one in work
-            for bucket in range(one.buckets)
-        ),
-        layouts={name: Layout(schema=recipe.columns, sources=tuple(recipe.columns.names))},
-        buffer_bytes=means.buffer_bytes,
-    )
+def _merge_near(
+    session: SparkSession, view: GoldView, ends: Sequence[End], means: Means, phases: "_Phases"
+) -> list[Brought]:
+    near = near_of(view, ends, means)
+    phases.end("plan")
+    if not near:
+        return []
+    merged = merge_nearby(session, view, near, means)
+    phases.end("job")
+    means.door.exchange([one.commit for one in merged])
+    phases.end("commit")
+    return merged
 
 
-def _run(
-    session: SparkSession, recipe: Recipe, work: Sequence[Catchup], plan: WritePlan
-) -> tuple[FanOut, dict[str, tuple[DataFile, ...]]]:
-    """Write what changes; the files, and by game those that give way to them."""
-    silver = [file for one in work for file in one.silver_files]
-    columns = columns_of_all([one.source.handle for one in work])
-    states = _bucketed(recipe.states_of(read_files(session, silver, columns)), recipe, work)
-    is_partial = any(not one.is_whole and one.silver_files for one in work)
-    if is_partial:
-        states = states.persist()
-    try:
-        touched = _touched(states, work) if is_partial else {}
-        gone = {one.source.game: one.touched(touched.get(one.source.game, ())) for one in work}
-        has = [
-            f"{plan.targets[0].path.rpartition('/')[0]}/"
-            f"{gold_of(one.source.game, recipe.view.name).name}/{file.path}"
-            for one in work
-            for file in gone[one.source.game]
-        ]
-        if not silver and not has:
-            return FanOut(written={}, notes=()), gone
-        rows = _rows(session, recipe, work, states, has)
-        games = [one.source.game for one in work]
-        buckets = [one.buckets for one in work]
-        left = fan_out(
-            marked(rows, recipe.view), plan, lambda: Placing(recipe.view, games, buckets)
-        )
-    finally:
-        if is_partial:
-            states.unpersist()
-    return left, gone
+def _commit(brought: Sequence[Brought], columns: pa.Schema, means: Means) -> None:
+    means.door.create({one.commit.table: columns for one in brought if one.work.is_first})
+    full = [one.commit for one in brought if one.work.mode is Mode.FULL]
+    means.door.replace(full, columns)
+    means.door.exchange([one.commit for one in brought if one.work.mode is not Mode.FULL])
 
 
-def _rows(
-    session: SparkSession,
-    recipe: Recipe,
-    work: Sequence[Catchup],
-    states: DataFrame,
-    gold_files: Sequence[str],
-) -> DataFrame:
-    """Gold's columns, `#game` and `#bucket`, of all buckets that get rows."""
-    if gold_files:
-        gold = read_files(session, gold_files, recipe.columns)
-        # <lake>/gold/<table>/<file>
-        table = F.element_at(F.split("_metadata.file_path", "/"), -2)
-        around = len(gold_of("", recipe.view.name).name)
-        game = F.substring(table, len("gold_") + 1, F.length(table) - around)
-        had = gold.select(game.alias(GAME), *(f"`{name}`" for name in recipe.held.names[1:]))
-        states = states.unionByName(_bucketed(had, recipe, work))
-    # By bucket, so that a bucket is one file and the merge needs no shuffle of its own.
-    states = states.repartition(F.col(f"`{GAME}`"), F.col(f"`{BUCKET}`"))
-    return recipe.finished(recipe.merged(states) if gold_files else states)
+class _Phases:
+    """Seconds by phase, each of which may come again."""
 
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._since = perf_counter()
 
-def _bucketed(rows: DataFrame, recipe: Recipe, work: Sequence[Catchup]) -> DataFrame:
-    mask = F.lit(0).cast("bigint")
-    for buckets in {one.buckets for one in work} - {1}:
-        games = [one.source.game for one in work if one.buckets == buckets]
-        is_among = F.col(f"`{GAME}`").isin(games)
-        mask = F.when(is_among, F.lit(buckets - 1).cast("bigint")).otherwise(mask)
-    place = F.xxhash64(*(F.col(f"`{key}`") for key in recipe.keys)).bitwiseAND(mask)
-    return rows.withColumn(BUCKET, place.cast("int"))
-
-
-def _touched(states: DataFrame, work: Sequence[Catchup]) -> dict[str, set[int]]:
-    """By game whose buckets are not all written anyway, those that get new rows."""
-    games = [one.source.game for one in work if not one.is_whole]
-    found: dict[str, set[int]] = {}
-    asked = states.where(F.col(f"`{GAME}`").isin(games)).select(f"`{GAME}`", f"`{BUCKET}`")
-    for game, bucket in asked.distinct().collect():
-        found.setdefault(game, set()).add(bucket)
-    return found
-
-
-def _files_by_game(left: FanOut, by_target: Sequence[str]) -> dict[str, list[DataFile]]:
-    files: dict[str, list[DataFile]] = {}
-    for index, written in left.written.items():
-        files.setdefault(by_target[index], []).extend(written.files)
-    return files
+    def end(self, phase: str) -> None:
+        """What was done since the last end was of this phase."""
+        now = perf_counter()
+        self.seconds[phase] = self.seconds.get(phase, 0.0) + now - self._since
+        self._since = now

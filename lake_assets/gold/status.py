@@ -13,11 +13,11 @@ from lake_assets.gold.plan import Silver, is_behind
 from lake_assets.gold.plan_all import held_up_by, is_all_behind, unread
 from lake_assets.lake.catalog import games_of
 from lake_assets.lake.failing import Failures
-from lake_assets.lake.history import committed_at, last_info, open_table, rows_of
+from lake_assets.lake.history import committed_at, identity, newest_info, open_table, rows_of
 from lake_assets.lake.standing import position_from
 from lake_assets.lake.standing_all import PositionOfAll
 from lake_assets.model.feeds import Feed, GoldView
-from lake_assets.model.tables import EVERY_GAME, TableRef, gold_of, silver_of
+from lake_assets.model.tables import EVERY_GAME, gold_of, silver_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -116,12 +116,8 @@ def behind_since(lake: Path, feed: Feed) -> dict[str, Mapping[str, float]]:
 def _silver_now(lake: Path, feed: Feed) -> dict[str, Silver]:
     """By game of the feed, its silver; games without silver are absent."""
     with _reading(lake):
-        handles = {game: open_table(lake, silver_of(game)) for game in games_of(lake, feed)}
-        return {
-            game: Silver(version=handle.version(), table=str(handle.metadata().id))
-            for game, handle in handles.items()
-            if handle is not None
-        }
+        found = {game: identity(lake, silver_of(game)) for game in games_of(lake, feed)}
+    return {game: Silver(version=one[0], table=one[1]) for game, one in found.items() if one}
 
 
 def _versions_of(silver: Mapping[str, Silver]) -> dict[str, int]:
@@ -142,7 +138,7 @@ def _standings(lake: Path, feed: Feed, silver: Mapping[str, Silver]) -> list[_St
 
 
 def _of_game(lake: Path, view: GoldView, game: str, silver: Silver) -> _Standing | None:
-    position = position_from(_info(lake, gold_of(game, view.name)))
+    position = position_from(newest_info(lake, gold_of(game, view.name)))
     if not is_behind(view, silver.version, position, silver.table):
         return None
     first = position.silver_version + 1 if position else 0
@@ -153,7 +149,7 @@ def _of_game(lake: Path, view: GoldView, game: str, silver: Silver) -> _Standing
 def _of_all(
     lake: Path, feed: Feed, view: GoldView, versions: Mapping[str, int]
 ) -> _Standing | None:
-    position = PositionOfAll.of(_info(lake, feed.gold_table(view, EVERY_GAME)))
+    position = PositionOfAll.of(newest_info(lake, feed.gold_table(view, EVERY_GAME)))
     if not is_all_behind(view, versions, position):
         return None
     known = position.versions if position else {}
@@ -164,11 +160,6 @@ def _of_all(
         unread=unread(view, versions, position),
         lacking={game: first for game, first in firsts.items() if first <= versions[game]},
     )
-
-
-def _info(lake: Path, table: TableRef) -> Mapping[str, str]:
-    handle = open_table(lake, table)
-    return last_info(handle) if handle else {}
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""A blind append as one new file of a Delta log, written without reading the log first.
+"""A commit as one new file of a Delta log; a blind append is written without reading the log first.
 
 Whoever made a table's last commit knows its version. If the next version's file is still free,
 nobody changed the table since, and nothing can conflict; so the file may be put there at once, in
@@ -20,8 +20,8 @@ from zlib import crc32
 
 from deltalake import DeltaTable
 
-from lake_assets.errors import CommitConflictError
-from lake_assets.lake.change import Batch, Commit, identity_of
+from lake_assets.lake.change import TABLE_ID, Batch, Commit, DataFile, identity_of
+from lake_assets.lake.conflicts import overtaken
 from lake_assets.lake.put import commit_file, put, text_of
 from lake_assets.model.tables import TableRef
 
@@ -44,6 +44,9 @@ class Known:
     """A table as somebody last saw it, or left it."""
 
     version: int
+    table_id: str
+    """That Delta gave it."""
+
     last: Mapping[str, int | None]
     """By stream (`Batch.app_id`), its newest batch in the table; None if it has none."""
 
@@ -66,6 +69,7 @@ class Known:
         """The table with one commit more."""
         return Known(
             version=self.version + 1,
+            table_id=self.table_id,
             last={**self.last, batch.app_id: batch.version},
             is_whole=self.is_whole,
             partition_by=self.partition_by,
@@ -81,10 +85,10 @@ class Appends:
         self._fresh = fresh
         self._known: dict[TableRef, Known] = {}
 
-    def created(self, table: TableRef, partition_by: Sequence[str]) -> None:
+    def created(self, table: TableRef, table_id: str, partition_by: Sequence[str]) -> None:
         """Remember a table that this process created; none has appended to it."""
         self._known[table] = Known(
-            version=0, last={}, is_whole=True, partition_by=tuple(partition_by)
+            version=0, table_id=table_id, last={}, is_whole=True, partition_by=tuple(partition_by)
         )
 
     def add(self, commit: Commit, batch: Batch) -> bool | None:
@@ -112,14 +116,35 @@ class Appends:
             if known.has(batch):
                 return False
             if append(folder, known, commit, batch, int(time.time() * 1000)):
-                self._left(table, known.after(batch))
+                self._known[table] = known.after(batch)
+                self._checkpoint(table, known.version + 1)
                 return True
             known = None
         raise overtaken(table, f"{_TRIES} times in a row")
 
-    def _left(self, table: TableRef, known: Known) -> None:
-        self._known[table] = known
-        if is_checkpoint_due(table, known.version):
+    def exchange(self, commit: Commit) -> bool:
+        """Put a commit's files in the place of those that it removes, reading no log either.
+
+        Returns:
+            False if its maker does not know enough of the table; nothing has happened then.
+
+        Raises:
+            CommitConflictError: the table is not at the version that the commit was made for.
+            OSError: the log cannot be written.
+        """
+        if commit.seen is None or not commit.plain_id:
+            return False
+        known = Known(version=commit.seen, table_id=commit.plain_id, last={})
+        folder = commit.table.path(self._lake)
+        if not stands(folder, known) or not append(
+            folder, known, commit, None, int(time.time() * 1000)
+        ):
+            raise overtaken(commit.table, f"version {commit.seen} is no longer its newest")
+        self._checkpoint(commit.table, known.version + 1)
+        return True
+
+    def _checkpoint(self, table: TableRef, version: int) -> None:
+        if is_checkpoint_due(table, version):
             # Opened for this alone: a kept handle would replay all that it ever saw.
             handle = DeltaTable(table.path(self._lake))
             handle.create_checkpoint()
@@ -127,22 +152,19 @@ class Appends:
                 handle.cleanup_metadata()
 
 
-def overtaken(table: TableRef, why: str) -> CommitConflictError:
-    """The error of a commit that another writer came before."""
-    return CommitConflictError(
-        table.name,
-        f"another writer changed it during this commit ({why})",
-        "Make sure that only one process runs the streams of this lake",
-    )
+def is_plain(handle: DeltaTable) -> bool:
+    """Whether a table asks no more of a writer than `append` does."""
+    protocol = handle.protocol()
+    return protocol.min_writer_version <= _PLAIN_WRITER and not protocol.writer_features
 
 
 def look(handle: DeltaTable, batch: Batch) -> Known | None:
     """What `append` must know; None if the table asks more of a writer than `append` does."""
-    protocol = handle.protocol()
-    if protocol.min_writer_version > _PLAIN_WRITER or protocol.writer_features:
+    if not is_plain(handle):
         return None
     return Known(
         version=handle.version(),
+        table_id=str(handle.metadata().id),
         last={batch.app_id: handle.transaction_version(batch.app_id)},
         partition_by=tuple(handle.metadata().partition_columns),
     )
@@ -156,14 +178,14 @@ def stands(folder: Path, known: Known) -> bool:
     return commit_file(folder, known.version).exists()
 
 
-def append(folder: Path, known: Known, commit: Commit, batch: Batch, at_ms: int) -> bool:
+def append(folder: Path, known: Known, commit: Commit, batch: Batch | None, at_ms: int) -> bool:
     """Make a commit the table's next version; False if there is one already, and nothing happens.
 
     Args:
         folder: of the table.
         known: the table as the caller knows it.
-        commit: adds files and removes none.
-        batch: the identity it carries.
+        commit: adds files and removes some that the table has in the version that is known.
+        batch: the identity it carries, if it has one.
         at_ms: time of the commit, milliseconds since 1970.
 
     Raises:
@@ -182,7 +204,8 @@ def is_checkpoint_due(table: TableRef, version: int) -> bool:
     return version > 0 and (version + crc32(table.name.encode())) % CHECKPOINT_EVERY == 0
 
 
-def _actions(known: Known, commit: Commit, batch: Batch, at_ms: int) -> list[dict[str, Any]]:
+def _actions(known: Known, commit: Commit, batch: Batch | None, at_ms: int) -> list[dict[str, Any]]:
+    batches = [batch] if batch else []
     told = {
         "timestamp": at_ms,
         "operation": "WRITE",
@@ -190,16 +213,21 @@ def _actions(known: Known, commit: Commit, batch: Batch, at_ms: int) -> list[dic
             "mode": "Append",
             "partitionBy": json.dumps(list(known.partition_by)),
         },
-        "isBlindAppend": True,
+        "isBlindAppend": not commit.removed,
         "readVersion": known.version,
         "engineInfo": "lake_assets",
         **commit.info,
-        **identity_of([batch]),
+        TABLE_ID: known.table_id,
+        **identity_of(batches),
     }
+    transactions = [
+        {"txn": {"appId": one.app_id, "version": one.version, "lastUpdated": at_ms}}
+        for one in batches
+    ]
     added = [
         {
             "add": {
-                "path": quote(file.path, safe="/=:+,@~"),
+                "path": _quoted(file),
                 "partitionValues": dict(file.partition),
                 "size": file.size,
                 "modificationTime": at_ms,
@@ -209,8 +237,21 @@ def _actions(known: Known, commit: Commit, batch: Batch, at_ms: int) -> list[dic
         }
         for file in commit.files
     ]
-    return [
-        {"commitInfo": told},
-        {"txn": {"appId": batch.app_id, "version": batch.version, "lastUpdated": at_ms}},
-        *added,
+    removed = [
+        {
+            "remove": {
+                "path": _quoted(file),
+                "deletionTimestamp": at_ms,
+                "dataChange": True,
+                "extendedFileMetadata": True,
+                "partitionValues": dict(file.partition),
+                "size": file.size,
+            }
+        }
+        for file in commit.removed
     ]
+    return [{"commitInfo": told}, *transactions, *added, *removed]
+
+
+def _quoted(file: DataFile) -> str:
+    return quote(file.path, safe="/=:+,@~")

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 from deltalake import DeltaTable
 from deltalake.schema import Schema
@@ -41,8 +40,14 @@ class Blueprint:
         return not any(kind in self.schema for kind in _SPECIAL)
 
 
-def bear(folder: Path, name: str, blueprint: Blueprint) -> bool:
+def bear(folder: Path, name: str, blueprint: Blueprint, table_id: str) -> bool:
     """Create an empty table; False if there is one already, which stays as it is.
+
+    Args:
+        folder: of the table.
+        name: Delta's name of it.
+        blueprint: its columns and properties.
+        table_id: Delta's id of it; one that is not plain gets another.
 
     Raises:
         OSError: the folder cannot be written.
@@ -62,7 +67,7 @@ def bear(folder: Path, name: str, blueprint: Blueprint) -> bool:
         return True
     target = commit_file(folder, 0)
     target.parent.mkdir(parents=True, exist_ok=True)
-    return put(target, text_of(_actions(name, blueprint, int(time.time() * 1000))))
+    return put(target, text_of(_actions(name, blueprint, table_id, int(time.time() * 1000))))
 
 
 def _has_commits(log: Path) -> bool:
@@ -72,7 +77,7 @@ def _has_commits(log: Path) -> bool:
     return any(path.suffix in {".json", ".parquet"} for path in log.iterdir())
 
 
-def _actions(name: str, blueprint: Blueprint, at_ms: int) -> list[dict[str, Any]]:
+def _actions(name: str, blueprint: Blueprint, table_id: str, at_ms: int) -> list[dict[str, Any]]:
     partitions = list(blueprint.partition_by)
     return [
         {
@@ -86,7 +91,7 @@ def _actions(name: str, blueprint: Blueprint, at_ms: int) -> list[dict[str, Any]
         {"protocol": _PLAIN},
         {
             "metaData": {
-                "id": str(uuid4()),
+                "id": table_id,
                 "name": name,
                 "format": {"provider": "parquet", "options": {}},
                 "schemaString": blueprint.schema,

@@ -34,6 +34,10 @@ class Commit:
     seen: int | None = None
     """Version of the table that the commit was made for; on a newer one it is refused."""
 
+    plain_id: str = ""
+    """Delta's id of the table, if whoever made the commit knows that it asks nothing of a writer
+    but to add and remove files."""
+
 
 @dataclass(frozen=True, slots=True)
 class Batch:
@@ -42,6 +46,9 @@ class Batch:
     app_id: str
     version: int
 
+
+TABLE_ID = "lake_assets.table_id"
+"""Key in a commit's custom metadata: the id that Delta gave the table."""
 
 APP_ID, BATCH = "lake_assets.app_id", "lake_assets.batch"
 """Keys in a commit's custom metadata: the identity under which it happened."""

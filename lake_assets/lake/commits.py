@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
+from uuid import uuid4
 
 import pyarrow as pa
 from deltalake import DeltaTable
@@ -19,9 +20,10 @@ from deltalake.schema import Schema as DeltaSchema
 from deltalake.transaction import AddAction, CommitProperties, RemoveAction, Transaction
 
 from lake_assets.errors import CommitConflictError, LakeError
-from lake_assets.lake.appends import CHECKPOINT_EVERY, Appends, overtaken
+from lake_assets.lake.appends import CHECKPOINT_EVERY, Appends
 from lake_assets.lake.births import Blueprint, bear
-from lake_assets.lake.change import Batch, Commit, identity_of
+from lake_assets.lake.change import TABLE_ID, Batch, Commit, identity_of
+from lake_assets.lake.conflicts import ensure_seen, ensure_there, overtaken
 from lake_assets.lake.history import is_done
 from lake_assets.model.tables import TableRef
 
@@ -86,10 +88,11 @@ class CommitDoor:
 
         def create_one(table: TableRef) -> TableRef | None:
             blueprint = blueprints[tables[table]]
-            if not bear(table.path(self._lake), table.name, blueprint):
+            table_id = str(uuid4())
+            if not bear(table.path(self._lake), table.name, blueprint, table_id):
                 return None
             if blueprint.is_plain:
-                self._appends.created(table, blueprint.partition_by)
+                self._appends.created(table, table_id, blueprint.partition_by)
             return table
 
         return {table for table in self._each(create_one, list(tables)) if table is not None}
@@ -198,7 +201,12 @@ class CommitDoor:
         Raises:
             CommitConflictError: a table is not at the version that its commit was made for.
         """
-        self._each(lambda one: self._write(self.fresh(one.table), one, None, ()), list(commits))
+
+        def exchange_one(commit: Commit) -> None:
+            if not self._appends.exchange(commit):
+                self._write(self.fresh(commit.table), commit, None, ())
+
+        self._each(exchange_one, list(commits))
 
     def opened(self, tables: Sequence[TableRef]) -> dict[TableRef, DeltaTable]:
         """The handles of those of the tables that are there, each at its newest version."""
@@ -240,12 +248,8 @@ class CommitDoor:
         batches: Sequence[Batch],
     ) -> None:
         if commit.removed:
-            _ensure_there(handle, commit)
-        if commit.seen not in {None, handle.version()}:
-            fact = f"is no longer at version {commit.seen}"
-            raise CommitConflictError(
-                commit.table.name, fact, "Do it again from the table as it is"
-            )
+            ensure_there(handle, commit)
+        ensure_seen(handle, commit)
         now_ms = int(time.time() * 1000)
         adds = [
             AddAction(f.path, f.size, dict(f.partition), now_ms, data_change=True, stats=f.stats)
@@ -263,7 +267,11 @@ class CommitDoor:
                 replacing or handle.schema(),
                 partition_by=handle.metadata().partition_columns,
                 commit_properties=CommitProperties(
-                    custom_metadata={**commit.info, **identity_of(batches)},
+                    custom_metadata={
+                        **commit.info,
+                        TABLE_ID: str(handle.metadata().id),
+                        **identity_of(batches),
+                    },
                     app_transactions=transactions or None,
                 ),
             )
@@ -279,17 +287,6 @@ class CommitDoor:
             raise LakeError(
                 str(self._lake), f"cannot be written ({reason})", "Check the folder and the disk"
             ) from problem
-
-
-def _ensure_there(handle: DeltaTable, commit: Commit) -> None:
-    active = set(pa.table(handle.get_add_actions())["path"].to_pylist())
-    gone = [file.path for file in commit.removed if file.path not in active]
-    if gone:
-        raise CommitConflictError(
-            commit.table.name,
-            f"another writer removed {len(gone)} of the files that this commit replaces",
-            "Do it again from the table as it is now",
-        )
 
 
 def _as_delta(schema: pa.Schema) -> DeltaSchema:

@@ -3,15 +3,12 @@
 Opens neither snapshots nor data files: some tens of microseconds a commit.
 """
 
-import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote
 
 from lake_assets.lake.change import DataFile
-from lake_assets.lake.put import commit_file
+from lake_assets.lake.tail import actions_of, file_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,6 +20,9 @@ class Gained:
 
     obstacle: str = ""
     """In words, why `files` do not tell all that happened; empty if they do."""
+
+    has_changed: bool = False
+    """Whether the table itself did, such as by a new column."""
 
     @property
     def rows(self) -> int:
@@ -43,31 +43,20 @@ def gained_between(folder: Path, after: int, upto: int) -> Gained:
     """
     added: dict[str, DataFile] = {}
     rearranged: set[str] = set()
+    has_changed = False
     for version in range(after + 1, upto + 1):
         try:
-            actions = list(_actions(folder, version))
+            actions = list(actions_of(folder, version))
         except FileNotFoundError:
             return Gained(obstacle=f"silver's log has no version {version} any more")
+        if any(kind == "remove" and action["dataChange"] for kind, action in actions):
+            return Gained(obstacle=f"rows left silver or changed in its version {version}")
+        has_changed |= any(kind in {"metaData", "protocol"} for kind, _ in actions)
+        rearranged |= {unquote(action["path"]) for kind, action in actions if kind == "remove"}
         for kind, action in actions:
-            path = unquote(action["path"])
-            if kind == "remove" and action["dataChange"]:
-                return Gained(obstacle=f"rows left silver or changed in its version {version}")
-            if kind == "remove":
-                rearranged.add(path)
-            elif action["dataChange"]:
-                added[path] = _file(path, action)
+            if kind == "add" and action["dataChange"]:
+                file = file_of(action)
+                added[file.path] = file
     if any(not (folder / path).exists() for path in rearranged & added.keys()):
         return Gained(obstacle="vacuum deleted files that silver gained and compacted since")
-    return Gained(files=tuple(added.values()))
-
-
-def _actions(folder: Path, version: int) -> Iterator[tuple[str, Any]]:
-    for line in commit_file(folder, version).read_text().splitlines():
-        if line.startswith(('{"add"', '{"remove"')):
-            yield from json.loads(line).items()
-
-
-def _file(path: str, action: dict[str, Any]) -> DataFile:
-    stats = action.get("stats") or "{}"
-    rows = json.loads(stats).get("numRecords") or 0
-    return DataFile(path=path, size=action["size"], rows=rows, stats=stats)
+    return Gained(files=tuple(added.values()), has_changed=has_changed)

@@ -13,6 +13,7 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from lake_assets.lake.change import Batch
 from lake_assets.lake.put import commit_file
+from lake_assets.lake.tail import tail_of
 from lake_assets.model.tables import TableRef
 
 
@@ -56,6 +57,27 @@ def state_of(handle: DeltaTable) -> TableState:
 def last_info(handle: DeltaTable) -> Mapping[str, str]:
     """Custom metadata of the newest commit; cheaper than all of its state."""
     return _info(_newest_commit(handle))
+
+
+def newest_info(lake: Path, table: TableRef) -> Mapping[str, str]:
+    """`last_info` of a table that need not be opened for it; empty if there is no such table."""
+    tail = tail_of(table.path(lake))
+    if tail is not None:
+        return tail.info
+    handle = open_table(lake, table)
+    return last_info(handle) if handle else {}
+
+
+def identity(lake: Path, table: TableRef) -> tuple[int, str] | None:
+    """A table's newest version and Delta's id of it; None if there is no such table.
+
+    It is opened only if its newest commit does not tell.
+    """
+    tail = tail_of(table.path(lake))
+    if tail is not None and tail.table_id:
+        return tail.version, tail.table_id
+    handle = open_table(lake, table)
+    return (handle.version(), str(handle.metadata().id)) if handle else None
 
 
 def _newest_commit(handle: DeltaTable) -> Mapping[str, Any]:

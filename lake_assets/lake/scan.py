@@ -8,7 +8,7 @@ them passes through the JVM.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from lake_assets.errors import LakeError
 
+_Piece = TypeVar("_Piece")
 _Read: TypeAlias = Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]
 
 _BATCH_ROWS = 65_536
@@ -87,7 +88,7 @@ def scan(
         for batch in batches:
             for task in batch["id"].to_pylist():
                 for path in shares[task]:
-                    yield from _rows_of(path, columns)
+                    yield from rows_of_file(path, columns)
 
     return Rows(session.range(0, len(shares), 1, len(shares)), read)
 
@@ -102,19 +103,20 @@ def rows_in(files: Iterable[Path]) -> int:
     return rows
 
 
-def share(files: Sequence[tuple[Path, int]], tasks: int) -> list[list[Path]]:
-    """Files and their bytes, dealt out to tasks that have about the same to read."""
-    tasks = max(1, min(tasks, len(files)))
-    shares: list[list[Path]] = [[] for _ in range(tasks)]
+def share(pieces: Sequence[tuple[_Piece, int]], tasks: int) -> list[list[_Piece]]:
+    """Pieces of work and their sizes, dealt out to tasks that have about the same to do."""
+    tasks = max(1, min(tasks, len(pieces)))
+    shares: list[list[_Piece]] = [[] for _ in range(tasks)]
     loads = [0] * tasks
-    for path, size in sorted(files, key=lambda file: -file[1]):
+    for piece, size in sorted(pieces, key=lambda one: -one[1]):
         least = loads.index(min(loads))
-        shares[least].append(path)
+        shares[least].append(piece)
         loads[least] += size
     return shares
 
 
-def _rows_of(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+def rows_of_file(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """A Parquet file's rows in batches that are bounded; columns that it lacks are left out."""
     with pq.ParquetFile(path) as file:
         for number in range(file.num_row_groups):
             group = file.metadata.row_group(number)

@@ -22,6 +22,11 @@ BUCKETS = "lake_assets.buckets"
 """Key in a gold commit's metadata: the number of buckets that the table's files hold."""
 
 
+COLUMNS = "lake_assets.columns"
+"""Key in a gold commit's metadata: the table's columns as Delta's JSON; only where the table asks
+nothing of a writer but to add and remove files."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Position:
     """How far a gold table has got."""
@@ -35,6 +40,8 @@ class Position:
     """0 if the table keeps none that a refresh could merge with."""
 
     buckets: int = 1
+    columns: str = ""
+    """As `COLUMNS`; empty in a commit that did not record them."""
 
 
 def position_from(info: Mapping[str, str]) -> Position | None:
@@ -47,4 +54,5 @@ def position_from(info: Mapping[str, str]) -> Position | None:
         silver_table=info.get(SILVER_TABLE, ""),
         states=int(info.get(STATES, "0")),
         buckets=int(info.get(BUCKETS, "1")),
+        columns=info.get(COLUMNS, ""),
     )

@@ -15,7 +15,7 @@ from lake_assets.gold.judge import recount
 from lake_assets.gold.run import Around, refresh_views
 from lake_assets.gold.status import games_unread
 from lake_assets.lake.failing import Failures, Verdict, note_verdicts, read_failures
-from lake_assets.lake.history import open_table
+from lake_assets.lake.history import identity, open_table
 from lake_assets.lake.session import start_session
 from lake_assets.model.checks import Severity, SilverCheck
 from lake_assets.model.feeds import Action, Feed, GoldView
@@ -95,9 +95,7 @@ def _blocked(
     lake = settings.lake_dir
     failures = read_failures(settings.state_dir, feed.feed)
     versions = {
-        game: handle.version()
-        for game in games
-        if (handle := open_table(lake, silver_of(game))) is not None
+        game: found[0] for game in games if (found := identity(lake, silver_of(game))) is not None
     }
     checks = [check for check in feed.checks if check.blocking]
     results: list[CheckResult] = []

@@ -6,9 +6,11 @@ from deltalake import CommitProperties, DeltaTable, write_deltalake
 from deltalake import Field as DeltaField
 
 from lake_assets.errors import CommitConflictError, ExpectationFailedError
-from lake_assets.gold.catchup import find_sources, needs
+from lake_assets.gold.catchup import open_all
 from lake_assets.gold.refresh import refresh
 from lake_assets.lake.commits import CommitDoor
+from lake_assets.lake.history import last_info
+from lake_assets.lake.standing import COLUMNS
 from lake_assets.model.feeds import Action, Expectation, GoldView
 from lake_assets.model.reports import Judged, Mode
 from lake_assets.model.tables import gold_of, silver_of
@@ -46,11 +48,11 @@ def counts(lake):
     return {row["gamer_id"]: row["n"] for row in rows}
 
 
-def test_a_game_without_silver_is_no_source(means, lake):
+def test_a_game_without_silver_is_not_opened(means, lake):
     add_silver(lake, "uno", "ann")
-    (found,) = find_sources(VIEW, ["uno", "go_fish"], means)
-    assert (found.game, found.position, found.gold) == ("uno", None, None)
-    assert needs(VIEW, found)
+    (found,) = open_all(VIEW, ["uno", "go_fish"], means)
+    assert (found.source.game, found.source.position, found.gold) == ("uno", None, None)
+    assert found.source.needs(VIEW)
 
 
 @pytest.mark.spark
@@ -213,7 +215,8 @@ def test_a_column_whose_type_changed_makes_gold_anew(bring, lake):
     add_silver(lake, "uno", "ann")
     bring()
     folder = gold_of("uno", VIEW.name).path(lake)
-    info = {k: v for k, v in gold(lake).history(1)[0].items() if k.startswith("lake_assets.")}
+    told = last_info(gold(lake)).items()
+    info = {k: v for k, v in told if k.startswith("lake_assets.") and k != COLUMNS}
     table = gold(lake).to_pyarrow_table()
     narrow = table.set_column(1, "n", table["n"].cast(pa.int32()))
     properties = CommitProperties(custom_metadata=info)

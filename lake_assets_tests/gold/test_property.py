@@ -11,6 +11,7 @@ from deltalake import DeltaTable, write_deltalake
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from lake_assets.gold.nearby import merge_nearby
 from lake_assets.gold.refresh import refresh
 from lake_assets.lake.commits import CommitDoor
 from lake_assets.lake.means import Means
@@ -18,6 +19,7 @@ from lake_assets.lake.widen import widen
 from lake_assets.model.feeds import GoldView
 from lake_assets.model.reports import Mode
 from lake_assets.model.tables import gold_of, silver_of
+from lake_assets_tests.gold.silver import append_silver
 from lake_assets_tests.sample import GAMES
 
 pytestmark = pytest.mark.spark
@@ -74,7 +76,30 @@ RECOMPUTED = """
         quantile_disc(speed, 0.9) high, quantile_disc(coins, 0.25) whole
     from silver group by gamer_id
 """
-FLOATS = ("speed_sum", "coins_avg", "price_avg", "speed_dev", "speed_var")
+FLOATS = ("speed_sum", "coins_avg", "price_avg", "speed_dev", "speed_var", "speed_avg")
+
+FOLDED = GoldView(
+    name="folded",
+    keys={"who": "gamer_id"},
+    measures={
+        "n": "count(*)",
+        "n_speed": "count(speed)",
+        "coins_sum": "sum(coins)",
+        "speed_sum": "sum(speed)",
+        "first_at": "min(at)",
+        "most_coins": "max(coins)",
+        "coins_avg": "avg(coins)",
+        "speed_avg": "avg(speed)",
+    },
+)
+"""What tasks may merge in Arrow, where silver's log tells all that happened."""
+
+FOLDED_RECOMPUTED = """
+    select gamer_id who, count(*) n, count(speed) n_speed, sum(coins)::bigint coins_sum,
+        sum(speed) speed_sum, min("at") first_at, max(coins) most_coins, avg(coins) coins_avg,
+        avg(speed) speed_avg
+    from silver group by gamer_id
+"""
 
 GAMERS = st.sampled_from(["ann", "bob", "cid", "", None, "dee", "eve"])
 ROWS = st.lists(
@@ -112,6 +137,10 @@ class World:
 
     lake: Path
     bucket_rows: int
+    view: GoldView
+    is_streamed: bool
+    """Whether silver's rows come through the door, as they do in the product."""
+
     schema: pa.Schema = NARROW
     seq: int = 0
     modes: set = field(default_factory=set)
@@ -145,7 +174,10 @@ class World:
                 }
             )
         table = pa.Table.from_pylist(found, schema=self.schema)
-        write_deltalake(self.path(game), table, mode="append")
+        if self.is_streamed:
+            append_silver(self.lake, game, table)
+        else:
+            write_deltalake(self.path(game), table, mode="append")
 
     def compact(self, game):
         DeltaTable(self.path(game)).optimize.compact()
@@ -182,7 +214,8 @@ class World:
         silver = DeltaTable(self.path(game)).to_pyarrow_table()
         with duckdb.connect() as db:
             db.execute("set timezone = 'UTC'")
-            return db.from_arrow(silver).query("silver", RECOMPUTED).to_arrow_table().to_pylist()
+            sql = RECOMPUTED if self.view is VIEW else FOLDED_RECOMPUTED
+            return db.from_arrow(silver).query("silver", sql).to_arrow_table().to_pylist()
 
     def values(self, game, gamer):
         rows = DeltaTable(self.path(game)).to_pyarrow_table().to_pylist()
@@ -190,9 +223,10 @@ class World:
 
 
 def check(world, game):
-    gold = DeltaTable(gold_of(game, VIEW.name).path(world.lake)).to_pyarrow_table()
-    found = {row["gamer_id"]: row for row in gold.to_pylist()}
-    wanted = {row["gamer_id"]: row for row in world.recomputed(game)}
+    (key,) = world.view.key_expressions
+    gold = DeltaTable(gold_of(game, world.view.name).path(world.lake)).to_pyarrow_table()
+    found = {row[key]: row for row in gold.to_pylist()}
+    wanted = {row[key]: row for row in world.recomputed(game)}
     assert len(found) == gold.num_rows
     assert found.keys() == wanted.keys()
     for gamer, expected in wanted.items():
@@ -209,16 +243,35 @@ def check(world, game):
 
 
 def run(spark, world, games):
-    report = refresh(spark, GAMES, VIEW, sorted(games), world.means)
+    report = refresh(spark, GAMES, world.view, sorted(games), world.means)
     world.modes |= {one.mode for one in report.refreshed}
     for game in games:
         check(world, game)
-    again = refresh(spark, GAMES, VIEW, sorted(games), world.means)
+    again = refresh(spark, GAMES, world.view, sorted(games), world.means)
     assert again.refreshed == ()
 
 
-@pytest.mark.parametrize("bucket_rows", [1, 1000])
-def test_a_view_equals_a_recomputation_whatever_happened(spark, tmp_path_factory, bucket_rows):
+@pytest.fixture
+def nearby(monkeypatch):
+    """Counts the games whose gain tasks merged."""
+    merged = []
+
+    def spy(*arguments):
+        found = merge_nearby(*arguments)
+        merged.extend(found)
+        return found
+
+    monkeypatch.setattr("lake_assets.gold.refresh.merge_nearby", spy)
+    return merged
+
+
+@pytest.mark.parametrize(
+    ("view", "is_streamed", "bucket_rows"),
+    [(VIEW, False, 1), (VIEW, True, 1000), (FOLDED, True, 1), (FOLDED, True, 1000)],
+)
+def test_a_view_equals_a_recomputation_whatever_happened(
+    spark, tmp_path_factory, nearby, view, is_streamed, bucket_rows
+):
     modes = set()
 
     @settings(
@@ -230,7 +283,7 @@ def test_a_view_equals_a_recomputation_whatever_happened(spark, tmp_path_factory
     )
     @given(ROUNDS)
     def happens(rounds):
-        world = World(tmp_path_factory.mktemp("lake"), bucket_rows)
+        world = World(tmp_path_factory.mktemp("lake"), bucket_rows, view, is_streamed)
         for game in GAME_NAMES:
             world.append(game, [("ann", 1, 1.5, 2), ("bob", 2, -3.0, None), (None, 7, None, 1)])
         run(spark, world, GAME_NAMES)
@@ -243,3 +296,4 @@ def test_a_view_equals_a_recomputation_whatever_happened(spark, tmp_path_factory
 
     happens()
     assert modes == {Mode.FULL, Mode.INCREMENTAL}
+    assert bool(nearby) is (view is FOLDED and bucket_rows == 1000)

@@ -114,7 +114,7 @@ def test_an_appended_commit_is_complete_json_lines(tmp_path, door, land):
 
 
 def test_of_an_unknown_stream_nothing_is_claimed():
-    known = Known(version=3, last={"query": 1})
+    known = Known(version=3, table_id="id", last={"query": 1})
     assert [known.has(Batch("query", n)) for n in (1, 2)] == [True, False]
     assert known.has(Batch("other", 1)) is None
 

@@ -22,7 +22,7 @@ PLAIN = {"delta.checkpointInterval": "10"}
 
 def born(folder, schema=SCHEMA, partition_by=("day",)):
     columns = Schema.from_arrow(schema).to_json()
-    return bear(folder, "events", Blueprint(columns, tuple(partition_by), PLAIN))
+    return bear(folder, "events", Blueprint(columns, tuple(partition_by), PLAIN), "an id")
 
 
 def told(folder):

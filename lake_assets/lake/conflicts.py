@@ -1,0 +1,44 @@
+"""Commits that another writer came before: how that is noticed, and in which words it is told."""
+
+import pyarrow as pa
+from deltalake import DeltaTable
+
+from lake_assets.errors import CommitConflictError
+from lake_assets.lake.change import Commit
+from lake_assets.model.tables import TableRef
+
+
+def overtaken(table: TableRef, why: str) -> CommitConflictError:
+    """The error of a commit that another writer came before."""
+    return CommitConflictError(
+        table.name,
+        f"another writer changed it during this commit ({why})",
+        "Make sure that only one process runs the streams of this lake",
+    )
+
+
+def ensure_seen(handle: DeltaTable, commit: Commit) -> None:
+    """Make sure that a table is at the version that a commit was made for, if it names one.
+
+    Raises:
+        CommitConflictError: it is not.
+    """
+    if commit.seen not in {None, handle.version()}:
+        fact = f"is no longer at version {commit.seen}"
+        raise CommitConflictError(commit.table.name, fact, "Do it again from the table as it is")
+
+
+def ensure_there(handle: DeltaTable, commit: Commit) -> None:
+    """Make sure that a table still has the files that a commit removes.
+
+    Raises:
+        CommitConflictError: it does not.
+    """
+    active = set(pa.table(handle.get_add_actions())["path"].to_pylist())
+    gone = [file.path for file in commit.removed if file.path not in active]
+    if gone:
+        raise CommitConflictError(
+            commit.table.name,
+            f"another writer removed {len(gone)} of the files that this commit replaces",
+            "Do it again from the table as it is now",
+        )

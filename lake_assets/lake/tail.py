@@ -1,0 +1,81 @@
+"""The end of a Delta log, read without opening the table: its newest version and what that did.
+
+Opening a table replays its log and parses the statistics of all its files, 2 to 6 ms of CPU for a
+small one; whoever asks a thousand tables whether anything is new need not. What is not told here,
+deltalake tells. Format: the Delta protocol's "Delta Log Entries" and "Last Checkpoint File",
+https://github.com/delta-io/delta/blob/master/PROTOCOL.md
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from lake_assets.lake.change import TABLE_ID, DataFile
+from lake_assets.lake.put import commit_file
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tail:
+    """A table's newest commit."""
+
+    version: int
+    info: Mapping[str, str]
+    """Custom metadata of it, and what else it tells in texts."""
+
+    added: tuple[DataFile, ...]
+    """The files it added."""
+
+    @property
+    def table_id(self) -> str:
+        """That Delta gave the table; empty if the commit does not tell."""
+        return self.info.get(TABLE_ID, "")
+
+
+def tail_of(folder: Path) -> Tail | None:
+    """The newest commit of the table in `folder`; None if only opening the table can tell."""
+    version = _newest(folder)
+    try:
+        actions = list(actions_of(folder, version))
+    except (OSError, ValueError):
+        return None
+    told: Mapping[str, object] = next(
+        (action for kind, action in actions if kind == "commitInfo"), {}
+    )
+    return Tail(
+        version=version,
+        info={key: value for key, value in told.items() if isinstance(value, str)},
+        added=tuple(file_of(action) for kind, action in actions if kind == "add"),
+    )
+
+
+def actions_of(folder: Path, version: int) -> Iterator[tuple[str, Any]]:
+    """What a version's commit did: the kinds of its actions and what they say.
+
+    Raises:
+        FileNotFoundError: the log has no such version, or no longer.
+        ValueError: the commit is no JSON.
+    """
+    for line in commit_file(folder, version).read_text().splitlines():
+        yield from json.loads(line).items()
+
+
+def file_of(action: Mapping[str, Any]) -> DataFile:
+    """The file that an `add` adds to an unpartitioned table."""
+    stats = action.get("stats") or "{}"
+    rows = json.loads(stats).get("numRecords") or 0
+    return DataFile(path=unquote(action["path"]), size=action["size"], rows=rows, stats=stats)
+
+
+def _newest(folder: Path) -> int:
+    """From the last checkpoint on, of which there is one each few commits."""
+    try:
+        noted = json.loads((folder / "_delta_log" / "_last_checkpoint").read_text())
+        version = int(noted["version"])
+    except (OSError, ValueError, KeyError):
+        version = 0
+    while commit_file(folder, version + 1).exists():
+        version += 1
+    return version
