@@ -23,11 +23,19 @@ from deltalake import DeltaTable
 from lake_assets.lake.change import TABLE_ID, Batch, Commit, DataFile, identity_of
 from lake_assets.lake.conflicts import overtaken
 from lake_assets.lake.put import commit_file, put, text_of
+from lake_assets.lake.tail import files_of_checkpoint
 from lake_assets.model.tables import TableRef
 
 CHECKPOINT_EVERY = 10
-"""Commits between two checkpoints of a log. A reader replays the commits since the last one, at
-0.3 ms each; a checkpoint costs 13 ms."""
+"""Commits between two checkpoints of a log with few files. A reader replays the commits since the
+last one, at 0.3 ms each; a checkpoint costs 13 ms."""
+
+_CHECKPOINTS_RAREST = 160
+"""Commits between two checkpoints at most: what a reader replays takes 50 ms then."""
+
+_FILES_A_COMMIT = 20
+"""Files that a checkpoint may name for each commit that it sums up. Naming all of them each ten
+commits would cost the more, the longer a table is appended to (0.03 ms a file)."""
 
 _TRIES = 5
 """Tries of an append whose table others change at the same time, such as by a new column."""
@@ -144,12 +152,16 @@ class Appends:
         return True
 
     def _checkpoint(self, table: TableRef, version: int) -> None:
-        if is_checkpoint_due(table, version):
-            # Opened for this alone: a kept handle would replay all that it ever saw.
-            handle = DeltaTable(table.path(self._lake))
-            handle.create_checkpoint()
-            if handle.metadata().configuration.get(_SWEEPS, "true") == "true":
-                handle.cleanup_metadata()
+        folder = table.path(self._lake)
+        if not is_checkpoint_due(table, version) or not is_checkpoint_due(
+            table, version, files_of_checkpoint(folder)
+        ):
+            return
+        # Opened for this alone: a kept handle would replay all that it ever saw.
+        handle = DeltaTable(folder)
+        handle.create_checkpoint()
+        if handle.metadata().configuration.get(_SWEEPS, "true") == "true":
+            handle.cleanup_metadata()
 
 
 def is_plain(handle: DeltaTable) -> bool:
@@ -195,13 +207,21 @@ def append(folder: Path, known: Known, commit: Commit, batch: Batch | None, at_m
     return put(target, text_of(_actions(known, commit, batch, at_ms)))
 
 
-def is_checkpoint_due(table: TableRef, version: int) -> bool:
+def is_checkpoint_due(table: TableRef, version: int, files: int = 0) -> bool:
     """Whether a table's log is to be checkpointed at this version.
 
-    Tables of one feed get their commits together; each begins at another of the ten, so that a
-    batch pays for a tenth of the tables' checkpoints and not for all of them in each tenth batch.
+    Tables of one feed get their commits together; each begins at another of the ten or more, so
+    that a batch pays for its share of the tables' checkpoints and not for all of them at times.
+
+    Args:
+        table: whose log.
+        version: its newest.
+        files: of the table, about. With more of them the same versions are due, or fewer.
     """
-    return version > 0 and (version + crc32(table.name.encode())) % CHECKPOINT_EVERY == 0
+    every = CHECKPOINT_EVERY
+    while files >= every * _FILES_A_COMMIT and every < _CHECKPOINTS_RAREST:
+        every *= 2
+    return version > 0 and (version + crc32(table.name.encode())) % every == 0
 
 
 def _actions(known: Known, commit: Commit, batch: Batch | None, at_ms: int) -> list[dict[str, Any]]:

@@ -36,8 +36,8 @@ class Tail:
 
 def tail_of(folder: Path) -> Tail | None:
     """The newest commit of the table in `folder`; None if only opening the table can tell."""
-    version = _newest(folder)
     try:
+        version = _newest(folder)
         actions = list(actions_of(folder, version))
     except (OSError, ValueError):
         return None
@@ -69,13 +69,23 @@ def file_of(action: Mapping[str, Any]) -> DataFile:
     return DataFile(path=unquote(action["path"]), size=action["size"], rows=rows, stats=stats)
 
 
+def files_of_checkpoint(folder: Path) -> int:
+    """How many files the newest checkpoint of a table names; 0 if nothing tells."""
+    return int(_last_checkpoint(folder).get("numOfAddFiles") or 0)
+
+
 def _newest(folder: Path) -> int:
     """From the last checkpoint on, of which there is one each few commits."""
-    try:
-        noted = json.loads((folder / "_delta_log" / "_last_checkpoint").read_text())
-        version = int(noted["version"])
-    except (OSError, ValueError, KeyError):
-        version = 0
+    version = int(_last_checkpoint(folder).get("version") or 0)
     while commit_file(folder, version + 1).exists():
         version += 1
     return version
+
+
+def _last_checkpoint(folder: Path) -> Mapping[str, Any]:
+    """What the log notes of it; nothing if there is none yet, or none that can be read."""
+    try:
+        noted = json.loads((folder / "_delta_log" / "_last_checkpoint").read_text())
+    except (OSError, ValueError):
+        return {}
+    return noted if isinstance(noted, dict) else {}
