@@ -48,6 +48,9 @@ class Peer:
     missing: Callable[[], list[str]] = list
     """Python packages that it needs and that are not here."""
 
+    may_fail: bool = False
+    """Whether the others go on without it if it does not do its work."""
+
     @property
     def name(self) -> str:
         """What it is called where it is one thing."""
@@ -57,9 +60,9 @@ class Peer:
 PEERS = (
     Peer((FLOOR,), append),
     Peer((INGEST, DEMUX, BOTH), walk),
-    Peer((N_QUERIES,), run_queries, FEW_TABLES),
-    Peer((FOREACH_BATCH,), run_batches, FEW_TABLES),
-    Peer((PIPELINES, PIPELINES_START), run_pipelines, FEW_TABLES, missing_packages),
+    Peer((N_QUERIES,), run_queries, FEW_TABLES, may_fail=True),
+    Peer((FOREACH_BATCH,), run_batches, FEW_TABLES, may_fail=True),
+    Peer((PIPELINES, PIPELINES_START), run_pipelines, FEW_TABLES, missing_packages, may_fail=True),
     Peer((NO_RULES,), without_rules),
     Peer((TEN_RULES,), with_ten_rules),
 )

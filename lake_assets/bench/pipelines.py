@@ -2,8 +2,7 @@
 
 `spark-pipelines run` in a process of its own, with a session of its own, as its guide has it: it
 talks Spark Connect and cannot use the session of the others. Spark, Delta and their properties are
-the same; heap and options of its JVM are those of Spark's launcher, which starts it before it reads
-the properties.
+the same but for the heap.
 """
 
 import os
@@ -22,6 +21,7 @@ from lake_assets.bench.ground import Ground
 from lake_assets.bench.landed import check_tables, tables_of
 from lake_assets.bench.pipeline import Plan
 from lake_assets.bench.shape import shape_of
+from lake_assets.bench.watchdog import Watchdog
 from lake_assets.errors import StreamError
 from lake_assets.lake.session import properties
 from lake_assets.runtime.setup import ensure_runtime
@@ -40,6 +40,13 @@ from pathlib import Path
 from lake_assets.bench.pipeline import Plan, declare
 declare(spark, Plan.read(Path("plan.json")))
 """
+
+_HEAP = "4g"
+"""Of its JVM. With the others' 1 GB, 100 streaming tables fill the heap, and the pipeline waits for
+ever for the last of them (seen with Spark 4.2)."""
+
+_SILENT_S = 300.0
+"""Seconds without a word after which it hangs: each table is told of, and takes seconds."""
 
 _READY = "Creating dataflow graph"
 """The line that `spark-pipelines` prints once its session is there."""
@@ -93,6 +100,7 @@ def _write_defaults(settings: Settings, folder: Path, warehouse: Path) -> None:
     own = properties(settings, ensure_runtime(settings)) | {
         "spark.sql.warehouse.dir": str(warehouse),
         "spark.sql.sources.default": "delta",
+        "spark.driver.memory": _HEAP,
     }
     # `--remote local[*]` starts the server in the process; a master may not stand beside it.
     lines = [f"{name} {value}" for name, value in own.items() if name != "spark.master"]
@@ -132,14 +140,21 @@ def _run(folder: Path, settings: Settings) -> tuple[float, float]:
         start_new_session=True,
     ) as process:
         assert process.stdout is not None  # noqa: S101 - it is a pipe
+        watchdog = Watchdog(_SILENT_S, lambda: os.killpg(process.pid, signal.SIGKILL))
         try:
             for line in process.stdout:
+                watchdog.heard()
                 said.append(line.strip())
                 if _READY in line:
                     ready = perf_counter() - started
         except BaseException:
             os.killpg(process.pid, signal.SIGTERM)
             raise
+        finally:
+            watchdog.rest()
+    if watchdog.has_bitten:
+        fact = f"said nothing for {_SILENT_S:.0f} s, last: {said[-1][:200] if said else 'nothing'}"
+        raise StreamError(f"bench: {PIPELINES}", fact, "Leave it out with --only")
     if process.returncode or ready is None:
         causes = [line for line in said if "Exception" in line or "Error" in line] or said[-1:]
         fact = causes[0][:300] if causes else "ended without a word"

@@ -1,12 +1,13 @@
 """Rounds: who runs when, so that a disturbance of the machine hits all peers alike."""
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from lake_assets.bench.ground import Ground
 from lake_assets.bench.peers import Peer
+from lake_assets.errors import StreamError
 
 OnRun = Callable[[int, str, float], None]
 
@@ -25,6 +26,9 @@ class Played:
     once: tuple[str, ...]
     """Peers whose first run was so long that it counts, and is the only one."""
 
+    failed: Mapping[str, str]
+    """Peers that did not do their work, and why; nothing of them counts."""
+
 
 def play(
     peers: Sequence[Peer],
@@ -37,7 +41,8 @@ def play(
     """Run all peers once for nothing, then `runs` times; each round begins with the next of them.
 
     The first round pays for what is cold: the JVM's compiler, Python's workers, the page cache. A
-    peer that takes longer than `LONG_S` in it does not run again, and that run counts.
+    peer that takes longer than `LONG_S` in it does not run again, and that run counts. One that may
+    fail, and does, does not run again either.
 
     Args:
         peers: who runs.
@@ -45,20 +50,39 @@ def play(
         ground: what a peer runs on, anew for each.
         warm_up: whether there is a first round for nothing.
         on_run: told the round (0 is the first one for nothing), the measure and its seconds.
+
+    Raises:
+        StreamError: a peer failed that may not.
     """
     found: dict[str, list[float]] = defaultdict(list)
     once: list[str] = []
+    failed: dict[str, str] = {}
     for turn in range(0 if warm_up else 1, runs + 1):
         first = turn % len(peers)
         for peer in (*peers[first:], *peers[:first]):
-            if peer.name in once:
+            if peer.name in once or peer.name in failed:
                 continue
-            with ground() as given:
-                seconds = peer.run(given)
-            if not turn and max(seconds.values()) > LONG_S:
+            seconds = _run(peer, ground, failed)
+            if not turn and max(seconds.values(), default=0.0) > LONG_S:
                 once.append(peer.name)
             for measure, spent in seconds.items():
                 on_run(turn, measure, spent)
                 if turn or peer.name in once:
                     found[measure].append(spent)
-    return Played(dict(found), tuple(once))
+    lost = {measure for peer in peers if peer.name in failed for measure in peer.measures}
+    counted = {measure: spent for measure, spent in found.items() if measure not in lost}
+    return Played(counted, tuple(once), failed)
+
+
+def _run(
+    peer: Peer, ground: Callable[[], AbstractContextManager[Ground]], failed: dict[str, str]
+) -> Mapping[str, float]:
+    """Seconds by measure; none if it failed, which is noted."""
+    try:
+        with ground() as given:
+            return peer.run(given)
+    except StreamError as problem:
+        if not peer.may_fail:
+            raise
+        failed[peer.name] = str(problem)
+        return {}

@@ -116,6 +116,10 @@ class _Rounds:
             f"{name} at {tables} tables: one run without warm-up, as it took over {LONG_S:.0f} s"
             for name in played.once
         )
+        self.notes.extend(
+            f"{name} at {tables} tables: did not do its work ({why})"
+            for name, why in played.failed.items()
+        )
         found = played.seconds
         self.runs[tables] = {m: found[m] for m in MEASURES if m in options.only and m in found}
 

@@ -4,6 +4,7 @@ import pytest
 
 from lake_assets.bench.peers import Peer
 from lake_assets.bench.rounds import LONG_S, play
+from lake_assets.errors import StreamError
 
 
 class Course:
@@ -25,8 +26,10 @@ class Course:
     def ground(self):
         self.made += 1
         self.open += 1
-        yield None
-        self.open -= 1
+        try:
+            yield None
+        finally:
+            self.open -= 1
 
 
 @pytest.fixture
@@ -72,3 +75,23 @@ def test_a_run_that_is_long_in_a_round_that_counts_is_repeated(course):
     slow = course.peer("slow", longer_s=LONG_S)
     played = play([slow], 2, course.ground, warm_up=False)
     assert (len(played.seconds["slow"]), played.once) == (2, ())
+
+
+def failing(course, *measures, may_fail):
+    def run(_ground):
+        course.ran.append(measures[0])
+        raise StreamError("bench: b", "hangs", "Leave it out")
+
+    return Peer(measures, run, may_fail=may_fail)
+
+
+def test_a_peer_that_may_fail_is_left_out_with_its_reason_and_the_others_go_on(course):
+    peers = [course.peer("a"), failing(course, "b", "b2", may_fail=True)]
+    played = play(peers, 2, course.ground)
+    assert (played.seconds, "".join(course.ran)) == ({"a": [3.0, 4.0]}, "abaa")
+    assert played.failed == {"b": "bench: b: hangs. Leave it out"}
+
+
+def test_a_peer_that_may_not_fail_ends_it(course):
+    with pytest.raises(StreamError):
+        play([failing(course, "b", may_fail=False)], 1, course.ground)
