@@ -45,8 +45,9 @@ def refresh(
 def show_report(report: RefreshReport) -> None:
     """Print what became of one view; what was held up goes to standard error."""
     for one in report.refreshed:
-        where = in_words(one.game)
-        stdout.print(f"{one.view} of {where}: {one.rows:,} rows", highlight=False)
+        how = f" ({one.mode}: {one.why})" if one.why else ""
+        text = f"{one.view} of {in_words(one.game)}: {one.rows:,} rows{how}"
+        stdout.print(text, markup=False, highlight=False, soft_wrap=True)
     if report.up_to_date:
         stdout.print(f"{len(report.up_to_date)} were up to date", highlight=False)
     for game, reason in report.blocked.items():

@@ -1,5 +1,5 @@
 from lake_assets.cli import refresh as command
-from lake_assets.model.reports import RefreshReport, ViewRefresh
+from lake_assets.model.reports import Mode, RefreshReport, ViewRefresh
 from lake_assets.model.tables import EVERY_GAME
 from lake_assets_tests.commandline import lake_assets
 
@@ -18,12 +18,20 @@ def test_an_unknown_game_is_refused_with_those_there_are(settings):
 
 
 def test_a_game_that_is_held_up_is_named_with_its_reason(capsys):
-    done = ViewRefresh(game="uno", view="player_agg", rows=1234, silver_version=3)
+    why = "silver gained 2 files since"
+    done = ViewRefresh(
+        game="uno",
+        view="player_agg",
+        rows=1234,
+        silver_version=3,
+        mode=Mode.INCREMENTAL,
+        why=why,
+    )
     blocked = {"poker": "known fails since 2026-11-21 01:02:03 UTC (1 of 2 rows violate it)"}
     report = RefreshReport(refreshed=(done,), up_to_date=(), blocked=blocked)
     command.show_report(report)
     said = capsys.readouterr()
-    assert said.out == "player_agg of uno: 1,234 rows\n"
+    assert said.out == f"player_agg of uno: 1,234 rows (incremental: {why})\n"
     assert said.err == f"poker is left as it is: {blocked['poker']}\n"
 
 
