@@ -67,6 +67,8 @@ class History:
         ]
         self.means.door.append(commits, Batch(app_id=_WRITER, version=self.made))
         self.made += 1
+        # What follows is timed, and these checkpoints are of other processes there.
+        self.means.door.settle()
 
     def _link(self, table: TableRef, file: DataFile) -> DataFile:
         folder = table.path(self.means.lake)

@@ -204,7 +204,7 @@ def _merge(view: GoldView, one: Opened, means: Means) -> Catchup | str:
 
 
 def merging(source: Source, gained: Gained, folder: Path, has: tuple[DataFile, ...]) -> Catchup:
-    """A game whose silver in `folder` gained something, and whose view is the one file or few."""
+    """A game that is merged: its silver in `folder` gained something, and its view is `has`."""
     return Catchup(
         source=source,
         mode=Mode.INCREMENTAL,

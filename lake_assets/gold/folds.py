@@ -24,7 +24,7 @@ class UnsureError(Exception):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Fold:
-    """One number, text or time that is kept a key and brought up to date row by row."""
+    """One column of a view's state: what is kept of rows, and how it is brought up to date."""
 
     source: str | None
     """Silver's column; None counts rows."""

@@ -1,7 +1,7 @@
 """Small gains merged into small views where their files lie: a task a share of the games.
 
 A game's new rows and its view are read, merged and written by one task, so nothing is shuffled and
-Spark plans nothing but the tasks. What may be merged so is `gold.folds`' to say of a view and
+Spark plans nothing but the tasks. What may be merged so is `gold.foldable`'s to say of a view and
 `gold.ends`' of a game; all else is `gold.job`'s.
 """
 
@@ -36,7 +36,6 @@ class Piece:
     """Index into the plan's targets."""
 
     folds: Folds
-
     silver_files: tuple[Path, ...]
     gold_files: tuple[Path, ...]
 

@@ -16,32 +16,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
-from zlib import crc32
 
 from deltalake import DeltaTable
 
 from lake_assets.lake.change import TABLE_ID, Batch, Commit, DataFile, identity_of
-from lake_assets.lake.conflicts import overtaken
+from lake_assets.lake.checkpoints import Checkpoints
+from lake_assets.lake.conflicts import moved_on, overtaken
 from lake_assets.lake.put import commit_file, put, text_of
-from lake_assets.lake.tail import files_of_checkpoint
 from lake_assets.model.tables import TableRef
-
-CHECKPOINT_EVERY = 10
-"""Commits between two checkpoints of a log with few files. A reader replays the commits since the
-last one, at 0.3 ms each; a checkpoint costs 13 ms."""
-
-_CHECKPOINTS_RAREST = 160
-"""Commits between two checkpoints at most: what a reader replays takes 50 ms then."""
-
-_FILES_A_COMMIT = 20
-"""Files that a checkpoint may name for each commit that it sums up. Naming all of them each ten
-commits would cost the more, the longer a table is appended to (0.03 ms a file)."""
 
 _TRIES = 5
 """Tries of an append whose table others change at the same time, such as by a new column."""
-
-_SWEEPS = "delta.enableExpiredLogCleanup"
-"""Table property: whether commits older than the log's retention go when a checkpoint has them."""
 
 _PLAIN_WRITER = 2
 """Delta's writer version whose appends need nothing but `add` actions."""
@@ -87,10 +72,13 @@ class Known:
 class Appends:
     """The appends of one door, which remembers each table as its last one left it. Thread-safe."""
 
-    def __init__(self, lake: Path, fresh: Callable[[TableRef], DeltaTable]) -> None:
+    def __init__(
+        self, lake: Path, fresh: Callable[[TableRef], DeltaTable], checkpoints: Checkpoints
+    ) -> None:
         """Append to tables of `lake`, which `fresh` opens where nothing is known of one."""
         self._lake = lake
         self._fresh = fresh
+        self._checkpoints = checkpoints
         self._known: dict[TableRef, Known] = {}
 
     def created(self, table: TableRef, table_id: str, partition_by: Sequence[str]) -> None:
@@ -125,7 +113,7 @@ class Appends:
                 return False
             if append(folder, known, commit, batch, int(time.time() * 1000)):
                 self._known[table] = known.after(batch)
-                self._checkpoint(table, known.version + 1)
+                self._checkpoints.after(table, known.version + 1)
                 return True
             known = None
         raise overtaken(table, f"{_TRIES} times in a row")
@@ -144,24 +132,11 @@ class Appends:
             return False
         known = Known(version=commit.seen, table_id=commit.plain_id, last={})
         folder = commit.table.path(self._lake)
-        if not stands(folder, known) or not append(
-            folder, known, commit, None, int(time.time() * 1000)
-        ):
-            raise overtaken(commit.table, f"version {commit.seen} is no longer its newest")
-        self._checkpoint(commit.table, known.version + 1)
+        at_ms = int(time.time() * 1000)
+        if not stands(folder, known) or not append(folder, known, commit, None, at_ms):
+            raise moved_on(commit)
+        self._checkpoints.after(commit.table, known.version + 1)
         return True
-
-    def _checkpoint(self, table: TableRef, version: int) -> None:
-        folder = table.path(self._lake)
-        if not is_checkpoint_due(table, version) or not is_checkpoint_due(
-            table, version, files_of_checkpoint(folder)
-        ):
-            return
-        # Opened for this alone: a kept handle would replay all that it ever saw.
-        handle = DeltaTable(folder)
-        handle.create_checkpoint()
-        if handle.metadata().configuration.get(_SWEEPS, "true") == "true":
-            handle.cleanup_metadata()
 
 
 def is_plain(handle: DeltaTable) -> bool:
@@ -205,23 +180,6 @@ def append(folder: Path, known: Known, commit: Commit, batch: Batch | None, at_m
     """
     target = commit_file(folder, known.version + 1)
     return put(target, text_of(_actions(known, commit, batch, at_ms)))
-
-
-def is_checkpoint_due(table: TableRef, version: int, files: int = 0) -> bool:
-    """Whether a table's log is to be checkpointed at this version.
-
-    Tables of one feed get their commits together; each begins at another of the ten or more, so
-    that a batch pays for its share of the tables' checkpoints and not for all of them at times.
-
-    Args:
-        table: whose log.
-        version: its newest.
-        files: of the table, about. With more of them the same versions are due, or fewer.
-    """
-    every = CHECKPOINT_EVERY
-    while files >= every * _FILES_A_COMMIT and every < _CHECKPOINTS_RAREST:
-        every *= 2
-    return version > 0 and (version + crc32(table.name.encode())) % every == 0
 
 
 def _actions(known: Known, commit: Commit, batch: Batch | None, at_ms: int) -> list[dict[str, Any]]:

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.schema import Schema
 
+from lake_assets.lake.checkpoints import CHECKPOINT_EVERY
 from lake_assets.lake.put import commit_file, put, text_of
 
 _PLAIN = {"minReaderVersion": 1, "minWriterVersion": 2}
@@ -22,6 +24,14 @@ _PLAIN = {"minReaderVersion": 1, "minWriterVersion": 2}
 
 _SPECIAL = ('"timestamp_ntz"', '"variant"')
 """Types that need a protocol of their own, as they stand in a schema."""
+
+
+TABLE_PROPERTIES = {
+    # 10 commits between checkpoints: without them opening a table grows without bound, and
+    # a checkpoint a commit would cost as much as the commit.
+    "delta.checkpointInterval": str(CHECKPOINT_EVERY),
+}
+"""What all tables of a lake are created with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,3 +111,8 @@ def _actions(name: str, blueprint: Blueprint, table_id: str, at_ms: int) -> list
             }
         },
     ]
+
+
+def as_delta(schema: pa.Schema) -> Schema:
+    """Every column nullable: the columns of tomorrow are missing in the files of today."""
+    return Schema.from_arrow(pa.schema([f.with_nullable(nullable=True) for f in schema]))

@@ -6,8 +6,9 @@ table by table. deltalake accepts an older version without complaint, so the che
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 from uuid import uuid4
@@ -20,9 +21,10 @@ from deltalake.schema import Schema as DeltaSchema
 from deltalake.transaction import AddAction, CommitProperties, RemoveAction, Transaction
 
 from lake_assets.errors import CommitConflictError, LakeError
-from lake_assets.lake.appends import CHECKPOINT_EVERY, Appends
-from lake_assets.lake.births import Blueprint, bear
+from lake_assets.lake.appends import Appends
+from lake_assets.lake.births import TABLE_PROPERTIES, Blueprint, as_delta, bear
 from lake_assets.lake.change import TABLE_ID, Batch, Commit, identity_of
+from lake_assets.lake.checkpoints import Checkpoints
 from lake_assets.lake.conflicts import ensure_seen, ensure_there, overtaken
 from lake_assets.lake.history import is_done
 from lake_assets.model.tables import TableRef
@@ -30,15 +32,8 @@ from lake_assets.model.tables import TableRef
 _In = TypeVar("_In")
 _Out = TypeVar("_Out")
 
-_TABLE_PROPERTIES = {
-    # 10 commits between checkpoints: without them opening a table grows without bound, and
-    # a checkpoint a commit would cost as much as the commit.
-    "delta.checkpointInterval": str(CHECKPOINT_EVERY),
-}
-
-
 _TRIES = 5
-"""Tries of a commit whose table another process changed meanwhile, such as by a new column."""
+"""Tries of a commit whose table another process changed meanwhile."""
 
 
 class CommitDoor:
@@ -53,12 +48,24 @@ class CommitDoor:
         self._lake = lake
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="commit")
         self._handles: dict[TableRef, DeltaTable] = {}
-        self._appends = Appends(lake, self.fresh)
+        self._checkpoints = Checkpoints(lake)
+        self._appends = Appends(lake, self.fresh, self._checkpoints)
         self._lock = threading.Lock()
 
     def close(self) -> None:
-        """Wait for commits under way and release the threads."""
+        """Wait for commits and log checkpoints under way, and release the threads.
+
+        Raises:
+            LakeError: a log checkpoint could not be written.
+        """
         self._pool.shutdown()
+        with self._telling():
+            self._checkpoints.close()
+
+    def settle(self) -> None:
+        """Wait for log checkpoints under way, which follow their commits; raises as `close`."""
+        with self._telling():
+            self._checkpoints.settle()
 
     def create(
         self,
@@ -80,9 +87,9 @@ class CommitDoor:
         Raises:
             LakeError: the folder cannot be written.
         """
-        configuration = {**_TABLE_PROPERTIES, **(properties or {})}
+        configuration = {**TABLE_PROPERTIES, **(properties or {})}
         blueprints = {
-            columns: Blueprint(_as_delta(columns).to_json(), tuple(partition_by), configuration)
+            columns: Blueprint(as_delta(columns).to_json(), tuple(partition_by), configuration)
             for columns in set(tables.values())
         }
 
@@ -114,7 +121,7 @@ class CommitDoor:
         def widen(table: TableRef) -> None:
             handle = self.fresh(table)
             present = {f.name: f.type for f in handle.schema().fields}
-            wanted = _as_delta(tables[table]).fields
+            wanted = as_delta(tables[table]).fields
             missing: list[DeltaField] = [f for f in wanted if present.get(f.name) != f.type]
             if missing:
                 handle.alter.add_columns(missing)
@@ -188,7 +195,7 @@ class CommitDoor:
         Raises:
             CommitConflictError: a table is not at the version that its commit was made for.
         """
-        columns = _as_delta(schema)
+        columns = as_delta(schema)
 
         def replace_one(commit: Commit) -> None:
             self._write(self.fresh(commit.table), commit, columns, ())
@@ -259,6 +266,7 @@ class CommitDoor:
             RemoveAction(f.path, True, now_ms, f.size, dict(f.partition))  # noqa: FBT003 - positional there
             for f in commit.removed
         ]
+        told = {**commit.info, TABLE_ID: str(handle.metadata().id), **identity_of(batches)}
         transactions = [Transaction(batch.app_id, batch.version) for batch in batches]
         try:
             handle.create_write_transaction(
@@ -267,28 +275,24 @@ class CommitDoor:
                 replacing or handle.schema(),
                 partition_by=handle.metadata().partition_columns,
                 commit_properties=CommitProperties(
-                    custom_metadata={
-                        **commit.info,
-                        TABLE_ID: str(handle.metadata().id),
-                        **identity_of(batches),
-                    },
-                    app_transactions=transactions or None,
+                    custom_metadata=told, app_transactions=transactions or None
                 ),
             )
         except CommitFailedError as problem:
             raise overtaken(commit.table, str(problem)) from problem
 
     def _each(self, act: Callable[[_In], _Out], items: Sequence[_In]) -> list[_Out]:
-        try:
+        with self._telling():
+            self._checkpoints.ensure_none_failed()
             return list(self._pool.map(act, items))
+
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        try:
+            yield
         except (DeltaError, OSError) as problem:
             # deltalake's messages may end in a backtrace.
             reason = str(problem).strip().partition("\n")[0]
             raise LakeError(
                 str(self._lake), f"cannot be written ({reason})", "Check the folder and the disk"
             ) from problem
-
-
-def _as_delta(schema: pa.Schema) -> DeltaSchema:
-    """Every column nullable: the columns of tomorrow are missing in the files of today."""
-    return DeltaSchema.from_arrow(pa.schema([f.with_nullable(nullable=True) for f in schema]))

@@ -17,6 +17,12 @@ def overtaken(table: TableRef, why: str) -> CommitConflictError:
     )
 
 
+def moved_on(commit: Commit) -> CommitConflictError:
+    """The error of a commit that was made for a version which is no longer the newest."""
+    fact = f"is no longer at version {commit.seen}"
+    return CommitConflictError(commit.table.name, fact, "Do it again from the table as it is")
+
+
 def ensure_seen(handle: DeltaTable, commit: Commit) -> None:
     """Make sure that a table is at the version that a commit was made for, if it names one.
 
@@ -24,8 +30,7 @@ def ensure_seen(handle: DeltaTable, commit: Commit) -> None:
         CommitConflictError: it is not.
     """
     if commit.seen not in {None, handle.version()}:
-        fact = f"is no longer at version {commit.seen}"
-        raise CommitConflictError(commit.table.name, fact, "Do it again from the table as it is")
+        raise moved_on(commit)
 
 
 def ensure_there(handle: DeltaTable, commit: Commit) -> None:

@@ -114,6 +114,6 @@ def test_a_view_that_changed_meanwhile_is_not_written_over(spark, bring, means, 
     near = near_of(VIEW, ends_of(VIEW, ["uno"], lake).values(), means)
     (late,) = merge_nearby(spark, VIEW, near, means)
     bring()
-    with pytest.raises(CommitConflictError, match="version 1 is no longer its newest"):
+    with pytest.raises(CommitConflictError, match="no longer at version 1"):
         means.door.exchange([late.commit])
     assert gold(lake, "uno") == {"ann": (2, 5)}

@@ -1,16 +1,14 @@
 import json
 import shutil
-from itertools import pairwise
 
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
 from lake_assets.errors import LakeError
-from lake_assets.lake.appends import Known, append, is_checkpoint_due, look
+from lake_assets.lake.appends import Known, append, look
 from lake_assets.lake.change import Batch, Commit, DataFile
 from lake_assets.lake.commits import CommitDoor
-from lake_assets.lake.tail import files_of_checkpoint
 from lake_assets.model.tables import bronze_of, silver_of
 
 UNO = silver_of("uno")
@@ -119,38 +117,6 @@ def test_of_an_unknown_stream_nothing_is_claimed():
     known = Known(version=3, table_id="id", last={"query": 1})
     assert [known.has(Batch("query", n)) for n in (1, 2)] == [True, False]
     assert known.has(Batch("other", 1)) is None
-
-
-@pytest.mark.parametrize(
-    ("files", "every"), [(0, 10), (199, 10), (200, 20), (1000, 80), (1600, 160), (10**6, 160)]
-)
-def test_each_batch_checkpoints_its_share_of_many_tables_the_rarer_the_more_files(files, every):
-    tables = [silver_of(f"game_{number:03d}") for number in range(1000)]
-    due = [
-        sum(is_checkpoint_due(t, version, files) for t in tables)
-        for version in range(1, 4 * every + 1)
-    ]
-    assert sum(due[:every]) == len(tables)
-    assert max(due) <= 3 * len(tables) / every
-
-
-def test_versions_that_are_due_with_many_files_are_due_with_few():
-    due = {
-        files: {v for v in range(1, 999) if is_checkpoint_due(UNO, v, files)} for files in (0, 999)
-    }
-    assert due[999] < due[0]
-
-
-def test_a_long_log_is_checkpointed_as_its_files_ask_for(tmp_path, door, land):
-    door.create({UNO: SCHEMA})
-    for number in range(250):
-        door.append([land(UNO, rows(number))], Batch("query", number))
-    log = UNO.path(tmp_path) / "_delta_log"
-    found = sorted(int(path.name.split(".")[0]) for path in log.glob("*.checkpoint.parquet"))
-    steps = {after - before for before, after in pairwise(found)}
-    assert steps == {10, 20}
-    assert files_of_checkpoint(UNO.path(tmp_path)) == found[-1]
-    assert len(stored(tmp_path, UNO)) == 250
 
 
 def test_the_hundredth_append_reads_no_more_than_the_tenth(tmp_path, door, land):

@@ -171,6 +171,7 @@ def test_the_log_is_checkpointed_every_ten_commits(tmp_path, door, land):
     door.create({UNO: SCHEMA})
     for version in range(11):
         door.append([land(UNO, rows(version))], Batch("query", version))
+    door.close()
     log = UNO.path(tmp_path) / "_delta_log"
     assert len(list(log.glob("*.checkpoint.parquet"))) == 1
 
