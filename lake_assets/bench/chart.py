@@ -51,12 +51,12 @@ def draw(report: BenchReport, path: Path) -> None:
     axes.axhline(1, color="#555555", linestyle="--", linewidth=1)
     axes.annotate(
         "the floor: Spark appends the topic to one table",
-        (0.99, 1),
+        (0.01, 1),
         xycoords=("axes fraction", "data"),
-        xytext=(0, -4),
+        xytext=(0, 3),
         textcoords="offset points",
-        ha="right",
-        va="top",
+        ha="left",
+        va="bottom",
         color="#555555",
         fontsize=8,
     )
