@@ -196,24 +196,31 @@ def _merge(view: GoldView, one: Opened, means: Means) -> Catchup | str:
     buckets = buckets_now(sum(file.rows for file in has), had, means.bucket_rows)
     # What a view's expectations are judged by is all of its rows.
     is_whole = bool(view.expectations) or buckets != had
-    return replace(
-        merging(source, gained, folder, has),
-        buckets=buckets,
-        is_whole=is_whole or (buckets == 1 and bool(gained.files)),
-    )
+    return merging(source, gained, folder, has, buckets=buckets, is_whole=is_whole)
 
 
-def merging(source: Source, gained: Gained, folder: Path, has: tuple[DataFile, ...]) -> Catchup:
-    """A game that is merged: its silver in `folder` gained something, and its view is `has`."""
+def merging(
+    source: Source,
+    gained: Gained,
+    folder: Path,
+    has: tuple[DataFile, ...],
+    *,
+    buckets: int = 1,
+    is_whole: bool = False,
+) -> Catchup:
+    """A game that is merged: its silver in `folder` gained something, and its view is `has`.
+
+    One bucket is written whole if there are rows for it.
+    """
     return Catchup(
         source=source,
         mode=Mode.INCREMENTAL,
         why=_gain(len(gained.files)),
         silver_files=tuple(str(folder / file.path) for file in gained.files),
         rows_read=gained.rows,
-        buckets=1,
+        buckets=buckets,
         gold_files=has,
-        is_whole=bool(gained.files),
+        is_whole=is_whole or (buckets == 1 and bool(gained.files)),
     )
 
 

@@ -19,7 +19,7 @@ from lake_assets.gold.folds import Folds
 from lake_assets.gold.plan import Silver, why_full
 from lake_assets.lake.gained import gained_between
 from lake_assets.lake.means import Means
-from lake_assets.lake.standing import position_from
+from lake_assets.lake.standing import Position, position_from
 from lake_assets.lake.tail import Tail, tail_of
 from lake_assets.model.feeds import GoldView
 from lake_assets.model.tables import gold_of, silver_of
@@ -69,30 +69,37 @@ def near_of(view: GoldView, ends: Iterable[End], means: Means) -> list[Near]:
     folds = cache(lambda columns: folds_of(view, _arrow(columns)))
     near = []
     for end in ends:
-        work = _work(view, end, means)
-        found = folds(work.columns) if work else None
+        position = end.source.position
+        if position is None or not _is_small(view, end, position, means):
+            continue
+        # A log is read only where its rows could be merged.
+        found = folds(position.columns)
+        work = _work(end, position, means) if found else None
         if work and found:
             near.append(Near(work=work, folds=found))
     return near
 
 
-def _work(view: GoldView, end: End, means: Means) -> Catchup | None:
-    """What a game gained; None if it is much, or not all that happened."""
-    source, position, has = end.source, end.source.position, end.gold.added
+def _is_small(view: GoldView, end: End, position: Position, means: Means) -> bool:
+    """Whether gold is one bucket that goes on from where it is."""
+    has = end.gold.added
     # With one bucket a refresh writes all rows or none, so what it added is all there is.
-    is_one = position is not None and position.buckets == 1 and bool(has)
-    if position is None or not is_one or not position.columns or not end.gold.table_id:
-        return None
-    if why_full(view, source.silver, position):
-        return None
-    if buckets_now(sum(file.rows for file in has), 1, means.bucket_rows) > 1:
-        return None
+    if position.buckets != 1 or not has or not position.columns or not end.gold.table_id:
+        return False
+    if why_full(view, end.source.silver, position):
+        return False
+    return buckets_now(sum(file.rows for file in has), 1, means.bucket_rows) == 1
+
+
+def _work(end: End, position: Position, means: Means) -> Catchup | None:
+    """What a game gained; None if it is much, or not all that happened."""
+    source = end.source
     folder = silver_of(source.game).path(means.lake)
     gained = gained_between(folder, position.silver_version, source.silver.version)
     if gained.obstacle or gained.has_changed or gained.rows > _MOST_ROWS:
         return None
     return replace(
-        merging(source, gained, folder, has),
+        merging(source, gained, folder, end.gold.added),
         columns=position.columns,
         plain_id=end.gold.table_id,
     )

@@ -45,8 +45,14 @@ def folds_of(view: GoldView, columns: pa.Schema) -> Folds | None:
 def _measure(call: "exp.Expr | None", name: str, columns: pa.Schema) -> Fold | Average | None:
     from sqlglot import exp  # noqa: PLC0415
 
-    functions = {exp.Count: "count", exp.Min: "min", exp.Max: "max", exp.Sum: "sum", exp.Avg: "avg"}
-    function = next((said for kind, said in functions.items() if type(call) is kind), None)
+    functions: dict[type, str] = {
+        exp.Count: "count",
+        exp.Min: "min",
+        exp.Max: "max",
+        exp.Sum: "sum",
+        exp.Avg: "avg",
+    }
+    function = functions.get(type(call))
     if call is None or function is None or _given(call) - {"this", "big_int"}:
         return None
     column = _column(call.this)

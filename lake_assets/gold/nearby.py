@@ -19,7 +19,7 @@ from lake_assets.gold.folds import Folds, UnsureError
 from lake_assets.lake.change import DataFile
 from lake_assets.lake.fanout import fan_out
 from lake_assets.lake.means import Means
-from lake_assets.lake.scan import rows_of_file, share
+from lake_assets.lake.scan import numbered, rows_of_file, share, shared
 from lake_assets.lake.writer import TABLE, Layout, Target, WritePlan
 from lake_assets.model.feeds import GoldView
 from lake_assets.model.tables import gold_of
@@ -50,10 +50,8 @@ class Merging:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The rows to write."""
-        for batch in batches:
-            for number in batch["id"].to_pylist():
-                for piece in self._shares[number]:
-                    yield from self._merge(piece)
+        for piece in shared(batches, self._shares):
+            yield from self._merge(piece)
 
     def notes(self) -> Iterable[str]:
         """Targets of the pieces that Spark must merge."""
@@ -112,8 +110,7 @@ def _write(
         (_piece(index, one, folders[index]), _load(one.work)) for index, one in enumerate(near)
     ]
     shares = share(pieces, session.sparkContext.defaultParallelism)
-    numbers = session.range(0, len(shares), 1, len(shares))
-    left = fan_out(numbers, plan, lambda: Merging(shares))
+    left = fan_out(numbered(session, shares), plan, lambda: Merging(shares))
     files = {games[index]: written.files for index, written in left.written.items()}
     return files, {games[int(note)] for note in left.notes}
 

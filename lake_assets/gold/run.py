@@ -12,7 +12,7 @@ from lake_assets.gold.free import refresh_free
 from lake_assets.gold.refresh import refresh
 from lake_assets.gold.status import views_behind
 from lake_assets.lake.catalog import ensure_known, games_of
-from lake_assets.lake.history import open_table
+from lake_assets.lake.history import identity
 from lake_assets.lake.means import Means, lake_means
 from lake_assets.lake.session import start_session
 from lake_assets.lake.state import turn
@@ -72,7 +72,7 @@ def refresh_views(
     with turn(settings.state_dir, "refresh"):
         behind = views_behind(settings.lake_dir, feed)
         if not anew and not any(set(behind[v.name]) & set(v.scopes(wanted)) for v in chosen):
-            current = [g for g in wanted if open_table(settings.lake_dir, silver_of(g))]
+            current = [g for g in wanted if identity(settings.lake_dir, silver_of(g))]
             return [_nothing_new(view, current) for view in chosen]
         return _refresh(settings, feed, chosen, wanted, around, anew=anew)
 

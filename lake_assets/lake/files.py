@@ -3,7 +3,6 @@
 Reads logs and files and writes files that no commit names yet; committing is `lake.commits`' work.
 """
 
-import json
 import uuid
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from deltalake import DeltaTable
 
 from lake_assets.lake.change import APP_ID, BATCH, Batch, DataFile
 from lake_assets.lake.origins import RowSet, origin_columns
-from lake_assets.lake.put import commit_file
+from lake_assets.lake.tail import actions_of
 from lake_assets.lake.writer import write_file
 
 _PARTITION = "partition."
@@ -112,7 +111,6 @@ def read_file(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
 def _added_by(folder: Path, versions: Iterable[int]) -> set[str]:
     paths: set[str] = set()
     for version in versions:
-        text = commit_file(folder, version).read_text()
-        actions = (json.loads(line) for line in text.splitlines())
-        paths |= {action["add"]["path"] for action in actions if "add" in action}
+        actions = actions_of(folder, version)
+        paths |= {action["path"] for kind, action in actions if kind == "add"}
     return paths

@@ -13,7 +13,7 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from lake_assets.lake.change import Batch
 from lake_assets.lake.put import commit_file
-from lake_assets.lake.tail import tail_of
+from lake_assets.lake.tail import tail_of, texts_of
 from lake_assets.model.tables import TableRef
 
 
@@ -50,13 +50,13 @@ def state_of(handle: DeltaTable) -> TableState:
         files=actions.num_rows,
         size_bytes=pc.sum(actions["size_bytes"]).as_py() or 0,
         committed_at=datetime.fromtimestamp(newest["timestamp"] / 1000, tz=UTC),
-        info=_info(newest),
+        info=texts_of(newest),
     )
 
 
 def last_info(handle: DeltaTable) -> Mapping[str, str]:
     """Custom metadata of the newest commit; cheaper than all of its state."""
-    return _info(_newest_commit(handle))
+    return texts_of(_newest_commit(handle))
 
 
 def newest_info(lake: Path, table: TableRef) -> Mapping[str, str]:
@@ -82,10 +82,6 @@ def identity(lake: Path, table: TableRef) -> tuple[int, str] | None:
 
 def _newest_commit(handle: DeltaTable) -> Mapping[str, Any]:
     return handle.history(1)[0]
-
-
-def _info(commit: Mapping[str, Any]) -> Mapping[str, str]:
-    return {key: value for key, value in commit.items() if isinstance(value, str)}
 
 
 def committed_at(lake: Path, table: TableRef, version: int) -> float | None:

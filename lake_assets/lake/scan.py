@@ -85,12 +85,10 @@ def scan(
     shares = share([(path, path.stat().st_size) for path in files], tasks)
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for task in batch["id"].to_pylist():
-                for path in shares[task]:
-                    yield from rows_of_file(path, columns)
+        for path in shared(batches, shares):
+            yield from rows_of_file(path, columns)
 
-    return Rows(session.range(0, len(shares), 1, len(shares)), read)
+    return Rows(numbered(session, shares), read)
 
 
 def rows_in(files: Iterable[Path]) -> int:
@@ -113,6 +111,20 @@ def share(pieces: Sequence[tuple[_Piece, int]], tasks: int) -> list[list[_Piece]
         shares[least].append(piece)
         loads[least] += size
     return shares
+
+
+def numbered(session: SparkSession, shares: Sequence[object]) -> DataFrame:
+    """The numbers of some shares, each in a task of its own."""
+    return session.range(0, len(shares), 1, len(shares))
+
+
+def shared(
+    batches: Iterable[pa.RecordBatch], shares: Sequence[Sequence[_Piece]]
+) -> Iterator[_Piece]:
+    """In a task, the pieces of the shares whose numbers it was given."""
+    for batch in batches:
+        for number in batch["id"].to_pylist():
+            yield from shares[number]
 
 
 def rows_of_file(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:

@@ -46,7 +46,7 @@ def tail_of(folder: Path) -> Tail | None:
     )
     return Tail(
         version=version,
-        info={key: value for key, value in told.items() if isinstance(value, str)},
+        info=texts_of(told),
         added=tuple(file_of(action) for kind, action in actions if kind == "add"),
     )
 
@@ -67,6 +67,11 @@ def file_of(action: Mapping[str, Any]) -> DataFile:
     stats = action.get("stats") or "{}"
     rows = json.loads(stats).get("numRecords") or 0
     return DataFile(path=unquote(action["path"]), size=action["size"], rows=rows, stats=stats)
+
+
+def texts_of(told: Mapping[str, object]) -> Mapping[str, str]:
+    """What a commit's own information says in texts: custom metadata among it."""
+    return {key: value for key, value in told.items() if isinstance(value, str)}
 
 
 def files_of_checkpoint(folder: Path) -> int:

@@ -10,6 +10,7 @@ if sys.argv[1] == "parent":
     subprocess.run([sys.executable, __file__, "child"])
 else:
     held = b"x" * 100_000_000
+    # Seconds in which `watch` looks several times, or those that the test asks for.
     time.sleep(float(sys.argv[2]) if len(sys.argv) > 2 else 1.5)
 """
 
