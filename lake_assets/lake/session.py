@@ -32,8 +32,6 @@ def properties(settings: Settings, runtime: Runtime) -> dict[str, str]:
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(_ARROW_ROWS),
-        # Over TCP a task may wait for ever for a worker that waits for it (decision 16).
-        "spark.python.unix.domain.socket.enabled": "true",
         "spark.sql.warehouse.dir": str(settings.home / "spark-warehouse"),
         # Aggregations here are small beside their scans: a task a core, not Spark's 200.
         "spark.sql.shuffle.partitions": str(os.cpu_count() or 2),

@@ -4,7 +4,6 @@ import sys
 import time
 
 import psutil
-import pyarrow as pa
 import pytest
 
 from lake_assets.lake.session import start_session
@@ -69,21 +68,6 @@ def test_signal_handlers_are_kept(said):
 def test_a_java_that_does_not_start_is_an_error_of_ours(said):
     assert "refused: Spark: did not start" in said
     assert "Run `lake-assets doctor`" in said
-
-
-@pytest.mark.spark
-def test_python_workers_are_reached_without_tcp(spark):
-    """See docs/decisions/0016; nobody can make a kernel lose a window on demand."""
-
-    def count(batches):
-        process = psutil.Process()
-        for _ in batches:
-            kinds = {kind: [len(process.net_connections(kind))] for kind in ("unix", "tcp")}
-            yield pa.RecordBatch.from_pydict(kinds)
-
-    (row,) = spark.range(1, numPartitions=1).mapInArrow(count, "unix long, tcp long").collect()
-    assert row.unix > 0
-    assert row.tcp == 0
 
 
 @pytest.mark.spark
