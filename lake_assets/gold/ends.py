@@ -74,8 +74,7 @@ def near_of(view: GoldView, ends: Iterable[End], means: Means) -> list[Near]:
             continue
         # A log is read only where its rows could be merged.
         found = folds(position.columns)
-        work = _work(end, position, means) if found else None
-        if work and found:
+        if found and (work := _work(end, position, means)):
             near.append(Near(work=work, folds=found))
     return near
 
