@@ -12,7 +12,7 @@ longer that takes (`docs/decisions/0010-an-append-reads-no-log.md`). Format: the
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -21,6 +21,7 @@ from deltalake import DeltaTable
 
 from lake_assets.lake.change import TABLE_ID, Batch, Commit, DataFile, identity_of
 from lake_assets.lake.checkpoints import Checkpoints
+from lake_assets.lake.checksums import Tally, is_followed, tally_of, write_checksum
 from lake_assets.lake.conflicts import moved_on, overtaken
 from lake_assets.lake.put import commit_file, put, text_of
 from lake_assets.model.tables import TableRef
@@ -48,6 +49,9 @@ class Known:
 
     partition_by: tuple[str, ...] = ()
 
+    tally: Tally | None = None
+    """What its checksum says, if its versions have one."""
+
     def has(self, batch: Batch) -> bool | None:
         """Whether the table has this batch or a later one; None if this stream was not looked at.
 
@@ -58,7 +62,7 @@ class Known:
         last = self.last[batch.app_id]
         return last is not None and last >= batch.version
 
-    def after(self, batch: Batch) -> "Known":
+    def after(self, batch: Batch, commit: Commit) -> "Known":
         """The table with one commit more."""
         return Known(
             version=self.version + 1,
@@ -66,6 +70,7 @@ class Known:
             last={**self.last, batch.app_id: batch.version},
             is_whole=self.is_whole,
             partition_by=self.partition_by,
+            tally=self.tally and self.tally.after(commit),
         )
 
 
@@ -83,6 +88,8 @@ class Appends:
 
     def created(self, table: TableRef, table_id: str, partition_by: Sequence[str]) -> None:
         """Remember a table that this process created; none has appended to it."""
+        if is_followed(table):
+            return  # a look at the first append tells what its checksums say
         self._known[table] = Known(
             version=0, table_id=table_id, last={}, is_whole=True, partition_by=tuple(partition_by)
         )
@@ -103,7 +110,7 @@ class Appends:
             known = None
         for _ in range(_TRIES):
             if known is None:
-                known = look(self._fresh(table), batch)
+                known = self._look(table, batch)
                 if known is None:
                     return None
                 if known.has(batch) and has_looked:
@@ -112,11 +119,23 @@ class Appends:
             if known.has(batch):
                 return False
             if append(folder, known, commit, batch, int(time.time() * 1000)):
-                self._known[table] = known.after(batch)
-                self._checkpoints.after(table, known.version + 1)
+                self._appended(table, known.after(batch, commit))
                 return True
             known = None
         raise overtaken(table, f"{_TRIES} times in a row")
+
+    def _look(self, table: TableRef, batch: Batch) -> Known | None:
+        handle = self._fresh(table)
+        known = look(handle, batch)
+        if known is None or not is_followed(table):
+            return known
+        return replace(known, tally=tally_of(handle))
+
+    def _appended(self, table: TableRef, known: Known) -> None:
+        self._known[table] = known
+        if known.tally:
+            write_checksum(table.path(self._lake), known.version, known.tally)
+        self._checkpoints.after(table, known.version)
 
     def exchange(self, commit: Commit) -> bool:
         """Put a commit's files in the place of those that it removes, reading no log either.
