@@ -2,7 +2,7 @@
 
 `spark-pipelines run` in a process of its own, with a session of its own, as its guide has it: it
 talks Spark Connect and cannot use the session of the others. Spark, Delta and their properties are
-the same but for the heap and the sockets of the Python workers.
+the same but for the heap.
 """
 
 import os
@@ -101,8 +101,6 @@ def _write_defaults(settings: Settings, folder: Path, warehouse: Path) -> None:
         "spark.sql.warehouse.dir": str(warehouse),
         "spark.sql.sources.default": "delta",
         "spark.driver.memory": _HEAP,
-        # Over TCP it never came to the end of 100 tables (decision 16).
-        "spark.python.unix.domain.socket.enabled": "true",
     }
     # `--remote local[*]` starts the server in the process; a master may not stand beside it.
     lines = [f"{name} {value}" for name, value in own.items() if name != "spark.master"]

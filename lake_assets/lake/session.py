@@ -5,6 +5,7 @@ import logging
 import os
 import signal
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,10 @@ _ARROW_ROWS = 65_536
 """Rows an Arrow batch holds between the JVM and Python. Spark's default of 10,000 costs a fifth
 of demux's time in per-batch overhead; above 100,000 nothing more was gained, only memory lost."""
 
+_SOCKET_FOLDER_BYTES = 61
+"""The longest name of a folder in which Spark makes Unix sockets: the system allows 104 bytes in
+all, and their names take the rest (Spark's own check of `spark.python.unix.domain.socket.dir`)."""
+
 
 def properties(settings: Settings, runtime: Runtime) -> dict[str, str]:
     """Every property that differs from Spark's own; the user's win."""
@@ -32,6 +37,7 @@ def properties(settings: Settings, runtime: Runtime) -> dict[str, str]:
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(_ARROW_ROWS),
+        **_sockets(tempfile.gettempdir()),
         "spark.sql.warehouse.dir": str(settings.home / "spark-warehouse"),
         # Aggregations here are small beside their scans: a task a core, not Spark's 200.
         "spark.sql.shuffle.partitions": str(os.cpu_count() or 2),
@@ -46,6 +52,9 @@ def properties(settings: Settings, runtime: Runtime) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.streaming.metricsEnabled": "false",
+        # Hadoop starts a program, `chmod`, for each file of a checkpoint, and with its checksums
+        # beside them there are twice as many (decision 17).
+        "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
         # A batch's metadata is kept for this many batches; each is a few small files.
         "spark.sql.streaming.minBatchesToRetain": "20",
         "spark.driver.host": "127.0.0.1",
@@ -56,6 +65,17 @@ def properties(settings: Settings, runtime: Runtime) -> dict[str, str]:
             f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
         ),
         **settings.spark.conf,
+    }
+
+
+def _sockets(folder: str) -> dict[str, str]:
+    """How Spark and its Python workers talk: through Unix sockets (decision 16) if they can."""
+    if len(os.fsencode(folder)) > _SOCKET_FOLDER_BYTES:
+        return {}
+    return {
+        "spark.python.unix.domain.socket.enabled": "true",
+        "spark.python.unix.domain.socket.dir": folder,
+        "spark.python.daemon.module": "lake_assets.lake.daemon",
     }
 
 

@@ -1,12 +1,14 @@
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 import psutil
+import pyarrow as pa
 import pytest
 
-from lake_assets.lake.session import start_session
+from lake_assets.lake.session import properties, start_session
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import SparkSettings
 from lake_assets_tests.programs import run_program
@@ -68,6 +70,47 @@ def test_signal_handlers_are_kept(said):
 def test_a_java_that_does_not_start_is_an_error_of_ours(said):
     assert "refused: Spark: did not start" in said
     assert "Run `lake-assets doctor`" in said
+
+
+@pytest.mark.spark
+def test_python_workers_are_reached_without_tcp(spark):
+    """See docs/decisions/0016; nobody can make a kernel lose a window on demand."""
+
+    def count(batches):
+        process = psutil.Process()
+        for _ in batches:
+            kinds = {kind: [len(process.net_connections(kind))] for kind in ("unix", "tcp")}
+            yield pa.RecordBatch.from_pydict(kinds)
+
+    (row,) = spark.range(1, numPartitions=1).mapInArrow(count, "unix long, tcp long").collect()
+    assert row.unix > 0
+    assert row.tcp == 0
+
+
+def test_where_the_name_of_a_unix_socket_would_be_too_long_there_is_tcp(
+    settings, runtime, monkeypatch
+):
+    for length, is_enabled in ((61, True), (62, False)):
+        monkeypatch.setattr(tempfile, "tempdir", "/".ljust(length, "t"))
+        found = properties(settings, runtime)
+        assert ("spark.python.unix.domain.socket.enabled" in found) == is_enabled
+
+
+@pytest.mark.spark
+def test_a_checkpoint_s_files_come_without_hadoop_s_checksums(spark, tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.txt").write_text("a")
+    lines = spark.readStream.text(str(tmp_path / "in"))
+    query = (
+        lines.writeStream.foreachBatch(lambda frame, _: frame.count())
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    files = [path for path in (tmp_path / "checkpoint").rglob("*") if path.is_file()]
+    assert {path.parent.name for path in files} >= {"offsets", "commits"}
+    assert not [path for path in files if path.suffix == ".crc"]
 
 
 @pytest.mark.spark
