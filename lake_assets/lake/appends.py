@@ -88,11 +88,15 @@ class Appends:
 
     def created(self, table: TableRef, table_id: str, partition_by: Sequence[str]) -> None:
         """Remember a table that this process created; none has appended to it."""
-        if is_followed(table):
-            return  # a look at the first append tells what its checksums say
-        self._known[table] = Known(
-            version=0, table_id=table_id, last={}, is_whole=True, partition_by=tuple(partition_by)
+        known = Known(
+            version=0,
+            table_id=table_id,
+            last={},
+            is_whole=True,
+            partition_by=tuple(partition_by),
+            tally=tally_of(self._fresh(table)) if is_followed(table) else None,
         )
+        self._remember(table, known)
 
     def add(self, commit: Commit, batch: Batch) -> bool | None:
         """Append a commit's files.
@@ -119,7 +123,7 @@ class Appends:
             if known.has(batch):
                 return False
             if append(folder, known, commit, batch, int(time.time() * 1000)):
-                self._appended(table, known.after(batch, commit))
+                self._remember(table, known.after(batch, commit))
                 return True
             known = None
         raise overtaken(table, f"{_TRIES} times in a row")
@@ -131,7 +135,7 @@ class Appends:
             return known
         return replace(known, tally=tally_of(handle))
 
-    def _appended(self, table: TableRef, known: Known) -> None:
+    def _remember(self, table: TableRef, known: Known) -> None:
         self._known[table] = known
         if known.tally:
             write_checksum(table.path(self._lake), known.version, known.tally)

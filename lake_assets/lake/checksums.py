@@ -8,7 +8,6 @@ https://github.com/delta-io/delta/blob/master/PROTOCOL.md#version-checksum-file
 
 import json
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -77,7 +76,8 @@ def checksum_file(folder: Path, version: int) -> Path:
 def write_checksum(folder: Path, version: int, tally: Tally) -> None:
     """Tell of a version that was just committed, in the place of the one before it.
 
-    Only the newest is ever asked for, and a log's folder is listed at each look at it.
+    Only the newest is asked for, and the first by a query that begins; and a log's folder is listed
+    at each look at it.
 
     Raises:
         OSError: the log cannot be written.
@@ -91,5 +91,5 @@ def write_checksum(folder: Path, version: int, tally: Tally) -> None:
         "protocol": tally.protocol,
     }
     put(checksum_file(folder, version), json.dumps(told))
-    with suppress(FileNotFoundError):
-        checksum_file(folder, version - 1).unlink()
+    if version > 1:
+        checksum_file(folder, version - 1).unlink(missing_ok=True)

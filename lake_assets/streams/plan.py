@@ -3,7 +3,7 @@
 source -> [ingest] -> bronze_{feed} -> [demux] -> silver_{game}_events, quarantine_{feed}
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from lake_assets.bronze.ingest import Ingest
 from lake_assets.errors import LakeAssetsError, StreamError
 from lake_assets.lake.change import Batch
+from lake_assets.lake.gained import is_told_by_commits
 from lake_assets.lake.history import open_table, rows_of
 from lake_assets.lake.journal import Journal, journal_of
 from lake_assets.lake.means import Means
@@ -26,7 +27,7 @@ from lake_assets.silver.demux import Demux
 from lake_assets.silver.rows import BRONZE_NAMES
 from lake_assets.sources.kafka import read_topic
 from lake_assets.streams.pace import demux_every_s, ingest_every_s, tasks_of
-from lake_assets.streams.position import checkpoint_of, span_of
+from lake_assets.streams.position import checkpoint_of, is_unbegun, span_of
 from lake_assets.streams.schemas import Schemas
 from lake_assets.streams.waiting import CatchUp
 
@@ -114,17 +115,33 @@ def start_demux(road: Road, demux: Demux, *, until_caught_up: bool) -> Streaming
         .option("maxBytesPerTrigger", road.stream.max_bytes_per_batch)
         # Compaction and erasure rewrite files whose rows went through here already.
         .option("skipChangeCommits", "true")
+        .options(**_beginning(road, feed))
         .load(str(bronze_of(feed.feed).path(road.means.lake)))
     )
 
     def take(frame: DataFrame, batch: Batch) -> None:
         files = files_of_batch(road.session, batch.app_id)
+        if not files:
+            return  # commits that bring no rows: bronze's creation, a compaction
         tasks = tasks_of(rows_in(files), demux.tables, cores)
         demux(scan(frame.sparkSession, files, ("value", *BRONZE_NAMES), tasks=tasks), batch)
 
     checkpoint = road.checkpoint(feed, Hop.DEMUX)
     every_s = None if until_caught_up else demux_every_s(feed, road.stream)
     return _start(road, rows, take, checkpoint, every_s=every_s)
+
+
+def _beginning(road: Road, feed: Feed) -> Mapping[str, str]:
+    """Where a new query begins: with bronze's first commit, if its commits tell all that it has.
+
+    Delta's source begins with a snapshot else, whose files it sorts in Spark jobs of a second. A
+    first batch that was planned and is not done has the same rows either way.
+    """
+    bronze = open_table(road.means.lake, bronze_of(feed.feed))
+    if bronze is None or not is_unbegun(road.checkpoint(feed, Hop.DEMUX)):
+        return {}
+    folder = bronze_of(feed.feed).path(road.means.lake)
+    return {"startingVersion": "0"} if is_told_by_commits(folder, bronze.version()) else {}
 
 
 def _placed(road: Road, feed: Feed, hop: Hop) -> Callable[[BatchReport], None]:

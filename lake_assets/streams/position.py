@@ -35,6 +35,14 @@ def demuxed_version(checkpoint: Path) -> int:
     return _version_of(_last_committed(checkpoint))
 
 
+def is_unbegun(checkpoint: Path) -> bool:
+    """Whether demux has no batch that is done, nor one that counts the files of a snapshot."""
+    if _last_done(checkpoint) is not None:
+        return False
+    is_planned = (checkpoint / "offsets" / "0").exists()
+    return not (is_planned and _noted(checkpoint, 0).get("isStartingVersion"))
+
+
 def span_of(checkpoint: Path, hop: Hop, batch_id: int, topic: str) -> Span:
     """What a batch took, while Spark still keeps the batch and the one before it."""
     query = json.loads((checkpoint / "metadata").read_text())["id"]

@@ -1,3 +1,4 @@
+import shutil
 import threading
 import time
 from dataclasses import replace
@@ -91,6 +92,31 @@ def test_streams_go_on_where_they_were(travel, topic, settings):
     second = topic.produce(framed(known), framed(known))
     travel()
     assert offsets(settings, silver_of("uno"), "_") == sorted(first + second)
+
+
+def test_what_was_erased_from_bronze_before_demux_began_stays_erased(travel, topic, road, settings):
+    places = topic.produce(*[framed(topic.register(0))] * 3)
+    start_ingest(road, topic.feed(), until_caught_up=True).awaitTermination()
+    partition, offset = places[0]
+    erased = f"partition = {partition} and offset = {offset}"
+    road.means.door.delete(bronze_of("games"), erased)
+    travel()
+    assert offsets(settings, silver_of("uno"), "_") == sorted(places[1:])
+
+
+def test_a_first_batch_that_died_has_the_rows_it_was_planned_with(travel, topic, road, settings):
+    places = topic.produce(*[framed(topic.register(0))] * 3)
+    travel()
+    # As a kill leaves it that came when the batch was planned and nothing of it was done.
+    (road.checkpoint(GAMES, Hop.DEMUX) / "commits" / "0").unlink()
+    for gone in (settings.lake_dir / "silver", settings.state_dir / "journals"):
+        shutil.rmtree(gone)
+    partition, offset = places[0]
+    road.means.door.delete(bronze_of("games"), f"partition = {partition} and offset = {offset}")
+    later = topic.produce(framed(topic.register(0)))
+    travel()
+    # The query begins otherwise now, as commits no longer tell all of bronze.
+    assert offsets(settings, silver_of("uno"), "_") == sorted([*places, *later])
 
 
 def test_commits_carry_the_querys_own_id(travel, topic, road, settings):

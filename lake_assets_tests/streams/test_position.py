@@ -4,6 +4,7 @@ from lake_assets.streams.position import (
     Settled,
     demuxed_version,
     ingested_offsets,
+    is_unbegun,
     settled,
     span_of,
 )
@@ -53,6 +54,16 @@ def test_while_a_new_query_works_off_what_it_found_no_version_is_done(tmp_path):
     assert demuxed_version(tmp_path) == 0
     batch(tmp_path, 1, '{"reservoirVersion":3,"index":-1,"isStartingVersion":false}', done=True)
     assert demuxed_version(tmp_path) == 3
+
+
+def test_a_query_has_not_begun_until_its_first_batch_is_done_or_counts_a_snapshot(tmp_path):
+    assert is_unbegun(tmp_path)
+    batch(tmp_path, 0, '{"reservoirVersion":3,"index":-1,"isStartingVersion":false}', done=False)
+    assert is_unbegun(tmp_path)
+    batch(tmp_path, 0, '{"reservoirVersion":2,"index":1,"isStartingVersion":true}', done=False)
+    assert not is_unbegun(tmp_path)
+    batch(tmp_path, 0, '{"reservoirVersion":3,"index":-1,"isStartingVersion":false}', done=True)
+    assert not is_unbegun(tmp_path)
 
 
 def test_an_ingest_batch_took_offsets_from_where_the_query_began(tmp_path):
