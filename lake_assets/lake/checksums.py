@@ -12,12 +12,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
 from deltalake import DeltaTable
 
 from lake_assets.lake.change import Commit
-from lake_assets.lake.put import put
+from lake_assets.lake.history import state_of
+from lake_assets.lake.put import commit_file, put
 from lake_assets.model.tables import Layer, TableRef
 
 
@@ -40,17 +39,21 @@ class Tally:
 
 
 def is_followed(table: TableRef) -> bool:
-    """Whether Spark reads a table as a stream, so that its versions get checksums."""
+    """Whether Spark reads a table as a stream, so that its versions get checksums.
+
+    It reads a feed's bronze. Rows that wait for the registry are in that layer, too: a table that
+    is seldom written, so that it has checksums costs less than telling it apart.
+    """
     return table.layer is Layer.BRONZE
 
 
 def tally_of(handle: DeltaTable) -> Tally:
     """What a checksum says of the version that was opened; the table asks nothing of a writer."""
     metadata, protocol = handle.metadata(), handle.protocol()
-    sizes = pa.table(handle.get_add_actions(flatten=True))["size_bytes"]
+    state = state_of(handle)
     return Tally(
-        files=len(sizes),
-        size=pc.sum(sizes).as_py() or 0,
+        files=state.files,
+        size=state.size_bytes,
         metadata={
             "id": str(metadata.id),
             **({"name": metadata.name} if metadata.name else {}),
@@ -70,7 +73,7 @@ def tally_of(handle: DeltaTable) -> Tally:
 
 def checksum_file(folder: Path, version: int) -> Path:
     """Where the checksum of a version of the table in `folder` lies."""
-    return folder / "_delta_log" / f"{version:020}.crc"
+    return commit_file(folder, version).with_suffix(".crc")
 
 
 def write_checksum(folder: Path, version: int, tally: Tally) -> None:

@@ -14,7 +14,7 @@ from lake_assets.bronze.ingest import Ingest
 from lake_assets.errors import LakeAssetsError, StreamError
 from lake_assets.lake.change import Batch
 from lake_assets.lake.gained import is_told_by_commits
-from lake_assets.lake.history import open_table, rows_of
+from lake_assets.lake.history import identity, open_table, rows_of
 from lake_assets.lake.journal import Journal, journal_of
 from lake_assets.lake.means import Means
 from lake_assets.lake.scan import files_of_batch, rows_in, scan
@@ -137,11 +137,13 @@ def _beginning(road: Road, feed: Feed) -> Mapping[str, str]:
     Delta's source begins with a snapshot else, whose files it sorts in Spark jobs of a second. A
     first batch that was planned and is not done has the same rows either way.
     """
-    bronze = open_table(road.means.lake, bronze_of(feed.feed))
-    if bronze is None or not is_unbegun(road.checkpoint(feed, Hop.DEMUX)):
+    if not is_unbegun(road.checkpoint(feed, Hop.DEMUX)):
         return {}
-    folder = bronze_of(feed.feed).path(road.means.lake)
-    return {"startingVersion": "0"} if is_told_by_commits(folder, bronze.version()) else {}
+    lake, bronze = road.means.lake, bronze_of(feed.feed)
+    found = identity(lake, bronze)
+    if found is None or not is_told_by_commits(bronze.path(lake), found[0]):
+        return {}
+    return {"startingVersion": "0"}
 
 
 def _placed(road: Road, feed: Feed, hop: Hop) -> Callable[[BatchReport], None]:

@@ -3,6 +3,8 @@ import struct
 import subprocess
 import sys
 
+import pytest
+
 # PySpark's worker sets signal handlers, which is a matter of a process of its own.
 _SERVES = """
 import socket, sys
@@ -12,12 +14,17 @@ sys.exit(serve(connection, True))
 """
 
 
+@pytest.fixture(autouse=True)
+def as_spark_has_it(monkeypatch):
+    """What Spark tells its workers: to end where their last words cannot be said."""
+    monkeypatch.setenv("PYTHON_DAEMON_KILL_WORKER_ON_FLUSH_FAILURE", "1")
+
+
 def serving(connection):
     """A worker at one end of a connection."""
     return subprocess.Popen(  # noqa: S603 - our own program
         [sys.executable, "-c", _SERVES, "pyspark.worker", str(connection.fileno())],
         pass_fds=[connection.fileno()],
-        env={"PYTHON_DAEMON_KILL_WORKER_ON_FLUSH_FAILURE": "1"},
         stderr=subprocess.PIPE,
         text=True,
     )
@@ -35,11 +42,11 @@ def test_a_worker_that_spark_has_let_go_of_ends_in_silence():
 
 def test_what_goes_wrong_in_a_task_is_told_to_spark():
     here, there = socket.socketpair()
-    with here, serving(there) as process:
+    with here, here.makefile("rb") as answer, serving(there) as process:
         there.close()
         here.sendall(struct.pack("!ii3s", 1, 3, b"3.0"))  # a partition; a Python too old
         here.shutdown(socket.SHUT_WR)
-        told = here.makefile("rb").read()
+        told = answer.read()
         _, said = process.communicate(timeout=60)
     assert b"PYTHON_VERSION_MISMATCH" in told
     assert said == ""

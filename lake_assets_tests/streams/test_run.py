@@ -27,7 +27,7 @@ from lake_assets_tests.events import Topic, framed
 
 settings = Settings.model_validate_json(sys.argv[1])
 topic = Topic(Endpoints(kafka=sys.argv[2], registry=sys.argv[3]), sys.argv[4])
-said = {"waited": [], "rows": [], "beats": []}
+said = {"waited": [], "rows": [], "batches": {}, "beats": []}
 events = stream_events(settings, [topic.feed()], topic.endpoints, owner="a test")
 known = topic.register(0)
 for event in events:
@@ -38,6 +38,7 @@ for event in events:
         topic.produce(framed(known))
     if isinstance(event, BatchReport):
         said["rows"].append((event.hop, dict(event.rows)))
+        said["batches"][event.hop] = event.batch_id
         if event.hop is Hop.DEMUX:
             break
 said["locked"] = is_locked(settings.state_dir)
@@ -77,8 +78,7 @@ def test_batches_are_reported_as_they_are_committed(said):
 
 @pytest.mark.spark
 @pytest.mark.kafka
-@pytest.mark.usefixtures("said")
-def test_batches_are_in_the_logs_when_the_streams_have_ended(home):
+def test_batches_are_in_the_logs_when_the_streams_have_ended(home, said):
     settings = Settings(home=home)
 
     def rows(table, *columns):
@@ -86,8 +86,13 @@ def test_batches_are_in_the_logs_when_the_streams_have_ended(home):
         return sorted(found.to_pylist(), key=str)
 
     both = {"rows": 1, "files": 1, "lag_rows": 0}
-    logged = rows(STREAM_LOG, "hop", "rows", "files", "lag_rows")
-    assert logged == [{"hop": "demux", **both}, {"hop": "ingest", **both}]
+    logged = rows(STREAM_LOG, "hop", "batch", "rows", "files", "lag_rows")
+    # Bronze's creation may be a batch of demux's own, which brings no rows and is not reported.
+    assert said["batches"]["demux"] in {0, 1}
+    assert logged == [
+        {"hop": "demux", "batch": said["batches"]["demux"], **both},
+        {"hop": "ingest", "batch": 0, **both},
+    ]
     judged = rows(QUALITY_LOG, "expectation", "game", "action", "seen", "violated")
     seen = {"game": "uno", "seen": 1, "violated": 0}
     assert judged == [
