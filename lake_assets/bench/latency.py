@@ -60,8 +60,7 @@ def measure_latency(venue: Venue) -> Section:
     rows: list[dict[str, Figure]] = []
     for rate in options.rates:
         venue.announce(f"{LATENCY}: {rate:,} events/s for {options.seconds:.0f} s …")
-        with venue.lake() as settings:
-            rows.append({"rate": rate, **_measure(venue, settings, rate)})
+        rows.append({"rate": rate, **_measure(venue, venue.lake(), rate)})
         venue.announce(f"{LATENCY}: {rate:,} events/s: p50 {rows[-1]['p50_s']} s")
     return Section(
         name=LATENCY,

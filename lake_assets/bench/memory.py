@@ -48,8 +48,7 @@ def measure_memory(venue: Venue) -> Section:
     rows: list[dict[str, Figure]] = []
     with topic_of(venue.endpoints, tables=tables, events=options.events, stop=venue.stop) as topic:
         for peer in peers:
-            with venue.lake() as settings:
-                found = _watch(venue, topic, peer, settings)
+            found = _watch(venue, topic, peer, venue.lake())
             if venue.stop():
                 raise KeyboardInterrupt
             rows.append(

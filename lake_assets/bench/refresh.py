@@ -76,10 +76,8 @@ def measure_refresh(venue: Venue) -> Section:
     options, tables = venue.options, venue.options.some_tables
     venue.announce(f"refresh: making {options.history:,} rows of silver in {tables} tables …")
     events = min(options.events, options.history)
-    with (
-        topic_of(venue.endpoints, tables=tables, events=events, stop=venue.stop) as topic,
-        venue.ground(topic) as ground,
-    ):
+    with topic_of(venue.endpoints, tables=tables, events=events, stop=venue.stop) as topic:
+        ground = venue.ground(topic)
         walk(ground)
         with lake_means(ground.settings) as means:
             games = tuple(game for game, count in topic.by_game.items() if count)

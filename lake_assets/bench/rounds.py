@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from lake_assets.bench.ground import Ground
@@ -33,7 +32,7 @@ class Played:
 def play(
     peers: Sequence[Peer],
     runs: int,
-    ground: Callable[[], AbstractContextManager[Ground]],
+    ground: Callable[[], Ground],
     *,
     warm_up: bool = True,
     on_run: OnRun = lambda *_: None,
@@ -74,13 +73,10 @@ def play(
     return Played(counted, tuple(once), failed)
 
 
-def _run(
-    peer: Peer, ground: Callable[[], AbstractContextManager[Ground]], failed: dict[str, str]
-) -> Mapping[str, float]:
+def _run(peer: Peer, ground: Callable[[], Ground], failed: dict[str, str]) -> Mapping[str, float]:
     """Seconds by measure; none if it failed, which is noted."""
     try:
-        with ground() as given:
-            return peer.run(given)
+        return peer.run(ground())
     except StreamError as problem:
         if not peer.may_fail:
             raise

@@ -59,9 +59,12 @@ def run_bench(
             if peers_of(options.only):
                 for tables in options.tables:
                     found.add(tables)
-            sections = [
-                measure(venue) for name, measure in SECTIONS.items() if name in options.only
-            ]
+                    venue.sweep()
+            sections = []
+            for name, measure in SECTIONS.items():
+                if name in options.only:
+                    sections.append(measure(venue))
+                    venue.sweep()
     return BenchReport(
         events=options.events,
         value_bytes=round(sum(found.value_bytes) / max(1, len(found.value_bytes))),

@@ -44,11 +44,8 @@ def measure_small(venue: Venue) -> Section:
         batches = venue.options.batches or batches_for(tables)
         venue.announce(f"{SMALL}: {batches} batches of {_ROWS:,} rows into {tables} tables …")
         events = batches * _ROWS
-        with (
-            topic_of(venue.endpoints, tables=tables, events=events, stop=venue.stop) as topic,
-            venue.ground(topic) as ground,
-        ):
-            row = _measure(ground)
+        with topic_of(venue.endpoints, tables=tables, events=events, stop=venue.stop) as topic:
+            row = _measure(venue.ground(topic))
         rows.append({"tables": tables, **row})
         venue.announce(f"{SMALL}: {row['seconds']} s a batch into {tables} tables")
     return Section(

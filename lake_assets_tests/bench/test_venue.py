@@ -10,10 +10,12 @@ def test_every_peer_can_have_some_tables(tables, some):
     assert Options(tables=tables).some_tables == some
 
 
-def test_a_lake_is_gone_afterwards_and_spark_was_not_started(settings):
+def test_lakes_stay_until_they_are_swept_and_spark_was_not_started(settings):
     venue = Venue(settings, None, Options(), print, lambda: False)
-    with venue.lake() as own:
-        (own.lake_dir / "silver").mkdir(parents=True)
-    assert not own.lake_dir.exists()
+    lakes = [venue.lake().lake_dir, venue.lake().lake_dir]
+    for lake in lakes:
+        (lake / "silver").mkdir(parents=True)  # fails if both are one folder
+    venue.sweep()
+    assert not any(lake.exists() for lake in lakes)
     venue.close()
     assert "session" not in vars(venue)
