@@ -21,6 +21,14 @@ fetches ahead at the end of a topic, and a broker answers a connection's questio
 client's default of 500 each micro-batch waits half a second for the answer it does not want.
 Nothing is fetched while no batch runs, so a short wait costs an idle stream nothing."""
 
+_POLL_RECORDS = 5_000
+"""Rows that Kafka's client hands over at once, in place of 500: with each such handful Spark asks
+the broker where the partition begins and ends, which are two answers to wait for."""
+
+_FETCH_BYTES = 4 * 1024 * 1024
+"""Bytes a fetch may bring from a partition, in place of 1 MB. A task holds about two: the one that
+it reads and the one on its way."""
+
 
 def read_topic(
     session: SparkSession, source: KafkaSource, endpoints: Endpoints, *, max_rows: int, tasks: int
@@ -42,6 +50,8 @@ def read_topic(
         # Rows that Kafka deleted before they were read must stop the stream, not vanish in silence.
         .option("failOnDataLoss", "true")
         .option("kafka.fetch.max.wait.ms", _FETCH_WAIT_MS)
+        .option("kafka.max.poll.records", _POLL_RECORDS)
+        .option("kafka.max.partition.fetch.bytes", _FETCH_BYTES)
     )
     for key, value in _client_options(endpoints.kafka_options).items():
         reader = reader.option(f"kafka.{key}", value)
