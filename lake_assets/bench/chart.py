@@ -53,10 +53,10 @@ def draw(report: BenchReport, path: Path) -> None:
         "the floor: Spark appends the topic to one table",
         (0.01, 1),
         xycoords=("axes fraction", "data"),
-        xytext=(0, 3),
+        xytext=(0, -3),
         textcoords="offset points",
         ha="left",
-        va="bottom",
+        va="top",
         color="#555555",
         fontsize=8,
     )
