@@ -76,8 +76,8 @@ class FanoutSettings(_Group):
     """How one job writes many tables."""
 
     commit_threads: int = Field(default=2, gt=0)
-    """Tables committed at once. A local disk hardly makes a commit wait, and more than two threads
-    only wait for each other; raise it where the lake's disk answers slowly (NFS)."""
+    """Tables committed at once. A local disk hardly makes a commit wait, so that more threads gain
+    nothing there; raise it where the lake's disk answers slowly (NFS)."""
 
     buffer_bytes: int = Field(default=512 * 1024 * 1024, gt=0)
     """Bytes that a writing task takes at most for the rows that wait to be written, however skewed
