@@ -5,9 +5,18 @@ import sys
 from collections.abc import Sequence
 
 
-def run_program(code: str, arguments: Sequence[str], *, timeout_s: float = 300) -> str:
-    """Run Python code to its end; what it said. Its complaints go to the test's standard error."""
-    command = [sys.executable, "-c", code, *arguments]
+def run_program(
+    code: str, arguments: Sequence[str], *, through: Sequence[str] = (), timeout_s: float = 300
+) -> str:
+    """Run Python code to its end; what it said. Its complaints go to the test's standard error.
+
+    Args:
+        code: the program.
+        arguments: what it finds in `sys.argv`.
+        through: a command that runs it, such as one that changes its environment.
+        timeout_s: seconds after which it is killed and the test fails.
+    """
+    command = [*through, sys.executable, "-c", code, *arguments]
     done = subprocess.run(  # noqa: S603 - our own program
         command, stdout=subprocess.PIPE, text=True, timeout=timeout_s, check=True
     )

@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from lake_assets.errors import LakeAssetsError, RuntimeSetupError
 from lake_assets.runtime.setup import Runtime
+from lake_assets.settings.load import temporary_environment
 from lake_assets.settings.schema import Settings
 
 _ARROW_ROWS = 65_536
@@ -83,17 +84,18 @@ def start_session(settings: Settings, runtime: Runtime) -> SparkSession:
     """Start Spark, or return the session that this process already has.
 
     Signal handlers stay as they were: PySpark replaces SIGINT's, and a process that is told to stop
-    must reach its own clean-up first. While Spark starts, they wait.
+    must reach its own clean-up first. While Spark starts, they wait. The environment, too, is as it
+    was: other processes that this one starts find their own Java.
 
     Raises:
         RuntimeSetupError: the JVM did not come up.
     """
-    # PySpark's launcher takes these two from the environment only.
-    os.environ |= {"JAVA_HOME": str(runtime.java.home), "PYSPARK_PYTHON": sys.executable}  # noqa: TID251
     builder = SparkSession.builder
     for key, value in properties(settings, runtime).items():
         builder = builder.config(key, value)
-    with _signals_held_back():
+    # PySpark takes these two from the environment only, and reads both while it starts.
+    launch = {"JAVA_HOME": str(runtime.java.home), "PYSPARK_PYTHON": sys.executable}
+    with _signals_held_back(), temporary_environment(launch):
         try:
             session = builder.getOrCreate()
         except LakeAssetsError:

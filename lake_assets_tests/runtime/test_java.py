@@ -74,5 +74,30 @@ def test_the_shim_keeps_other_modules(tmp_path):
     assert "java.sql" in _said(java.executable, *options)
 
 
+@pytest.mark.parametrize("way", ["JAVA_HOME", "PATH"])
+def test_a_shim_is_known_as_one(tmp_path, way):
+    """A process that was started with a shim for its Java finds one, never the Java behind it."""
+    shim = find_java(tmp_path, environment={})
+    places = {"JAVA_HOME": str(shim.home), "PATH": str(shim.home / "bin")}
+    java = find_java(tmp_path, environment={way: places[way]})
+    assert (java.executable, java.origin) == (shim.executable, way)
+    assert "openjdk" in _said(java.executable, "--add-modules=jdk.incubator.vector", "-version")
+
+
+def test_a_shim_of_another_cache_leads_to_a_shim_of_this_one(tmp_path):
+    other = find_java(tmp_path / "other", environment={})
+    java = find_java(tmp_path / "own", environment={"JAVA_HOME": str(other.home)})
+    assert java.executable.is_relative_to(tmp_path / "own")
+    assert "openjdk" in _said(java.executable, "--add-modules=jdk.incubator.vector", "-version")
+
+
+def test_a_link_to_a_java_leads_to_its_home(tmp_path):
+    home = _fake(tmp_path / "home", "17")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "java").symlink_to(home / "bin" / "java")
+    java = find_java(tmp_path, environment={"PATH": str(tmp_path / "bin")})
+    assert (java.origin, java.home) == ("PATH", home)
+
+
 def test_the_process_own_environment_is_the_default(tmp_path):
     assert find_java(tmp_path).major >= 17

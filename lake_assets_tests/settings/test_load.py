@@ -1,10 +1,12 @@
+import os
+import threading
 import traceback
 from pathlib import Path
 
 import pytest
 
 from lake_assets.errors import SettingsError
-from lake_assets.settings.load import child_environment, load_settings
+from lake_assets.settings.load import child_environment, load_settings, temporary_environment
 from lake_assets.settings.schema import AlertSettings, KafkaSettings, Settings, SmtpTls
 
 ALERTS = "LAKE_ASSETS_ALERTS_"
@@ -84,3 +86,39 @@ def test_a_child_loads_the_same_settings(monkeypatch, load):
         settings.alerts,
     )
     assert found.alerts.smtp_password.get_secret_value() == "hush"
+
+
+def _known() -> dict[str, str | None]:
+    return {name: os.environ.get(name) for name in ("NOT_SET_BEFORE", "SET_BEFORE")}  # noqa: TID251
+
+
+def test_a_temporary_environment_is_as_before_at_its_end(monkeypatch):
+    monkeypatch.setenv("SET_BEFORE", "old")
+    before = _known()
+    lent = {"NOT_SET_BEFORE": "1", "SET_BEFORE": "new"}
+
+    def fail() -> None:
+        with temporary_environment(lent):
+            assert _known() == lent
+            raise SettingsError("a", "b", "c")
+
+    with pytest.raises(SettingsError):
+        fail()
+    assert _known() == before == {"NOT_SET_BEFORE": None, "SET_BEFORE": "old"}
+
+
+def test_threads_take_turns_with_the_environment():
+    seen: list[dict[str, str | None]] = []
+
+    def use(value: str) -> None:
+        with temporary_environment({"NOT_SET_BEFORE": value}):
+            seen.append(_known())
+
+    with temporary_environment({"SET_BEFORE": "first"}):
+        other = threading.Thread(target=use, args=["1"])
+        other.start()
+        other.join(0.1)
+        assert not seen
+    other.join(10)
+    assert seen == [{"NOT_SET_BEFORE": "1", "SET_BEFORE": None}]
+    assert _known() == {"NOT_SET_BEFORE": None, "SET_BEFORE": None}
