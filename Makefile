@@ -40,6 +40,10 @@ test: setup ## Run all tests, with real Kafka, registry, Spark and Dagster, and 
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report $(if $(ARGS),--fail-under=0)
 
+.PHONY: test-fast
+test-fast: setup ## Run the tests that start no Java: no Spark, no Kafka, no registry
+	$(BIN)/python -m pytest -m "not (java or spark or kafka or slow)" $(ARGS)
+
 .PHONY: check
 check: $(INSTALLED) ## Lint, format check, types, and who may import whom
 	$(BIN)/ruff check

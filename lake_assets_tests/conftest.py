@@ -1,9 +1,13 @@
-"""What tests of several rooms share: settings with a home of their own, and real services."""
+"""What tests of several rooms share: settings with a home of their own, real services, and marks.
+
+A test that starts a Java has a mark that says so, and `make test-fast` leaves it out: what its
+fixtures start marks it by itself, and no process of a test without a mark can start one.
+"""
 
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import psutil
@@ -21,6 +25,58 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell lets its background jobs ignore SIGINT. Children would inherit that, and Dagster lets
     # SIGTERM do what SIGINT does, so that nothing could be asked to end.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+MARK_OF_FIXTURE = {"spark": "spark", "runtime": "java", "services": "kafka"}
+"""What the shared fixtures start."""
+
+NEEDS_JAVA = {"java", "spark", "kafka", "slow"}
+
+NO_JAVA = "--this-test-has-no-mark-java-spark-kafka-or-slow"
+"""An option that no Java knows; each reads its options from a variable, too."""
+
+SLOW_LIMIT_S = 600
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests by the fixtures they use, before `-m` chooses among them; set slow ones' limit."""
+    for item in items:
+        for fixture in MARK_OF_FIXTURE.keys() & set(getattr(item, "fixturenames", ())):
+            item.add_marker(MARK_OF_FIXTURE[fixture])
+        if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(SLOW_LIMIT_S))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Let no process that an unmarked test starts, at whatever remove, start a Java."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not _needs_java(item):
+            patch.setenv("JDK_JAVA_OPTIONS", NO_JAVA)
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Say why a Java did not start, and end the run where Spark hangs.
+
+    The thread that waits for Spark has one connection to it; what hangs keeps that busy, so that
+    each later test would wait for its limit as well.
+    """
+    report = yield
+    if report.failed and not _needs_java(item) and "java" in str(report.longrepr).lower():
+        marks = ", ".join(sorted(NEEDS_JAVA))
+        report.sections.append(("Java", f"A test starts one only with a mark: {marks}"))
+    timed_out = call.excinfo is not None and str(call.excinfo.value).startswith("Timeout (>")
+    if timed_out and item.get_closest_marker("spark"):
+        item.session.shouldstop = f"{item.nodeid} hung in Spark"
+    return report
+
+
+def _needs_java(item: pytest.Item) -> bool:
+    return not NEEDS_JAVA.isdisjoint(mark.name for mark in item.iter_markers())
 
 
 @pytest.fixture

@@ -42,7 +42,13 @@ def test_the_help_lists_all_commands_in_order():
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--help"], ["services", "status"], ["tables"], ["produce", "--help"], ["doctor"]],
+    [
+        ["--help"],
+        ["services", "status"],
+        ["tables"],
+        ["produce", "--help"],
+        pytest.param(["doctor"], marks=pytest.mark.java),
+    ],
     ids=" ".join,
 )
 def test_what_needs_no_spark_does_not_import_it(arguments, settings):

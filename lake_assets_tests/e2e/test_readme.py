@@ -91,6 +91,7 @@ def test_every_make_command_leads_to_what_the_readme_says():
         "demo-once": "lake-assets demo --once",
         "check": "ruff check",
         "test": "coverage run -m pytest",
+        "test-fast": 'pytest -m "not (java or spark or kafka or slow)"',
         "bench": "lake-assets bench",
     }
     assert set(targets) == set(behind)

@@ -157,7 +157,6 @@ def test_a_second_start_returns_the_same_session_with_the_users_properties(spark
 
 
 @pytest.mark.spark
-@pytest.mark.timeout(180)
 def test_a_start_that_is_interrupted_leaves_no_jvm(tmp_path):
     command = [sys.executable, "-c", _IS_TOLD_TO_END, str(tmp_path)]
     with subprocess.Popen(  # noqa: S603 - our own program

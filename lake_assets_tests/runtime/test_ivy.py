@@ -12,6 +12,8 @@ from lake_assets.runtime.setup import spark_jars
 from lake_assets.settings.load import load_settings
 from lake_assets.settings.schema import RuntimeSettings
 
+pytestmark = pytest.mark.java
+
 _SETTINGS = """<ivysettings>
   <settings defaultResolver="mine"/>
   <resolvers><ibiblio name="mine" m2compatible="true" usepoms="false" root="{root}"/></resolvers>

@@ -5,6 +5,8 @@ import pytest
 
 from lake_assets.runtime.java import find_java
 
+pytestmark = pytest.mark.java
+
 
 def _fake(folder: Path, version: str, *, script: str = "") -> Path:
     """A Java home whose java says it is `version`."""

@@ -1,9 +1,13 @@
 import subprocess
 import sys
 
+import pytest
+
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.load import child_environment
 from lake_assets.settings.schema import RuntimeSettings
+
+pytestmark = pytest.mark.java
 
 
 def test_spark_gets_a_java_and_its_jars(settings):

@@ -13,6 +13,7 @@ def _found(settings: Settings) -> dict[str, Finding]:
     return {finding.thing: finding for finding in examine(settings)}
 
 
+@pytest.mark.java
 def test_a_new_home_has_nothing_broken(settings):
     found = _found(settings)
     assert all(finding.health is not Health.BROKEN for finding in found.values())
