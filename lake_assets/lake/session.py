@@ -62,7 +62,7 @@ def properties(settings: Settings, runtime: Runtime) -> dict[str, str]:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.databricks.delta.snapshotPartitions": "1",
         "spark.driver.extraJavaOptions": (
-            "-XX:+UseSerialGC -XX:TieredStopAtLevel=4 -Xss2m "
+            "-XX:+UseSerialGC -Xss2m "
             f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
         ),
         **settings.spark.conf,
