@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from uuid import uuid4
 
 from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 
 from lake_assets.model.endpoints import Endpoints
@@ -46,6 +47,16 @@ class Topic:
             "payload": Payload(protobuf=ProtobufPayload(subject=self.subject)),
         }
         return GAMES.model_copy(update={**own, **changes})
+
+    def source(self, **changes: object) -> Source:
+        """The feed's source, otherwise declared."""
+        return Source(kafka=KafkaSource(topic=self.name, **changes))
+
+    def delete(self) -> None:
+        """Delete the topic, and wait until it is gone."""
+        admin = AdminClient(client_config(self.endpoints))
+        (answer,) = admin.delete_topics([self.name], operation_timeout=30).values()
+        answer.result()
 
     def register(self, version: int) -> int:
         """Register a version of the event; its schema id.

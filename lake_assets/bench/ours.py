@@ -4,13 +4,13 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from lake_assets.bench.ground import Ground, check, seconds_of
+from lake_assets.bench.ground import Ground, check, seconds_of, timed
 from lake_assets.decode.registry import Registry
 from lake_assets.errors import StreamError
 from lake_assets.lake.means import Means, lake_means
 from lake_assets.model.feeds import Expectation
 from lake_assets.model.reports import BatchReport, Hop, Waiting
-from lake_assets.streams.plan import Road, demux_of, start_demux, start_ingest
+from lake_assets.streams.plan import Road, demux_of, follower_of, start_ingest
 from lake_assets.streams.schemas import Schemas
 
 INGEST = Hop.INGEST.value
@@ -61,9 +61,8 @@ def walk(ground: Ground) -> dict[str, float]:
         ingest = seconds_of(
             lambda: start_ingest(road, ground.feed, until_caught_up=True), ground.stop
         )
-        demux = seconds_of(
-            lambda: start_demux(road, demux_of(road, ground.feed, schemas), until_caught_up=True),
-            ground.stop,
+        demux = timed(
+            lambda: follower_of(road, demux_of(road, ground.feed, schemas)).drain(), ground.stop
         )
     for hop in Hop:
         check(hop.value, rows=_rows(reports, hop), expected=ground.events)

@@ -7,15 +7,13 @@ from statistics import median
 from time import perf_counter
 
 from lake_assets.bench.ground import Ground, await_end
-from lake_assets.bench.landed import landed
 from lake_assets.bench.ours import road_of, schemas_of
 from lake_assets.bench.section import Figure, Section
 from lake_assets.bench.topic import topic_of
 from lake_assets.bench.venue import Venue
 from lake_assets.lake.means import lake_means
 from lake_assets.model.reports import BatchReport, Hop
-from lake_assets.model.tables import bronze_of
-from lake_assets.streams.plan import demux_of, start_demux, start_ingest
+from lake_assets.streams.plan import demux_of, follower_of, start_ingest
 
 SMALL = "small-batches"
 
@@ -69,24 +67,13 @@ def _measure(ground: Ground) -> Mapping[str, Figure]:
     with lake_means(ground.settings) as means:
         road = road_of(ground, means, lambda r: beats.append(_Beat(perf_counter(), r)))
         await_end(start_ingest(road, ground.feed, until_caught_up=True))
-        ingested, commits = landed(bronze_of(ground.feed.feed).path(means.lake)), len(beats)
-        bytes_ = admitting(ingested.size_bytes, ingested.files, commits)
-        road = replace(road, stream=stream.model_copy(update={"max_bytes_per_batch": f"{bytes_}b"}))
-        demux = demux_of(road, ground.feed, schemas_of(ground))
-        await_end(start_demux(road, demux, until_caught_up=True))
+        commits = len(beats)
+        # A batch of demux takes commits of bronze until their files have this many bytes: one.
+        road = replace(road, stream=stream.model_copy(update={"max_bytes_per_batch": "1b"}))
+        follower_of(road, demux_of(road, ground.feed, schemas_of(ground))).drain()
     if ground.stop():
         raise KeyboardInterrupt
     return _figures([b for b in beats if b.report.hop is Hop.DEMUX], beats[:commits])
-
-
-def admitting(size_bytes: int, files: int, commits: int) -> int:
-    """A bound on a demux batch's bytes that lets one commit of bronze in, and not the next one's.
-
-    Delta's source takes files until the bound is passed. With f files a commit it takes the f-th
-    if f - 1 of them are below the bound, and no more if f are above it: half a file less than f.
-    """
-    per_commit = files / commits
-    return round(size_bytes / commits * (1 - 0.5 / per_commit))
 
 
 def _figures(demux: Sequence[_Beat], ingest: Sequence[_Beat]) -> Mapping[str, Figure]:

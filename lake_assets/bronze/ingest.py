@@ -1,20 +1,34 @@
-"""Ingest's micro-batch: rows of a topic, written once and committed once to `bronze_{feed}`."""
+"""Ingest's micro-batch: rows of a topic, written once and committed once to `bronze_{feed}`.
 
-from collections.abc import Callable
-from dataclasses import dataclass
+The commit records the topic's offsets that bronze then has. They are where ingest goes on after a
+restart, so a batch that dies before its commit is read again, and one that dies after it is not.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from time import perf_counter
 
+from deltalake import DeltaTable
 from pyspark.sql import DataFrame
 
 from lake_assets.bronze import headers, rows
-from lake_assets.lake.change import Batch, Commit
+from lake_assets.bronze.offsets import Declared, TopicRange, first_offsets, next_offsets
+from lake_assets.lake.change import Batch, Commit, DataFile
+from lake_assets.lake.conflicts import overtaken
 from lake_assets.lake.fanout import fan_out
-from lake_assets.lake.journal import Journal
+from lake_assets.lake.files import active_files
+from lake_assets.lake.kafka_offsets import (
+    Offsets,
+    offset_transactions,
+    offsets_of_rows,
+    table_offsets,
+    topic_app,
+)
 from lake_assets.lake.means import Means
 from lake_assets.lake.writer import Layout, Target, WritePlan
-from lake_assets.model.reports import BatchReport, Hop
-from lake_assets.model.tables import bronze_of
+from lake_assets.model.reports import BatchReport, Hop, Span
+from lake_assets.model.tables import TableRef, bronze_of
 
 _LAYOUT = Layout(
     schema=rows.FILE_SCHEMA,
@@ -23,49 +37,131 @@ _LAYOUT = Layout(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class Ingest:
-    """What `foreachBatch` calls for a feed's first hop."""
+    """A feed's first hop; it remembers how far bronze is, which its own commits say."""
 
     feed: str
+    topic: str
     means: Means
-    journal: Journal
     report: Callable[[BatchReport], None]
+    _offsets: dict[int, int] = field(default_factory=dict)
+    _number: int = 0
+    _bronze_id: str = ""
 
-    def prepare(self) -> None:
-        """Create the bronze table if it is not there."""
-        self.means.door.create({bronze_of(self.feed): rows.SCHEMA}, partition_by=[rows.PARTITION])
+    def prepare(self, found: TopicRange, declared: Declared) -> dict[int, int]:
+        """Create the bronze table if it is not there, and find where its topic is read next.
 
-    def __call__(self, kafka: DataFrame, batch: Batch) -> None:
-        """Land a micro-batch; a batch that runs again is finished from its journal (exactly once).
+        What a feed declares counts once: the offsets that it comes to are recorded before the first
+        row, so that `latest` is the end of the topic as it was then.
+
+        Args:
+            found: which offsets the topic has.
+            declared: where to begin in a topic that bronze has nothing of.
+
+        Returns:
+            By partition of the topic, the offset to read next.
+
+        Raises:
+            StreamError: the topic does not have what comes next.
+            LakeError: the lake cannot be written.
+        """
+        self.means.door.create({self._table: rows.SCHEMA}, partition_by=[rows.PARTITION])
+        handle = self.means.door.fresh(self._table)
+        self._bronze_id = str(handle.metadata().id)
+        self._number = handle.transaction_version(self._app) or 0
+        recorded = self._recorded(handle)
+        identity = handle.transaction_version(topic_app(self.topic))
+        have = self._recorded(handle) or self._by_rows(handle)
+        if have:
+            self._offsets = next_offsets(found, have, identity)
+        else:
+            self._offsets = first_offsets(found, declared)
+        if self._offsets != recorded or identity != found.identity:
+            made = [] if found.identity is None else [Batch(topic_app(self.topic), found.identity)]
+            self._commit([], self._offsets, recorded, made)
+        return dict(self._offsets)
+
+    def __call__(self, kafka: DataFrame, until: Mapping[int, int]) -> None:
+        """Land a micro-batch.
+
+        Args:
+            kafka: Spark's Kafka columns, of the rows from where bronze is.
+            until: by partition of the topic, the offset after the last of them.
 
         Raises:
             LakeError: the lake cannot be written.
             CommitConflictError: another process ingests the same feed.
         """
         started = perf_counter()
-        commits = self.journal.read(batch)
-        if commits is None:
-            commits = self._write(kafka)
-            self.journal.write(batch, commits)
+        before, reached = self._offsets, {**self._offsets, **until}
+        if reached == before:
+            return  # a query begins with a batch, whether or not there are rows
+        files = self._write(kafka)
         written = perf_counter()
-        self.means.door.append(commits, batch)
+        self._commit(files, reached, before)
+        self._offsets = reached
         self.report(
             BatchReport(
                 feed=self.feed,
                 hop=Hop.INGEST,
-                batch_id=batch.version,
-                rows={c.table.name: sum(f.rows for f in c.files) for c in commits},
+                batch_id=self._number,
+                rows={self._table.name: sum(file.rows for file in files)} if files else {},
                 seconds={"job": written - started, "commit": perf_counter() - written},
-                files=sum(len(c.files) for c in commits),
+                files=len(files),
+                span=Span(
+                    query=f"{self._app}:{self._bronze_id}",
+                    offsets_from=before,
+                    offsets_to=reached,
+                ),
             )
         )
 
-    def _write(self, kafka: DataFrame) -> list[Commit]:
+    def _recorded(self, handle: DeltaTable) -> dict[int, int]:
+        return {p: offset for (_, p), offset in table_offsets(handle, self.topic).items()}
+
+    def _by_rows(self, handle: DeltaTable) -> dict[int, int]:
+        """Where a bronze table is whose commits do not tell: another release or engine made it."""
+        files = active_files(handle)
+        found = offsets_of_rows(self._table.path(self.means.lake), files) if files else {}
+        return {p: offset for (topic, p), offset in found.items() if topic == self.topic}
+
+    @property
+    def _table(self) -> TableRef:
+        return bronze_of(self.feed)
+
+    @property
+    def _app(self) -> str:
+        return f"lake_assets:ingest:{self.feed}"
+
+    def _commit(
+        self,
+        files: list[DataFile],
+        reached: Mapping[int, int],
+        before: Mapping[int, int],
+        further: Sequence[Batch] = (),
+    ) -> None:
+        batch = Batch(self._app, self._number + 1)
+        commit = Commit(
+            table=self._table,
+            files=files,
+            info={"rows": str(sum(file.rows for file in files))},
+            transactions=[
+                *offset_transactions(self._placed(reached), self._placed(before)),
+                *further,
+            ],
+        )
+        if self.means.door.append([commit], batch):
+            raise overtaken(self._table, f"it has batch {batch.version} already")
+        self._number = batch.version
+
+    def _placed(self, offsets: Mapping[int, int]) -> Offsets:
+        return {(self.topic, partition): offset for partition, offset in offsets.items()}
+
+    def _write(self, kafka: DataFrame) -> list[DataFile]:
         now = datetime.now(UTC)
-        table = bronze_of(self.feed)
         target = Target(
-            path=str(table.path(self.means.lake)),
+            path=str(self._table.path(self.means.lake)),
             layout=self.feed,
             partition=f"{rows.PARTITION}={now.date().isoformat()}",
         )
@@ -73,7 +169,4 @@ class Ingest:
             targets=(target,), layouts={self.feed: _LAYOUT}, buffer_bytes=self.means.buffer_bytes
         )
         written = fan_out(rows.travelling(kafka), plan, lambda: rows.Landing(now)).written
-        return [
-            Commit(table=table, files=found.files, info={"rows": str(found.rows)})
-            for found in written.values()
-        ]
+        return [file for found in written.values() for file in found.files]

@@ -12,7 +12,7 @@ longer that takes (`docs/decisions/0010-an-append-reads-no-log.md`). Format: the
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -21,7 +21,6 @@ from deltalake import DeltaTable
 
 from lake_assets.lake.change import TABLE_ID, Batch, Commit, DataFile, identity_of
 from lake_assets.lake.checkpoints import Checkpoints
-from lake_assets.lake.checksums import Tally, is_followed, tally_of, write_checksum
 from lake_assets.lake.conflicts import moved_on, overtaken
 from lake_assets.lake.put import commit_file, put, text_of
 from lake_assets.model.tables import TableRef
@@ -49,9 +48,6 @@ class Known:
 
     partition_by: tuple[str, ...] = ()
 
-    tally: Tally | None = None
-    """What its checksum says, if its versions have one."""
-
     def has(self, batch: Batch) -> bool | None:
         """Whether the table has this batch or a later one; None if this stream was not looked at.
 
@@ -62,7 +58,7 @@ class Known:
         last = self.last[batch.app_id]
         return last is not None and last >= batch.version
 
-    def after(self, batch: Batch, commit: Commit) -> "Known":
+    def after(self, batch: Batch) -> "Known":
         """The table with one commit more."""
         return Known(
             version=self.version + 1,
@@ -70,7 +66,6 @@ class Known:
             last={**self.last, batch.app_id: batch.version},
             is_whole=self.is_whole,
             partition_by=self.partition_by,
-            tally=self.tally and self.tally.after(commit),
         )
 
 
@@ -94,7 +89,6 @@ class Appends:
             last={},
             is_whole=True,
             partition_by=tuple(partition_by),
-            tally=tally_of(self._fresh(table)) if is_followed(table) else None,
         )
         self._remember(table, known)
 
@@ -114,7 +108,7 @@ class Appends:
             known = None
         for _ in range(_TRIES):
             if known is None:
-                known = self._look(table, batch)
+                known = look(self._fresh(table), batch)
                 if known is None:
                     return None
                 if known.has(batch) and has_looked:
@@ -123,22 +117,13 @@ class Appends:
             if known.has(batch):
                 return False
             if append(folder, known, commit, batch, int(time.time() * 1000)):
-                self._remember(table, known.after(batch, commit))
+                self._remember(table, known.after(batch))
                 return True
             known = None
         raise overtaken(table, f"{_TRIES} times in a row")
 
-    def _look(self, table: TableRef, batch: Batch) -> Known | None:
-        handle = self._fresh(table)
-        known = look(handle, batch)
-        if known is None or not is_followed(table):
-            return known
-        return replace(known, tally=tally_of(handle))
-
     def _remember(self, table: TableRef, known: Known) -> None:
         self._known[table] = known
-        if known.tally:
-            write_checksum(table.path(self._lake), known.version, known.tally)
         self._checkpoints.after(table, known.version)
 
     def exchange(self, commit: Commit) -> bool:
@@ -223,7 +208,7 @@ def _actions(known: Known, commit: Commit, batch: Batch | None, at_ms: int) -> l
     }
     transactions = [
         {"txn": {"appId": one.app_id, "version": one.version, "lastUpdated": at_ms}}
-        for one in batches
+        for one in (*batches, *commit.transactions)
     ]
     added = [
         {

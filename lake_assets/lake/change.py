@@ -28,6 +28,10 @@ class Commit:
     info: Mapping[str, str] = field(default_factory=dict)
     """Custom metadata of the commit, read back by `lake.history`."""
 
+    transactions: Sequence["Batch"] = ()
+    """Delta's application transactions that it records beside the batch's own: how far the table
+    then is in each of its sources. Unlike `info` they outlive the log's retention."""
+
     removed: Sequence[DataFile] = ()
     """Files that leave the table in the same step."""
 

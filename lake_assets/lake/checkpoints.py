@@ -12,6 +12,7 @@ from zlib import crc32
 from deltalake import DeltaTable
 from deltalake.exceptions import TableNotFoundError
 
+from lake_assets.lake.durability import sync_file
 from lake_assets.lake.tail import files_of_checkpoint
 from lake_assets.model.tables import TableRef
 
@@ -74,6 +75,8 @@ def _checkpoint(folder: Path, version: int) -> None:
         # Opened for this alone: a kept handle would replay all that it ever saw.
         handle = DeltaTable(folder, version=version)
         handle.create_checkpoint()
+        # The sweep deletes commits that then stand in the checkpoint alone.
+        sync_file(folder / "_delta_log" / f"{version:020}.checkpoint.parquet")
         if handle.metadata().configuration.get(_SWEEPS, "true") == "true":
             handle.cleanup_metadata()
 

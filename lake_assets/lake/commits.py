@@ -26,8 +26,10 @@ from lake_assets.lake.births import TABLE_PROPERTIES, Blueprint, as_delta, bear
 from lake_assets.lake.change import TABLE_ID, Batch, Commit, identity_of
 from lake_assets.lake.checkpoints import Checkpoints
 from lake_assets.lake.conflicts import ensure_seen, ensure_there, overtaken
+from lake_assets.lake.durability import flush
 from lake_assets.lake.history import is_done
 from lake_assets.model.tables import TableRef
+from lake_assets.settings.schema import Durability
 
 _In = TypeVar("_In")
 _Out = TypeVar("_Out")
@@ -43,9 +45,12 @@ class CommitDoor:
     opening it anew. Thread-safe; two processes may each have a door on the same lake.
     """
 
-    def __init__(self, lake: Path, *, threads: int) -> None:
+    def __init__(
+        self, lake: Path, *, threads: int, durability: Durability = Durability.POWER
+    ) -> None:
         """Open the door on `lake`, committing up to `threads` tables at once."""
         self._lake = lake
+        self._durability = durability
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="commit")
         self._handles: dict[TableRef, DeltaTable] = {}
         self._checkpoints = Checkpoints(lake)
@@ -61,6 +66,17 @@ class CommitDoor:
         self._pool.shutdown()
         with self._telling():
             self._checkpoints.close()
+
+    def flush(self) -> None:
+        """Make what was written to the lake so far outlive what `durability` says it does.
+
+        Each call that commits files does so first, once for all of its tables: a log never names a
+        file that the disk may not have. What the call commits itself the next flush makes durable.
+
+        Raises:
+            LakeError: the disk does not take it.
+        """
+        flush(self._lake, self._durability)
 
     def settle(self) -> None:
         """Wait for log checkpoints under way, which follow their commits; raises as `close`."""
@@ -147,6 +163,7 @@ class CommitDoor:
                 is_new = self._exchange(commit, batch)
             return None if is_new else commit.table
 
+        self.flush()
         skipped = self._each(append_one, list(commits))
         return [table for table in skipped if table is not None]
 
@@ -172,6 +189,7 @@ class CommitDoor:
         Raises:
             CommitConflictError: another writer committed one of them meanwhile.
         """
+        self.flush()
         self._each(lambda one: self._write(self.fresh(one.table), one, None, marks), [commit])
 
     def compact(self, table: TableRef) -> None:
@@ -200,6 +218,7 @@ class CommitDoor:
         def replace_one(commit: Commit) -> None:
             self._write(self.fresh(commit.table), commit, columns, ())
 
+        self.flush()
         self._each(replace_one, list(commits))
 
     def exchange(self, commits: Sequence[Commit]) -> None:
@@ -213,6 +232,7 @@ class CommitDoor:
             if not self._appends.exchange(commit):
                 self._write(self.fresh(commit.table), commit, None, ())
 
+        self.flush()
         self._each(exchange_one, list(commits))
 
     def opened(self, tables: Sequence[TableRef]) -> dict[TableRef, DeltaTable]:
@@ -267,7 +287,9 @@ class CommitDoor:
             for f in commit.removed
         ]
         told = {**commit.info, TABLE_ID: str(handle.metadata().id), **identity_of(batches)}
-        transactions = [Transaction(batch.app_id, batch.version) for batch in batches]
+        transactions = [
+            Transaction(one.app_id, one.version) for one in (*batches, *commit.transactions)
+        ]
         try:
             handle.create_write_transaction(
                 [*adds, *gone],

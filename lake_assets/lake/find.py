@@ -29,9 +29,6 @@ class Addition:
     is_exact: bool
     """False if the log no longer has the commit: it is this version's or an older one."""
 
-    is_rewrite: bool
-    """Whether it only moved rows that the table had (compaction)."""
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FoundRow:
@@ -108,13 +105,9 @@ def _addition(folder: Path, path: str, modified_ms: int) -> Addition:
         for line in commit.read_text().splitlines():
             action = json.loads(line) if path in line else {}
             if action.get("add", {}).get("path") == path:
-                return Addition(
-                    version=int(commit.stem),
-                    is_exact=True,
-                    is_rewrite=not action["add"]["dataChange"],
-                )
+                return Addition(version=int(commit.stem), is_exact=True)
     oldest = int(commits[0].stem) if commits else 0
-    return Addition(version=oldest, is_exact=False, is_rewrite=False)
+    return Addition(version=oldest, is_exact=False)
 
 
 def _changed_ms(path: Path) -> float:

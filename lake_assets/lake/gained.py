@@ -8,7 +8,6 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from lake_assets.lake.change import DataFile
-from lake_assets.lake.put import commit_file
 from lake_assets.lake.tail import actions_of, file_of
 
 
@@ -61,21 +60,3 @@ def gained_between(folder: Path, after: int, upto: int) -> Gained:
     if any(not (folder / path).exists() for path in rearranged & added.keys()):
         return Gained(obstacle="vacuum deleted files that silver gained and compacted since")
     return Gained(files=tuple(added.values()), has_changed=has_changed)
-
-
-_TELLING_VERSIONS = 1000
-"""Versions of a log that are worth reading to know that they tell all: a tenth of a second."""
-
-
-def is_told_by_commits(folder: Path, version: int) -> bool:
-    """Whether the commits of a table, from its creation up to a version, tell all rows it has.
-
-    So it is with a young table that was created empty and only appended to. A longer log is not
-    looked at.
-    """
-    if version >= _TELLING_VERSIONS or not commit_file(folder, 0).exists():
-        return False
-    if any(kind == "add" for kind, _ in actions_of(folder, 0)):
-        return False
-    found = gained_between(folder, 0, version)
-    return not found.obstacle and not found.has_changed

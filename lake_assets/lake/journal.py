@@ -39,26 +39,18 @@ class Journal:
                 "files": [asdict(file) for file in commit.files],
                 "removed": [asdict(file) for file in commit.removed],
                 "info": dict(commit.info),
+                "transactions": [asdict(one) for one in commit.transactions],
             }
             for commit in commits
         ]
         noted = {"batch": asdict(batch), "commits": entries, "note": note}
         replace_text(self.path, json.dumps(noted))
 
-    def read(self, batch: Batch) -> list[Commit] | None:
-        """The commits noted for this batch; None if it never got that far.
-
-        Raises:
-            LakeError: the journal is damaged, so nothing tells what was committed.
-        """
-        found = self.last()
-        return found[1] if found is not None and found[0] == batch else None
-
     def last(self) -> tuple[Batch, list[Commit]] | None:
         """The batch noted last and its commits; None if there is none.
 
         Raises:
-            LakeError: as `read`.
+            LakeError: the journal is damaged.
         """
         try:
             noted = json.loads(self.path.read_text())
@@ -83,12 +75,8 @@ class Journal:
         return LakeError(
             str(self.path),
             f"is damaged ({problem})",
-            "Restore it from a backup; deleting it may store the last batch twice",
+            "Delete it: the batch that it is about is undone and runs again",
         )
-
-    def clear(self) -> None:
-        """Forget the batch, whose commits are all done."""
-        self.path.unlink(missing_ok=True)
 
 
 def _commit(entry: dict[str, Any]) -> Commit:
@@ -97,6 +85,7 @@ def _commit(entry: dict[str, Any]) -> Commit:
         files=[DataFile(**file) for file in entry["files"]],
         removed=tuple(DataFile(**file) for file in entry["removed"]),
         info=entry["info"],
+        transactions=tuple(Batch(**one) for one in entry.get("transactions", ())),
     )
 
 

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lake_assets.lake.commits import CommitDoor
+from lake_assets.lake.crash_recovery import recover_after_crash
 from lake_assets.lake.state import ensure_writable
+from lake_assets.runtime.processes import boot_id
 from lake_assets.settings.schema import FanoutSettings, Settings
 
 
@@ -25,16 +27,20 @@ def lake_means(settings: Settings) -> Iterator[Means]:
     """Open the lake of `settings` for writing; the door is closed at the end.
 
     Raises:
-        LakeError: the folder cannot be written.
+        LakeError: the folder cannot be written, or a table's log is torn where it cannot be mended.
     """
     ensure_writable(settings.lake_dir)
-    door = CommitDoor(settings.lake_dir, threads=settings.fanout.commit_threads)
+    recover_after_crash(settings.lake_dir, settings.state_dir, boot_id())
+    fanout = settings.fanout
+    door = CommitDoor(
+        settings.lake_dir, threads=fanout.commit_threads, durability=fanout.durability
+    )
     try:
         yield Means(
             lake=settings.lake_dir,
             door=door,
-            buffer_bytes=settings.fanout.buffer_bytes,
-            bucket_rows=settings.fanout.bucket_rows,
+            buffer_bytes=fanout.buffer_bytes,
+            bucket_rows=fanout.bucket_rows,
         )
     finally:
         door.close()

@@ -58,6 +58,44 @@ class From:
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class Before:
+    """The rows below an offset, in each partition; of other partitions none."""
+
+    ends: Mapping[Place, int]
+
+    def mask(self, rows: pa.Table) -> Mask:
+        """True below the partition's end."""
+        found = np.zeros(rows.num_rows, dtype=np.bool_)
+        for place, here, offsets in _by_place(rows):
+            if place in self.ends:
+                found[here] = offsets < self.ends[place]
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """The rows that two sets have in common."""
+
+    one: RowSet
+    other: RowSet
+
+    def mask(self, rows: pa.Table) -> Mask:
+        """True where both are."""
+        return self.one.mask(rows) & self.other.mask(rows)
+
+
+@dataclass(frozen=True, slots=True)
+class NotIn:
+    """All rows but those of a set."""
+
+    rows: RowSet
+
+    def mask(self, rows: pa.Table) -> Mask:
+        """True where the set is not."""
+        return ~self.rows.mask(rows)
+
+
 class Origins:
     """Rows named one by one."""
 

@@ -1,8 +1,8 @@
 """Rows for a job's tasks: from Spark, or read by the tasks themselves from a table's files.
 
 Python tasks that need whole columns read Parquet several times faster than Spark can hand it to
-them, row by row (docs/performance.md). Which files a micro-batch has is Spark's to say; no row of
-them passes through the JVM.
+them, row by row (docs/performance.md): no row passes through the JVM. Which files they are is the
+caller's to say.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
-from lake_assets.errors import LakeError
+from lake_assets.lake.arrow_types import without_views
+from lake_assets.lake.origins import RowSet
 
 _Piece = TypeVar("_Piece")
 _Read: TypeAlias = Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]
@@ -41,38 +42,13 @@ class Rows:
     """Makes the rows of it, in a task."""
 
 
-def files_of_batch(session: SparkSession, query_id: str) -> list[Path]:
-    """The data files of the micro-batch that a query from one Delta table is running.
-
-    To be called from its `foreachBatch`. Spark has planned the batch by then, and its plan names
-    the files; PySpark has no other way to them than the JVM's objects.
-
-    Args:
-        session: the one that started the query.
-        query_id: of the query.
-
-    Raises:
-        LakeError: no such query runs, or its plan is not that of a Delta table.
-    """
-    query = session.streams.get(query_id)
-    if query is None:
-        raise LakeError(f"streaming query {query_id}", "does not run", "Ask from its foreachBatch")
-    execution = query._jsq.streamingQuery().lastExecution()  # noqa: SLF001 - see above
-    leaves = execution.optimizedPlan().collectLeaves().iterator()
-    files: list[Path] = []
-    while leaves.hasNext():
-        leaf = leaves.next()
-        if leaf.nodeName() != "LogicalRelation":
-            fact = f"plans a micro-batch as {leaf.nodeName()}, which names no files"
-            raise LakeError("Spark", fact, "Use the pinned pyspark and delta-spark")
-        files += [
-            Path(uri.removeprefix("file:")) for uri in leaf.relation().location().inputFiles()
-        ]
-    return files
-
-
 def scan(
-    session: SparkSession, files: Sequence[Path], columns: Sequence[str], *, tasks: int
+    session: SparkSession,
+    files: Sequence[Path],
+    columns: Sequence[str],
+    *,
+    tasks: int,
+    keep: RowSet | None = None,
 ) -> Rows:
     """Rows of some Parquet files, read where they are needed.
 
@@ -81,14 +57,20 @@ def scan(
         files: each is read by one task.
         columns: which of their columns.
         tasks: how many share them, if there are as many files.
+        keep: which of the rows, whose columns have their origin; all by default.
     """
     shares = share([(path, path.stat().st_size) for path in files], tasks)
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for path in shared(batches, shares):
-            yield from rows_of_file(path, columns)
+            for rows in rows_of_file(path, columns):
+                yield rows if keep is None else _kept(rows, keep)
 
     return Rows(numbered(session, shares), read)
+
+
+def _kept(rows: pa.RecordBatch, keep: RowSet) -> pa.RecordBatch:
+    return rows.filter(pa.array(keep.mask(pa.Table.from_batches([rows]))))
 
 
 def rows_in(files: Iterable[Path]) -> int:
@@ -133,9 +115,10 @@ def rows_of_file(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]
         for number in range(file.num_row_groups):
             group = file.metadata.row_group(number)
             fitting = _BATCH_BYTES * group.num_rows // max(1, group.total_byte_size)
-            yield from file.iter_batches(
+            batches = file.iter_batches(
                 batch_size=max(1, min(_BATCH_ROWS, fitting)),
                 row_groups=[number],
                 columns=list(columns),
                 use_threads=False,
             )
+            yield from map(without_views, batches)

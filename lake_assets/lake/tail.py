@@ -37,7 +37,7 @@ class Tail:
 def tail_of(folder: Path) -> Tail | None:
     """The newest commit of the table in `folder`; None if only opening the table can tell."""
     try:
-        version = _newest(folder)
+        version = newest_version(folder)
         actions = list(actions_of(folder, version))
     except (OSError, ValueError):
         return None
@@ -76,21 +76,39 @@ def texts_of(told: Mapping[str, object]) -> Mapping[str, str]:
 
 def files_of_checkpoint(folder: Path) -> int:
     """How many files the newest checkpoint of a table names; 0 if nothing tells."""
-    return int(_last_checkpoint(folder).get("numOfAddFiles") or 0)
+    return int(last_checkpoint(folder).get("numOfAddFiles") or 0)
 
 
-def _newest(folder: Path) -> int:
-    """From the last checkpoint on, of which there is one each few commits."""
-    version = int(_last_checkpoint(folder).get("version") or 0)
+def newest_version(folder: Path) -> int:
+    """A table's newest version, looked for from its newest checkpoint on.
+
+    Raises:
+        FileNotFoundError: there is no such table.
+    """
+    version = int(last_checkpoint(folder).get("version") or 0)
+    if version == 0 and not commit_file(folder, 0).exists():
+        version = _newest_listed(folder / "_delta_log")
     while commit_file(folder, version + 1).exists():
         version += 1
     return version
 
 
-def _last_checkpoint(folder: Path) -> Mapping[str, Any]:
+def _newest_listed(log: Path) -> int:
+    names = (path.name.split(".")[0] for path in log.iterdir())
+    found = [int(name) for name in names if name.isdigit()]
+    if not found:
+        raise FileNotFoundError(log)
+    return max(found)
+
+
+LAST_CHECKPOINT = "_last_checkpoint"
+"""The file of a log that names its newest checkpoint."""
+
+
+def last_checkpoint(folder: Path) -> Mapping[str, Any]:
     """What the log notes of it; nothing if there is none yet, or none that can be read."""
     try:
-        noted = json.loads((folder / "_delta_log" / "_last_checkpoint").read_text())
+        noted = json.loads((folder / "_delta_log" / LAST_CHECKPOINT).read_text())
     except (OSError, ValueError):
         return {}
     return noted if isinstance(noted, dict) else {}

@@ -4,8 +4,9 @@ Delta has a feature for wider types without new files, which many readers cannot
 than what is not decided here.
 """
 
+import uuid
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,7 +15,7 @@ from tenacity import retry, retry_if_exception_type, stop_after_attempt
 from lake_assets.errors import CommitConflictError
 from lake_assets.lake.change import Commit, DataFile
 from lake_assets.lake.commits import CommitDoor
-from lake_assets.lake.files import active_files, rewritten
+from lake_assets.lake.files import active_files
 from lake_assets.lake.writer import write_pieces
 from lake_assets.model.tables import TableRef
 
@@ -93,7 +94,7 @@ def _is_other(have: pa.DataType, wanted: pa.DataType) -> bool:
 
 
 def _write(folder: Path, file: DataFile, schema: pa.Schema) -> DataFile:
-    path = rewritten(file.path)
+    path = str(PurePosixPath(file.path).with_name(f"part-{uuid.uuid4()}.parquet"))
     kept = [field for field in schema if field.name not in file.partition]
     with pq.ParquetFile(folder / file.path) as source:
         pieces = _cast(source.iter_batches(_ROWS_AT_ONCE), pa.schema(kept))

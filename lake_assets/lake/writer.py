@@ -6,6 +6,7 @@ every reader, so a task that dies costs nothing.
 
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -200,7 +201,7 @@ def write_pieces(
     path.parent.mkdir(parents=True, exist_ok=True)
     footers: list[pq.FileMetaData] = []
     with_nan: set[str] = set()
-    with pq.ParquetWriter(
+    writer = pq.ParquetWriter(
         path,
         schema,
         metadata_collector=footers,
@@ -208,10 +209,17 @@ def write_pieces(
         compression=codec,
         compression_level=1 if codec == "zstd" else None,
         **encodings(schema),
-    ) as writer:
+    )
+    try:
         for piece in pieces:
             writer.write_table(piece)
             with_nan |= _with_nan(piece)
+    except BaseException:
+        # Closing what failed fails in words of its own, and those of a full disk are waited for.
+        with suppress(Exception):
+            writer.close()
+        raise
+    writer.close()
     return {
         "path": relative,
         "size": path.stat().st_size,

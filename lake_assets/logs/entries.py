@@ -86,13 +86,11 @@ def entry_of(report: BatchReport, feed: Feed, at: datetime, lag: int | None = No
     """A batch's entry.
 
     A batch that is finished after a kill has the mark it had before; one that an expectation
-    refused is marked by its time, since the batch comes again under the same number.
+    refused has none, since the batch comes again under the same number.
     """
     query = report.span.query if report.span else ""
     time_us = _micros(at)
-    mark = (
-        Batch(query, report.batch_id) if report.is_committed else Batch(f"{query}:refused", time_us)
-    )
+    mark = Batch(query, report.batch_id) if report.is_committed else None
     return Entry(
         mark=mark,
         rows={

@@ -3,6 +3,7 @@
 from enum import StrEnum
 from pathlib import Path
 
+from humanfriendly import InvalidSize, parse_size
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationInfo, field_validator
 
 from lake_assets.settings.checks import mail_complaint, web_complaint
@@ -59,7 +60,22 @@ class StreamSettings(_Group):
     """Rows ingest takes from Kafka in a micro-batch. Bounds memory and the work a kill repeats."""
 
     max_bytes_per_batch: str = "512m"
-    """Bytes of bronze files that demux takes in a micro-batch (Spark's notation)."""
+    """Bytes of bronze files after which a micro-batch of demux takes no further commit of bronze
+    (`64m`, `1g`); a commit is never split, so ingest's own bounds hold for one that is larger."""
+
+    @field_validator("max_bytes_per_batch")
+    @classmethod
+    def _is_a_size(cls, value: str) -> str:
+        try:
+            parse_size(value, binary=True)
+        except InvalidSize as problem:
+            raise ValueError(f"{value!r} is no size; write 64m or 1g") from problem
+        return value
+
+    @property
+    def max_bytes(self) -> int:
+        """`max_bytes_per_batch` in bytes."""
+        return int(parse_size(self.max_bytes_per_batch, binary=True))
 
     heartbeat_every_s: float = Field(default=2.0, gt=0)
     """Seconds between two heartbeats of the process that runs the streams."""
@@ -72,8 +88,20 @@ class StreamSettings(_Group):
     """Seconds between two reports to Dagster; each changed game costs 8-17 ms of its storage."""
 
 
+class Durability(StrEnum):
+    """What rows that count as done outlive."""
+
+    POWER = "power"  # a power cut or a crash of the system: they are on the disk
+    PROCESS = "process"  # a kill of the process: the system has them
+
+
 class FanoutSettings(_Group):
     """How one job writes many tables."""
+
+    durability: Durability = Durability.POWER
+    """`power`: data files are on the disk before a log entry names them, and a batch's log entries
+    before it counts as done. `process` leaves that to the system: what was committed in the last
+    half minute before a power cut may be lost or torn, and is made again as far as Kafka has it."""
 
     commit_threads: int = Field(default=2, gt=0)
     """Tables committed at once. A local disk hardly makes a commit wait, so that more threads gain

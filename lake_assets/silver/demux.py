@@ -6,10 +6,11 @@ before anything of it was committed.
 """
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from time import perf_counter, time
+from typing import TypeAlias
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -18,24 +19,28 @@ from lake_assets.decode.assign import MESSAGE_QUESTION, SCHEMA_QUESTION, message
 from lake_assets.decode.schemas import Decoding, SchemaSet
 from lake_assets.decode.settle import settle
 from lake_assets.lake.change import Batch, Commit
-from lake_assets.lake.fanout import UnresolvedError
+from lake_assets.lake.conflicts import overtaken
+from lake_assets.lake.fanout import UnresolvedError, Written
 from lake_assets.lake.journal import Journal
 from lake_assets.lake.means import Means
 from lake_assets.lake.scan import Rows
 from lake_assets.lake.widen import widen
 from lake_assets.model.feeds import Action, Feed, Unknown
-from lake_assets.model.reports import BatchReport, Hop
-from lake_assets.model.tables import quarantine_of, silver_of, waiting_of
+from lake_assets.model.reports import BatchReport, Hop, Span
+from lake_assets.model.tables import TableRef, quarantine_of, silver_of, waiting_of
 from lake_assets.silver.expect import reading_of
 from lake_assets.silver.job import Demuxed, Job, failure
 from lake_assets.silver.judge import EVERYTHING, Scope
 from lake_assets.silver.native import Program, program_of
-from lake_assets.silver.replay import note_of, replayed
+from lake_assets.silver.replay import note_of
 from lake_assets.silver.rows import QUARANTINE, silver_schema
 from lake_assets.silver.stage import GAME_QUESTION, DecodePlan
 from lake_assets.silver.tables import held_columns
 from lake_assets.silver.travel import Reading
 from lake_assets.silver.vector import SQL_QUESTION
+
+Reached: TypeAlias = Callable[[Iterable[TableRef]], Mapping[str, str]]
+"""Tells what a batch's last commit records beside its rows, from the tables that get rows."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,8 +74,19 @@ class Demux:
     alone: threading.Lock = field(default_factory=threading.Lock)
     """Held while rows are derived: batches and what catches up with them take turns."""
 
-    def __call__(self, bronze: Rows, batch: Batch) -> None:
-        """Place a micro-batch; a batch that runs again is finished from its journal (exactly once).
+    def __call__(
+        self, bronze: Rows, batch: Batch, reached: Reached, span: Span | None = None
+    ) -> None:
+        """Place a micro-batch that no table has yet; `silver.recovery` sees to that.
+
+        The quarantine table is committed last, with or without rows: its commit is what says that
+        the batch is whole.
+
+        Args:
+            bronze: `value binary` and the columns `BRONZE_NAMES`.
+            batch: its identity.
+            reached: from the tables that get rows, what the last commit records.
+            span: what part of bronze it is, for the report.
 
         Raises:
             ExpectationFailedError: rows violate an expectation that fails; nothing was committed.
@@ -78,20 +94,13 @@ class Demux:
             CommitConflictError: another process demuxes the same feed.
         """
         started = perf_counter()
-        noted = self.journal.read(batch)
-        if noted is not None:
-            self.means.door.append(noted, batch)
-            self.report(replayed(self.feed.feed, batch, noted, self.journal.note()))
-            return
         with self.alone:
-            demuxed = self._write(bronze, batch)
+            demuxed = self._write(bronze, batch, span)
         done = perf_counter()
-        commits = [
-            Commit(table=table, files=written.files, info={"rows": str(written.rows)})
-            for table, written in demuxed.written.items()
-        ]
-        self.journal.write(batch, commits, note_of(demuxed))
-        self.means.door.append(commits, batch)
+        *others, last = self._commits(demuxed, reached)
+        self.journal.write(batch, [*others, last], note_of(demuxed))
+        self._append(others, batch)
+        self._append([last], batch)
         seconds = {"job": done - started, "commit": perf_counter() - done}
         self.report(
             BatchReport(
@@ -103,8 +112,26 @@ class Demux:
                 judged=demuxed.judged,
                 seconds=seconds,
                 files=sum(len(written.files) for written in demuxed.written.values()),
+                span=span,
             )
         )
+
+    def _append(self, commits: Sequence[Commit], batch: Batch) -> None:
+        """Commit what no table had when demux began; who has it now got it from somebody else."""
+        for table in self.means.door.append(commits, batch):
+            raise overtaken(table, f"it has batch {batch.version} already")
+
+    def _commits(self, demuxed: Demuxed, reached: Reached) -> list[Commit]:
+        """The batch's commits, quarantine's last."""
+        quarantine = quarantine_of(self.feed.feed)
+        commits = [
+            Commit(table=table, files=written.files, info={"rows": str(written.rows)})
+            for table, written in demuxed.written.items()
+            if table != quarantine
+        ]
+        refused = demuxed.written.get(quarantine, Written())
+        info = {"rows": str(refused.rows), **reached(commit.table for commit in commits)}
+        return [*commits, Commit(table=quarantine, files=refused.files, info=info)]
 
     @property
     def tables(self) -> int:
@@ -146,7 +173,7 @@ class Demux:
             except UnresolvedError as problem:
                 self._answer(problem.questions)
 
-    def _write(self, bronze: Rows, batch: Batch) -> Demuxed:
+    def _write(self, bronze: Rows, batch: Batch, span: Span | None) -> Demuxed:
         job, demuxed = self.derive(bronze)
         violated = job.failures(demuxed)
         if violated:
@@ -159,6 +186,7 @@ class Demux:
                     rows={},
                     judged=violated,
                     is_committed=False,
+                    span=span,
                 )
             )
             raise failure(violated)

@@ -1,40 +1,35 @@
-"""Deriving rows anew: from quarantine (requeue) or from bronze (rebuild), beside the live stream.
+"""Deriving rows again: from quarantine (requeue) or from bronze (rebuild), beside the live stream.
 
-Writes new files first and changes tables in one commit each, noted before in a journal, so that a
-process that dies on its way is finished and nothing is lost or there twice. Rows that the stream
-adds meanwhile stay.
+Writes new files first and changes tables in one commit each (`lake.table_changes`). Rows that the
+stream adds meanwhile stay: what is derived again are rows below the offsets that demux had reached.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from lake_assets.errors import CommitConflictError
-from lake_assets.lake.change import Batch, Commit, DataFile
-from lake_assets.lake.commits import CommitDoor
+from lake_assets.lake.catalog import games_found
+from lake_assets.lake.change import Batch, DataFile
 from lake_assets.lake.fanout import Written
-from lake_assets.lake.files import active_files, added_after, first_path, read_file, without
-from lake_assets.lake.journal import Journal
-from lake_assets.lake.origins import COLUMNS, Everything, Origins, RowSet, origin_columns
+from lake_assets.lake.files import active_files
+from lake_assets.lake.kafka_offsets import offsets_of_rows
+from lake_assets.lake.origins import COLUMNS, origin_columns
 from lake_assets.lake.scan import Rows
-from lake_assets.model.feeds import Feed
+from lake_assets.lake.table_changes import ChangeJournal, Range, TableChange, TablesChange, finish
 from lake_assets.model.tables import TableRef, quarantine_of, silver_of, waiting_of
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.job import Demuxed, Job, failure
 from lake_assets.silver.judge import Refused, Scope
 from lake_assets.silver.rows import BRONZE_NAMES
 
-_Leaving: TypeAlias = tuple[list[DataFile], list[DataFile]]
-"""Files that leave a table, and new ones with what else was in them."""
 
-
-_ALL = Everything()
+def redo_app(feed: str) -> str:
+    """The application id under which tables record the changes that were made to them here."""
+    return f"lake_assets:redo:{feed}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,21 +37,33 @@ class Redone:
     """What a requeue or a rebuild changed."""
 
     rows: Mapping[str, int]
-    """Rows derived anew, by table."""
+    """Rows derived again, by table."""
+
+    number: int = 0
+    """Of the change, among those of the feed; 0 if there was nothing to change."""
 
     removed: Mapping[str, int]
     """Rows that left each table: what they were before, or where they were before."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Bronze:
+    """The rows of bronze that a rebuild derives again."""
+
+    rows: DataFrame
+    """`value binary`, the columns `BRONZE_NAMES` and any others."""
+
+    range: Range
+    """Their offsets; rows of silver that have such ones give way to what is derived."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Redo:
-    """What both ways share."""
+    """What all ways share."""
 
     session: SparkSession
     demux: Demux
-    journal: Journal
-    batch: Batch
-    """Identity of this one change; later ones have a greater version."""
+    journal: ChangeJournal
 
     def requeue(self, games: Sequence[str] | None = None) -> Redone:
         """Move quarantined rows that now decode, route and pass to silver; leave the others.
@@ -66,24 +73,22 @@ class Redo:
 
         Raises:
             ExpectationFailedError: rows violate an expectation that fails; nothing was moved.
-            CommitConflictError: another process removed quarantined rows; nothing was moved.
+            CommitConflictError: others keep rewriting a table; the next start finishes it.
         """
-        quarantine = quarantine_of(self.demux.feed.feed)
-        files = self._active(quarantine)
+        files = self._active(self._quarantine)
         if not files:
             return Redone(rows={}, removed={})
-        rows = self._read(quarantine, files, ["value", *BRONZE_NAMES])
+        rows = self._read(self._quarantine, files, ["value", *BRONZE_NAMES])
         job, demuxed = self.demux.derive(Rows(rows), _scope(games, Refused.NONE))
         self._stop_if_failing([(job, demuxed)])
-        moved = self._origins_of(demuxed)
-        return self._commit(demuxed, {quarantine: without(self._folder(quarantine), files, moved)})
+        return self._change(demuxed, {})
 
     def catch_up(self) -> Redone:
         """Derive the rows that wait for the registry, which answers by now.
 
         Raises:
             ExpectationFailedError: rows violate an expectation that fails; nothing was moved.
-            CommitConflictError: another process removed waiting rows; nothing was moved.
+            CommitConflictError: others keep rewriting a table; the next start finishes it.
         """
         waiting = waiting_of(self.demux.feed.feed)
         with self.demux.alone:
@@ -91,67 +96,68 @@ class Redo:
             rows = self._read(waiting, files, ["value", *BRONZE_NAMES])
             job, demuxed = self.demux.derive(Rows(rows))
             self._stop_if_failing([(job, demuxed)])
-            return self._commit(demuxed, {waiting: (files, [])})
+            # Some may have been dropped, so all that were read leave, and not those that came in.
+            read = Range(ends=offsets_of_rows(self._folder(waiting), files))
+            return self._change(demuxed, {waiting: read})
 
     def rebuild(
         self,
-        bronze: DataFrame,
-        done: Batch,
+        bronze: Bronze,
         games: Sequence[str] | None = None,
-        rows: RowSet = _ALL,
+        record: Callable[[], TableChange] | None = None,
     ) -> Redone:
-        """Derive silver and quarantine anew from `bronze`, up to where the stream had got.
+        """Derive silver and quarantine again from bronze.
 
         Args:
-            bronze: all of `rows` that batch `done` of the stream, or one before it, took.
-            done: the stream's last finished batch when the rebuild began.
+            bronze: which rows; the stream has taken all of them.
             games: only their tables, and what leaves or enters quarantine thereby; all by default.
-            rows: which rows are derived anew; all by default.
+            record: what else the quarantine table's commit, the last, is to record.
 
         Raises:
             ExpectationFailedError: rows violate an expectation that fails; nothing was changed.
-            CommitConflictError: another process removed rows meanwhile; nothing was changed.
+            CommitConflictError: others keep rewriting a table; the next start finishes it.
         """
-        quarantine = quarantine_of(self.demux.feed.feed)
-        given = Rows(bronze.select("value", *BRONZE_NAMES))
         if games is None:
-            job, demuxed = self.demux.derive(given)
+            job, demuxed = self.demux.derive(Rows(bronze.rows.select("value", *BRONZE_NAMES)))
             self._stop_if_failing([(job, demuxed)])
-            tables = [*map(silver_of, job.plan.games), quarantine, *self._aside()]
-            return self._commit(demuxed, {t: self._leaving(t, done, rows) for t in tables})
-        parts = [
-            self.demux.derive(
-                Rows(bronze.select("value", *BRONZE_NAMES)), _scope(games, Refused.JUDGED)
-            )
-        ]
-        parts += self._strays(bronze, done, games)
+            tables = {*map(silver_of, job.plan.games), *self._silver(), *self._aside()}
+            leaving = dict.fromkeys((*tables, self._quarantine), bronze.range)
+            return self._change(demuxed, leaving, record)
+        given = Rows(bronze.rows.select("value", *BRONZE_NAMES))
+        parts = [self.demux.derive(given, _scope(games, Refused.JUDGED))]
+        parts += self._strays(bronze, games)
         self._stop_if_failing(parts)
         both = _joined([demuxed for _, demuxed in parts])
-        leaving = {silver_of(g): self._leaving(silver_of(g), done, rows) for g in games}
-        moved = self._origins_of(both)
-        leaving |= {t: self._leaving(t, done, moved) for t in (quarantine, *self._aside())}
-        return self._commit(both, leaving)
+        return self._change(both, {silver_of(game): bronze.range for game in games}, record)
+
+    @property
+    def _quarantine(self) -> TableRef:
+        return quarantine_of(self.demux.feed.feed)
+
+    def _silver(self) -> list[TableRef]:
+        """Tables of games that are there, among them such as the feed has no longer."""
+        lake = self.demux.means.lake
+        found = map(silver_of, games_found(lake, self.demux.feed))
+        return [table for table in found if table.path(lake).exists()]
 
     def _aside(self) -> list[TableRef]:
         """The table of waiting rows, if there ever were some."""
         waiting = waiting_of(self.demux.feed.feed)
         return [waiting] if self._folder(waiting).exists() else []
 
-    def _strays(
-        self, bronze: DataFrame, done: Batch, games: Sequence[str]
-    ) -> list[tuple[Job, Demuxed]]:
+    def _strays(self, bronze: Bronze, games: Sequence[str]) -> list[tuple[Job, Demuxed]]:
         """Rows that were some game's and are no longer: to where they belong now."""
         was = [
             self._read(t, files, COLUMNS)
             for t in map(silver_of, games)
-            if (files := self._before(t, done))
+            if t.path(self.demux.means.lake).exists() and (files := self._active(t))
         ]
         if not was:
             return []
         origins = was[0]
         for more in was[1:]:
             origins = origins.unionByName(more)
-        rows = bronze.join(origins, list(COLUMNS), "left_semi").select("value", *BRONZE_NAMES)
+        rows = bronze.rows.join(origins, list(COLUMNS), "left_semi").select("value", *BRONZE_NAMES)
 
         def others(known: tuple[str, ...]) -> Scope:
             return Scope(games=tuple(game not in games for game in known))
@@ -166,46 +172,52 @@ class Redo:
                     each.discard(left)
                 raise failure(violated)
 
-    def _commit(self, demuxed: Demuxed, leaving: Mapping[TableRef, _Leaving]) -> Redone:
-        commits = []
-        for table in sorted({*demuxed.written, *leaving}):
-            removed, kept = leaving.get(table, ([], []))
-            new = demuxed.written[table].files if table in demuxed.written else []
-            if new or removed:
-                rows = sum(file.rows for file in new)
-                info = {
-                    "rows": str(rows),
-                    "lake_assets.rows_removed": str(_rows(removed) - _rows(kept)),
-                }
-                commits.append(Commit(table=table, files=[*new, *kept], info=info, removed=removed))
-        self.journal.write(self.batch, commits)
-        finish(self.journal, self.demux.means.door, self.demux.feed)
+    def _change(
+        self,
+        demuxed: Demuxed,
+        leaving: Mapping[TableRef, Range],
+        record: Callable[[], TableChange] | None = None,
+    ) -> Redone:
+        """Commit what was derived; the quarantine's part comes last and makes the change whole.
+
+        Args:
+            demuxed: what was derived.
+            leaving: by table, which rows leave it. What was derived leaves quarantine and the
+                waiting rows anyway.
+            record: what else the last part records.
+        """
+        aside = [*self._aside(), self._quarantine]
+        touched = {*demuxed.written, *leaving}
+        order = [*sorted(touched - {*aside}), *aside]
+        last = record() if record else TableChange(table=self._quarantine)
+        parts = [
+            TableChange(
+                table=table,
+                files=demuxed.written[table].files if table in demuxed.written else (),
+                leaving=leaving.get(table, None if table in aside else _NOTHING),
+                info=last.info if table == last.table else {},
+                transactions=last.transactions if table == last.table else (),
+            )
+            for table in order
+        ]
+        batch = self._next(order)
+        self.journal.write(TablesChange(batch=batch, tables=parts))
+        removed = finish(self.journal, self.demux.means)
         return Redone(
+            number=batch.version,
             rows={t.name: written.rows for t, written in demuxed.written.items()},
-            removed={
-                t.name: _rows(gone) - _rows(kept) for t, (gone, kept) in leaving.items() if gone
-            },
+            removed={table.name: count for table, count in removed.items() if count},
         )
 
-    def _leaving(self, table: TableRef, done: Batch, rows: RowSet) -> _Leaving:
-        return without(self._folder(table), self._before(table, done), rows)
-
-    def _before(self, table: TableRef, done: Batch) -> list[DataFile]:
-        """The table's files that the stream did not add after batch `done`."""
-        handle = self.demux.means.door.fresh(table)
-        later = added_after(handle, done, self._folder(table))
-        return [file for file in active_files(handle) if first_path(file.path) not in later]
+    def _next(self, tables: Iterable[TableRef]) -> Batch:
+        """The number of a change: one that none of the tables has yet, whatever the clock says."""
+        app_id = redo_app(self.demux.feed.feed)
+        handles = self.demux.means.door.opened(list(tables)).values()
+        numbers = (handle.transaction_version(app_id) or 0 for handle in handles)
+        return Batch(app_id, 1 + max(numbers, default=0))
 
     def _active(self, table: TableRef) -> list[DataFile]:
         return active_files(self.demux.means.door.fresh(table))
-
-    def _origins_of(self, demuxed: Demuxed) -> Origins:
-        found = Origins()
-        for table, written in demuxed.written.items():
-            for file in written.files:
-                path = self._folder(table) / file.path
-                found.add(read_file(path, origin_columns(pq.read_schema(path).names)))
-        return found
 
     def _read(
         self, table: TableRef, files: Sequence[DataFile], columns: Sequence[str]
@@ -221,31 +233,7 @@ class Redo:
         return table.path(self.demux.means.lake)
 
 
-def finish(journal: Journal, door: CommitDoor, feed: Feed) -> None:
-    """Make the commits that the journal has, if any, those that were made already aside.
-
-    What rows are moved from goes first: a row that is in no table for a moment is in bronze all
-    the same.
-
-    Raises:
-        CommitConflictError: another process removed rows meanwhile.
-    """
-    noted = journal.last()
-    if noted is None:
-        return
-    batch, commits = noted
-    sources = (waiting_of(feed.feed), quarantine_of(feed.feed))
-    try:
-        for commit in commits:
-            if commit.table in sources:
-                door.append([commit], batch)
-        door.append([c for c in commits if c.table not in sources], batch)
-    except CommitConflictError as problem:
-        journal.clear()
-        raise CommitConflictError(
-            problem.thing, problem.fact, "Run the same command again"
-        ) from problem
-    journal.clear()
+_NOTHING = Range(ends={})
 
 
 def _scope(games: Sequence[str] | None, refused: Refused) -> Callable[[tuple[str, ...]], Scope]:
@@ -264,7 +252,3 @@ def _joined(parts: Sequence[Demuxed]) -> Demuxed:
     return Demuxed(
         written={table: Written(files=found) for table, found in files.items()}, outcomes={}
     )
-
-
-def _rows(files: Iterable[DataFile]) -> int:
-    return sum(file.rows for file in files)

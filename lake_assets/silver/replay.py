@@ -35,7 +35,7 @@ def replayed(feed: str, batch: Batch, commits: Sequence[Commit], note: str) -> B
         feed=feed,
         hop=Hop.DEMUX,
         batch_id=batch.version,
-        rows={c.table.name: sum(f.rows for f in c.files) for c in commits},
+        rows={c.table.name: sum(f.rows for f in c.files) for c in commits if c.files},
         dropped=noted["dropped"],
         judged={
             (game, name): Judged(

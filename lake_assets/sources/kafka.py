@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame, SparkSession
 
 from lake_assets.model.endpoints import Endpoints
-from lake_assets.model.feeds import KafkaSource
 
 # librdkafka, which users know from confluent-kafka, names these unlike the Java client.
 _JAVA_NAMES = {
@@ -31,9 +30,23 @@ it reads and the one on its way."""
 
 
 def read_topic(
-    session: SparkSession, source: KafkaSource, endpoints: Endpoints, *, max_rows: int, tasks: int
+    session: SparkSession,
+    topic: str,
+    endpoints: Endpoints,
+    *,
+    starts: Mapping[int, int],
+    max_rows: int,
+    tasks: int,
 ) -> DataFrame:
     """Stream a topic's rows with their headers, at most `max_rows` a micro-batch.
+
+    Args:
+        session: runs the query.
+        topic: which one.
+        endpoints: its brokers.
+        starts: by partition of the topic, each of them, the first offset to read.
+        max_rows: of a micro-batch.
+        tasks: that read at once, if there are rows enough.
 
     Returns:
         Spark's Kafka columns: `key binary, value binary, topic string, partition int,
@@ -42,8 +55,8 @@ def read_topic(
     reader = (
         session.readStream.format("kafka")
         .option("kafka.bootstrap.servers", endpoints.kafka)
-        .option("subscribe", source.topic)
-        .option("startingOffsets", _starting_offsets(source))
+        .option("subscribe", topic)
+        .option("startingOffsets", json.dumps({topic: {str(p): at for p, at in starts.items()}}))
         .option("maxOffsetsPerTrigger", max_rows)
         .option("minPartitions", tasks)
         .option("includeHeaders", "true")
@@ -56,13 +69,6 @@ def read_topic(
     for key, value in _client_options(endpoints.kafka_options).items():
         reader = reader.option(f"kafka.{key}", value)
     return reader.load()
-
-
-def _starting_offsets(source: KafkaSource) -> str:
-    if isinstance(source.starting_offsets, str):
-        return source.starting_offsets
-    by_partition = {str(p): offset for p, offset in source.starting_offsets.items()}
-    return json.dumps({source.topic: by_partition})
 
 
 def _client_options(options: Mapping[str, str]) -> dict[str, str]:

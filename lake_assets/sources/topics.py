@@ -6,7 +6,13 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import (
+    Consumer,
+    KafkaError,
+    KafkaException,
+    TopicCollection,
+    TopicPartition,
+)
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from tenacity import (
@@ -44,6 +50,9 @@ _UNSETTLED = {
 `KafkaError.retriable()` is false for all of them: it is set for transactions only."""
 
 _BAD_PROPERTY = KafkaError._INVALID_ARG  # noqa: SLF001
+
+_LONG = 2**63 - 1
+"""What fits into the version of a Delta transaction, where the number is kept."""
 
 _PAUSE_S = 0.05
 """Seconds between two looks at a topic that is being created, which takes a few of them."""
@@ -109,6 +118,24 @@ def end_offsets(
         SourceError: no broker answers within `timeout_s`, or the topic does not exist.
     """
     return {partition: end for partition, (_, end) in _ends(endpoints, topic, timeout_s)}
+
+
+def topic_identity(
+    endpoints: Endpoints, topic: str, *, timeout_s: float = _TIMEOUT_S
+) -> int | None:
+    """A number that another topic of the same name would not have; None if brokers give none.
+
+    It is the upper half of the topic's id, which Kafka has since 2.8 (KIP-516).
+
+    Raises:
+        SourceError: no broker answers within `timeout_s`, or the topic does not exist.
+    """
+    with _asking(endpoints, topic, timeout_s):
+        admin = AdminClient(client_config(endpoints))
+        asked = TopicCollection([topic])
+        (answer,) = admin.describe_topics(asked, request_timeout=timeout_s).values()
+        found = answer.result().topic_id
+    return int(found.get_most_significant_bits()) & _LONG or None
 
 
 def settled(question: Callable[[], _T], *, timeout_s: float = _TIMEOUT_S) -> _T:

@@ -14,7 +14,6 @@ from lake_assets.lake.standing import position_from
 from lake_assets.lake.standing_all import PositionOfAll
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed, GoldView
-from lake_assets.model.reports import Hop
 from lake_assets.model.tables import (
     EVERY_GAME,
     QUALITY_LOG,
@@ -28,7 +27,7 @@ from lake_assets.model.tables import (
 )
 from lake_assets.settings.schema import Settings
 from lake_assets.sources.topics import begin_offsets, end_offsets
-from lake_assets.streams.position import checkpoint_of, demuxed_version, ingested_offsets
+from lake_assets.streams.progress import demux_position, ingested_offsets
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,8 +67,7 @@ def _tables(settings: Settings, feed: Feed, endpoints: Endpoints | None) -> Iter
     if bronze is None:
         return
     yield _view(lake, bronze_of(feed.feed), state_of(bronze), topic_lag(settings, feed, endpoints))
-    demux = checkpoint_of(settings.state_dir, feed.feed, Hop.DEMUX)
-    behind = rows_since(bronze, demuxed_version(demux))
+    behind = rows_since(bronze, demux_position(lake, feed).bronze.version + 1)
     yield from _those_there(lake, (waiting_of(feed.feed), quarantine_of(feed.feed)), behind)
     over_all = [view for view in feed.gold if view.is_over_all]
     of_games = [view for view in feed.gold if not view.is_over_all]
@@ -122,8 +120,7 @@ def topic_lag(settings: Settings, feed: Feed, endpoints: Endpoints | None) -> in
     if endpoints is None:
         return None
     topic = feed.source.kafka.topic
-    checkpoint = checkpoint_of(settings.state_dir, feed.feed, Hop.INGEST)
-    done = ingested_offsets(checkpoint, topic)
+    done = ingested_offsets(settings.lake_dir, feed)
     try:
         begins = begin_offsets(endpoints, topic)
         ends = end_offsets(endpoints, topic)

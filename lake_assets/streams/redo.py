@@ -5,40 +5,48 @@ They run beside the live streams, in a process of their own. What changes is `si
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
-from time import time
+from functools import partial
+from pathlib import Path
 
-from pyspark.sql import DataFrame, SparkSession
+from deltalake import DeltaTable
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
-from tenacity import RetryError, retry, retry_if_result, stop_after_delay, wait_fixed
 
 from lake_assets.bronze.rows import FILE_SCHEMA
-from lake_assets.errors import LakeError, StreamError
+from lake_assets.errors import LakeError, StreamError, StreamsLockedError
 from lake_assets.lake.catalog import ensure_known, games_found
-from lake_assets.lake.change import Batch
+from lake_assets.lake.commit_digest import commit_digest
 from lake_assets.lake.files import active_files
-from lake_assets.lake.history import open_table
-from lake_assets.lake.journal import Journal, journal_of
+from lake_assets.lake.increments import Point
+from lake_assets.lake.kafka_offsets import Offsets, offsets_of_rows
 from lake_assets.lake.means import Means, lake_means
-from lake_assets.lake.origins import From
 from lake_assets.lake.session import start_session
-from lake_assets.lake.state import turn, turn_if_free
+from lake_assets.lake.state import streams_lock, turn, turn_if_free
+from lake_assets.lake.table_changes import Range, TableChange, finish
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
-from lake_assets.model.reports import Hop
-from lake_assets.model.tables import bronze_of
+from lake_assets.model.reports import BatchReport
+from lake_assets.model.tables import bronze_of, quarantine_of
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.demux import Demux
-from lake_assets.silver.redo import Redo, Redone, finish
-from lake_assets.streams.position import Settled, checkpoint_of, settled
+from lake_assets.silver.position import (
+    POSITION,
+    Position,
+    batch_of,
+    checksum,
+    numbers_of,
+    read_position,
+)
+from lake_assets.silver.recovery import Recovery
+from lake_assets.silver.redo import Bronze, Redo, Redone
+from lake_assets.streams.follow import tables_of_silver
+from lake_assets.streams.plan import demux_journal
 from lake_assets.streams.schemas import cached_registry
-
-_SETTLES_WITHIN_S = 120.0
-"""Seconds within which live streams should finish the commit of bronze that they are in."""
-
-_TURN = "redo"
+from lake_assets.streams.waiting import REDO_TURN, redo_journal
 
 
 def requeue(
@@ -52,7 +60,8 @@ def requeue(
         LakeAssetsError: Spark, the registry or the lake cannot be used.
     """
     ensure_known(feed, games_found(settings.lake_dir, feed), games or ())
-    with _redo(settings, feed, endpoints) as redo:
+    with turn(settings.state_dir, REDO_TURN), _redo(settings, feed, endpoints) as redo:
+        finish(redo.journal, redo.demux.means)
         return redo.requeue(games)
 
 
@@ -64,7 +73,10 @@ def rebuild_silver(
     games: Sequence[str] | None = None,
     since: datetime | None = None,
 ) -> Redone:
-    """Derive silver and quarantine anew from bronze; each table changes in one commit.
+    """Derive silver and quarantine again from bronze; each table changes in one commit.
+
+    All of it (no `games`, no `since`) also mends a lake whose tables do not fit together; the
+    streams must not run then, and the streams themselves refuse to.
 
     Args:
         settings: where the lake is.
@@ -76,36 +88,57 @@ def rebuild_silver(
     Raises:
         FeedError: the lake has no such game.
         ExpectationFailedError: rows violate an expectation that fails; nothing was changed.
-        StreamError: the streams never ran, or do not settle.
+        StreamError: silver's tables do not fit together, and only a part is to be derived.
+        StreamsLockedError: they do not, and the streams run.
         LakeAssetsError: Spark, the registry or the lake cannot be used.
     """
     ensure_known(feed, games_found(settings.lake_dir, feed), games or ())
-    stands = _await_settled(settings, feed)
-    with _redo(settings, feed, endpoints) as redo:
-        rows = _bronze(redo.session, settings, feed, stands.bronze_version)
-        if since is None:
-            return redo.rebuild(rows, stands.batch, games)
-        rows = rows.where(F.col("ingested_at") >= F.lit(since))
-        return redo.rebuild(rows, stands.batch, games, _starts(rows))
+    with turn(settings.state_dir, REDO_TURN), _redo(settings, feed, endpoints) as redo:
+        return rebuild(redo, settings.state_dir, games=games, since=since)
+
+
+def rebuild(
+    redo: Redo,
+    state_dir: Path,
+    *,
+    games: Sequence[str] | None = None,
+    since: datetime | None = None,
+) -> Redone:
+    """As `rebuild_silver`, with Spark started and the turn taken."""
+    feed, means = redo.demux.feed, redo.demux.means
+    bronze = means.door.fresh(bronze_of(feed.feed))
+    try:
+        finish(redo.journal, means)
+        position = _position(redo, state_dir, bronze)
+    except (LakeError, StreamError):
+        if games is not None or since is not None:
+            raise
+        with streams_lock(state_dir):
+            redo.journal.clear()
+            return _from_nothing(redo, bronze)
+    rows = _rows_of(redo, bronze).where(_below(position.offsets))
+    if since is None:
+        return redo.rebuild(Bronze(rows=rows, range=Range(ends=position.offsets)), games)
+    rows = rows.where(F.col("ingested_at") >= F.lit(since))
+    span = Range(starts=_starts(rows), ends=position.offsets)
+    return redo.rebuild(Bronze(rows=rows, range=span), games)
 
 
 def finish_interrupted(means: Means, settings: Settings, feed: Feed) -> None:
     """Finish a requeue or a rebuild that died between two commits, unless another is under way.
 
     Raises:
-        LakeError: the lake cannot be written.
+        LakeError: the lake cannot be written, or the change cannot be finished.
     """
-    with turn_if_free(settings.state_dir, _TURN) as is_free:
+    with turn_if_free(settings.state_dir, REDO_TURN) as is_free:
         if is_free:
-            finish(_journal(settings, feed), means.door, feed)
+            finish(redo_journal(settings.state_dir, feed.feed), means)
 
 
 @contextmanager
 def _redo(settings: Settings, feed: Feed, endpoints: Endpoints) -> Iterator[Redo]:
     registry, payload = cached_registry(settings, endpoints), feed.payload.protobuf
-    journal = _journal(settings, feed)
-    with turn(settings.state_dir, _TURN), lake_means(settings) as means:
-        finish(journal, means.door, feed)
+    with lake_means(settings) as means:
         session = start_session(settings, ensure_runtime(settings))
         try:
             yield Redo(
@@ -113,59 +146,98 @@ def _redo(settings: Settings, feed: Feed, endpoints: Endpoints) -> Iterator[Redo
                 demux=Demux(
                     feed=feed,
                     means=means,
-                    journal=journal,
-                    newest=lambda: registry.newest(payload.subject, payload.message),
+                    journal=demux_journal(settings.state_dir, feed),
+                    newest=partial(registry.newest, payload.subject, payload.message),
                     resolve=registry.resolve,
-                    report=lambda _: None,
+                    report=_unheard,
                 ),
-                journal=journal,
-                batch=Batch(app_id=f"lake_assets-redo-{feed.feed}", version=int(time() * 1000)),
+                journal=redo_journal(settings.state_dir, feed.feed),
             )
         finally:
             session.stop()
 
 
-def _journal(settings: Settings, feed: Feed) -> Journal:
-    return journal_of(settings.state_dir, feed.feed, _TURN)
+def _position(redo: Redo, state_dir: Path, bronze: DeltaTable) -> Position:
+    """How far demux is: the streams' own word if they run, else what recovery comes to.
 
-
-def _await_settled(settings: Settings, feed: Feed) -> Settled:
-    checkpoint = checkpoint_of(settings.state_dir, feed.feed, Hop.DEMUX)
-
-    @retry(
-        retry=retry_if_result(lambda found: found is None),
-        stop=stop_after_delay(_SETTLES_WITHIN_S if any(checkpoint.glob("commits/*")) else 0),
-        wait=wait_fixed(0.5),
-    )
-    def look() -> Settled | None:
-        return settled(checkpoint)
-
+    Raises:
+        StreamError: silver's tables do not fit together, or the streams never ran.
+    """
+    feed, means = redo.demux.feed, redo.demux.means
     try:
-        found = look()
-    except RetryError as problem:
+        with streams_lock(state_dir):
+            journal = demux_journal(state_dir, feed)
+            recovery = Recovery(feed=feed.feed, means=means, journal=journal, report=_unheard)
+            return recovery.run(tables_of_silver(means.lake, feed), bronze).position
+    except StreamsLockedError:
+        quarantine = means.door.opened([quarantine_of(feed.feed)])
+        found = [read_position(handle, feed.feed) for handle in quarantine.values()]
+    if not found or found[0] is None:
         raise StreamError(
             f"demux of feed {feed.feed!r}",
-            "has finished no batch, or is in the midst of a large one",
+            "has finished no batch",
             "Let the streams run on, then try again",
-        ) from problem
-    assert found is not None  # noqa: S101 - else it was retried
-    return found
+        )
+    return found[0]
 
 
-def _bronze(session: SparkSession, settings: Settings, feed: Feed, version: int) -> DataFrame:
-    table = bronze_of(feed.feed)
-    handle = open_table(settings.lake_dir, table)
-    if handle is None:
-        raise LakeError(str(table.path(settings.lake_dir)), "is gone", "Restore it from a backup")
-    handle.load_as_version(version)
+def _unheard(_: BatchReport) -> None:
+    """A batch that was finished on the way; the streams' log has it or not."""
+
+
+def _from_nothing(redo: Redo, bronze: DeltaTable) -> Redone:
+    """Derive all there is of bronze, and record anew how far demux is thereby."""
+    feed, means = redo.demux.feed.feed, redo.demux.means
+    table = bronze_of(feed)
+    folder = table.path(means.lake)
+    offsets = offsets_of_rows(folder, active_files(bronze))
+    reached = Position(
+        bronze_id=str(bronze.metadata().id),
+        bronze=Point(
+            version=bronze.version(), digest=commit_digest(folder, bronze.version()) or ""
+        ),
+        offsets=offsets,
+    )
+
+    def record() -> TableChange:
+        quarantine = quarantine_of(feed)
+        tables = tables_of_silver(means.lake, redo.demux.feed)
+        handles = means.door.opened([*tables, quarantine])
+        numbers = numbers_of(feed, handles)
+        number = max(numbers.values(), default=0) + 1
+        numbers.pop(quarantine, None)
+        position = replace(reached, number=number, tables=checksum(numbers))
+        return TableChange(
+            table=quarantine,
+            info={POSITION: position.to_json()},
+            transactions=[batch_of(feed, number)],
+        )
+
+    rows = _rows_of(redo, bronze)
+    return redo.rebuild(Bronze(rows=rows, range=Range()), record=record)
+
+
+def _rows_of(redo: Redo, bronze: DeltaTable) -> DataFrame:
+    """All rows of bronze, with what says when they came."""
+    session: SparkSession = redo.session
     schema = from_arrow_schema(FILE_SCHEMA)
-    files = [str(table.path(settings.lake_dir) / f.path) for f in active_files(handle)]
+    folder = bronze_of(redo.demux.feed.feed).path(redo.demux.means.lake)
+    files = [str(folder / file.path) for file in active_files(bronze)]
     if not files:
         return session.createDataFrame([], schema)
     return session.read.schema(schema).parquet(*files)
 
 
-def _starts(rows: DataFrame) -> From:
+def _below(offsets: Offsets) -> Column:
+    """Whether a row of bronze is below these offsets."""
+    found = F.lit(False)  # noqa: FBT003 - a literal
+    for (topic, partition), offset in offsets.items():
+        is_there = (F.col("topic") == topic) & (F.col("partition") == partition)
+        found = found | (is_there & (F.col("offset") < offset))
+    return found
+
+
+def _starts(rows: DataFrame) -> Offsets:
     """In each partition, the first offset of these rows: bronze has a partition's rows in order."""
     first = rows.groupBy("topic", "partition").agg(F.min("offset").alias("offset")).collect()
-    return From({(row["topic"], row["partition"]): row["offset"] for row in first})
+    return {(row["topic"], row["partition"]): row["offset"] for row in first}

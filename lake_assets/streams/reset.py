@@ -6,7 +6,6 @@ from lake_assets.errors import FeedError
 from lake_assets.lake.catalog import games_of
 from lake_assets.lake.state import streams_lock, turn
 from lake_assets.model.feeds import Feed, Reset
-from lake_assets.model.reports import Hop
 from lake_assets.model.tables import (
     TableRef,
     bronze_of,
@@ -15,14 +14,14 @@ from lake_assets.model.tables import (
     waiting_of,
 )
 from lake_assets.settings.schema import Settings
-from lake_assets.streams.position import checkpoint_of
+from lake_assets.streams.plan import checkpoint_of
 
 
 def reset_bronze(settings: Settings, feed: Feed) -> list[TableRef]:
     """Delete a feed's tables, checkpoints and journals; the streams then read its topic again.
 
-    Checkpoints go first: a bronze table without one is refused by the streams, while a checkpoint
-    without its table would pass over rows in silence.
+    If it dies on its way, what is left fits no state that the streams accept: they refuse to go
+    on, and a reset that runs again comes to the end.
 
     Returns:
         The tables that were deleted.
@@ -40,8 +39,7 @@ def reset_bronze(settings: Settings, feed: Feed) -> list[TableRef]:
         )
     state_dir, lake = settings.state_dir, settings.lake_dir
     with streams_lock(state_dir), turn(state_dir, "redo"), turn(state_dir, "refresh"):
-        for hop in Hop:
-            shutil.rmtree(checkpoint_of(state_dir, feed.feed, hop), ignore_errors=True)
+        shutil.rmtree(checkpoint_of(state_dir, feed.feed), ignore_errors=True)
         for journal in state_dir.glob(f"journals/{feed.feed}-*.json"):
             journal.unlink()
         games = games_of(lake, feed)

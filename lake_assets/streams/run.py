@@ -4,6 +4,7 @@ A thread that blocks in a py4j call cannot be interrupted without leaving the JV
 py4j call happens outside the worker. The caller reads events from a queue, in a generator.
 """
 
+import logging
 import queue
 import time
 from collections.abc import Generator, Sequence
@@ -24,6 +25,8 @@ from lake_assets.streams.worker import Worker
 class Tick:
     """Nothing new; the caller may look around."""
 
+
+_LOG = logging.getLogger(__name__)
 
 StreamEvent: TypeAlias = BatchReport | Waiting | Tick
 
@@ -72,6 +75,16 @@ def stream_events(
         worker.raise_failure()
 
 
+def _beat(settings: Settings, worker: Worker, owner: str) -> None:
+    """Write the heartbeat; a disk that takes none stops no stream: they wait for the same disk."""
+    quiet_s = time.monotonic() - worker.progressed_at
+    beat = own_heartbeat(owner, progressed_at=time.time() - quiet_s, waiting_for=worker.waiting_for)
+    try:
+        write_heartbeat(settings.state_dir, beat)
+    except OSError as problem:
+        _LOG.warning("the heartbeat could not be written: %s", problem.strerror)
+
+
 def _events(
     settings: Settings,
     worker: Worker,
@@ -82,13 +95,7 @@ def _events(
     beaten_at = 0.0
     while worker.is_alive() or not outbox.empty():
         if time.monotonic() - beaten_at >= pause_s:
-            waiting = worker.waiting
-            beat = own_heartbeat(
-                owner,
-                progressed_at=worker.progressed_at,
-                waiting_for=waiting.reason if waiting else None,
-            )
-            write_heartbeat(settings.state_dir, beat)
+            _beat(settings, worker, owner)
             beaten_at = time.monotonic()
         try:
             yield outbox.get(timeout=min(pause_s, 1.0))

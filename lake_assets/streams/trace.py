@@ -12,16 +12,16 @@ from pathlib import Path
 
 from lake_assets.errors import SourceError
 from lake_assets.lake.catalog import games_found
-from lake_assets.lake.find import Addition, FoundRow, find_rows
+from lake_assets.lake.find import FoundRow, find_rows
 from lake_assets.lake.history import open_table
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Action, Feed
 from lake_assets.model.quarantine import Reason
-from lake_assets.model.reports import Hop, Origin
+from lake_assets.model.reports import Origin
 from lake_assets.model.tables import TableRef, bronze_of, quarantine_of, silver_of, waiting_of
 from lake_assets.settings.schema import Settings
 from lake_assets.sources.topics import end_offsets
-from lake_assets.streams.position import checkpoint_of, demuxed_version, ingested_offsets
+from lake_assets.streams.progress import demux_position, ingested_offsets
 
 
 class Whereabouts(StrEnum):
@@ -79,8 +79,8 @@ class Progress:
     ingested: int | None
     """First offset of the partition that ingest has not taken; None if it has taken none."""
 
-    demuxed: int
-    """First version of bronze that demux has not finished."""
+    demuxed: int | None = None
+    """First offset of the partition that demux has not taken; None if it has taken none."""
 
 
 def trace(settings: Settings, feed: Feed, origin: Origin, endpoints: Endpoints | None) -> Trace:
@@ -98,11 +98,12 @@ def trace(settings: Settings, feed: Feed, origin: Origin, endpoints: Endpoints |
     Raises:
         LakeError: a file that the lake should have cannot be read.
     """
-    ingest = checkpoint_of(settings.state_dir, feed.feed, Hop.INGEST)
-    demux = checkpoint_of(settings.state_dir, feed.feed, Hop.DEMUX)
+    demuxed = demux_position(settings.lake_dir, feed).offsets
     progress = Progress(
-        ingested=ingested_offsets(ingest, origin.topic).get(origin.partition),
-        demuxed=demuxed_version(demux),
+        demuxed=demuxed.get((origin.topic, origin.partition)),
+        ingested=ingested_offsets(settings.lake_dir, feed).get(origin.partition)
+        if origin.topic == feed.source.kafka.topic
+        else None,
     )
     bronze = _in_bronze(settings.lake_dir, feed, origin)
     refined = [
@@ -113,9 +114,8 @@ def trace(settings: Settings, feed: Feed, origin: Origin, endpoints: Endpoints |
     end = None
     if not bronze and not refined and not _is_passed(origin, progress):
         end = _end_of(endpoints, origin)
-    is_demuxed = any(_is_demuxed(row.added, progress.demuxed) for _, row in bronze)
-    places = (*(place for place, _ in bronze), *refined)
-    whereabouts = decide(origin, progress, places, is_demuxed=is_demuxed, end=end)
+    places = (*bronze, *refined)
+    whereabouts = decide(origin, progress, places, end=end)
     return Trace(
         feed=feed.feed,
         origin=origin,
@@ -130,7 +130,6 @@ def decide(
     progress: Progress,
     places: Sequence[Place],
     *,
-    is_demuxed: bool,
     end: int | None,
 ) -> Whereabouts:
     """Where a message is, by the tables that have it and by how far the streams have got.
@@ -139,7 +138,6 @@ def decide(
         origin: the message.
         progress: how far they had got before the tables were looked into.
         places: tables that have it.
-        is_demuxed: whether demux is done with its file in bronze.
         end: offset after the partition's last message, if the broker was asked and answered.
     """
     found = {place.table.layer.value for place in places}
@@ -149,7 +147,7 @@ def decide(
     if any(place.reason == Reason.WAITING for place in places):
         return Whereabouts.WAITING
     if found:
-        return Whereabouts.DROPPED if is_demuxed else Whereabouts.BRONZE
+        return Whereabouts.DROPPED if _is_demuxed(origin, progress) else Whereabouts.BRONZE
     if _is_passed(origin, progress):
         return Whereabouts.PASSED
     if end is not None and origin.offset >= end:
@@ -161,9 +159,8 @@ def _is_passed(origin: Origin, progress: Progress) -> bool:
     return progress.ingested is not None and origin.offset < progress.ingested
 
 
-def _is_demuxed(added: Addition, demuxed: int) -> bool:
-    """Whether demux is done with a file. Only files that it is done with are ever rewritten."""
-    return added.is_rewrite or added.version < demuxed
+def _is_demuxed(origin: Origin, progress: Progress) -> bool:
+    return progress.demuxed is not None and origin.offset < progress.demuxed
 
 
 def _end_of(endpoints: Endpoints | None, origin: Origin) -> int | None:
@@ -176,10 +173,10 @@ def _end_of(endpoints: Endpoints | None, origin: Origin) -> int | None:
         return None
 
 
-def _in_bronze(lake: Path, feed: Feed, origin: Origin) -> list[tuple[Place, FoundRow]]:
+def _in_bronze(lake: Path, feed: Feed, origin: Origin) -> list[Place]:
     table = bronze_of(feed.feed)
     rows = _find(lake, table, origin, "", ["ingested_at"])
-    return [(_place(table, row, at=row.row["ingested_at"]), row) for row in rows]
+    return [_place(table, row, at=row.row["ingested_at"]) for row in rows]
 
 
 def _refused(lake: Path, table: TableRef, origin: Origin) -> list[Place]:

@@ -6,22 +6,31 @@ is `silver.redo`'s work.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from time import monotonic, time
+from pathlib import Path
+from time import monotonic
 
 from pyspark.sql import SparkSession
 
 from lake_assets.errors import RegistryError
-from lake_assets.lake.change import Batch
 from lake_assets.lake.history import open_table, rows_of
-from lake_assets.lake.journal import Journal
-from lake_assets.model.reports import BatchReport, Hop
+from lake_assets.lake.state import turn_if_free
+from lake_assets.lake.table_changes import ChangeJournal, finish
+from lake_assets.model.reports import BatchReport, Hop, Span
 from lake_assets.model.tables import waiting_of
 from lake_assets.silver.demux import Demux
-from lake_assets.silver.redo import Redo, Redone, finish
+from lake_assets.silver.redo import Redo, Redone, redo_app
 from lake_assets.streams.schemas import Schemas
 
 _PAUSE_S = 5.0
 """Seconds between two looks whether rows wait and the registry answers."""
+
+REDO_TURN = "redo"
+"""What at most one process of a lake does at a time: changing tables beside the streams."""
+
+
+def redo_journal(state_dir: Path, feed: str) -> ChangeJournal:
+    """Where a feed's changes beside its streams are noted until they are whole."""
+    return ChangeJournal(state_dir / "journals" / f"{feed}-redo.json")
 
 
 @dataclass(kw_only=True)
@@ -31,21 +40,15 @@ class CatchUp:
     session: SparkSession
     demux: Demux
     schemas: Schemas
-    journal: Journal
+    state_dir: Path
     report: Callable[[BatchReport], None]
     pause_s: float = _PAUSE_S
     _next_at: float = 0.0
 
-    def prepare(self) -> None:
-        """Finish a move that a former process began.
-
-        Raises:
-            LakeError: the lake cannot be written.
-        """
-        finish(self.journal, self.demux.means.door, self.demux.feed)
-
     def tick(self) -> Redone | None:
         """Move the rows if some wait and the registry answers; cheap, and not more often than due.
+
+        A requeue or a rebuild that another process is at goes first.
 
         Raises:
             LakeError: the lake cannot be written.
@@ -63,9 +66,22 @@ class CatchUp:
         except RegistryError as problem:
             self.schemas.announce(self.schemas.why(problem, rows))
             return None
-        batch = Batch(app_id=f"lake_assets-waiting-{feed}", version=int(time() * 1000))
-        redo = Redo(session=self.session, demux=self.demux, journal=self.journal, batch=batch)
-        done = redo.catch_up()
+        with turn_if_free(self.state_dir, REDO_TURN) as is_free:
+            return self._move() if is_free else None
+
+    def _move(self) -> Redone:
+        feed = self.demux.feed.feed
+        journal = redo_journal(self.state_dir, feed)
+        finish(journal, self.demux.means)
+        done = Redo(session=self.session, demux=self.demux, journal=journal).catch_up()
         self.schemas.announce(None)
-        self.report(BatchReport(feed=feed, hop=Hop.DEMUX, batch_id=batch.version, rows=done.rows))
+        self.report(
+            BatchReport(
+                feed=feed,
+                hop=Hop.DEMUX,
+                batch_id=done.number,
+                rows=done.rows,
+                span=Span(query=redo_app(feed)),
+            )
+        )
         return done

@@ -5,16 +5,16 @@ import pytest
 from deltalake import DeltaTable
 
 from lake_assets.bronze.ingest import Ingest
-from lake_assets.lake.change import Batch
+from lake_assets.bronze.offsets import TopicRange
 from lake_assets.lake.commits import CommitDoor
-from lake_assets.lake.journal import Journal
+from lake_assets.lake.kafka_offsets import table_offsets
 from lake_assets.lake.means import lake_means
 from lake_assets.model.reports import Hop
 from lake_assets.model.tables import bronze_of
 
 pytestmark = pytest.mark.spark
 
-FIRST = Batch("query", 0)
+TOPIC = TopicRange(topic="t", begins={0: 1}, ends={0: 9}, identity=7)
 
 KAFKA = (
     "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, "
@@ -45,11 +45,11 @@ def ingest(settings, reports):
     with lake_means(settings) as means:
         found = Ingest(
             feed="games",
+            topic="t",
             means=means,
-            journal=Journal(settings.state_dir / "games-ingest.json"),
             report=reports.append,
         )
-        found.prepare()
+        found.prepare(TOPIC, "earliest")
         yield found
 
 
@@ -72,7 +72,7 @@ def test_the_table_is_there_before_its_first_row(bronze):
 
 def test_a_batch_lands_with_its_headers_and_date(ingest, kafka, bronze):
     before = datetime.now(UTC)
-    ingest(kafka(1), FIRST)
+    ingest(kafka(1), {0: 2})
     (row,) = bronze().to_pyarrow_table().to_pylist()
     assert (row["value"], row["headers"]) == (b"v", [{"key": "h", "value": b"x"}])
     assert before <= row["ingested_at"] <= datetime.now(UTC)
@@ -80,26 +80,24 @@ def test_a_batch_lands_with_its_headers_and_date(ingest, kafka, bronze):
 
 
 def test_a_batch_is_reported_with_its_rows(ingest, kafka, reports):
-    ingest(kafka(1, 2), FIRST)
+    ingest(kafka(1, 2), {0: 3})
     (report,) = reports
-    assert (report.feed, report.hop, report.batch_id) == ("games", Hop.INGEST, 0)
+    assert (report.feed, report.hop, report.batch_id) == ("games", Hop.INGEST, 2)
     assert report.rows == {"bronze_games": 2}
 
 
 def test_a_commit_says_how_many_rows_it_has(ingest, kafka, bronze):
-    ingest(kafka(1, 2), FIRST)
+    ingest(kafka(1, 2), {0: 3})
     assert bronze().history(1)[0]["rows"] == "2"
 
 
-def test_a_repeated_batch_writes_nothing(ingest, kafka, bronze):
-    ingest(kafka(1), FIRST)
-    ingest(kafka(1), FIRST)
-    assert offsets(bronze()) == [1]
+def test_a_commit_records_the_offsets_that_come_next(ingest, kafka, bronze):
+    assert table_offsets(bronze(), "t") == {("t", 0): 1}
+    ingest(kafka(1, 2), {0: 3})
+    assert table_offsets(bronze(), "t") == {("t", 0): 3}
 
 
-def test_a_batch_that_died_before_its_commit_is_finished_from_the_journal(
-    ingest, kafka, bronze, reports
-):
+def test_a_batch_that_dies_before_its_commit_leaves_bronze_where_it_was(ingest, kafka, bronze):
     class Dying(CommitDoor):
         """A door whose process dies."""
 
@@ -109,20 +107,31 @@ def test_a_batch_that_died_before_its_commit_is_finished_from_the_journal(
     door = Dying(ingest.means.lake, threads=1)
     dying = replace(ingest, means=replace(ingest.means, door=door))
     with pytest.raises(KeyboardInterrupt):
-        dying(kafka(1, 2), FIRST)
+        dying(kafka(1, 2), {0: 3})
     door.close()
-    ingest(kafka(), FIRST)
-    assert offsets(bronze()) == [1, 2]
-    assert [report.rows for report in reports] == [{"bronze_games": 2}]
-
-
-def test_an_empty_batch_adds_no_row(ingest, kafka, bronze, reports):
-    ingest(kafka(), FIRST)
+    assert again(ingest).prepare(TOPIC, "earliest") == {0: 1}
     assert offsets(bronze()) == []
-    assert sum(reports[0].rows.values()) == 0
 
 
-def test_preparing_again_changes_nothing(ingest, kafka, bronze):
-    ingest(kafka(1), FIRST)
-    ingest.prepare()
-    assert bronze().version() == 1
+def test_a_batch_without_rows_or_offsets_commits_nothing(ingest, kafka, bronze, reports):
+    before = bronze().version()
+    ingest(kafka(), {0: 1})
+    assert (bronze().version(), reports) == (before, [])
+
+
+def test_preparing_again_changes_nothing_and_goes_on_after_the_rows(ingest, kafka, bronze):
+    ingest(kafka(1), {0: 2})
+    before = bronze().version()
+    assert again(ingest).prepare(TOPIC, "latest") == {0: 2}
+    assert bronze().version() == before
+
+
+def test_a_partition_that_came_since_is_read_from_its_first_row(ingest, kafka):
+    ingest(kafka(1), {0: 2})
+    wider = TopicRange(topic="t", begins={0: 0, 1: 5}, ends={0: 9, 1: 9}, identity=7)
+    assert again(ingest).prepare(wider, "latest") == {0: 2, 1: 5}
+
+
+def again(ingest):
+    """As a process that has just started has it."""
+    return Ingest(feed="games", topic="t", means=ingest.means, report=ingest.report)

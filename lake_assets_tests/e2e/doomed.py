@@ -22,15 +22,16 @@ from lake_assets.lake.state import streams_lock
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Hop
-from lake_assets.model.tables import TableRef
+from lake_assets.model.tables import Layer, TableRef
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
-from lake_assets.streams.plan import Road, demux_of, start_demux, start_ingest
+from lake_assets.streams.plan import Road, demux_of, follower_of, start_ingest
 from lake_assets.streams.schemas import Schemas
 
 AFTER_THE_JOB = "after the job"
 BEFORE_THE_COMMITS = "before the commits"
 BETWEEN_TWO_COMMITS = "between two commits"
+BEFORE_THE_LAST_COMMIT = "before the last commit"
 AFTER_THE_COMMITS = "after the commits"
 
 
@@ -70,13 +71,17 @@ class DoomedDoor(CommitDoor):
 
     def append(self, commits: Sequence[Commit], batch: Batch) -> list[TableRef]:
         """Commit as much of a new batch as `point` lets it."""
-        if self.is_new and self.point == BEFORE_THE_COMMITS:
+        is_bronze = any(commit.table.layer is Layer.BRONZE and commit.files for commit in commits)
+        is_last = is_bronze or any(c.table.layer is Layer.QUARANTINE for c in commits)
+        if not self.is_new and not is_bronze:
+            return super().append(commits, batch)
+        if self.point == BEFORE_THE_COMMITS or (is_last and self.point == BEFORE_THE_LAST_COMMIT):
             die()
-        if self.is_new and self.point == BETWEEN_TWO_COMMITS:
+        if self.point == BETWEEN_TWO_COMMITS:
             super().append(commits[: len(commits) // 2], batch)
             die()
         done = super().append(commits, batch)
-        if self.is_new and self.point == AFTER_THE_COMMITS:
+        if is_last and self.point == AFTER_THE_COMMITS:
             die()
         return done
 
@@ -87,9 +92,9 @@ class DoomedRoad(Road):
 
     door: DoomedDoor
 
-    def journal(self, feed: Feed, hop: Hop) -> Journal:
+    def journal(self, feed: Feed) -> Journal:
         """The road's own journal, doomed."""
-        return DoomedJournal(Road.journal(self, feed, hop).path, self.door)
+        return DoomedJournal(Road.journal(self, feed).path, self.door)
 
 
 def main() -> None:
@@ -116,10 +121,9 @@ def main() -> None:
             announce=lambda _: None,
         )
         if hop is Hop.INGEST:
-            query = start_ingest(road, job.feed, until_caught_up=True)
+            start_ingest(road, job.feed, until_caught_up=True).awaitTermination()
         else:
-            query = start_demux(road, demux_of(road, job.feed, schemas), until_caught_up=True)
-        query.awaitTermination()
+            follower_of(road, demux_of(road, job.feed, schemas)).drain()
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from lake_assets_tests.e2e.doomed import (
     AFTER_THE_COMMITS,
     AFTER_THE_JOB,
     BEFORE_THE_COMMITS,
+    BEFORE_THE_LAST_COMMIT,
     BETWEEN_TWO_COMMITS,
     Job,
 )
@@ -29,12 +30,12 @@ pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 GAMES = ("rummy", "spades", "euchre", "go_fish", "uno", "hearts", "poker")
 
 DEATHS = (
-    (Hop.INGEST, AFTER_THE_JOB),
     (Hop.INGEST, BEFORE_THE_COMMITS),
     (Hop.INGEST, AFTER_THE_COMMITS),
     (Hop.DEMUX, AFTER_THE_JOB),
     (Hop.DEMUX, BEFORE_THE_COMMITS),
     (Hop.DEMUX, BETWEEN_TWO_COMMITS),
+    (Hop.DEMUX, BEFORE_THE_LAST_COMMIT),
     (Hop.DEMUX, AFTER_THE_COMMITS),
 )
 """In the order in which one lake meets them: each process finishes what the last one left."""

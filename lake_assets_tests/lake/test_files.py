@@ -4,7 +4,7 @@ from deltalake import DeltaTable
 
 from lake_assets.lake.change import Batch, Commit, DataFile
 from lake_assets.lake.commits import CommitDoor
-from lake_assets.lake.files import active_files, added_after, read_file, without
+from lake_assets.lake.files import active_files, read_file, without
 from lake_assets.lake.origins import Everything, From, Origins
 from lake_assets.lake.writer import write_file
 from lake_assets.model.tables import silver_of
@@ -62,23 +62,6 @@ def test_the_files_of_a_version_are_told_with_their_partition(add, folder):
     (file,) = active_files(DeltaTable(folder))
     assert (file.path, file.rows, file.partition) == (path, 2, {"day": "x"})
     assert file.size == (folder / path).stat().st_size
-
-
-def test_what_a_stream_added_after_a_batch_is_found_among_other_commits(add, folder):
-    add(0, 1)
-    add(1, 2)
-    add(7, 3, app="other")
-    later = {add(2, 4), add(3, 5)}
-    add(8, 6, app="other")
-    assert added_after(DeltaTable(folder), Batch("stream", 1), folder) == later
-    assert added_after(DeltaTable(folder), Batch("stream", 3), folder) == set()
-
-
-def test_a_long_log_is_read_back_as_far_as_needed(add, folder):
-    add(0, 1)
-    later = {add(number, number + 1) for number in range(1, 30)}
-    assert added_after(DeltaTable(folder), Batch("stream", 0), folder) == later
-    assert len(added_after(DeltaTable(folder), Batch("stream", -1), folder)) == 30
 
 
 def test_a_file_without_some_rows_is_written_anew(add, folder):

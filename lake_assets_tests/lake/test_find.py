@@ -33,7 +33,7 @@ def found(folder, offset, word="x"):
 def test_a_row_is_found_with_the_commit_that_added_it(folder, offset, version):
     (row,) = found(folder, offset)
     assert row.row == {"offset": offset, "word": "x"}
-    assert row.added == Addition(version=version, is_exact=True, is_rewrite=False)
+    assert row.added == Addition(version=version, is_exact=True)
     assert row.file.is_file()
 
 
@@ -58,7 +58,7 @@ def test_a_file_that_is_lost_is_named(folder):
 def test_rows_that_were_compacted_lie_in_a_rewritten_file(folder):
     DeltaTable(folder).optimize.compact()
     (row,) = found(folder, 12)
-    assert row.added == Addition(version=3, is_exact=True, is_rewrite=True)
+    assert row.added == Addition(version=3, is_exact=True)
 
 
 def test_a_log_that_forgot_the_commit_tells_the_oldest_it_has(folder):
@@ -66,7 +66,7 @@ def test_a_log_that_forgot_the_commit_tells_the_oldest_it_has(folder):
     for version in (0, 1):
         (folder / "_delta_log" / f"{version:020}.json").unlink()
     (row,) = found(folder, 0)
-    assert row.added == Addition(version=2, is_exact=False, is_rewrite=False)
+    assert row.added == Addition(version=2, is_exact=False)
 
 
 def test_a_table_restored_from_a_copy_tells_the_same(folder, tmp_path):

@@ -6,7 +6,7 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 from deltalake import Field as DeltaField
 
-from lake_assets.lake.gained import gained_between, is_told_by_commits
+from lake_assets.lake.gained import gained_between
 
 
 @pytest.fixture
@@ -102,46 +102,3 @@ def test_a_path_is_written_in_the_log_as_in_an_address(table):
     added["path"] = "odd%20name.parquet"
     log.write_text("\n".join(json.dumps(one, separators=(",", ":")) for one in actions))
     assert read(table, gained_between(table, 0, 1)) == [3]
-
-
-@pytest.fixture
-def young(tmp_path):
-    folder = tmp_path / "young"
-    DeltaTable.create(folder, schema=pa.schema([("n", pa.int64())]))
-    append(folder, 1)
-    append(folder, 2)
-    return folder
-
-
-def test_commits_tell_all_of_a_table_that_was_only_appended_to(young):
-    assert is_told_by_commits(young, 0)
-    assert is_told_by_commits(young, 2)
-    DeltaTable(young).optimize.compact()
-    assert is_told_by_commits(young, version(young))
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda folder: DeltaTable(folder).delete("n = 1"),
-        lambda folder: DeltaTable(folder).alter.add_columns([DeltaField("m", "long")]),
-        lambda folder: (folder / "_delta_log" / f"{0:020}.json").unlink(),
-        lambda folder: (folder / "_delta_log" / f"{1:020}.json").unlink(),
-    ],
-)
-def test_commits_do_not_tell_of_what_left_changed_or_was_swept(young, change):
-    append(young, 3)
-    change(young)
-    newest = 3 + (young / "_delta_log" / f"{4:020}.json").exists()
-    assert not is_told_by_commits(young, newest)
-
-
-def test_a_long_log_is_not_read_for_it(young, monkeypatch):
-    # Who read it would find that it tells all.
-    monkeypatch.setattr("lake_assets.lake.gained._TELLING_VERSIONS", 2)
-    assert is_told_by_commits(young, 1)
-    assert not is_told_by_commits(young, 2)
-
-
-def test_commits_are_not_asked_about_a_table_that_was_born_with_rows(table):
-    assert not is_told_by_commits(table, 0)

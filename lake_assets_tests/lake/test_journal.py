@@ -30,23 +30,23 @@ def journal(tmp_path):
 
 
 def test_an_absent_journal_knows_no_batch(journal):
-    assert journal.read(BATCH) is None
+    assert journal.last() is None
 
 
 def test_a_noted_batch_comes_back_as_it_was(journal):
     journal.write(BATCH, COMMITS)
-    assert journal.read(BATCH) == COMMITS
+    assert journal.last() == (BATCH, COMMITS)
 
 
 def test_a_note_comes_back_beside_the_commits(journal):
     journal.write(BATCH, COMMITS, "a note")
-    assert (journal.read(BATCH), journal.note()) == (COMMITS, "a note")
+    assert (journal.last()[1], journal.note()) == (COMMITS, "a note")
 
 
 def test_a_journal_of_an_older_release_has_no_note(journal):
     journal.path.parent.mkdir()
     journal.path.write_text('{"batch": {"app_id": "query", "version": 7}, "commits": []}')
-    assert (journal.read(BATCH), journal.note()) == ([], "")
+    assert (journal.last()[1], journal.note()) == ([], "")
 
 
 @pytest.mark.parametrize("text", ["{", "[]"])
@@ -59,19 +59,13 @@ def test_a_damaged_journal_has_no_note(journal, text):
 
 def test_a_batch_without_commits_is_noted_too(journal):
     journal.write(BATCH, [])
-    assert journal.read(BATCH) == []
-
-
-@pytest.mark.parametrize("other", [Batch("query", 8), Batch("query", 6), Batch("another", 7)])
-def test_another_batch_is_not_found(journal, other):
-    journal.write(BATCH, COMMITS)
-    assert journal.read(other) is None
+    assert journal.last() == (BATCH, [])
 
 
 def test_a_journal_holds_the_last_batch_only(journal):
     journal.write(BATCH, COMMITS)
     journal.write(Batch("query", 8), [])
-    assert journal.read(BATCH) is None
+    assert journal.last() == (Batch("query", 8), [])
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"commits": []}'])
@@ -79,4 +73,4 @@ def test_a_damaged_journal_is_an_error_and_no_empty_answer(journal, text):
     journal.write(BATCH, COMMITS)
     journal.path.write_text(text)
     with pytest.raises(LakeError, match="is damaged"):
-        journal.read(BATCH)
+        journal.last()

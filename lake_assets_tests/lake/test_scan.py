@@ -3,10 +3,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from deltalake import DeltaTable, write_deltalake
 
-from lake_assets.errors import LakeError
-from lake_assets.lake.scan import files_of_batch, rows_in, scan, share
+from lake_assets.lake.origins import Before, NotIn
+from lake_assets.lake.scan import rows_in, scan, share
 
 MB = 1024 * 1024
 
@@ -76,58 +75,11 @@ def test_large_values_are_read_few_at_a_time(spark, tmp_path):
 
 
 @pytest.mark.spark
-def test_the_files_of_a_micro_batch_are_those_that_its_table_gained(spark, tmp_path):
-    table, seen = tmp_path / "a table, 50% full" / "é", []
-    table.mkdir(parents=True)
-
-    def write(day):
-        rows = pa.table({"id": [1, 2], "day": [day, day]})
-        write_deltalake(table, rows, mode="append", partition_by=["day"])
-
-    def drain(look):
-        stream = spark.readStream.format("delta").load(str(table))
-        query = (
-            stream.writeStream.foreachBatch(look)
-            .option("checkpointLocation", str(tmp_path / "checkpoint"))
-            .trigger(availableNow=True)
-            .start()
-        )
-        query.awaitTermination()
-        return query
-
-    def look(frame, _):
-        query_id = frame.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId")
-        seen.append(files_of_batch(spark, query_id))
-
-    write("2026-11-21")
-    write("2026 11 22")
-    drain(look)
-    write("2026-11-23")
-    query = drain(look)
-    first, second = seen
-    assert len(first) == 2
-    assert len(second) == 1
-    assert all(path.is_file() for path in [*first, *second])
-    assert len(DeltaTable(table).file_uris()) == len({*first, *second})
-    with pytest.raises(LakeError, match="does not run"):
-        files_of_batch(spark, query.id)
-
-
-@pytest.mark.spark
-def test_a_batch_that_is_of_no_table_names_no_files(spark, tmp_path):
-    found = []
-
-    def look(frame, _):
-        query_id = frame.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId")
-        with pytest.raises(LakeError, match="names no files") as problem:
-            files_of_batch(spark, query_id)
-        found.append(problem)
-
-    stream = spark.readStream.format("rate").option("rowsPerSecond", 100).load()
-    writer = stream.writeStream.foreachBatch(look)
-    query = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
-    query.processAllAvailable()
-    while not found:
-        query.processAllAvailable()
-    query.stop()
-    assert found
+def test_only_the_rows_that_are_wanted_are_handed_over(spark, tmp_path):
+    path = tmp_path / "rows.parquet"
+    rows = {"topic": ["t", "t", "u"], "partition": [0, 0, 0], "offset": [4, 5, 4]}
+    pq.write_table(pa.table(rows), path)
+    later = NotIn(Before({("t", 0): 5}))
+    found = scan(spark, [path], ["topic", "partition", "offset"], tasks=1, keep=later)
+    handed = found.frame.mapInArrow(found.read, "topic string, partition long, offset long")
+    assert sorted(map(tuple, handed.collect())) == [("t", 0, 5), ("u", 0, 4)]

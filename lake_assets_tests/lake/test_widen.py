@@ -10,7 +10,7 @@ from deltalake import DeltaTable
 from lake_assets.errors import CommitConflictError
 from lake_assets.lake.change import Batch
 from lake_assets.lake.commits import CommitDoor
-from lake_assets.lake.files import active_files, first_path
+from lake_assets.lake.files import active_files
 from lake_assets.lake.widen import WIDENED, widen
 from lake_assets.model.tables import silver_of
 
@@ -212,15 +212,6 @@ def test_a_narrow_file_that_comes_late_is_read_as_wide(tmp_path, door, land, tab
             8 - 2**63,
             2,
         )
-
-
-def test_the_log_still_tells_who_added_a_files_rows(tmp_path, door, table):
-    before = {file.path for file in active_files(door.fresh(table))}
-    widen(door, tmp_path, {table: WIDE})
-    widen(door, tmp_path, {table: pa.schema([("i", DECIMAL)])})
-    after = {file.path for file in active_files(door.fresh(table))}
-    assert before.isdisjoint(after)
-    assert {first_path(path) for path in after} == before
 
 
 @pytest.mark.spark

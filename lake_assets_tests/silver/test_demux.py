@@ -1,7 +1,7 @@
 import random
 import time
 from collections import Counter
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -10,9 +10,13 @@ import pytest
 from deltalake import DeltaTable
 
 from lake_assets.decode.registry import Registry
-from lake_assets.errors import ExpectationFailedError, FeedError, RegistryError
+from lake_assets.errors import (
+    CommitConflictError,
+    ExpectationFailedError,
+    FeedError,
+    RegistryError,
+)
 from lake_assets.lake.change import Batch
-from lake_assets.lake.commits import CommitDoor
 from lake_assets.lake.journal import Journal
 from lake_assets.lake.means import lake_means
 from lake_assets.lake.scan import Rows
@@ -23,7 +27,7 @@ from lake_assets.silver.demux import Demux
 from lake_assets_tests.decode.given import framed as frame
 from lake_assets_tests.decode.given import message_of
 from lake_assets_tests.events import Topic, framed
-from lake_assets_tests.silver.given import bronze_batch
+from lake_assets_tests.silver.given import bronze_batch, no_position
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
@@ -107,23 +111,27 @@ def offsets(rows):
 
 def test_a_batch_is_split_by_game(make, topic, bronze, stored):
     known = topic.register(0)
-    make()(bronze(framed(known, "uno"), framed(known, "go_fish"), framed(known, "uno")), FIRST)
+    make()(
+        bronze(framed(known, "uno"), framed(known, "go_fish"), framed(known, "uno")),
+        FIRST,
+        no_position,
+    )
     assert offsets(stored(silver_of("uno"))) == [0, 2]
     assert offsets(stored(silver_of("go_fish"))) == [1]
     assert stored(quarantine_of("games")) == []
 
 
 def test_a_game_without_rows_has_a_table_and_no_commit(make, topic, bronze, settings):
-    make()(bronze(framed(topic.register(0), "uno")), FIRST)
+    make()(bronze(framed(topic.register(0), "uno")), FIRST, no_position)
     assert DeltaTable(silver_of("go_fish").path(settings.lake_dir)).version() == 0
 
 
 def test_a_schema_registered_mid_stream_widens_the_tables(make, topic, bronze, stored, asked):
     old = topic.register(0)
     demux = make()
-    demux(bronze(framed(old)), FIRST)
+    demux(bronze(framed(old)), FIRST, no_position)
     new = topic.register(1)
-    demux(bronze(framed(old), framed(new, version=1)), Batch("query", 1))
+    demux(bronze(framed(old), framed(new, version=1)), Batch("query", 1), no_position)
     assert asked.ids == [{new}]
     found = Counter(row["col_custom_1"] for row in stored(silver_of("uno")))
     assert found == {None: 2, "custom 1": 1}
@@ -132,9 +140,9 @@ def test_a_schema_registered_mid_stream_widens_the_tables(make, topic, bronze, s
 def test_a_batch_that_ran_twice_for_an_answer_is_committed_once(make, topic, bronze, settings):
     old = topic.register(0)
     demux = make()
-    demux(bronze(framed(old)), FIRST)
+    demux(bronze(framed(old)), FIRST, no_position)
     new = topic.register(1)
-    demux(bronze(framed(old), framed(new, version=1)), Batch("query", 1))
+    demux(bronze(framed(old), framed(new, version=1)), Batch("query", 1), no_position)
     silver = DeltaTable(silver_of("uno").path(settings.lake_dir))
     # Created, the first batch, a column, the second batch.
     assert (silver.version(), silver.to_pyarrow_table().num_rows) == (3, 3)
@@ -143,8 +151,8 @@ def test_a_batch_that_ran_twice_for_an_answer_is_committed_once(make, topic, bro
 def test_a_batch_that_ran_twice_leaves_no_file_that_is_not_committed(make, topic, bronze, settings):
     old = topic.register(0)
     demux = make()
-    demux(bronze(framed(old)), FIRST)
-    demux(bronze(framed(old), framed(topic.register(1), version=1)), Batch("query", 1))
+    demux(bronze(framed(old)), FIRST, no_position)
+    demux(bronze(framed(old), framed(topic.register(1), version=1)), Batch("query", 1), no_position)
     silver = DeltaTable(silver_of("uno").path(settings.lake_dir))
     files = {path.name for path in silver_of("uno").path(settings.lake_dir).glob("*.parquet")}
     assert files == {uri.rsplit("/", 1)[1] for uri in silver.file_uris()}
@@ -152,7 +160,7 @@ def test_a_batch_that_ran_twice_leaves_no_file_that_is_not_committed(make, topic
 
 def test_an_id_the_registry_does_not_know_is_quarantined(make, topic, bronze, stored):
     known = topic.register(0)
-    make()(bronze(framed(NOT_THERE), framed(known)), FIRST)
+    make()(bronze(framed(NOT_THERE), framed(known)), FIRST, no_position)
     (row,) = stored(quarantine_of("games"))
     assert (row["reason"], row["detail"]) == ("unknown_schema", f"schema id {NOT_THERE}")
     assert (row["value"], row["offset"]) == (framed(NOT_THERE), 0)
@@ -162,8 +170,8 @@ def test_an_id_the_registry_does_not_know_is_quarantined(make, topic, bronze, st
 def test_an_id_that_has_an_answer_is_not_asked_about_again(make, topic, bronze, asked):
     topic.register(0)
     demux = make()
-    demux(bronze(framed(NOT_THERE)), FIRST)
-    demux(bronze(framed(NOT_THERE)), Batch("query", 1))
+    demux(bronze(framed(NOT_THERE)), FIRST, no_position)
+    demux(bronze(framed(NOT_THERE)), Batch("query", 1), no_position)
     assert asked.ids == [{NOT_THERE}]
 
 
@@ -171,10 +179,10 @@ def test_a_registry_that_is_down_quarantines_nothing(make, topic, bronze, stored
     known = topic.register(0)
     silent = Registry("http://127.0.0.1:1")
     demux = make()
-    demux(bronze(framed(known)), FIRST)
+    demux(bronze(framed(known)), FIRST, no_position)
     deaf = replace(demux, resolve=silent.resolve)
     with pytest.raises(RegistryError):
-        deaf(bronze(framed(known), framed(NOT_THERE)), Batch("query", 1))
+        deaf(bronze(framed(known), framed(NOT_THERE)), Batch("query", 1), no_position)
     assert offsets(stored(silver_of("uno"))) == [0]
     assert stored(quarantine_of("games")) == []
 
@@ -182,7 +190,11 @@ def test_a_registry_that_is_down_quarantines_nothing(make, topic, bronze, stored
 def test_bad_messages_leave_their_neighbours_unharmed(make, topic, bronze, stored):
     known = topic.register(0)
     good = framed(known)
-    make()(bronze(good, None, b"no framing", good[:12], good, framed(known, "../x")), FIRST)
+    make()(
+        bronze(good, None, b"no framing", good[:12], good, framed(known, "../x")),
+        FIRST,
+        no_position,
+    )
     assert offsets(stored(silver_of("uno"))) == [0, 4]
     assert {row["offset"]: row["reason"] for row in stored(quarantine_of("games"))} == {
         1: "empty_value",
@@ -194,7 +206,7 @@ def test_bad_messages_leave_their_neighbours_unharmed(make, topic, bronze, store
 
 def test_an_unknown_game_is_quarantined_and_never_dropped(make, topic, bronze, stored, reports):
     known = topic.register(0)
-    make()(bronze(framed(known, "chess", gamer="")), FIRST)
+    make()(bronze(framed(known, "chess", gamer="")), FIRST, no_position)
     (row,) = stored(quarantine_of("games"))
     assert row["reason"] == "unknown_game"
     assert reports[0].dropped == {}
@@ -202,7 +214,9 @@ def test_an_unknown_game_is_quarantined_and_never_dropped(make, topic, bronze, s
 
 def test_a_dropped_row_is_counted_and_in_no_table(make, topic, bronze, stored, reports):
     known = topic.register(0)
-    make()(bronze(framed(known, gamer=""), framed(known), framed(known, device="")), FIRST)
+    make()(
+        bronze(framed(known, gamer=""), framed(known), framed(known, device="")), FIRST, no_position
+    )
     assert offsets(stored(silver_of("uno"))) == [1, 2]
     assert stored(quarantine_of("games")) == []
     assert reports[0].dropped == {"uno": 1}
@@ -214,14 +228,16 @@ def test_what_an_expectation_cannot_compute_is_violated_and_stops_nothing(
     numeric = Expectation(name="device_is_numeric", sql="int(device_id) > 0", action=Action.DROP)
     known = topic.register(0)
     make(expectations=(numeric,))(
-        bronze(framed(known, device="d"), framed(known, device="7")), FIRST
+        bronze(framed(known, device="d"), framed(known, device="7")), FIRST, no_position
     )
     assert offsets(stored(silver_of("uno"))) == [1]
 
 
 def test_a_batch_is_reported_by_game_and_expectation(make, topic, bronze, reports):
     known = topic.register(0)
-    make()(bronze(framed(known, gamer=""), framed(known), framed(known, device="")), FIRST)
+    make()(
+        bronze(framed(known, gamer=""), framed(known), framed(known, device="")), FIRST, no_position
+    )
     (report,) = reports
     assert (report.feed, report.hop, report.batch_id) == ("games", Hop.DEMUX, 0)
     assert report.rows == {"silver_uno_events": 2}
@@ -232,7 +248,7 @@ def test_a_batch_is_reported_by_game_and_expectation(make, topic, bronze, report
 
 
 def test_a_game_whose_rows_are_all_dropped_is_reported(make, topic, bronze, reports):
-    make()(bronze(framed(topic.register(0), gamer="")), FIRST)
+    make()(bronze(framed(topic.register(0), gamer="")), FIRST, no_position)
     assert (reports[0].dropped, reports[0].rows) == ({"uno": 1}, {})
 
 
@@ -250,7 +266,7 @@ def test_a_row_that_an_expectation_quarantines_is_kept_whole(
 ):
     known = topic.register(0)
     make(expectations=(gamer_is_known(Action.QUARANTINE, sql=sql),))(
-        bronze(framed(known), framed(known, gamer=""), b"x"), FIRST
+        bronze(framed(known), framed(known, gamer=""), b"x"), FIRST, no_position
     )
     assert offsets(stored(silver_of("uno"))) == [0]
     refused = {row["offset"]: row for row in stored(quarantine_of("games"))}
@@ -266,14 +282,14 @@ def test_a_row_that_fails_stops_its_whole_batch(make, topic, bronze, stored, rep
     failing = make(expectations=(gamer_is_known(Action.FAIL),))
     found = r"'gamer_is_known' of game 'go_fish': 5 of 5 rows .* such as t/0/1, t/0/2, t/0/3\."
     with pytest.raises(ExpectationFailedError, match=found):
-        failing(rows, FIRST)
+        failing(rows, FIRST, no_position)
     assert stored(silver_of("uno")) == []
     assert list(silver_of("uno").path(settings.lake_dir).glob("*.parquet")) == []
     (report,) = reports
     assert (report.rows, report.is_committed) == ({}, False)
     assert report.judged[("go_fish", "gamer_is_known")].violated == 5
     # The rule is mended; nothing was lost, nothing is there twice.
-    make(expectations=())(rows, FIRST)
+    make(expectations=())(rows, FIRST, no_position)
     assert offsets(stored(silver_of("uno"))) == [0]
     assert offsets(stored(silver_of("go_fish"))) == [1, 2, 3, 4, 5]
 
@@ -282,10 +298,14 @@ def test_values_that_only_spark_can_judge_are_judged_by_it(make, topic, bronze, 
     known = topic.register(0)
     is_small = Expectation(name="is_small", sql="gamer_id = lower(gamer_id)", action=Action.DROP)
     demux = make(expectations=(is_small,))
-    demux(bronze(framed(known), framed(known, gamer="Ann")), FIRST)
+    demux(bronze(framed(known), framed(known, gamer="Ann")), FIRST, no_position)
     # Java's lower case of this letter has two characters.
-    demux(bronze(framed(known, gamer="İ"), framed(known, gamer="é")), Batch("query", 1))
-    demux(bronze(framed(known, gamer="É"), framed(known, gamer="bob")), Batch("query", 2))
+    demux(
+        bronze(framed(known, gamer="İ"), framed(known, gamer="é")), Batch("query", 1), no_position
+    )
+    demux(
+        bronze(framed(known, gamer="É"), framed(known, gamer="bob")), Batch("query", 2), no_position
+    )
     assert sorted(row["gamer_id"] for row in stored(silver_of("uno"))) == ["ann", "bob", "é"]
     assert [report.dropped for report in reports] == [{"uno": 1}] * 3
 
@@ -294,17 +314,19 @@ def test_an_expectation_that_asks_for_the_time_asks_in_each_batch(make, topic, b
     known, limit = topic.register(0), datetime.now(UTC) + timedelta(seconds=15)
     later = f"event_timestamp is null or now() > timestamp'{limit:%Y-%m-%d %H:%M:%S}Z'"
     demux = make(expectations=(Expectation(name="later", sql=later, action=Action.DROP),))
-    demux(bronze(framed(known)), FIRST)
+    demux(bronze(framed(known)), FIRST, no_position)
     # The condition is about Spark's own clock, which must pass the limit.
     time.sleep(max(0.0, (limit - datetime.now(UTC)).total_seconds()) + 1)
-    demux(bronze(framed(known)), Batch("query", 1))
+    demux(bronze(framed(known)), Batch("query", 1), no_position)
     assert [report.dropped["uno"] for report in reports] == [1, 0]
 
 
 def test_an_expectation_judges_the_games_that_it_names(make, topic, bronze, stored, reports):
     known = topic.register(0)
     make(expectations=(gamer_is_known(Action.DROP, games=("go_fish",)),))(
-        bronze(framed(known, "uno", gamer=""), framed(known, "go_fish", gamer="")), FIRST
+        bronze(framed(known, "uno", gamer=""), framed(known, "go_fish", gamer="")),
+        FIRST,
+        no_position,
     )
     assert offsets(stored(silver_of("uno"))) == [0]
     assert stored(silver_of("go_fish")) == []
@@ -315,18 +337,18 @@ def test_an_expectation_over_a_column_of_tomorrow_is_refused_today(make, topic, 
     early = Expectation(name="custom", sql="col_custom_1 is not null")
     topic.register(0)
     with pytest.raises(FeedError, match="columns are game_name, gamer_id, event_timestamp"):
-        make(expectations=(early,))(bronze(framed(topic.register(0))), FIRST)
+        make(expectations=(early,))(bronze(framed(topic.register(0))), FIRST, no_position)
     assert stored(silver_of("uno")) == []
 
 
 def test_an_expectation_may_need_no_column(make, topic, bronze, stored):
     never = Expectation(name="never", sql="false", action=Action.DROP)
-    make(expectations=(never,))(bronze(framed(topic.register(0))), FIRST)
+    make(expectations=(never,))(bronze(framed(topic.register(0))), FIRST, no_position)
     assert stored(silver_of("uno")) == []
 
 
 def test_a_feed_without_expectations_keeps_all(make, topic, bronze, stored, reports):
-    make(expectations=())(bronze(framed(topic.register(0), gamer="")), FIRST)
+    make(expectations=())(bronze(framed(topic.register(0), gamer="")), FIRST, no_position)
     assert offsets(stored(silver_of("uno"))) == [0]
     assert (reports[0].dropped, reports[0].judged) == ({"uno": 0}, {})
 
@@ -334,7 +356,7 @@ def test_a_feed_without_expectations_keeps_all(make, topic, bronze, stored, repo
 def test_a_route_that_creates_gives_a_new_game_its_table(make, topic, bronze, stored):
     known = topic.register(0)
     rows = bronze(framed(known, "chess"), framed(known, "uno"), framed(known, "Bad"))
-    make(route=CREATE)(rows, FIRST)
+    make(route=CREATE)(rows, FIRST, no_position)
     assert offsets(stored(silver_of("chess"))) == [0]
     assert offsets(stored(silver_of("uno"))) == [1]
     assert [row["reason"] for row in stored(quarantine_of("games"))] == ["bad_game_name"]
@@ -343,58 +365,28 @@ def test_a_route_that_creates_gives_a_new_game_its_table(make, topic, bronze, st
 def test_a_new_game_and_a_new_schema_in_one_batch_are_both_found(make, topic, bronze, stored):
     old = topic.register(0)
     demux = make(route=CREATE)
-    demux(bronze(framed(old)), FIRST)
+    demux(bronze(framed(old)), FIRST, no_position)
     new = topic.register(1)
     rows = bronze(framed(new, "chess", version=1), framed(NOT_THERE), framed(old, "go"))
-    demux(rows, Batch("query", 1))
+    demux(rows, Batch("query", 1), no_position)
     assert [row["col_custom_1"] for row in stored(silver_of("chess"))] == ["custom 1"]
     assert offsets(stored(silver_of("go"))) == [2]
     assert offsets(stored(quarantine_of("games"))) == [1]
 
 
 def test_a_route_that_quarantines_makes_no_table(make, topic, bronze, settings):
-    make()(bronze(framed(topic.register(0), "chess")), FIRST)
+    make()(bronze(framed(topic.register(0), "chess")), FIRST, no_position)
     folders = {path.name for path in (settings.lake_dir / Layer.SILVER).iterdir()}
     assert folders == {"silver_uno_events", "silver_go_fish_events"}
 
 
-def test_a_repeated_batch_writes_nothing(make, topic, bronze, stored):
+def test_a_batch_that_a_table_has_already_is_somebody_elses(make, topic, bronze, stored):
     known = topic.register(0)
     demux = make()
-    demux(bronze(framed(known)), FIRST)
-    demux(bronze(framed(known)), FIRST)
+    demux(bronze(framed(known)), FIRST, no_position)
+    with pytest.raises(CommitConflictError, match="it has batch 0 already"):
+        demux(bronze(framed(known)), FIRST, no_position)
     assert offsets(stored(silver_of("uno"))) == [0]
-
-
-def test_a_batch_half_committed_is_finished_as_it_was_begun(make, topic, bronze, stored, reports):
-    class Dying(CommitDoor):
-        """A door whose process dies between two commits."""
-
-        def append(self, commits, batch):
-            super().append(commits[:1], batch)
-            raise KeyboardInterrupt
-
-    known = topic.register(0)
-    rows = bronze(framed(known, "uno"), framed(known, "go_fish"), framed(known, "chess"))
-    demux = make()
-    door = Dying(demux.means.lake, threads=1)
-    with suppress(KeyboardInterrupt):
-        replace(demux, means=replace(demux.means, door=door))(rows, FIRST)
-    door.close()
-    assert stored(quarantine_of("games")) == []
-    # By now the feed has the game that was refused; the batch was judged without it.
-    keys = Route(column="game_name", keys=("chess", "uno", "go_fish"))
-    make(route=keys)(rows, FIRST)
-    assert offsets(stored(silver_of("uno"))) == [0]
-    assert offsets(stored(silver_of("go_fish"))) == [1]
-    assert offsets(stored(quarantine_of("games"))) == [2]
-    assert reports[0].rows == {
-        "silver_uno_events": 1,
-        "silver_go_fish_events": 1,
-        "quarantine_games": 1,
-    }
-    assert reports[0].judged[("uno", "gamer_is_known")] == Judged(seen=1, violated=0)
-    assert (reports[0].files, reports[0].dropped) == (3, {"uno": 0, "go_fish": 0})
 
 
 EVENT = "message event {{ string game_name = 1; {} }} message N {{ int32 x = 1; {} }}"
@@ -416,11 +408,11 @@ def evolve(make, topic, bronze):
         feed = {"expectations": (), "route": Route(column="game_name", keys=("uno",))}
         demux = make(**feed)
         first = topic.register_text(old)
-        demux(bronze(event(first, old, **values)), FIRST)
+        demux(bronze(event(first, old, **values)), FIRST, no_position)
         second = topic.register_text(new)
 
         def give(*rows, restarted=False):
-            (make(**feed) if restarted else demux)(bronze(*rows), Batch("query", 1))
+            (make(**feed) if restarted else demux)(bronze(*rows), Batch("query", 1), no_position)
 
         return first, second, give
 
@@ -487,7 +479,7 @@ def test_an_expectation_is_refused_before_the_first_row(make, topic, spark, stor
 def test_large_messages_go_with_small_ones(make, topic, bronze, stored):
     known = topic.register(0)
     large = framed(known, "uno", gamer="x" * 10_000_000)
-    make()(bronze(framed(known), large, framed(known), large, large[:-1]), FIRST)
+    make()(bronze(framed(known), large, framed(known), large, large[:-1]), FIRST, no_position)
     assert sorted(len(row["gamer_id"]) for row in stored(silver_of("uno"))) == [
         3,
         3,
@@ -506,7 +498,7 @@ def test_random_bytes_among_many_events_are_refused_alone(make, topic, bronze, s
         head + noise.randbytes(noise.randrange(1, 60)) if i % 100 == 0 else good
         for i in range(20_000)
     ]
-    make(expectations=())(bronze(*values), FIRST)
+    make(expectations=())(bronze(*values), FIRST, no_position)
     kept, refused = offsets(stored(silver_of("uno"))), offsets(stored(quarantine_of("games")))
     assert sorted([*kept, *refused]) == list(range(20_000))
     assert set(range(20_000)) - set(range(0, 20_000, 100)) <= set(kept)
@@ -519,7 +511,7 @@ def test_rows_that_all_violate_everything_are_all_kept_in_quarantine(make, topic
         Expectation(name=f"never_{i}", sql="false", action=action)
         for i, action in enumerate((Action.WARN, Action.DROP, Action.QUARANTINE) * 3)
     )
-    make(expectations=rules)(bronze(*[framed(known)] * 200_000), FIRST)
+    make(expectations=rules)(bronze(*[framed(known)] * 200_000), FIRST, no_position)
     assert stored(silver_of("uno")) == []
     refused = DeltaTable(quarantine_of("games").path(make().means.lake)).to_pyarrow_table()
     assert refused.num_rows == 200_000

@@ -7,19 +7,19 @@ import pytest
 from deltalake import DeltaTable
 
 from lake_assets.decode.registry import Registry
-from lake_assets.errors import CommitConflictError, ExpectationFailedError
-from lake_assets.lake.change import Batch
+from lake_assets.errors import ExpectationFailedError, LakeError
+from lake_assets.lake.change import Batch, Commit
 from lake_assets.lake.commits import CommitDoor
 from lake_assets.lake.journal import Journal
 from lake_assets.lake.means import lake_means
-from lake_assets.lake.origins import From
 from lake_assets.lake.scan import Rows
+from lake_assets.lake.table_changes import ChangeJournal, Range, finish
 from lake_assets.model.feeds import Action, Expectation, Route
 from lake_assets.model.tables import quarantine_of, silver_of, waiting_of
 from lake_assets.silver.demux import Demux
-from lake_assets.silver.redo import Redo, finish
+from lake_assets.silver.redo import Bronze, Redo, redo_app
 from lake_assets_tests.events import Topic, framed
-from lake_assets_tests.silver.given import bronze_batch
+from lake_assets_tests.silver.given import bronze_batch, no_position
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
@@ -71,22 +71,20 @@ class Lake:
         self.bronze += values
         rows = bronze_batch(*self.bronze).slice(start)
         frame = self.spark.createDataFrame(pa.Table.from_batches([rows]))
-        demux(Rows(frame), Batch("query", self.batches))
+        demux(Rows(frame), Batch("query", self.batches), no_position)
         self.batches += 1
 
-    def past(self):
-        return Batch("query", self.batches - 1)
-
     def rows(self, upto=None):
+        """Bronze up to an offset, which is where the stream was when the rebuild began."""
         values = self.bronze[:upto]
-        return self.spark.createDataFrame(pa.Table.from_batches([bronze_batch(*values)]))
+        rows = self.spark.createDataFrame(pa.Table.from_batches([bronze_batch(*values)]))
+        return Bronze(rows=rows, range=Range(ends={("t", 0): len(values)}))
 
-    def redo(self, number=1, **changes):
+    def redo(self, **changes):
         return Redo(
             session=self.spark,
             demux=self.demux(**changes),
-            journal=Journal(self.journals / "games-redo.json"),
-            batch=Batch("redo", number),
+            journal=ChangeJournal(self.journals / "games-redo.json"),
         )
 
     def event(self, game="uno", **parts):
@@ -119,7 +117,7 @@ def test_quarantined_rows_of_a_game_that_was_added_move_to_its_table_once(lake):
     assert {row["offset"]: row for row in lake.stored(QUARANTINE)} == {
         offset: before[offset] for offset in (1, 3)
     }
-    again = lake.redo(2, route=WITH_CHESS).requeue()
+    again = lake.redo(route=WITH_CHESS).requeue()
     assert (again.rows, again.removed) == ({}, {})
     assert lake.offsets("chess") == [0]
 
@@ -134,10 +132,10 @@ def test_only_rows_of_the_games_that_are_asked_for_move(lake):
 
 def test_a_row_that_an_expectation_still_refuses_or_drops_stays(lake):
     lake.stream(lake.event(gamer=""), expectations=(gamer_is_known(Action.QUARANTINE),))
-    for number, action in enumerate((Action.QUARANTINE, Action.DROP)):
-        lake.redo(number, expectations=(gamer_is_known(action),)).requeue()
+    for action in (Action.QUARANTINE, Action.DROP):
+        lake.redo(expectations=(gamer_is_known(action),)).requeue()
         assert lake.refused() == {0: "expectation"}
-    lake.redo(9, expectations=()).requeue()
+    lake.redo(expectations=()).requeue()
     assert (lake.refused(), lake.offsets("uno")) == ({}, [0])
 
 
@@ -157,9 +155,9 @@ def test_a_rebuild_brings_dropped_rows_back_and_keeps_what_the_stream_added_mean
     drop = (gamer_is_known(Action.DROP),)
     lake.stream(lake.event(), lake.event(gamer=""), b"x", expectations=drop)
     lake.stream(lake.event("go_fish", gamer=""), lake.event(), expectations=drop)
-    past, upto = lake.past(), len(lake.bronze)
+    upto = len(lake.bronze)
     lake.stream(lake.event(), b"y", expectations=drop)
-    done = lake.redo(expectations=()).rebuild(lake.rows(upto), past)
+    done = lake.redo(expectations=()).rebuild(lake.rows(upto))
     assert lake.offsets("uno", "go_fish") == [[0, 1, 4, 5], [3]]
     assert lake.refused() == {2: "not_framed", 6: "not_framed"}
     assert done.rows == {
@@ -173,7 +171,7 @@ def test_a_rebuild_brings_dropped_rows_back_and_keeps_what_the_stream_added_mean
 def test_a_rebuild_is_one_commit_a_table(lake):
     lake.stream(lake.event())
     handle = DeltaTable(silver_of("uno").path(lake.means.lake))
-    lake.redo().rebuild(lake.rows(), lake.past())
+    lake.redo().rebuild(lake.rows())
     handle_after = DeltaTable(silver_of("uno").path(lake.means.lake))
     assert handle_after.version() == handle.version() + 1
 
@@ -182,18 +180,18 @@ def test_a_rebuild_of_one_game_leaves_the_others_and_moves_what_enters_and_leave
     lake.stream(lake.event("chess"), lake.event(gamer=""), lake.event("go_fish", gamer=""))
     assert lake.offsets("uno", "go_fish") == [[], []]  # both dropped
     keep = (gamer_is_known(Action.QUARANTINE),)
-    lake.redo(route=WITH_CHESS, expectations=keep).rebuild(lake.rows(), lake.past(), ["uno"])
+    lake.redo(route=WITH_CHESS, expectations=keep).rebuild(lake.rows(), ["uno"])
     assert lake.refused() == {0: "unknown_game", 1: "expectation"}
-    lake.redo(2, route=WITH_CHESS, expectations=()).rebuild(lake.rows(), lake.past(), ["chess"])
+    lake.redo(route=WITH_CHESS, expectations=()).rebuild(lake.rows(), ["chess"])
     assert (lake.refused(), lake.offsets("chess")) == ({1: "expectation"}, [0])
-    lake.redo(3, route=WITH_CHESS, expectations=()).rebuild(lake.rows(), lake.past(), ["uno"])
+    lake.redo(route=WITH_CHESS, expectations=()).rebuild(lake.rows(), ["uno"])
     assert (lake.refused(), lake.offsets("uno", "go_fish")) == ({}, [[1], []])
 
 
 def test_rows_that_are_another_games_by_now_go_there(lake):
     lake.stream(lake.event("uno", device="go_fish"), lake.event("uno", device="uno"))
     lake.stream(lake.event("uno", device="nobody"))
-    lake.redo(route=BY_DEVICE).rebuild(lake.rows(), lake.past(), ["uno"])
+    lake.redo(route=BY_DEVICE).rebuild(lake.rows(), ["uno"])
     assert lake.offsets("uno", "go_fish") == [[1], [0]]
     assert lake.refused() == {2: "unknown_game"}
 
@@ -202,9 +200,10 @@ def test_a_rebuild_since_leaves_what_is_older_even_within_a_file(lake):
     drop = (gamer_is_known(Action.DROP),)
     values = [lake.event(gamer=""), lake.event(), lake.event(gamer=""), lake.event(), b"x"]
     lake.stream(*values, expectations=drop)
-    starts = From({("t", 0): 2})
-    rows = lake.rows().where("offset >= 2")
-    done = lake.redo(expectations=()).rebuild(rows, lake.past(), rows=starts)
+    bronze = lake.rows()
+    since = Range(starts={("t", 0): 2}, ends=bronze.range.ends)
+    given = Bronze(rows=bronze.rows.where("offset >= 2"), range=since)
+    done = lake.redo(expectations=()).rebuild(given)
     assert lake.offsets("uno") == [1, 2, 3]
     assert lake.refused() == {4: "not_framed"}
     assert done.removed == {"silver_uno_events": 1, "quarantine_games": 1}
@@ -216,7 +215,7 @@ def test_a_rebuild_widens_the_tables_for_a_late_schema(lake):
     assert lake.refused() == {1: "unknown_schema"}
     new = lake.topic.register(1)
     lake.bronze[1] = framed(new, version=1)
-    lake.redo().rebuild(lake.rows(), lake.past())
+    lake.redo().rebuild(lake.rows())
     assert Counter(row["col_custom_1"] for row in lake.stored(silver_of("uno"))) == {
         None: 1,
         "custom 1": 1,
@@ -239,7 +238,7 @@ def test_rows_of_new_schemas_wait_while_the_registry_is_down_and_others_go_on(la
     assert again.catch_up().removed == {"bronze_games_waiting": 2}
     assert (lake.offsets("uno"), lake.stored(WAITING)) == ([0, 1, 2], [])
     assert lake.refused() == {3: "not_framed", 4: "unknown_schema"}
-    assert again.journal.last() is None
+    assert again.journal.read() is None
 
 
 def test_rows_go_on_waiting_while_the_registry_does_not_answer(lake):
@@ -256,7 +255,7 @@ def test_a_rebuild_takes_the_waiting_rows_along(lake, games):
     lake.run(demux, lake.event())
     new = lake.topic.register(1)
     lake.run(let_wait(demux), framed(new, version=1))
-    lake.redo().rebuild(lake.rows(), lake.past(), games)
+    lake.redo().rebuild(lake.rows(), games)
     assert (lake.offsets("uno"), lake.stored(WAITING)) == ([0, 1], [])
 
 
@@ -268,35 +267,117 @@ class Dying(CommitDoor):
         raise KeyboardInterrupt
 
 
+def dying(redo, kind=Dying):
+    """The same through a door that is `kind`."""
+    means = redo.demux.means
+    door = kind(means.lake, threads=1)
+    return replace(redo, demux=replace(redo.demux, means=replace(means, door=door)))
+
+
+def compact(lake, game):
+    DeltaTable(silver_of(game).path(lake.means.lake)).optimize.compact()
+
+
 def test_a_move_that_dies_between_two_commits_is_finished_from_its_journal(lake):
     lake.stream(lake.event("chess"), lake.event("chess"), b"x")
-    redo = lake.redo(route=WITH_CHESS)
-    door = Dying(lake.means.lake, threads=1)
-    dying = replace(redo, demux=replace(redo.demux, means=replace(lake.means, door=door)))
+    redo = dying(lake.redo(route=WITH_CHESS))
     with suppress(KeyboardInterrupt):
-        dying.requeue()
-    door.close()
-    assert (lake.refused(), lake.offsets("chess")) == ({2: "not_framed"}, [])
+        redo.requeue()
+    assert (sorted(lake.refused()), lake.offsets("chess")) == ([0, 1, 2], [0, 1])
     for _ in range(2):
-        finish(redo.journal, lake.means.door, redo.demux.feed)
-        assert lake.offsets("chess") == [0, 1]
-    assert redo.journal.last() is None
+        finish(redo.journal, lake.means)
+        assert (lake.refused(), lake.offsets("chess")) == ({2: "not_framed"}, [0, 1])
+    assert redo.journal.read() is None
 
 
-def test_rows_that_another_process_removed_meanwhile_stop_a_move_before_it_began(lake):
+def test_a_rebuild_that_dies_is_finished_though_others_compact_and_append_meanwhile(lake):
+    swapped = BY_DEVICE
+    lake.stream(lake.event("uno", device="go_fish"), lake.event("uno", device="uno"))
+    lake.stream(lake.event("go_fish", device="uno"))
+    redo = dying(lake.redo(route=swapped))
+    with suppress(KeyboardInterrupt):
+        redo.rebuild(lake.rows())
+    lake.stream(lake.event("uno", device="uno"), lake.event("go_fish", device="go_fish"))
+    for game in ("uno", "go_fish"):
+        compact(lake, game)
+    finish(redo.journal, lake.means)
+    assert lake.offsets("uno", "go_fish") == [[1, 2, 3], [0, 4]]
+
+
+def test_rows_that_come_and_are_compacted_during_a_rebuild_stay(lake):
+    lake.stream(lake.event(), lake.event())
+    bronze = lake.rows()
+    lake.stream(lake.event())
+    compact(lake, "uno")
+    lake.redo().rebuild(bronze)
+    assert lake.offsets("uno") == [0, 1, 2]
+
+
+def test_a_compaction_between_the_look_and_the_commit_is_noticed(lake):
     class Overtaken(CommitDoor):
-        """Another process empties the quarantine just before the commit."""
+        """Another process compacts the table just before its commit, once."""
+
+        is_done = False
+
+        def append(self, commits, batch):
+            if commits[0].table == silver_of("uno") and not self.is_done:
+                self.is_done = True
+                compact(lake, "uno")
+            return super().append(commits, batch)
+
+    for _ in range(3):
+        lake.stream(lake.event())
+    dying(lake.redo(), Overtaken).rebuild(lake.rows())
+    assert lake.offsets("uno") == [0, 1, 2]
+
+
+def test_rows_that_another_process_removes_meanwhile_are_moved_once(lake):
+    class Overtaken(CommitDoor):
+        """Another process empties the quarantine just before each commit."""
 
         def append(self, commits, batch):
             DeltaTable(QUARANTINE.path(lake.means.lake)).delete()
             return super().append(commits, batch)
 
     lake.stream(lake.event("chess"))
-    redo = lake.redo(route=WITH_CHESS)
-    door = Overtaken(lake.means.lake, threads=1)
-    slow = replace(redo, demux=replace(redo.demux, means=replace(lake.means, door=door)))
-    with pytest.raises(CommitConflictError, match="Run the same command again"):
-        slow.requeue()
-    door.close()
-    assert lake.offsets("chess") == []
-    assert redo.journal.last() is None
+    dying(lake.redo(route=WITH_CHESS), Overtaken).requeue()
+    assert (lake.offsets("chess"), lake.refused()) == ([0], {})
+
+
+def test_a_change_has_a_number_that_no_table_has_whatever_clock_gave_the_last(lake):
+    lake.stream(lake.event("chess"), b"x")
+    far = Batch(redo_app("games"), 2**60)
+    lake.means.door.append_marked(Commit(table=QUARANTINE, files=()), [far])
+    done = lake.redo(route=WITH_CHESS).requeue()
+    assert (done.number, lake.offsets("chess")) == (2**60 + 1, [0])
+
+
+def test_a_change_of_which_nothing_happened_and_whose_files_are_gone_is_forgotten(lake):
+    lake.stream(lake.event("chess"))
+    redo = dying(lake.redo(route=WITH_CHESS))
+    with suppress(KeyboardInterrupt):
+        dying(redo, DeadAtOnce).requeue()
+    for path in silver_of("chess").path(lake.means.lake).glob("*.parquet"):
+        path.unlink()
+    assert finish(redo.journal, lake.means) == {}
+    assert (lake.refused(), redo.journal.read()) == ({0: "unknown_game"}, None)
+
+
+class DeadAtOnce(CommitDoor):
+    """A door whose process dies before its first commit."""
+
+    def append(self, *_):
+        raise KeyboardInterrupt
+
+
+def test_half_a_change_whose_files_are_gone_says_how_to_mend_silver(lake):
+    lake.stream(lake.event("chess"), lake.event("go"))
+    both = Route(column="game_name", keys=("uno", "go_fish", "chess", "go"))
+    redo = dying(lake.redo(route=both))
+    with suppress(KeyboardInterrupt):
+        redo.requeue()
+    for path in silver_of("go").path(lake.means.lake).glob("*.parquet"):
+        path.unlink()
+    with pytest.raises(LakeError, match="rebuild silver"):
+        finish(redo.journal, lake.means)
+    assert redo.journal.read() is not None

@@ -4,9 +4,8 @@ from lake_assets.errors import FeedError
 from lake_assets.lake.journal import journal_of
 from lake_assets.lake.state import replace_text
 from lake_assets.model.feeds import Reset
-from lake_assets.model.reports import Hop
 from lake_assets.model.tables import bronze_of, gold_of, quarantine_of, silver_of, waiting_of
-from lake_assets.streams.position import checkpoint_of
+from lake_assets.streams.plan import checkpoint_of
 from lake_assets.streams.reset import reset_bronze
 from lake_assets_tests.sample import GAMES
 
@@ -26,7 +25,7 @@ def lake(settings):
     for table in OWN | OTHERS:
         table.path(settings.lake_dir).mkdir(parents=True)
     for feed in ("games", "fitness"):
-        checkpoint_of(settings.state_dir, feed, Hop.DEMUX).mkdir(parents=True)
+        checkpoint_of(settings.state_dir, feed).mkdir(parents=True)
         replace_text(journal_of(settings.state_dir, feed, "waiting").path, "{}")
     return settings
 
@@ -37,7 +36,7 @@ def test_all_that_was_made_of_a_feed_goes_and_nothing_of_another(lake):
     assert not any(table.path(lake.lake_dir).exists() for table in OWN)
     assert all(table.path(lake.lake_dir).exists() for table in OTHERS)
     for feed, stays in (("games", False), ("fitness", True)):
-        assert checkpoint_of(lake.state_dir, feed, Hop.DEMUX).exists() is stays
+        assert checkpoint_of(lake.state_dir, feed).exists() is stays
         assert journal_of(lake.state_dir, feed, "waiting").path.exists() is stays
 
 

@@ -5,11 +5,14 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from lake_assets.bronze.rows import SCHEMA
+from lake_assets.lake.change import Commit
+from lake_assets.lake.kafka_offsets import offset_transactions
+from lake_assets.lake.means import lake_means
 from lake_assets.model.endpoints import Endpoints
-from lake_assets.model.reports import Hop, Origin
+from lake_assets.model.reports import Origin
 from lake_assets.model.tables import bronze_of, quarantine_of, silver_of
+from lake_assets.silver.position import POSITION, Position, batch_of
 from lake_assets.silver.rows import ORIGIN, QUARANTINE
-from lake_assets.streams.position import checkpoint_of
 from lake_assets.streams.trace import Whereabouts, trace
 from lake_assets_tests.events import Topic
 from lake_assets_tests.sample import GAMES
@@ -29,7 +32,7 @@ def lake(settings):
         add(
             settings, bronze_of("games"), pa.Table.from_pylist(rows, schema=SCHEMA), "ingested_date"
         )
-    progress(settings, Hop.INGEST, f'{{"{TOPIC}":{{"0":6}}}}')
+    ingested_until(settings, 6)
     return settings
 
 
@@ -38,15 +41,25 @@ def add(settings, table, rows, *partition_by):
     write_deltalake(path, rows, mode="append", partition_by=list(partition_by) or None)
 
 
-def progress(settings, hop, offset):
-    checkpoint = checkpoint_of(settings.state_dir, "games", hop)
-    for folder in ("offsets", "commits"):
-        (checkpoint / folder).mkdir(parents=True, exist_ok=True)
-        (checkpoint / folder / "0").write_text(f"v1\n{{}}\n{offset}")
+def ingested_until(settings, offset):
+    """Bronze says that ingest takes this offset of partition 0 next."""
+    reached = offset_transactions({(TOPIC, 0): offset}, {})
+    append_nothing(settings, bronze_of("games"), reached, {})
 
 
-def demuxed_until(settings, version):
-    progress(settings, Hop.DEMUX, f'{{"reservoirVersion":{version},"index":-1}}')
+def demuxed_until(settings, offset):
+    """Quarantine says that demux takes this offset of partition 0 next."""
+    position = Position(number=1, offsets={(TOPIC, 0): offset})
+    if not quarantine_of("games").path(settings.lake_dir).exists():
+        add(settings, quarantine_of("games"), QUARANTINE.empty_table())
+    info = {POSITION: position.to_json()}
+    append_nothing(settings, quarantine_of("games"), [batch_of("games", 1)], info)
+
+
+def append_nothing(settings, table, marks, info):
+    """A commit that says how far a table is."""
+    with lake_means(settings) as means:
+        means.door.append_marked(Commit(table=table, files=(), info=info), marks)
 
 
 def look(settings, offset, *, partition=0, topic=TOPIC, feed=GAMES, endpoints=None):
@@ -66,7 +79,7 @@ def test_a_message_beyond_ingest_is_not_ingested(lake):
 
 
 def test_an_offset_that_ingest_passed_and_bronze_has_not_never_came(lake):
-    progress(lake, Hop.INGEST, f'{{"{TOPIC}":{{"0":9}}}}')
+    ingested_until(lake, 9)
     found = look(lake, 7)
     assert found.whereabouts is Whereabouts.PASSED
     assert "the topic had no such message" in found.words
@@ -78,7 +91,7 @@ def test_a_message_of_another_partition_or_topic_is_another(lake, topic, partiti
 
 
 def test_a_message_that_demux_has_not_come_to_is_in_bronze_alone(lake):
-    demuxed_until(lake, 1)
+    demuxed_until(lake, 2)
     found = look(lake, 3)
     (place,) = found.places
     assert found.whereabouts is Whereabouts.BRONZE
@@ -87,28 +100,28 @@ def test_a_message_that_demux_has_not_come_to_is_in_bronze_alone(lake):
 
 
 def test_a_message_that_was_demuxed_into_no_table_was_dropped(lake):
-    demuxed_until(lake, 2)
+    demuxed_until(lake, 4)
     found = look(lake, 3)
     assert found.whereabouts is Whereabouts.DROPPED
     assert found.words.endswith("expectations that drop are gamer_is_known")
 
 
 def test_if_nothing_drops_a_missing_row_is_not_blamed_on_an_expectation(lake):
-    demuxed_until(lake, 2)
+    demuxed_until(lake, 4)
     found = look(lake, 3, feed=GAMES.model_copy(update={"expectations": ()}))
     assert found.whereabouts is Whereabouts.DROPPED
     assert "no expectation drops now" in found.words
 
 
 def test_a_compacted_file_was_demuxed_before(lake):
-    demuxed_until(lake, 3)
+    demuxed_until(lake, 6)
     DeltaTable(bronze_of("games").path(lake.lake_dir)).optimize.compact()
     found = look(lake, 3)
-    assert (found.whereabouts, found.places[0].version) == (Whereabouts.DROPPED, 3)
+    assert (found.whereabouts, found.places[0].version) == (Whereabouts.DROPPED, 4)
 
 
 def test_an_event_is_in_its_games_table(lake):
-    demuxed_until(lake, 3)
+    demuxed_until(lake, 6)
     for game, offset in (("uno", 3), ("go_fish", 4)):
         row = {"_topic": TOPIC, "_partition": 0, "_offset": offset}
         add(lake, silver_of(game), pa.Table.from_pylist([row], schema=ORIGIN))

@@ -1,5 +1,4 @@
 import threading
-from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -15,7 +14,7 @@ from lake_assets.model.tables import quarantine_of, silver_of, waiting_of
 from lake_assets.streams.plan import Road, catch_up_of, demux_of
 from lake_assets.streams.schemas import Schemas
 from lake_assets_tests.events import Topic, framed
-from lake_assets_tests.silver.given import bronze_batch
+from lake_assets_tests.silver.given import bronze_batch, no_position
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
@@ -69,8 +68,7 @@ def world(spark, services, settings, line, topic, said):
                 stop=threading.Event(),
                 announce=said.append,
             )
-            # Batches of tests have no checkpoint that says what they took.
-            demux = replace(demux_of(road, topic.feed(), schemas), report=lambda _: None)
+            demux = demux_of(road, topic.feed(), schemas)
             return demux, catch_up_of(road, demux, schemas)
 
         yield start
@@ -95,7 +93,7 @@ def test_known_ids_go_on_from_the_cache_while_new_ones_wait_and_are_caught_up(
 ):
     known = topic.register(0)
     demux, catch_up = world()
-    demux(batch(spark, framed(known)), Batch("query", 0))
+    demux(batch(spark, framed(known)), Batch("query", 0), no_position)
     assert catch_up.tick() is None
     new = topic.register(1)
     line.is_cut = True
@@ -103,7 +101,7 @@ def test_known_ids_go_on_from_the_cache_while_new_ones_wait_and_are_caught_up(
     demux, catch_up = world()
     catch_up.pause_s = 0.0
     rows = batch(spark, framed(known), framed(known), framed(new, version=1))
-    demux(rows, Batch("query", 1))
+    demux(rows, Batch("query", 1), no_position)
     assert catch_up.tick() is None
     assert "1 so far" in said[-1].reason
     assert offsets(waiting_of("games")) == [2]
@@ -118,7 +116,7 @@ def test_known_ids_go_on_from_the_cache_while_new_ones_wait_and_are_caught_up(
 def test_it_looks_only_every_so_often(world, line, topic, spark):
     known = topic.register(0)
     demux, catch_up = world()
-    demux(batch(spark, framed(known)), Batch("query", 0))
+    demux(batch(spark, framed(known)), Batch("query", 0), no_position)
     catch_up.tick()
     line.is_cut = True
     assert catch_up.tick() is None

@@ -1,0 +1,37 @@
+"""Telling the disk's trouble from others': a lake that is full or read-only may be written later.
+
+Errors come from Python, from Arrow, from deltalake and, as text, from Spark's JVM and workers.
+"""
+
+import errno
+import os
+from collections.abc import Iterator
+
+_PASSING = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+
+_WORDS = {os.strerror(number): number for number in _PASSING}
+
+
+def disk_trouble(problem: BaseException) -> str | None:
+    """Why the disk takes no data, if that is the cause of an error; None if it is not."""
+    for one in _causes(problem):
+        number = getattr(one, "errno", None)
+        if number in _PASSING:
+            return _told(number)
+        found = next((words for words in _WORDS if words in str(one)), None)
+        if found is not None:
+            return _told(_WORDS[found])
+    return None
+
+
+def _told(number: int) -> str:
+    return f"the disk takes no data ({os.strerror(number).lower()})"
+
+
+def _causes(problem: BaseException) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    current: BaseException | None = problem
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        yield current
+        current = current.__cause__ or current.__context__

@@ -1,0 +1,220 @@
+"""A change of several tables that is made whole: rows leave some and come to others.
+
+What is to be done is written down before the first commit, as a rule and not as files to remove:
+which rows leave each table, by their origin, and which new files come. So whoever finishes a change
+that was cut off applies it to the tables as they are by then, whoever compacted or appended to them
+meanwhile. Each table has its part in one commit, under the change's number, so no part is applied
+twice.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+from tenacity import retry, retry_if_exception_type, stop_after_attempt
+
+from lake_assets.errors import CommitConflictError, LakeError
+from lake_assets.lake.change import Batch, Commit, DataFile
+from lake_assets.lake.files import active_files, read_file, without
+from lake_assets.lake.history import is_done
+from lake_assets.lake.kafka_offsets import Offsets, as_json, from_json
+from lake_assets.lake.means import Means
+from lake_assets.lake.origins import Before, Both, Everything, From, Origins, RowSet, origin_columns
+from lake_assets.lake.state import replace_text
+from lake_assets.model.tables import Layer, TableRef
+
+_TRIES = 5
+"""Tries of a table's commit while others rewrite its files, as a compaction does."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Range:
+    """The rows between some offsets, in each partition; all rows where neither is given."""
+
+    starts: Offsets | None = None
+    ends: Offsets | None = None
+
+    @property
+    def rows(self) -> RowSet:
+        """The set."""
+        starts = Everything() if self.starts is None else From(self.starts)
+        ends = Everything() if self.ends is None else Before(self.ends)
+        return Both(starts, ends)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TableChange:
+    """One table's part."""
+
+    table: TableRef
+    files: Sequence[DataFile] = ()
+    """New ones, written and in no commit yet."""
+
+    leaving: Range | None = None
+    """Rows that leave it; if not given, those that are in the change's new files."""
+
+    info: Mapping[str, str] = field(default_factory=dict)
+    transactions: Sequence[Batch] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TablesChange:
+    """All parts, in the order in which they are committed."""
+
+    batch: Batch
+    tables: Sequence[TableChange]
+
+    def moved(self, lake: Path) -> Origins:
+        """The rows in its new files."""
+        found = Origins()
+        for one in self.tables:
+            for file in one.files:
+                path = one.table.path(lake) / file.path
+                found.add(read_file(path, origin_columns(pq.read_schema(path).names)))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeJournal:
+    """Where a change is noted until all of its parts are committed."""
+
+    path: Path
+
+    def write(self, change: TablesChange) -> None:
+        """Note a change whose new files are all written."""
+        noted = {"batch": asdict(change.batch), "tables": [_noted(one) for one in change.tables]}
+        replace_text(self.path, json.dumps(noted))
+
+    def read(self) -> TablesChange | None:
+        """The change that was noted; None if there is none.
+
+        Raises:
+            LakeError: the journal is damaged.
+        """
+        try:
+            noted = json.loads(self.path.read_text())
+            batch, parts = Batch(**noted["batch"]), [_part(entry) for entry in noted["tables"]]
+        except FileNotFoundError:
+            return None
+        except (ValueError, KeyError, TypeError, AttributeError) as problem:
+            raise LakeError(
+                str(self.path),
+                f"is damaged ({problem}), so a change that was cut off cannot be finished",
+                "Run `lake-assets rebuild silver`, which derives silver from bronze again",
+            ) from problem
+        return TablesChange(batch=batch, tables=parts)
+
+    def clear(self) -> None:
+        """Forget the change, all of whose parts are committed."""
+        self.path.unlink(missing_ok=True)
+
+
+def finish(journal: ChangeJournal, means: Means) -> dict[TableRef, int]:
+    """Commit what is noted and not committed yet, and forget it.
+
+    Returns:
+        By table of those that were committed now, how many rows left it.
+
+    Raises:
+        CommitConflictError: others keep rewriting a table; the change stays noted.
+        LakeError: the lake cannot be written; or new files are gone, and some tables have their
+            part already.
+    """
+    change = journal.read()
+    if change is None:
+        return {}
+    handles = means.door.opened([one.table for one in change.tables])
+    done = [
+        one
+        for one in change.tables
+        if one.table in handles and is_done(handles[one.table], change.batch)
+    ]
+    left = [one for one in change.tables if one not in done]
+    if not all(one.table in handles and _is_there(means.lake, one) for one in left):
+        if done:
+            raise _cut_off(journal)
+        journal.clear()  # nothing of it happened, and nothing can
+        return {}
+    moved = change.moved(means.lake)
+    removed = {one.table: _apply(one, change, moved, means) for one in change.tables}
+    means.door.flush()
+    journal.clear()
+    return {table: count for table, count in removed.items() if count is not None}
+
+
+@retry(
+    retry=retry_if_exception_type(CommitConflictError),
+    stop=stop_after_attempt(_TRIES),
+    reraise=True,
+)
+def _apply(one: TableChange, change: TablesChange, moved: RowSet, means: Means) -> int | None:
+    """Commit one table's part; rows that left it, or None if it has the part already."""
+    handle, folder = means.door.fresh(one.table), one.table.path(means.lake)
+    if is_done(handle, change.batch):
+        return None
+    leaving = moved if one.leaving is None else one.leaving.rows
+    # Its own new files may be in the table's folder, and are in no version of it.
+    removed, kept = without(folder, active_files(handle), leaving)
+    gone = _rows(removed) - _rows(kept)
+    commit = Commit(
+        table=one.table,
+        files=[*one.files, *kept],
+        removed=removed,
+        info={
+            "rows": str(_rows(one.files)),
+            "lake_assets.rows_removed": str(gone),
+            **one.info,
+        },
+        transactions=one.transactions,
+    )
+    means.door.append([commit], change.batch)
+    return gone
+
+
+def _cut_off(journal: ChangeJournal) -> LakeError:
+    return LakeError(
+        str(journal.path),
+        "names tables or files that are gone, of a change that was cut off half done",
+        "Run `lake-assets rebuild silver`, which derives silver from bronze again",
+    )
+
+
+def _is_there(lake: Path, one: TableChange) -> bool:
+    folder = one.table.path(lake)
+    found = ((folder / file.path, file.size) for file in one.files)
+    return all(path.is_file() and path.stat().st_size == size for path, size in found)
+
+
+def _rows(files: Sequence[DataFile]) -> int:
+    return sum(file.rows for file in files)
+
+
+def _noted(one: TableChange) -> dict[str, Any]:
+    return {
+        "layer": one.table.layer.value,
+        "name": one.table.name,
+        "files": [asdict(file) for file in one.files],
+        "leaving": None if one.leaving is None else dict(_bounds(one.leaving)),
+        "info": dict(one.info),
+        "transactions": [asdict(batch) for batch in one.transactions],
+    }
+
+
+def _bounds(leaving: Range) -> Iterator[tuple[str, object]]:
+    for name, offsets in (("starts", leaving.starts), ("ends", leaving.ends)):
+        yield name, None if offsets is None else as_json(offsets)
+
+
+def _part(entry: Mapping[str, Any]) -> TableChange:
+    bounds = entry["leaving"]
+    leaving = bounds and {name: found and from_json(found) for name, found in bounds.items()}
+    return TableChange(
+        table=TableRef(layer=Layer(entry["layer"]), name=entry["name"]),
+        files=[DataFile(**file) for file in entry["files"]],
+        leaving=None if leaving is None else Range(**leaving),
+        info=entry["info"],
+        transactions=[Batch(**one) for one in entry["transactions"]],
+    )

@@ -1,0 +1,181 @@
+"""Before demux goes on: the feed's tables brought to the state that one whole batch left.
+
+A batch that a former process cut off is finished from the journal; if the journal is not there or
+is of another batch (a copied lake, a backup), what the batch committed is taken out again and the
+batch runs anew. Tables that fit no batch are refused: nothing is guessed. Commits through the door.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from deltalake import DeltaTable
+
+from lake_assets.errors import LakeError, StreamError
+from lake_assets.lake.change import APP_ID, BATCH, Batch, Commit
+from lake_assets.lake.files import active_files, without
+from lake_assets.lake.history import rows_of
+from lake_assets.lake.journal import Journal
+from lake_assets.lake.means import Means
+from lake_assets.lake.origins import Before, NotIn
+from lake_assets.model.reports import BatchReport
+from lake_assets.model.tables import TableRef, quarantine_of
+from lake_assets.silver.position import (
+    POSITION,
+    Position,
+    batch_of,
+    checksum,
+    demux_app,
+    numbers_of,
+    read_position,
+)
+from lake_assets.silver.replay import replayed
+
+UNDONE = "lake_assets.undone_batch"
+"""Key in a commit's metadata: the number of the batch whose rows it takes out again."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Recovered:
+    """Where demux goes on."""
+
+    position: Position
+    numbers: Mapping[TableRef, int]
+    """By table, the newest batch that it has rows of."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Recovery:
+    """What a feed's tables are brought to one state with."""
+
+    feed: str
+    means: Means
+    journal: Journal
+    report: Callable[[BatchReport], None]
+
+    def run(self, tables: Iterable[TableRef], bronze: DeltaTable) -> Recovered:
+        """Finish or undo a batch that was cut off, and tell where to go on.
+
+        Args:
+            tables: that may have rows of the feed, quarantine aside.
+            bronze: the feed's bronze table.
+
+        Raises:
+            StreamError: the tables do not fit together, or are not of this bronze.
+            LakeError: a table cannot be read or written.
+        """
+        handles = self.means.door.opened(list(tables))
+        quarantine = self.means.door.opened([quarantine_of(self.feed)])
+        position = next((read_position(one, self.feed) for one in quarantine.values()), None)
+        if position is None:
+            self._ensure_unbegun(handles, quarantine)
+            return Recovered(position=Position(bronze_id=_id_of(bronze)), numbers={})
+        if position.bronze_id != _id_of(bronze):
+            raise self._refusal("they were made of another bronze table than there is now")
+        finished = self._finish(position)
+        position = finished or position
+        numbers = numbers_of(self.feed, self.means.door.opened(list(handles)))
+        ahead = [table for table, number in numbers.items() if number > position.number]
+        for table in ahead:
+            self._undo(table, position)
+        if ahead:
+            numbers = numbers_of(self.feed, self.means.door.opened(list(handles)))
+        if position.tables and checksum(numbers) != position.tables:
+            raise self._refusal(_unfit(position, numbers))
+        return Recovered(position=position, numbers=numbers)
+
+    def _ensure_unbegun(
+        self, handles: Mapping[TableRef, DeltaTable], quarantine: Mapping[TableRef, DeltaTable]
+    ) -> None:
+        """Make sure that a feed without a position has no rows either."""
+        having = [t.name for t, handle in {**handles, **quarantine}.items() if rows_of(handle)]
+        numbered = [t.name for t in numbers_of(self.feed, {**handles, **quarantine})]
+        if having or numbered:
+            raise self._refusal(
+                f"{', '.join((having or numbered)[:3])} has rows, and no commit of "
+                f"{quarantine_of(self.feed).name} says how far in bronze they reach"
+            )
+
+    def _finish(self, position: Position) -> Position | None:
+        """Commit the batch after the position from the journal, if the journal has it."""
+        noted = _noted(self.journal)
+        if noted is None or noted[0] != batch_of(self.feed, position.number + 1):
+            return None
+        batch, commits = noted
+        *others, last = commits
+        reached = _position_in(last)
+        is_whole = reached is not None and reached.bronze_id == position.bronze_id
+        if not is_whole or not all(_has_files(self.means.lake, one) for one in commits):
+            return None
+        self.means.door.append(others, batch)
+        self.means.door.append([last], batch)
+        self.report(replayed(self.feed, batch, commits, self.journal.note()))
+        return reached
+
+    def _undo(self, table: TableRef, position: Position) -> None:
+        """Take the rows out of a table that came after the position."""
+        handle, folder = self.means.door.fresh(table), table.path(self.means.lake)
+        later = NotIn(Before(position.offsets))
+        removed, kept = without(folder, active_files(handle), later)
+        before = Batch(demux_app(self.feed), _number_before(handle, self.feed, position.number))
+        undo = Commit(
+            table=table,
+            files=kept,
+            removed=removed,
+            info={UNDONE: str(position.number + 1)},
+            transactions=[before],
+            seen=handle.version(),
+        )
+        self.means.door.exchange([undo])
+
+    def _refusal(self, fact: str) -> StreamError:
+        return StreamError(
+            f"silver of feed {self.feed!r}",
+            f"its tables do not fit together: {fact}",
+            "Nothing was changed. Put all tables of one backup back, or run `lake-assets rebuild "
+            "silver`, which derives them from bronze again",
+        )
+
+
+def _unfit(position: Position, numbers: Mapping[TableRef, int]) -> str:
+    newest = max(numbers, key=lambda table: numbers[table], default=None)
+    told = (
+        f"the newest batch of any is {numbers[newest]} ({newest.name})"
+        if newest
+        else "none has one"
+    )
+    return (
+        f"batch {position.number} left other tables than there are (a table is missing or of "
+        f"another time; {told})"
+    )
+
+
+def _noted(journal: Journal) -> tuple[Batch, list[Commit]] | None:
+    try:
+        return journal.last()
+    except LakeError:
+        return None  # torn: what it was about is undone
+
+
+def _position_in(commit: Commit) -> Position | None:
+    text = commit.info.get(POSITION)
+    return Position.from_json(text) if text else None
+
+
+def _has_files(lake: Path, commit: Commit) -> bool:
+    """Whether the files that a journal names are still there, whole."""
+    folder = commit.table.path(lake)
+    paths = ((folder / file.path, file.size) for file in commit.files)
+    return all(path.is_file() and path.stat().st_size == size for path, size in paths)
+
+
+def _number_before(handle: DeltaTable, feed: str, most: int) -> int:
+    """The newest batch of a table up to a number, by its log; 0 if it tells of none."""
+    for commit in handle.history():
+        if commit.get(APP_ID) == demux_app(feed) and int(commit[BATCH]) <= most:
+            return int(commit[BATCH])
+    return 0
+
+
+def _id_of(handle: DeltaTable) -> str:
+    return str(handle.metadata().id)

@@ -1,0 +1,120 @@
+"""Demux's loop: bronze's log followed from where silver's own commits say that demux is.
+
+One batch at a time, as plain Spark jobs in the caller's thread. What a batch does is
+`silver.demux`' work; what is done about one that was cut off, `silver.recovery`'s.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from lake_assets.lake.catalog import games_found
+from lake_assets.lake.increments import Increment, next_increment
+from lake_assets.lake.kafka_offsets import furthest
+from lake_assets.lake.origins import Before, NotIn
+from lake_assets.lake.scan import rows_in, scan
+from lake_assets.model.feeds import Feed
+from lake_assets.model.reports import Span
+from lake_assets.model.tables import TableRef, bronze_of, silver_of, waiting_of
+from lake_assets.silver.demux import Demux
+from lake_assets.silver.position import POSITION, Position, batch_of, checksum, demux_app
+from lake_assets.silver.recovery import Recovery
+from lake_assets.silver.rows import BRONZE_NAMES
+from lake_assets.streams.pace import tasks_of
+
+
+def tables_of_silver(lake: Path, feed: Feed) -> list[TableRef]:
+    """The tables that batches of demux write, quarantine aside."""
+    return [*map(silver_of, games_found(lake, feed)), waiting_of(feed.feed)]
+
+
+@dataclass(kw_only=True)
+class Follower:
+    """Takes what comes into a feed's bronze to silver, batch by batch."""
+
+    session: SparkSession
+    demux: Demux
+    recovery: Recovery
+    max_bytes: int
+    """Of bronze's files in a batch, after which no further version of bronze is taken."""
+
+    _position: Position | None = None
+    _numbers: dict[TableRef, int] = field(default_factory=dict)
+
+    def step(self) -> bool:
+        """Take the next batch; False if nothing came. The first step recovers first.
+
+        Raises:
+            StreamError: silver's tables do not fit together, or an expectation fails.
+            LakeError: the lake cannot be read or written.
+        """
+        self.recover()
+        position, table = self._position or Position(), bronze_of(self._feed.feed)
+        topics = {self._feed.source.kafka.topic, *(topic for topic, _ in position.offsets)}
+        found = next_increment(
+            table.path(self._lake),
+            lambda: sorted(topics),
+            position.bronze,
+            max_bytes=self.max_bytes,
+        )
+        if found is None:
+            return False
+        offsets = furthest([position.offsets, found.offsets])
+        reached = replace(position, bronze=found.until, offsets=offsets)
+        self._position = self._take(position, reached, found) if found.files else reached
+        return True
+
+    def recover(self) -> None:
+        """Finish or undo a batch that was cut off; raises as `step`."""
+        if self._position is None:
+            self._position = self._recovered()
+
+    def drain(self) -> None:
+        """Take all that there is; raises as `step`."""
+        while self.step():
+            pass
+
+    @property
+    def _feed(self) -> Feed:
+        return self.demux.feed
+
+    @property
+    def _lake(self) -> Path:
+        return self.demux.means.lake
+
+    def _recovered(self) -> Position:
+        bronze = self.demux.means.door.fresh(bronze_of(self._feed.feed))
+        found = self.recovery.run(tables_of_silver(self._lake, self._feed), bronze)
+        self._numbers = dict(found.numbers)
+        return found.position
+
+    def _take(self, position: Position, reached: Position, found: Increment) -> Position:
+        number = position.number + 1
+        numbers: dict[TableRef, int] = {}
+        last = reached
+
+        def record(tables: Iterable[TableRef]) -> Mapping[str, str]:
+            nonlocal numbers, last
+            numbers = self._numbers | dict.fromkeys(tables, number)
+            last = replace(reached, number=number, tables=checksum(numbers))
+            return {POSITION: last.to_json()}
+
+        files = [bronze_of(self._feed.feed).path(self._lake) / file.path for file in found.files]
+        cores = self.session.sparkContext.defaultParallelism
+        rows = scan(
+            self.session,
+            files,
+            ("value", *BRONZE_NAMES),
+            tasks=tasks_of(rows_in(files), self.demux.tables, cores),
+            keep=None if found.is_exact else NotIn(Before(position.offsets)),
+        )
+        span = Span(
+            query=f"{demux_app(self._feed.feed)}:{position.bronze_id}",
+            version_from=position.bronze.version + 1,
+            version_to=found.until.version + 1,
+        )
+        self.demux(rows, batch_of(self._feed.feed, number), record, span)
+        self._numbers = numbers
+        return last

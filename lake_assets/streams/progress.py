@@ -1,0 +1,25 @@
+"""How far a feed's streams have come, by the commits of its tables. Starts and changes nothing."""
+
+from pathlib import Path
+
+from lake_assets.lake.history import open_table
+from lake_assets.lake.kafka_offsets import table_offsets
+from lake_assets.model.feeds import Feed
+from lake_assets.model.tables import bronze_of, quarantine_of
+from lake_assets.silver.position import Position, read_position
+
+
+def ingested_offsets(lake: Path, feed: Feed) -> dict[int, int]:
+    """By partition of the feed's topic, the offset after the last row that is in bronze."""
+    bronze = open_table(lake, bronze_of(feed.feed))
+    if bronze is None:
+        return {}
+    found = table_offsets(bronze, feed.source.kafka.topic)
+    return {partition: offset for (_, partition), offset in found.items()}
+
+
+def demux_position(lake: Path, feed: Feed) -> Position:
+    """How far demux is in bronze."""
+    quarantine = open_table(lake, quarantine_of(feed.feed))
+    found = read_position(quarantine, feed.feed) if quarantine is not None else None
+    return found or Position()

@@ -1,0 +1,95 @@
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable
+
+from lake_assets.errors import LakeError
+from lake_assets.lake.change import Batch
+from lake_assets.lake.crash_recovery import recover_after_crash
+from lake_assets.lake.put import commit_file
+from lake_assets.model.tables import Layer, TableRef
+
+TABLE = TableRef(layer=Layer.SILVER, name="silver_uno_events")
+ROWS = pa.schema([("n", pa.int64())])
+
+
+@pytest.fixture
+def folder(door, land, tmp_path):
+    """A table of three commits with a row each."""
+    door.create({TABLE: ROWS})
+    for number in (1, 2, 3):
+        door.append([land(TABLE, pa.table({"n": [number]}, ROWS))], Batch("demux", number))
+    door.settle()
+    return TABLE.path(tmp_path)
+
+
+@pytest.fixture
+def recover(tmp_path):
+    """Looks at the lake after another start of the machine."""
+    boots = iter(range(10))
+    return lambda: recover_after_crash(tmp_path, tmp_path / "_state", f"boot {next(boots)}")
+
+
+def values(folder):
+    return sorted(DeltaTable(folder).to_pyarrow_table()["n"].to_pylist())
+
+
+def damage(path, how):
+    path.write_bytes({"empty": b"", "torn": path.read_bytes()[:-30]}[how])
+
+
+def test_a_whole_lake_stays_as_it_is(folder, recover):
+    assert recover() == []
+    assert values(folder) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("how", ["empty", "torn"])
+def test_a_newest_commit_that_is_not_whole_is_set_aside(folder, recover, tmp_path, how):
+    damage(commit_file(folder, 3), how)
+    (found,) = recover()
+    assert (found.table, found.file) == (folder, commit_file(folder, 3).name)
+    assert values(folder) == [1, 2]
+    assert (tmp_path / "_state" / "torn" / "silver" / TABLE.name / found.file).exists()
+
+
+def test_what_was_set_aside_is_built_upon_by_nobody(folder, recover, door, land):
+    damage(commit_file(folder, 3), "empty")
+    recover()
+    door.append([land(TABLE, pa.table({"n": [3]}, ROWS))], Batch("demux", 3))
+    assert values(folder) == [1, 2, 3]
+
+
+def test_several_newest_commits_are_set_aside(folder, recover):
+    damage(commit_file(folder, 3), "empty")
+    damage(commit_file(folder, 2), "torn")
+    assert len(recover()) == 2
+    assert values(folder) == [1]
+
+
+def test_a_newest_commit_whose_data_file_is_not_whole_is_set_aside(folder, recover):
+    (newest,) = set(DeltaTable(folder).file_uris()) - set(DeltaTable(folder, 2).file_uris())
+    damage(folder / newest.rsplit("/", 1)[1], "torn")
+    assert len(recover()) == 1
+    assert values(folder) == [1, 2]
+
+
+def test_a_torn_commit_that_others_stand_on_is_refused(folder, recover):
+    damage(commit_file(folder, 2), "torn")
+    with pytest.raises(LakeError, match="is torn, and later commits stand on it"):
+        recover()
+    assert commit_file(folder, 2).exists()
+
+
+def test_a_checkpoint_that_is_not_whole_is_set_aside(folder, recover):
+    DeltaTable(folder).create_checkpoint()
+    checkpoint = folder / "_delta_log" / f"{3:020}.checkpoint.parquet"
+    damage(checkpoint, "torn")
+    assert [one.file for one in recover()] == ["_last_checkpoint", checkpoint.name]
+    assert values(folder) == [1, 2, 3]
+
+
+def test_logs_are_looked_at_once_after_each_start_of_the_machine(folder, tmp_path):
+    state = tmp_path / "_state"
+    recover_after_crash(tmp_path, state, "this boot")
+    damage(commit_file(folder, 3), "empty")
+    assert recover_after_crash(tmp_path, state, "this boot") == []
+    assert len(recover_after_crash(tmp_path, state, "another")) == 1

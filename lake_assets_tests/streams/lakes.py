@@ -1,0 +1,153 @@
+"""A lake whose streams run now and then, as processes of their own would, in the test's Spark."""
+
+import shutil
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from deltalake import DeltaTable
+from pyspark.sql import SparkSession
+
+from lake_assets.decode.registry import Registry
+from lake_assets.lake.commits import CommitDoor
+from lake_assets.lake.means import lake_means
+from lake_assets.model.feeds import Feed
+from lake_assets.model.reports import BatchReport
+from lake_assets.model.tables import TableRef, bronze_of, quarantine_of, silver_of
+from lake_assets.settings.schema import Settings
+from lake_assets.silver.demux import Demux
+from lake_assets.silver.redo import Redo
+from lake_assets.streams.plan import Road, demux_of, follower_of, start_ingest
+from lake_assets.streams.redo import finish_interrupted, rebuild
+from lake_assets.streams.schemas import Schemas
+from lake_assets.streams.waiting import redo_journal
+from lake_assets_tests.events import Topic
+
+Places = Counter[tuple[int, int]]
+"""Partition and offset of rows, and how often each is there."""
+
+
+@dataclass
+class StreamedLake:
+    """A feed's lake; each `stream` opens it as a process that has just started does."""
+
+    spark: SparkSession
+    settings: Settings
+    topic: Topic
+    reports: list[BatchReport] = field(default_factory=list)
+    kind: type[CommitDoor] | None = None
+    """Of the door that its batches go through, where a test has one of its own."""
+
+    @property
+    def feed(self) -> Feed:
+        return self.topic.feed()
+
+    @contextmanager
+    def road(self) -> Iterator[Road]:
+        with lake_means(self.settings) as opened:
+            door = self.kind(opened.lake, threads=2) if self.kind else opened.door
+            means = replace(opened, door=door)
+            yield Road(
+                session=self.spark,
+                endpoints=self.topic.endpoints,
+                means=means,
+                stream=self.settings.stream,
+                state_dir=self.settings.state_dir,
+                report=self.reports.append,
+            )
+
+    def ingest(self, feed: Feed | None = None) -> None:
+        with self.road() as road:
+            start_ingest(road, feed or self.feed, until_caught_up=True).awaitTermination()
+
+    def demux(self, feed: Feed | None = None) -> None:
+        feed = feed or self.feed
+        with self.road() as road:
+            finish_interrupted(road.means, self.settings, feed)
+            schemas = Schemas(
+                feed=feed,
+                registry=Registry(road.endpoints.registry),
+                stop=threading.Event(),
+                announce=lambda _: None,
+            )
+            follower_of(road, demux_of(road, feed, schemas)).drain()
+
+    def stream(self, feed: Feed | None = None) -> None:
+        self.ingest(feed)
+        self.demux(feed)
+
+    def folder(self, table: TableRef) -> Path:
+        return table.path(self.settings.lake_dir)
+
+    def version(self, table: TableRef) -> int:
+        return int(DeltaTable(self.folder(table)).version())
+
+    def rebuild(self, **chosen: object) -> None:
+        """As `lake-assets rebuild silver` does it."""
+        with self.redo() as redo:
+            self.rebuild_with(redo, **chosen)
+
+    def rebuild_with(self, redo: Redo, **chosen: object) -> None:
+        rebuild(redo, self.settings.state_dir, **chosen)
+
+    @contextmanager
+    def redo(self, feed: Feed | None = None) -> Iterator[Redo]:
+        feed = feed or self.feed
+        with self.road() as road:
+            registry = Registry(road.endpoints.registry)
+            demux = Demux(
+                feed=feed,
+                means=road.means,
+                journal=road.journal(feed),
+                newest=lambda: registry.newest(self.topic.subject),
+                resolve=registry.resolve,
+                report=self.reports.append,
+            )
+            journal = redo_journal(road.state_dir, feed.feed)
+            yield Redo(session=self.spark, demux=demux, journal=journal)
+
+    def forget_transactions(self, table: TableRef) -> None:
+        """Take the transactions out of a table's log, as an engine that copies its rows does."""
+        log = self.folder(table) / "_delta_log"
+        for path in [*log.glob("*.parquet"), *log.glob("_last_checkpoint")]:
+            path.unlink()
+        for commit in log.glob("*.json"):
+            lines = commit.read_text().splitlines(keepends=True)
+            commit.write_text("".join(one for one in lines if not one.startswith('{"txn"')))
+
+    def keep(self, path: Path) -> Path:
+        """A copy of a file or a folder, for `put_back`."""
+        copy = path.with_name(f"{path.name}.kept")
+        if path.is_dir():
+            shutil.copytree(path, copy)
+        else:
+            shutil.copy(path, copy)
+        return copy
+
+    def put_back(self, copy: Path) -> None:
+        path = copy.with_name(copy.name.removesuffix(".kept"))
+        if path.is_dir():
+            shutil.rmtree(path)
+        copy.rename(path)
+
+    def places(self, table: TableRef) -> Places:
+        prefix = "_" if table.name.startswith("silver") else ""
+        rows = DeltaTable(self.folder(table)).to_pyarrow_table()
+        columns = (rows[f"{prefix}partition"], rows[f"{prefix}offset"])
+        return Counter(zip(*(column.to_pylist() for column in columns), strict=True))
+
+    @property
+    def bronze(self) -> Places:
+        return self.places(bronze_of("games"))
+
+    @property
+    def silver(self) -> Places:
+        """Of all games' tables."""
+        return self.places(silver_of("uno")) + self.places(silver_of("go_fish"))
+
+    @property
+    def quarantine(self) -> Places:
+        return self.places(quarantine_of("games"))
