@@ -8,7 +8,7 @@ import typer
 
 from lake_assets.cli.console import stdout
 from lake_assets.cli.refresh import show_report
-from lake_assets.cli.shared import FeedOption, LakeOption, pick_feed
+from lake_assets.cli.shared import FeedOption, LakeOption, for_each, pick_feed, pick_feeds
 from lake_assets.errors import SettingsError
 from lake_assets.model.feeds import Feed
 from lake_assets.services import control
@@ -16,7 +16,7 @@ from lake_assets.settings.load import load_settings
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.redo import Redone
 from lake_assets.streams.redo import rebuild_silver
-from lake_assets.streams.refresh import refresh_gold
+from lake_assets.streams.refresh import Refreshed, refresh_gold
 from lake_assets.streams.reset import reset_bronze
 
 
@@ -54,18 +54,23 @@ def rebuild(
     say otherwise.
     """
     settings = load_settings(lake=lake)
-    chosen = pick_feed(settings, feed)
     if since is not None and layer is not Layer.SILVER:
         raise SettingsError("--since", f"does not go with {layer}", "Leave it out")
     if layer is Layer.SILVER:
         at = since.replace(tzinfo=UTC) if since else None
         endpoints = control.locate(settings)
-        show(rebuild_silver(settings, chosen, endpoints, games=game, since=at))
+        for_each(
+            pick_feeds(settings, feed, games=game),
+            lambda one: show(rebuild_silver(settings, one, endpoints, games=game, since=at)),
+        )
     elif layer is Layer.GOLD:
-        for report in refresh_gold(settings, chosen, games=game, anew=True).reports:
-            show_report(report)
+        for_each(
+            pick_feeds(settings, feed, games=game),
+            lambda one: _show_gold(refresh_gold(settings, one, games=game, anew=True)),
+        )
     else:
-        _reset(settings, chosen, game)
+        # What drops tables asks for one feed by its name.
+        _reset(settings, pick_feed(settings, feed), game)
 
 
 def show(done: Redone) -> None:
@@ -75,6 +80,11 @@ def show(done: Redone) -> None:
         stdout.print(f"{table}: {rows:,} rows in, {removed:,} rows out", highlight=False)
     if not done.rows and not done.removed:
         stdout.print("nothing to change")
+
+
+def _show_gold(found: Refreshed) -> None:
+    for report in found.reports:
+        show_report(report)
 
 
 def _reset(settings: Settings, feed: Feed, games: list[str] | None) -> None:

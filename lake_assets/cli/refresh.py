@@ -5,11 +5,11 @@ from typing import Annotated
 import typer
 
 from lake_assets.cli.console import stderr, stdout
-from lake_assets.cli.shared import FeedOption, LakeOption, pick_feed
+from lake_assets.cli.shared import FeedOption, LakeOption, for_each, pick_feeds
 from lake_assets.model.reports import RefreshReport
 from lake_assets.model.tables import EVERY_GAME, in_words
 from lake_assets.settings.load import load_settings
-from lake_assets.streams.refresh import refresh_gold
+from lake_assets.streams.refresh import Refreshed, refresh_gold
 
 
 def refresh(
@@ -31,8 +31,15 @@ def refresh(
     it is; gold's checks come last. With --game, views over all games are left out.
     """
     settings = load_settings(lake=lake)
-    chosen = pick_feed(settings, feed)
-    found = refresh_gold(settings, chosen, views=[view] if view else None, games=game)
+    views = [view] if view else None
+    for_each(
+        pick_feeds(settings, feed, view=view, games=game),
+        lambda one: _show(refresh_gold(settings, one, views=views, games=game)),
+    )
+
+
+def _show(found: Refreshed) -> None:
+    """Print what became of a feed's views, and which of their checks fail."""
     for report in found.reports:
         show_report(report)
     for results in found.gold_checks.values():

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from lake_assets.cli.rebuild import show
-from lake_assets.cli.shared import FeedOption, LakeOption, pick_feed
+from lake_assets.cli.shared import FeedOption, LakeOption, for_each, pick_feeds
 from lake_assets.services import control
 from lake_assets.settings.load import load_settings
 from lake_assets.streams.redo import requeue as move
@@ -26,5 +26,8 @@ def requeue(
     Each row is moved exactly once; the others stay. The streams may go on meanwhile.
     """
     settings = load_settings(lake=lake)
-    chosen = pick_feed(settings, feed)
-    show(move(settings, chosen, control.locate(settings), game))
+    endpoints = control.locate(settings)
+    for_each(
+        pick_feeds(settings, feed, games=game),
+        lambda one: show(move(settings, one, endpoints, game)),
+    )

@@ -1,12 +1,16 @@
 """What several commands share: the options' types, and which feed is meant."""
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
-from lake_assets.errors import FeedError, ServiceError
+from lake_assets.cli.console import stderr
+from lake_assets.errors import FeedError, LakeAssetsError, ServiceError
 from lake_assets.feeds.load import find_feed, load_feeds
+from lake_assets.lake.catalog import games_found
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.services import control
@@ -17,6 +21,9 @@ LakeOption = Annotated[
     typer.Option("--lake", help="Folder of the tables.", show_default="<home>/lake"),
 ]
 FeedOption = Annotated[
+    str | None, typer.Option("--feed", help="Only this feed.", show_default="all feeds")
+]
+OneFeedOption = Annotated[
     str | None, typer.Option("--feed", help="Which feed, if there are several.", show_default=False)
 ]
 JsonOption = Annotated[
@@ -37,6 +44,54 @@ def pick_feed(settings: Settings, name: str | None) -> Feed:
         names = ", ".join(feed.feed for feed in feeds)
         raise FeedError("--feed", f"there are several feeds ({names})", "Name one of them")
     return feeds[0]
+
+
+def pick_feeds(
+    settings: Settings,
+    name: str | None,
+    *,
+    view: str | None = None,
+    games: Sequence[str] | None = None,
+) -> tuple[Feed, ...]:
+    """The feed of that name, or all; of several, those that have what else is named.
+
+    If none has it, all come back, and each says what it has instead.
+
+    Raises:
+        FeedError: there is no such feed.
+    """
+    feeds = tuple(load_feeds(settings.feeds))
+    if name is not None:
+        return (find_feed(feeds, name),)
+    having = [
+        feed
+        for feed in feeds
+        if (view is None or view in {one.name for one in feed.gold})
+        and set(games or ()) <= set(games_found(settings.lake_dir, feed))
+    ]
+    return tuple(having) or feeds
+
+
+def for_each(feeds: Sequence[Feed], act: Callable[[Feed], object]) -> None:
+    """Do something for each feed; what fails for one is told, and the others go on.
+
+    Raises:
+        LakeAssetsError: it failed for the only feed there is.
+        typer.Exit: it failed for one of several, which was told.
+    """
+    is_failed = False
+    for feed in feeds:
+        try:
+            act(feed)
+        except LakeAssetsError as problem:
+            if len(feeds) == 1:
+                raise
+            is_failed = True
+            stderr.print(
+                f"[red]error[/red]: {escape(str(problem))}", soft_wrap=True, highlight=False
+            )
+    if is_failed:
+        raise typer.Exit(1)
 
 
 def pick_feed_of_topic(settings: Settings, topic: str) -> Feed:

@@ -12,7 +12,7 @@ from lake_assets.cli.shared import (
     JsonOption,
     LakeOption,
     endpoints_if_any,
-    pick_feed,
+    pick_feeds,
 )
 from lake_assets.settings.load import load_settings
 from lake_assets.streams.overview import TableOverview, overview
@@ -27,7 +27,10 @@ def tables(
     of batches and refreshes is that of all feeds.
     """
     settings = load_settings(lake=lake)
-    found = overview(settings, pick_feed(settings, feed), endpoints_if_any(settings))
+    endpoints = endpoints_if_any(settings)
+    feeds = pick_feeds(settings, feed)
+    every = [table for one in feeds for table in overview(settings, one, endpoints)]
+    found = list({one.table: one for one in every}.values())  # the log is in each feed's
     if as_json:
         print(json.dumps([_as_json(table) for table in found]))
         return

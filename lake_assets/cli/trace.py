@@ -8,9 +8,9 @@ import typer
 
 from lake_assets.cli.console import stdout
 from lake_assets.cli.shared import (
-    FeedOption,
     JsonOption,
     LakeOption,
+    OneFeedOption,
     endpoints_if_any,
     pick_feed,
     pick_feed_of_topic,
@@ -36,7 +36,7 @@ def trace(
         int | None, typer.Option(min=0, max=_LAST_PARTITION, show_default=False)
     ] = None,
     offset: Annotated[int | None, typer.Option(min=0, max=_LAST_OFFSET, show_default=False)] = None,
-    feed: FeedOption = None,
+    feed: OneFeedOption = None,
     lake: LakeOption = None,
     as_json: JsonOption = False,
 ) -> None:
