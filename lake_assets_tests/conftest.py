@@ -91,6 +91,12 @@ def _needs_java(item: pytest.Item) -> bool:
     return not NEEDS_JAVA.isdisjoint(mark.name for mark in item.iter_markers())
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """How far the test of random faults goes."""
+    parser.addoption("--sequences", type=int, default=4, help="of random faults")
+    parser.addoption("--steps", type=int, default=12, help="of each sequence of random faults")
+
+
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     """A home of its own; nothing runs there."""
