@@ -5,7 +5,6 @@ table by table. deltalake accepts an older version without complaint, so the che
 """
 
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -15,17 +14,15 @@ from uuid import uuid4
 
 import pyarrow as pa
 from deltalake import DeltaTable
-from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+from deltalake.exceptions import DeltaError, TableNotFoundError
 from deltalake.schema import Field as DeltaField
-from deltalake.schema import Schema as DeltaSchema
-from deltalake.transaction import AddAction, CommitProperties, RemoveAction, Transaction
 
 from lake_assets.errors import CommitConflictError, LakeError
 from lake_assets.lake.appends import Appends
 from lake_assets.lake.births import TABLE_PROPERTIES, Blueprint, as_delta, bear
-from lake_assets.lake.change import TABLE_ID, Batch, Commit, identity_of
+from lake_assets.lake.change import Batch, Commit
 from lake_assets.lake.checkpoints import Checkpoints
-from lake_assets.lake.conflicts import ensure_seen, ensure_there, overtaken
+from lake_assets.lake.delta_writer import write_commit
 from lake_assets.lake.durability import flush
 from lake_assets.lake.history import is_done
 from lake_assets.model.tables import TableRef
@@ -175,7 +172,7 @@ class CommitDoor:
             if is_done(handle, batch):
                 return False
             try:
-                self._write(handle, commit, None, [batch])
+                write_commit(handle, commit, None, [batch])
             except CommitConflictError:
                 if not tries_left or is_done(self.fresh(commit.table), batch):
                     raise
@@ -190,7 +187,7 @@ class CommitDoor:
             CommitConflictError: another writer committed one of them meanwhile.
         """
         self.flush()
-        self._each(lambda one: self._write(self.fresh(one.table), one, None, marks), [commit])
+        self._each(lambda one: write_commit(self.fresh(one.table), one, None, marks), [commit])
 
     def compact(self, table: TableRef) -> None:
         """Join a table's small files; its rows stay what they are."""
@@ -216,7 +213,7 @@ class CommitDoor:
         columns = as_delta(schema)
 
         def replace_one(commit: Commit) -> None:
-            self._write(self.fresh(commit.table), commit, columns, ())
+            write_commit(self.fresh(commit.table), commit, columns, ())
 
         self.flush()
         self._each(replace_one, list(commits))
@@ -230,7 +227,7 @@ class CommitDoor:
 
         def exchange_one(commit: Commit) -> None:
             if not self._appends.exchange(commit):
-                self._write(self.fresh(commit.table), commit, None, ())
+                write_commit(self.fresh(commit.table), commit, None, ())
 
         self.flush()
         self._each(exchange_one, list(commits))
@@ -266,42 +263,6 @@ class CommitDoor:
         with self._lock:
             self._handles[table] = handle
         return handle
-
-    def _write(
-        self,
-        handle: DeltaTable,
-        commit: Commit,
-        replacing: DeltaSchema | None,
-        batches: Sequence[Batch],
-    ) -> None:
-        if commit.removed:
-            ensure_there(handle, commit)
-        ensure_seen(handle, commit)
-        now_ms = int(time.time() * 1000)
-        adds = [
-            AddAction(f.path, f.size, dict(f.partition), now_ms, data_change=True, stats=f.stats)
-            for f in commit.files
-        ]
-        gone = [
-            RemoveAction(f.path, True, now_ms, f.size, dict(f.partition))  # noqa: FBT003 - positional there
-            for f in commit.removed
-        ]
-        told = {**commit.info, TABLE_ID: str(handle.metadata().id), **identity_of(batches)}
-        transactions = [
-            Transaction(one.app_id, one.version) for one in (*batches, *commit.transactions)
-        ]
-        try:
-            handle.create_write_transaction(
-                [*adds, *gone],
-                "overwrite" if replacing else "append",
-                replacing or handle.schema(),
-                partition_by=handle.metadata().partition_columns,
-                commit_properties=CommitProperties(
-                    custom_metadata=told, app_transactions=transactions or None
-                ),
-            )
-        except CommitFailedError as problem:
-            raise overtaken(commit.table, str(problem)) from problem
 
     def _each(self, act: Callable[[_In], _Out], items: Sequence[_In]) -> list[_Out]:
         with self._telling():
