@@ -43,9 +43,7 @@ def write_commit(
         for f in commit.removed
     ]
     told = {**commit.info, TABLE_ID: str(handle.metadata().id), **identity_of(batches)}
-    transactions = [
-        Transaction(one.app_id, one.version) for one in (*batches, *commit.transactions)
-    ]
+    marks = [Transaction(one.app_id, one.version) for one in (*batches, *commit.transactions)]
     try:
         handle.create_write_transaction(
             [*adds, *gone],
