@@ -30,6 +30,7 @@ from lake_assets.silver.position import (
     read_position,
 )
 from lake_assets.silver.replay import replayed
+from lake_assets.silver.rows import QUARANTINE
 
 UNDONE = "lake_assets.undone_batch"
 """Key in a commit's metadata: the number of the batch whose rows it takes out again."""
@@ -69,7 +70,7 @@ class Recovery:
         position = next((read_position(one, self.feed) for one in quarantine.values()), None)
         if position is None:
             self._ensure_unbegun(handles, quarantine)
-            return Recovered(position=Position(bronze_id=_id_of(bronze)), numbers={})
+            return Recovered(position=self._begin(bronze), numbers={})
         if position.bronze_id != _id_of(bronze):
             raise self._refusal("they were made of another bronze table than there is now")
         finished = self._finish(position)
@@ -95,6 +96,15 @@ class Recovery:
                 f"{', '.join((having or numbered)[:3])} has rows, and no commit of "
                 f"{quarantine_of(self.feed).name} says how far in bronze they reach"
             )
+
+    def _begin(self, bronze: DeltaTable) -> Position:
+        """Record that nothing of bronze was taken: a first batch that dies is known as one then."""
+        quarantine = quarantine_of(self.feed)
+        position = Position(bronze_id=_id_of(bronze), tables=checksum({}))
+        self.means.door.create({quarantine: QUARANTINE})
+        begin = Commit(table=quarantine, files=(), info={POSITION: position.to_json()})
+        self.means.door.append([begin], batch_of(self.feed, position.number))
+        return position
 
     def _finish(self, position: Position) -> Position | None:
         """Commit the batch after the position from the journal, if the journal has it."""

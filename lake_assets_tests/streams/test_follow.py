@@ -6,6 +6,7 @@ from collections import Counter
 import pytest
 
 from lake_assets.errors import StreamError
+from lake_assets.lake.put import commit_file
 from lake_assets.model.feeds import Route
 from lake_assets.model.tables import bronze_of, quarantine_of, silver_of
 from lake_assets.streams.plan import demux_journal
@@ -208,3 +209,28 @@ def test_bronze_whose_commits_record_no_offsets_is_continued_by_its_rows(lake, p
     second, _ = produce(5)
     lake.ingest()
     assert lake.bronze == first + bad + second
+
+
+@pytest.mark.parametrize("torn", [bronze_of("games"), quarantine_of("games")], ids=str)
+def test_a_power_cut_that_tears_the_newest_commit_loses_nothing(lake, produce, torn):
+    first, bad = produce(20)
+    lake.stream()
+    commit_file(lake.folder(torn), lake.version(torn)).write_bytes(b"")
+    (lake.settings.state_dir / "checked_boot").write_text("the boot before")
+    second, _ = produce(5)
+    lake.stream()
+    assert (lake.silver, lake.quarantine) == (first + second, bad)
+    assert lake.bronze == first + second + bad
+
+
+def test_a_silver_table_that_lost_its_newest_commit_is_refused_until_it_is_rebuilt(lake, produce):
+    first, _ = produce(20)
+    lake.stream()
+    uno = silver_of("uno")
+    commit_file(lake.folder(uno), lake.version(uno)).write_bytes(b"")
+    (lake.settings.state_dir / "checked_boot").write_text("the boot before")
+    with pytest.raises(StreamError, match="do not fit together"):
+        lake.stream()
+    lake.rebuild()
+    lake.stream()
+    assert lake.silver == first

@@ -39,6 +39,8 @@ for text in sys.argv[4:]:
     print(json.dumps(said))
 """
 
+OTHER_GAMES = GAMES.route.model_copy(update={"keys": ("chess",)})
+
 BAD_SQL = GAMES.expectations[0].model_copy(update={"sql": "nothing > 1"})
 
 
@@ -50,7 +52,7 @@ def said(services, tmp_path_factory):
     home = tmp_path_factory.mktemp("home")
     feeds = (
         topic.feed(),
-        topic.feed(feed="bad_sql", expectations=(BAD_SQL,)),
+        topic.feed(feed="bad_sql", expectations=(BAD_SQL,), route=OTHER_GAMES),
         Topic(services, "nowhere").feed(feed="lost"),
     )
     arguments = [json.dumps({"home": str(home)}), services.kafka, services.registry]
