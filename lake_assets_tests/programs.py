@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def run_program(
-    code: str, arguments: Sequence[str], *, through: Sequence[str] = (), timeout_s: float = 150
+    code: str, arguments: Sequence[str], *, through: Sequence[str] = (), timeout_s: float = 240
 ) -> str:
     """Run Python code to its end; what it said. Its complaints go to the test's standard error.
 
