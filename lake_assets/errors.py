@@ -5,7 +5,8 @@
   + FeedError                  a feed's YAML is wrong: file, field, what would be right
   + RuntimeSetupError          Java or a jar is missing or damaged
   + ServiceError               an embedded service does not start or does not answer
-  + SourceError                a broker or a topic cannot be reached
+  + SourceError                a broker or a topic cannot be reached, or refuses us
+    - TopicNotFoundError       the broker answered: it has no such topic
   + RegistryError              the schema registry cannot be reached, or refuses
     - SchemaNotFoundError      the registry answered: it has no such schema
     - SchemaUnusableError      the schema is there, and no columns can be made of it
@@ -52,7 +53,11 @@ class ServiceError(_ThreePartError):
 
 
 class SourceError(_ThreePartError):
-    """A source of events (a broker, a topic) cannot be reached or does not exist."""
+    """A source of events (a broker, a topic) cannot be reached, refuses us or does not exist."""
+
+
+class TopicNotFoundError(SourceError):
+    """The broker is up and has no such topic."""
 
 
 class RegistryError(_ThreePartError):

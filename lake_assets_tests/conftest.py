@@ -20,6 +20,8 @@ from lake_assets.runtime.setup import Runtime, ensure_runtime
 from lake_assets.services import control
 from lake_assets.settings.load import load_settings
 from lake_assets.settings.schema import KafkaSettings, RegistrySettings, Settings, SparkSettings
+from lake_assets_tests.services.secured import Secured, secured_broker
+from lake_assets_tests.services.secured_registry import SecuredRegistry, run_secured_registry
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell lets its background jobs ignore SIGINT. Children would inherit that, and Dagster lets
@@ -122,6 +124,22 @@ def connected(settings: Settings, services: Endpoints) -> Settings:
         "registry": RegistrySettings(url=services.registry),
     }
     return settings.model_copy(update=own)
+
+
+@pytest.fixture(scope="session")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
+    """A broker with TLS and passwords, one for the whole run; use topics of your own."""
+    home = tmp_path_factory.mktemp("secured")
+    with secured_broker(Settings(home=home, runtime=load_settings().runtime)) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def secured_registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredRegistry]:
+    """A registry with HTTPS and passwords, one for the whole run; use subjects of your own."""
+    home = tmp_path_factory.mktemp("secured-registry")
+    with run_secured_registry(Settings(home=home, runtime=load_settings().runtime)) as found:
+        yield found
 
 
 @pytest.fixture(scope="session")

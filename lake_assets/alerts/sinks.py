@@ -9,6 +9,7 @@ import hashlib
 import logging
 import smtplib
 import ssl
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from email.message import EmailMessage
@@ -103,11 +104,13 @@ class WebhookSink:
             AlertError: nobody answered, or not with success.
         """
         try:
-            with _hushed(self._url):
+            with _hushed():
                 answer = self._client.post(self._url, json=payload_of(alert, self._lake))
         except httpx.HTTPError as problem:
             fact = f"cannot be reached ({type(problem).__name__}: {problem})"
-            raise AlertError(self._thing, fact.replace(self._url, "…"), _RETRIED) from None
+            for written in {self._url, str(httpx.URL(self._url))}:
+                fact = fact.replace(written, "…")
+            raise AlertError(self._thing, fact, _RETRIED) from None
         if not answer.is_success:
             raise AlertError(self._thing, f"answered {answer.status_code}", _RETRIED)
 
@@ -117,11 +120,15 @@ class WebhookSink:
 
 
 @contextmanager
-def _hushed(url: str) -> Iterator[None]:
-    """Keep httpx, which logs each request with its address, from logging this one."""
+def _hushed() -> Iterator[None]:
+    """Keep httpx, which logs each request with its address, from logging those of this thread.
+
+    Not by the address: httpx writes it in its own way, the host in small letters for one.
+    """
+    here = threading.get_ident()
 
     def is_other(record: logging.LogRecord) -> bool:
-        return url not in record.getMessage()
+        return record.thread != here
 
     log = logging.getLogger("httpx")
     log.addFilter(is_other)

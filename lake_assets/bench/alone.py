@@ -24,7 +24,7 @@ def main() -> None:
     peer.run(
         Ground(
             start_session=lambda: start_session(settings, ensure_runtime(settings)),
-            endpoints=Endpoints(**given["endpoints"]),
+            endpoints=Endpoints(**given["endpoints"], registry_access=settings.registry.access),
             settings=settings,
             feed=Feed.model_validate(given["feed"]),
             by_game=given["by_game"],

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import psutil
 
@@ -72,7 +72,7 @@ def measure_memory(venue: Venue) -> Section:
 def _watch(venue: Venue, topic: Topic, peer: Peer, settings: Settings) -> Peak:
     given = {
         "peer": peer.name,
-        "endpoints": asdict(venue.endpoints),
+        "endpoints": {"kafka": venue.endpoints.kafka, "registry": venue.endpoints.registry},
         "feed": topic.feed.model_dump(mode="json"),
         "by_game": dict(topic.by_game),
     }

@@ -85,7 +85,7 @@ def schemas_of(ground: Ground) -> Schemas:
     """The feed's schemas; a registry that does not answer is an error here."""
     return Schemas(
         feed=ground.feed,
-        registry=Registry(ground.endpoints.registry),
+        registry=Registry(ground.endpoints.registry, ground.endpoints.registry_access),
         stop=threading.Event(),
         announce=_refuse_to_wait,
     )

@@ -15,7 +15,7 @@ def shape_of(ground: Ground) -> Shape:
         RegistryError: it cannot be had.
     """
     subject = ground.feed.payload.protobuf.subject
-    schemas = Registry(ground.endpoints.registry).newest(subject)
+    schemas = Registry(ground.endpoints.registry, ground.endpoints.registry_access).newest(subject)
     decoding = settle(schemas, pa.schema([]))
     newest = decoding.readers[0]
     return Shape(newest.message, newest.descriptor_set, decoding.columns)

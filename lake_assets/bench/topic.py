@@ -6,10 +6,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from uuid import uuid4
 
-import httpx
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
+from confluent_kafka.schema_registry.error import SchemaRegistryError
 
+from lake_assets.decode.registry_client import registry_client
+from lake_assets.errors import RegistryError
 from lake_assets.feeds.load import find_feed, load_feeds
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
@@ -78,8 +80,9 @@ def feed_of(topic: str, games: tuple[str, ...]) -> Feed:
 
 def delete_topic(endpoints: Endpoints, topic: str, subject: str) -> None:
     """Delete a topic and its subject, as far as there are any."""
-    with contextlib.suppress(KafkaException, httpx.HTTPError):
+    with contextlib.suppress(KafkaException, RegistryError, SchemaRegistryError):
         admin = AdminClient(client_config(endpoints))
         for answer in admin.delete_topics([topic], request_timeout=_TIMEOUT_S).values():
             answer.result(_TIMEOUT_S)
-        httpx.delete(f"{endpoints.registry}/subjects/{subject}", timeout=_TIMEOUT_S)
+        with registry_client(endpoints.registry, endpoints.registry_access) as client:
+            client.delete_subject(subject)

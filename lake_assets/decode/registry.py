@@ -17,21 +17,15 @@ from confluent_kafka.schema_registry.common._httpx_compat import httpx
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 
 from lake_assets.decode.compile import ROOT, compile_files
+from lake_assets.decode.registry_client import CORRECT_URL, registry_client
 from lake_assets.decode.schemas import SchemaSet, Version
 from lake_assets.decode.settle import settle
 from lake_assets.errors import RegistryError, SchemaNotFoundError, SchemaUnusableError
-
-_TIMEOUT_S = 10.0
-"""Seconds for one answer. A registry answers in milliseconds, its first start aside."""
-
-_RETRIES = 1
-"""Further tries a request; callers that can wait repeat the question themselves."""
+from lake_assets.model.endpoints import RegistryAccess
 
 _NOT_FOUND = range(40400, 40500)
 """Error codes of a registry's own "no such …". A 404 without one is from something else, such as
 a proxy or a wrong path, and says nothing about schemas."""
-
-_CORRECT_URL = "Correct LAKE_ASSETS_REGISTRY_URL, or look into the registry's log"
 
 MOST_ASKED = 500
 """Ids that are asked about one by one, at a few milliseconds each. More at once are no new versions
@@ -41,9 +35,16 @@ but bytes that look like framing; then only the subject's own list is asked for.
 class Registry:
     """A registry at `url`. Holds no connection: questions are rare, and need not be closed so."""
 
-    def __init__(self, url: str, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        url: str,
+        access: RegistryAccess | None = None,
+        *,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         """Nothing is asked yet."""
         self._url = url
+        self._access = access or RegistryAccess()
         self._clock = clock
 
     def newest(
@@ -142,16 +143,11 @@ class Registry:
             return {}
         return {str(one.subject): int(one.version or 0) for one in found}
 
-    @property
-    def _thing(self) -> str:
-        return f"schema registry {self._url}"
-
     @contextmanager
     def _asking(self, thing: str) -> Iterator[SchemaRegistryClient]:
         """A client for a question about `thing`; what it raises becomes an error of ours."""
-        conf = {"url": self._url, "timeout": _TIMEOUT_S, "max.retries": _RETRIES}
         try:
-            with SchemaRegistryClient(conf) as client:
+            with registry_client(self._url, self._access) as client:
                 yield client
         except SchemaRegistryError as problem:
             if problem.http_status_code == httpx.codes.NOT_FOUND and _is_ours(problem.error_code):
@@ -159,14 +155,7 @@ class Registry:
                     thing, "does not exist", "Register it, or correct the feed's subject"
                 ) from problem
             fact = f"answered {problem.http_status_code} ({problem.error_message})"
-            raise RegistryError(self._thing, fact, _CORRECT_URL) from problem
-        except (httpx.HTTPError, httpx.InvalidURL) as problem:
-            fact = f"cannot be reached ({str(problem) or type(problem).__name__})"
-            raise RegistryError(self._thing, fact, "Start it, or correct its address") from problem
-        except (ValueError, AttributeError, TypeError) as problem:
-            # The client trusts that an answer is JSON of the right shape.
-            fact = "does not answer like a schema registry"
-            raise RegistryError(self._thing, fact, _CORRECT_URL) from problem
+            raise RegistryError(f"schema registry {self._url}", fact, CORRECT_URL) from problem
 
 
 @dataclass(frozen=True, slots=True)

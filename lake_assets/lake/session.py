@@ -58,6 +58,8 @@ def properties(settings: Settings, runtime: Runtime) -> dict[str, str]:
         "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
         # A batch's metadata is kept for this many batches; each is a few small files.
         "spark.sql.streaming.minBatchesToRetain": "20",
+        # What plans, the UI and event logs say of a source's options; Spark's own misses keys.
+        "spark.sql.redaction.options.regex": "(?i)url|password|secret|token|jaas|[.]key",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.databricks.delta.snapshotPartitions": "1",
@@ -65,7 +67,7 @@ def properties(settings: Settings, runtime: Runtime) -> dict[str, str]:
             "-XX:+UseSerialGC -Xss2m "
             f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
         ),
-        **settings.spark.conf,
+        **{name: value.get_secret_value() for name, value in settings.spark.conf.items()},
     }
 
 

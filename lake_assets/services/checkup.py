@@ -2,20 +2,30 @@
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 
 import psutil
 
-from lake_assets.errors import LakeAssetsError
+from lake_assets.decode.registry_client import check_registry
+from lake_assets.errors import (
+    FeedError,
+    LakeAssetsError,
+    RegistryError,
+    SettingsError,
+    SourceError,
+    TopicNotFoundError,
+)
+from lake_assets.feeds.load import load_feeds
+from lake_assets.model.endpoints import Endpoints
 from lake_assets.runtime.jars import GROUPS, Group, is_here
 from lake_assets.runtime.java import find_java
-from lake_assets.services import kafka, registry
 from lake_assets.services.child import last_words
 from lake_assets.services.control import ServiceStatus, State, status
 from lake_assets.settings.schema import Settings
+from lake_assets.sources.java_properties import java_properties
+from lake_assets.sources.topics import check_broker, end_offsets
 
 # A round number: below it a large batch may fill the disk half-way.
 _DISK_BROKEN_BYTES = 1_000_000_000
@@ -24,6 +34,11 @@ _DISK_BROKEN_BYTES = 1_000_000_000
 _DISK_SHORT_BYTES = 5_000_000_000
 
 _START = "lake-assets services up"
+
+_ANSWER_S = 5.0
+"""Seconds for an answer of the user's own broker or registry, for which a person waits."""
+
+_Told = SettingsError | FeedError | SourceError | RegistryError
 
 
 class Health(StrEnum):
@@ -48,10 +63,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
     """Look at Java, jars, services, lake folder and disk, the cheapest first."""
     yield _java(settings)
     yield from (_jars(group, settings) for group in GROUPS)
-    services = status(settings)
-    reaches_kafka = partial(kafka.reaches, options=settings.kafka.options)
-    yield _service("Kafka", services.kafka, reaches_kafka)
-    yield _service("schema registry", services.registry, registry.reaches)
+    yield from _services(settings)
     yield _lake(settings.lake_dir)
     yield _disk(settings.lake_dir)
 
@@ -83,14 +95,60 @@ def _jars(group: Group, settings: Settings) -> Finding:
     )
 
 
-def _service(thing: str, found: ServiceStatus, reaches: Callable[[str], str | None]) -> Finding:
-    if found.state is State.YOURS and found.address is not None:
-        problem = reaches(found.address)
-        if problem is None:
-            return Finding(thing=thing, health=Health.OK, fact=f"yours, {found.address}")
-        fix = "Check its address, and that it runs"
-        fact = f"yours, {found.address}: {problem}"
-        return Finding(thing=thing, health=Health.BROKEN, fact=fact, fix=fix)
+def _services(settings: Settings) -> Iterator[Finding]:
+    found = status(settings)
+    mine = Endpoints(
+        kafka=settings.kafka.bootstrap_servers or "",
+        registry=settings.registry.url or "",
+        kafka_options=settings.kafka.options,
+        registry_access=settings.registry.access,
+    )
+    broker = _service("Kafka", found.kafka, lambda: check_broker(mine, timeout_s=_ANSWER_S))
+    yield broker
+    if found.kafka.state is State.YOURS and broker.health is Health.OK:
+        yield from _streaming(settings, mine)
+    yield _service(
+        "schema registry",
+        found.registry,
+        lambda: check_registry(mine.registry, mine.registry_access, timeout_s=_ANSWER_S),
+    )
+
+
+def _streaming(settings: Settings, mine: Endpoints) -> Iterator[Finding]:
+    """Whether Spark can be told the client's properties, and we may read the feeds' topics."""
+    try:
+        java_properties(mine.client_options())
+        feeds = load_feeds(settings.feeds)
+    except (SettingsError, FeedError) as problem:
+        yield _broken(problem.thing, problem)
+        return
+    for topic in sorted({feed.source.kafka.topic for feed in feeds}):
+        yield _topic(mine, topic)
+
+
+def _topic(mine: Endpoints, topic: str) -> Finding:
+    thing = f"topic {topic}"
+    try:
+        rows = sum(end_offsets(mine, topic, timeout_s=_ANSWER_S).values())
+    except TopicNotFoundError as problem:
+        return replace(_broken(thing, problem), health=Health.LATER)
+    except SourceError as problem:
+        return _broken(thing, problem)
+    return Finding(thing=thing, health=Health.OK, fact=f"readable, {rows:,} rows so far")
+
+
+def _broken(thing: str, problem: _Told) -> Finding:
+    return Finding(thing=thing, health=Health.BROKEN, fact=problem.fact, fix=problem.next_step)
+
+
+def _service(thing: str, found: ServiceStatus, check: Callable[[], None]) -> Finding:
+    if found.state is State.YOURS:
+        fact = f"yours, {found.address}"
+        try:
+            check()
+        except (SourceError, RegistryError) as problem:
+            return replace(_broken(thing, problem), fact=f"{fact}: {problem.fact}")
+        return Finding(thing=thing, health=Health.OK, fact=fact)
     if found.state is State.RUNNING:
         return Finding(thing=thing, health=Health.OK, fact=f"embedded, {found.address}")
     if found.state is State.STOPPED:

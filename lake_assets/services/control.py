@@ -14,7 +14,7 @@ from filelock import FileLock, Timeout
 from rich.console import Console
 
 from lake_assets.errors import ServiceError
-from lake_assets.model.endpoints import Endpoints
+from lake_assets.model.endpoints import Endpoints, RegistryAccess
 from lake_assets.runtime.java import find_java
 from lake_assets.runtime.setup import ensure_files
 from lake_assets.services import lifecycle
@@ -115,7 +115,8 @@ def locate(settings: Settings) -> Endpoints:
     return Endpoints(
         kafka=settings.kafka.bootstrap_servers or _kafka_address(_port(settings, BROKER)),
         registry=settings.registry.url or url_of(_port(settings, REGISTRY)),
-        kafka_options=dict(settings.kafka.options),
+        kafka_options=settings.kafka.options,
+        registry_access=settings.registry.access if settings.registry.url else RegistryAccess(),
     )
 
 

@@ -3,23 +3,18 @@
 All its paths are relative to its folder, so that a lake's home can be moved while it is down.
 """
 
-import logging
 import os
 import secrets
 import subprocess
 from base64 import urlsafe_b64encode
-from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 
-from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient
-
-from lake_assets.errors import ServiceError
+from lake_assets.errors import ServiceError, SourceError
+from lake_assets.model.endpoints import Endpoints
 from lake_assets.runtime.java import Java
 from lake_assets.services.service import LOOPBACK, Ports, Service
-
-_LOG = logging.getLogger(__name__)
+from lake_assets.sources.topics import check_broker
 
 _PROPERTIES = """\
 process.roles=broker,controller
@@ -105,25 +100,12 @@ def _format(folder: Path, run: list[str]) -> None:
 
 def answers(port: int) -> bool:
     """Whether a broker on this port of the loopback lists its topics."""
-    return reaches(f"{LOOPBACK}:{port}") is None
-
-
-def reaches(servers: str, options: Mapping[str, str] | None = None) -> str | None:
-    """Ask a broker for its topics; None if it answers, else why not."""
-    client = AdminClient(
-        {
-            "socket.timeout.ms": 3000,
-            "log_level": 0,
-            **(options or {}),
-            "bootstrap.servers": servers,
-        },
-        logger=_LOG,
-    )
+    here = Endpoints(kafka=f"{LOOPBACK}:{port}", registry="")
     try:
-        metadata = client.list_topics(timeout=_ANSWER_TIMEOUT_S)
-    except KafkaException as problem:
-        return str(problem.args[0].str())
-    return None if metadata.brokers else "no broker is registered"
+        check_broker(here, timeout_s=_ANSWER_TIMEOUT_S)
+    except SourceError:
+        return False
+    return True
 
 
 BROKER = Service(name="kafka", group="kafka", ports=2, prepare=prepare, answers=answers)

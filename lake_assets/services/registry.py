@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-import httpx
-
+from lake_assets.decode.registry_client import check_registry
+from lake_assets.errors import RegistryError
+from lake_assets.model.endpoints import RegistryAccess
 from lake_assets.runtime.java import Java
 from lake_assets.services.service import LOOPBACK, Ports, Service
 
@@ -40,16 +41,11 @@ def url_of(port: int) -> str:
 
 def answers(port: int) -> bool:
     """Whether a registry on this port of the loopback lists its subjects."""
-    return reaches(url_of(port)) is None
-
-
-def reaches(url: str) -> str | None:
-    """Ask a registry for its subjects; None if it answers, else why not."""
     try:
-        httpx.get(f"{url.rstrip('/')}/subjects", timeout=_ANSWER_TIMEOUT_S).raise_for_status()
-    except (httpx.HTTPError, httpx.InvalidURL) as problem:
-        return str(problem) or type(problem).__name__
-    return None
+        check_registry(url_of(port), RegistryAccess(), timeout_s=_ANSWER_TIMEOUT_S)
+    except RegistryError:
+        return False
+    return True
 
 
 REGISTRY = Service(name="registry", group="registry", ports=1, prepare=prepare, answers=answers)

@@ -9,16 +9,23 @@ import os
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TypeVar
 
-from pydantic import SecretStr, ValidationError
+from pydantic import BaseModel, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsError as UnreadableError
 
 from lake_assets.errors import SettingsError
-from lake_assets.settings.schema import RuntimeSettings, Settings
+from lake_assets.settings.schema import Settings
+
+_G = TypeVar("_G", bound=BaseModel)
 
 _PREFIX = "LAKE_ASSETS_"
 
 _environment_lock = threading.RLock()
+
+_JSON = {"kafka": "options", "spark": "conf"}
+"""By group, the field that is a JSON object."""
 
 
 class _Environment(Settings, BaseSettings):
@@ -40,18 +47,29 @@ def load_settings(*, home: Path | None = None, lake: Path | None = None) -> Sett
     given = {name: path for name, path in (("home", home), ("lake", lake)) if path is not None}
     try:
         found = _Environment(**given)  # type: ignore[arg-type]
+    except UnreadableError as problem:
+        group = next((name for name in _JSON if f'"{name}"' in str(problem)), "")
+        variable = f"{_PREFIX}{group}_{_JSON.get(group, '')}".upper()
+        # The cause quotes nothing, but it holds the text, which may be a secret.
+        raise SettingsError(variable, "is no JSON object", "Correct or unset it") from None
     except ValidationError as problem:
         first = problem.errors()[0]
-        variable = _PREFIX + "_".join(str(part) for part in first["loc"]).upper()
+        # A part behind the field is a key of its JSON.
+        variable = _PREFIX + "_".join(str(part) for part in first["loc"][:2]).upper()
         fact = first["msg"].removeprefix("Value error, ")
         raise SettingsError(variable, fact, "Correct or unset the variable") from problem
     fields = {name: getattr(found, name) for name in Settings.model_fields}
     for name in ("home", "lake", "feeds"):
         if fields[name] is not None:
             fields[name] = fields[name].expanduser().absolute()
-    runtime = {n: p.expanduser().absolute() for n, p in found.runtime if p is not None}
-    fields["runtime"] = RuntimeSettings(**runtime)
+    for name in ("runtime", "registry"):
+        fields[name] = _with_absolute_paths(fields[name])
     return Settings(**fields)
+
+
+def _with_absolute_paths(group: _G) -> _G:
+    paths = {n: p.expanduser().absolute() for n, p in group if isinstance(p, Path)}
+    return group.model_copy(update=paths)
 
 
 def java_environment() -> dict[str, str]:
@@ -94,6 +112,6 @@ def child_environment(
 
 
 def _text(value: object) -> str:
-    if isinstance(value, SecretStr):
-        return value.get_secret_value()
-    return json.dumps(value) if isinstance(value, dict) else str(value)
+    if isinstance(value, dict):
+        return json.dumps({name: _text(one) for name, one in value.items()})
+    return value.get_secret_value() if isinstance(value, SecretStr) else str(value)

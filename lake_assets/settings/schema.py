@@ -1,41 +1,77 @@
 """Every setting with its default, its unit and what it is for. Nothing in here reads anything."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 from humanfriendly import InvalidSize, parse_size
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationInfo, field_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 
-from lake_assets.settings.checks import mail_complaint, web_complaint
-
-
-class _Group(BaseModel):
-    model_config = ConfigDict(
-        frozen=True,
-        extra="forbid",
-        use_attribute_docstrings=True,
-        hide_input_in_errors=True,  # a secret may be in it
-    )
+from lake_assets.model.endpoints import RegistryAccess
+from lake_assets.settings.access import access_complaint, kafka_complaint, without_login
+from lake_assets.settings.checks import alert_complaint
+from lake_assets.settings.group import Group, RelatedGroup, refuse
 
 
-class KafkaSettings(_Group):
+class KafkaSettings(Group):
     """Where events come from."""
 
     bootstrap_servers: str | None = None
     """`host:port[,host:port]` of your own brokers; unset, the embedded broker is used."""
 
-    options: dict[str, str] = Field(default_factory=dict)
-    """Further librdkafka client properties (`security.protocol`, `sasl.username`, …), as JSON."""
+    options: dict[str, SecretStr] = Field(default_factory=dict)
+    """Further librdkafka client properties (`security.protocol`, `sasl.mechanism`, …), as JSON. All
+    are masked wherever settings are printed: any may hold a secret."""
+
+    @field_validator("options")
+    @classmethod
+    def _options_suit_both_clients(cls, value: dict[str, SecretStr]) -> dict[str, SecretStr]:
+        refuse(kafka_complaint({name: one.get_secret_value() for name, one in value.items()}))
+        return value
 
 
-class RegistrySettings(_Group):
+class RegistrySettings(RelatedGroup):
     """Where schemas come from."""
+
+    @staticmethod
+    def complaint(field: str, value: Any, before: Mapping[str, Any]) -> str | None:  # noqa: ANN401
+        """As the base has it."""
+        return access_complaint(field, value, before)
 
     url: str | None = None
     """Address of your own Confluent-compatible registry; unset, the embedded one is used."""
 
+    user: str | None = None
+    """Name to log in with (an API key at Confluent's); a login in the address is moved here."""
 
-class SparkSettings(_Group):
+    password: SecretStr | None = None
+    token: SecretStr | None = None
+    """Bearer token, in place of user and password."""
+
+    ca: Path | None = None
+    """PEM file of the authorities to trust, in place of the public ones."""
+
+    certificate: Path | None = None
+    """PEM file of the client's own certificate, if the registry asks for one."""
+
+    key: Path | None = None
+    """PEM file of its key; unset, it is in the file of the certificate."""
+
+    key_password: SecretStr | None = None
+
+    @property
+    def access(self) -> RegistryAccess:
+        """All of it but the address."""
+        return RegistryAccess(**{name: value for name, value in self if name != "url"})
+
+    @model_validator(mode="before")
+    @classmethod
+    def _take_login_out_of_url(cls, given: Any) -> Any:  # noqa: ANN401 - whatever was given
+        return without_login(given) if isinstance(given, dict) else given
+
+
+class SparkSettings(Group):
     """The Spark application that runs streams and refreshes."""
 
     master: str = "local[*]"
@@ -45,11 +81,12 @@ class SparkSettings(_Group):
     """Heap of the driver's JVM. Below 700m a batch of 1,000,000 rows spills; above 2g the demo no
     longer keeps its 6 GB."""
 
-    conf: dict[str, str] = Field(default_factory=dict)
-    """Further Spark properties, as JSON; they win over ours."""
+    conf: dict[str, SecretStr] = Field(default_factory=dict)
+    """Further Spark properties, as JSON; they win over ours. Masked as Kafka's options are, but
+    Spark itself puts properties on its JVM's command line: give it secrets in a file."""
 
 
-class StreamSettings(_Group):
+class StreamSettings(Group):
     """The two long-running queries: ingest (Kafka to bronze) and demux (bronze to silver)."""
 
     trigger_s: float = Field(default=1.0, ge=0)
@@ -95,7 +132,7 @@ class Durability(StrEnum):
     PROCESS = "process"  # a kill of the process: the system has them
 
 
-class FanoutSettings(_Group):
+class FanoutSettings(Group):
     """How one job writes many tables."""
 
     durability: Durability = Durability.POWER
@@ -126,10 +163,13 @@ class SmtpTls(StrEnum):
     NONE = "none"  # a relay on this machine; port 25
 
 
-class AlertSettings(_Group):
+class AlertSettings(RelatedGroup):
     """Whom to tell when something goes wrong and when it is over. The log is always told."""
 
-    model_config = ConfigDict(validate_default=True)  # what is unset may be missing
+    @staticmethod
+    def complaint(field: str, value: Any, before: Mapping[str, Any]) -> str | None:  # noqa: ANN401
+        """As the base has it."""
+        return alert_complaint(field, value, before)
 
     webhook_url: SecretStr | None = None
     """Address that gets each alert as JSON by POST (Slack, Mattermost, your own); it is a secret,
@@ -164,34 +204,8 @@ class AlertSettings(_Group):
     refresh_grace_s: float = Field(default=300.0, ge=0)
     """Seconds that a scheduled refresh may take before it counts as missed."""
 
-    @field_validator("webhook_url")
-    @classmethod
-    def _webhook_is_an_address(cls, value: SecretStr | None) -> SecretStr | None:
-        _refuse(web_complaint(value.get_secret_value()) if value else None)
-        return value
 
-    @field_validator("smtp_password")
-    @classmethod
-    def _login_is_complete(cls, value: SecretStr | None, given: ValidationInfo) -> SecretStr | None:
-        is_odd = bool(value) != bool(given.data.get("smtp_user"))
-        _refuse("and smtp_user go together: set both or none" if is_odd else None)
-        return value
-
-    @field_validator("smtp_from", "smtp_to")
-    @classmethod
-    def _mail_has_addresses(cls, value: str | None, given: ValidationInfo) -> str | None:
-        is_odd = bool(value) != bool(given.data.get("smtp_host"))
-        _refuse("and smtp_host go together: set both or none" if is_odd else None)
-        _refuse(mail_complaint(value) if value else None)
-        return value
-
-
-def _refuse(complaint: str | None) -> None:
-    if complaint:
-        raise ValueError(complaint)
-
-
-class LogSettings(_Group):
+class LogSettings(Group):
     """The Delta tables `quality_log` and `stream_log`, which the process of the streams keeps."""
 
     append_every_s: float = Field(default=30.0, gt=0)
@@ -204,7 +218,7 @@ class LogSettings(_Group):
     """Files of a log that are joined into one. Lower costs rewrites, higher costs each query."""
 
 
-class RuntimeSettings(_Group):
+class RuntimeSettings(Group):
     """Where the jars of Spark and of the embedded services come from and where they are kept."""
 
     cache: Path | None = None
@@ -214,7 +228,7 @@ class RuntimeSettings(_Group):
     """Your own Ivy settings file (a mirror, a proxy, credentials); unset, Maven Central."""
 
 
-class Settings(_Group):
+class Settings(Group):
     """All settings; `settings.load` builds them from the environment."""
 
     home: Path = Path(".lake_assets")

@@ -2,7 +2,8 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +14,9 @@ from lake_assets.errors import SourceError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.simulator.encode import Encoder
 from lake_assets.simulator.population import populate
-from lake_assets.simulator.registration import registering
+from lake_assets.simulator.registration import Registration
 from lake_assets.simulator.script import Script
+from lake_assets.sources.refusals import Refusals, explain
 from lake_assets.sources.topics import client_config, ensure_topic
 
 _IN_FLIGHT = 200_000
@@ -62,52 +64,65 @@ class _Deliveries:
 
     def __init__(self, endpoints: Endpoints, topic: str) -> None:
         self._topic = topic
-        self._address = endpoints.kafka
-        self._producer = Producer({**client_config(endpoints), **_CONFIG})
+        self._endpoints = endpoints
+        self._refusals = Refusals()
+        self._producer = Producer({**client_config(endpoints, self._refusals), **_CONFIG})
         self._lost = 0
-        self._problem = ""
+        self._problem = KafkaError(KafkaError.NO_ERROR)
 
     def send(self, messages: list[dict[str, Any]]) -> None:
         """Queue messages; waits while too many are on their way."""
-        while len(self._producer) > _IN_FLIGHT:
-            self._producer.poll(0.01)
-        self._producer.poll(0)
-        try:
+        with self._asking(len(messages)):
+            while len(self._producer) > _IN_FLIGHT:
+                self._producer.poll(0.01)
+            self._producer.poll(0)
             queued = self._producer.produce_batch(
                 self._topic, messages, on_delivery=self._on_delivery
             )
-        except (BufferError, KafkaException) as problem:
-            raise self._error(len(messages), str(problem)) from problem
         if queued < len(messages):
             first = next(m["_error"] for m in messages if "_error" in m)
-            raise self._error(len(messages) - queued, str(first))
+            raise self._error(len(messages) - queued, first)
         self._raise_if_lost()
 
     def finish(self) -> None:
         """Wait until everything is delivered."""
-        left = self._producer.flush(_DELIVERY_S + 5)
+        with self._asking(len(self._producer)):
+            left = self._producer.flush(_DELIVERY_S + 5)
         self._raise_if_lost()
         if left:
-            raise self._error(left, "no answer")
+            raise self._error(left, KafkaError(KafkaError._TIMED_OUT))  # noqa: SLF001 - public
 
     def abandon(self) -> None:
         """Drop what is not delivered, so that nothing waits for a broker that is gone."""
         self._producer.purge()
 
+    @contextmanager
+    def _asking(self, count: int) -> Iterator[None]:
+        """Turn what the client raises into our error; a fatal one comes out of any call."""
+        try:
+            yield
+        except BufferError as problem:
+            full = KafkaError(KafkaError._QUEUE_FULL)  # noqa: SLF001 - public all the same
+            raise self._error(count, full) from problem
+        except KafkaException as problem:
+            raise self._error(count, problem.args[0]) from problem
+
     def _on_delivery(self, error: KafkaError | None, _message: Message) -> None:
         if error is not None:
             self._lost += 1
-            self._problem = error.str()
+            self._problem = error
 
     def _raise_if_lost(self) -> None:
         if self._lost:
             raise self._error(self._lost, self._problem)
 
-    def _error(self, count: int, problem: str) -> SourceError:
+    def _error(self, count: int, problem: KafkaError) -> SourceError:
+        cause = self._refusals.behind(problem)
+        address, options = self._endpoints.kafka, self._endpoints.client_options()
+        step = explain(cause, address, self._topic, options, _DELIVERY_S).next_step
+        fact = f"did not take {count:,} events ({cause.str()})"
         return SourceError(
-            f"topic {self._topic!r} at {self._address}",
-            f"did not take {count:,} events ({problem})",
-            "Look into the broker's log; what was delivered before stays",
+            f"topic {self._topic!r} at {address}", fact, f"{step}. What was delivered before stays"
         )
 
 
@@ -143,31 +158,32 @@ def produce(
     prefixes: dict[int, bytes] = {}
     sent = size = 0
     started, began = time.time(), time.perf_counter()
-    with registering(endpoints.registry, subject) as registration:
-        try:
-            while (count := script.chunk(sent)) and not stop():
-                for version in range(len(prefixes), script.versions_at(sent)):
-                    prefixes[version] = registration.prefix(version)
-                draws = population.draw(rng, count, len(prefixes), first=sent)
-                messages = encoder.encode(
-                    draws,
-                    first_s=started - script.lead_s + sent * script.spacing_s,
-                    spacing_s=script.spacing_s,
-                    prefixes=prefixes,
-                )
-                deliveries.send(messages)
-                games.update(draws.game.tolist())
-                versions.update(draws.version.tolist())
-                size += sum(len(message["value"]) for message in messages)
-                sent += count
-                seconds = time.perf_counter() - began
-                on_progress(Progress(sent=sent, seconds=seconds))
-                if script.rate is not None:
-                    time.sleep(max(0.0, sent / script.rate - seconds))
-            deliveries.finish()
-        except BaseException:
-            deliveries.abandon()
-            raise
+    registration = Registration(endpoints=endpoints, subject=subject)
+    registration.prepare()
+    try:
+        while (count := script.chunk(sent)) and not stop():
+            for version in range(len(prefixes), script.versions_at(sent)):
+                prefixes[version] = registration.prefix(version)
+            draws = population.draw(rng, count, len(prefixes), first=sent)
+            messages = encoder.encode(
+                draws,
+                first_s=started - script.lead_s + sent * script.spacing_s,
+                spacing_s=script.spacing_s,
+                prefixes=prefixes,
+            )
+            deliveries.send(messages)
+            games.update(draws.game.tolist())
+            versions.update(draws.version.tolist())
+            size += sum(len(message["value"]) for message in messages)
+            sent += count
+            seconds = time.perf_counter() - began
+            on_progress(Progress(sent=sent, seconds=seconds))
+            if script.rate is not None:
+                time.sleep(max(0.0, sent / script.rate - seconds))
+        deliveries.finish()
+    except BaseException:
+        deliveries.abandon()
+        raise
     return ProduceReport(
         events=sent,
         by_game={game: games[index] for index, game in enumerate(script.games)},

@@ -2,29 +2,35 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
-from confluent_kafka.schema_registry.common._httpx_compat import httpx
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 from confluent_kafka.schema_registry.serde import SchemaId
 
+from lake_assets.decode.registry_client import registry_client
 from lake_assets.errors import RegistryError
+from lake_assets.model.endpoints import Endpoints
 from lake_assets.simulator.schema import proto_text
-
-_TIMEOUT_S = 10.0
-"""Seconds for an answer of the registry."""
 
 _FIRST_MESSAGE = [0]
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Registration:
-    """Versions of one subject, registered as they come up."""
+    """Versions of one subject, registered as they come up. Holds no connection."""
 
-    def __init__(self, client: SchemaRegistryClient, url: str, subject: str) -> None:
-        """Use `registering` instead."""
-        self._client = client
-        self._url = url
-        self._subject = subject
+    endpoints: Endpoints
+    subject: str
+
+    def prepare(self) -> None:
+        """Give the subject compatibility FULL.
+
+        Raises:
+            RegistryError: no answer, or the registry refuses us.
+        """
+        with self._asking() as client:
+            client.set_compatibility(self.subject, "FULL")
 
     def prefix(self, version: int) -> bytes:
         """Register a version unless it is; the bytes that stand before each of its messages.
@@ -32,40 +38,20 @@ class Registration:
         Raises:
             RegistryError: no answer, or the subject has schemas that do not go with this one.
         """
-        with _asking(self._url, self._subject):
-            schema = Schema(proto_text(version), "PROTOBUF")
-            schema_id = self._client.register_schema(self._subject, schema)
+        schema = Schema(proto_text(version), "PROTOBUF")
+        with self._asking() as client:
+            schema_id = client.register_schema(self.subject, schema)
         return SchemaId("PROTOBUF", schema_id, None, _FIRST_MESSAGE).id_to_bytes()
 
-
-@contextmanager
-def registering(url: str, subject: str) -> Iterator[Registration]:
-    """A subject with compatibility FULL, for as long as a run lasts.
-
-    Raises:
-        RegistryError: no answer.
-    """
-    with _asking(url, subject):
-        client = SchemaRegistryClient({"url": url, "timeout": _TIMEOUT_S, "max.retries": 1})
-    with client:
-        with _asking(url, subject):
-            client.set_compatibility(subject, "FULL")
-        yield Registration(client, url, subject)
-
-
-@contextmanager
-def _asking(url: str, subject: str) -> Iterator[None]:
-    try:
-        yield
-    except SchemaRegistryError as problem:
-        raise RegistryError(
-            f"subject {subject!r} at {url}",
-            f"is refused by the registry ({problem.error_message})",
-            "Delete the subject, or use another topic and feed",
-        ) from problem
-    except (httpx.HTTPError, ValueError) as problem:
-        raise RegistryError(
-            f"schema registry {url}",
-            f"cannot be reached ({str(problem) or type(problem).__name__})",
-            "Start it, or correct its address",
-        ) from problem
+    @contextmanager
+    def _asking(self) -> Iterator[SchemaRegistryClient]:
+        url = self.endpoints.registry
+        try:
+            with registry_client(url, self.endpoints.registry_access) as client:
+                yield client
+        except SchemaRegistryError as problem:
+            raise RegistryError(
+                f"subject {self.subject!r} at {url}",
+                f"is refused by the registry ({problem.error_message})",
+                "Delete the subject, or use another topic and feed",
+            ) from problem

@@ -6,13 +6,7 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame, SparkSession
 
 from lake_assets.model.endpoints import Endpoints
-
-# librdkafka, which users know from confluent-kafka, names these unlike the Java client.
-_JAVA_NAMES = {
-    "ssl.ca.location": "ssl.truststore.location",
-    "ssl.certificate.location": "ssl.keystore.location",
-}
-
+from lake_assets.sources.java_properties import java_properties
 
 _FETCH_WAIT_MS = 20
 """Milliseconds that a broker holds the answer to a fetch for which it has no rows. Kafka's client
@@ -51,6 +45,9 @@ def read_topic(
     Returns:
         Spark's Kafka columns: `key binary, value binary, topic string, partition int,
         offset bigint, timestamp timestamp, timestampType int, headers array<struct>`.
+
+    Raises:
+        SettingsError: a certificate or a key among the client's properties cannot be read.
     """
     reader = (
         session.readStream.format("kafka")
@@ -66,25 +63,6 @@ def read_topic(
         .option("kafka.max.poll.records", _POLL_RECORDS)
         .option("kafka.max.partition.fetch.bytes", _FETCH_BYTES)
     )
-    for key, value in _client_options(endpoints.kafka_options).items():
+    for key, value in java_properties(endpoints.client_options()).items():
         reader = reader.option(f"kafka.{key}", value)
     return reader.load()
-
-
-def _client_options(options: Mapping[str, str]) -> dict[str, str]:
-    """Translate librdkafka's properties to the Java client's, SASL user and password included."""
-    java = {_JAVA_NAMES.get(k, k): v for k, v in options.items() if not _is_login(k)}
-    user, password = options.get("sasl.username"), options.get("sasl.password")
-    if user is not None:
-        mechanism = options.get("sasl.mechanism", options.get("sasl.mechanisms", "PLAIN"))
-        module = "plain.Plain" if mechanism == "PLAIN" else "scram.Scram"
-        java["sasl.mechanism"] = mechanism
-        java["sasl.jaas.config"] = (
-            f"org.apache.kafka.common.security.{module}LoginModule required "
-            f'username="{user}" password="{password}";'
-        )
-    return java
-
-
-def _is_login(option: str) -> bool:
-    return option in {"sasl.username", "sasl.password", "sasl.mechanism", "sasl.mechanisms"}

@@ -2,7 +2,8 @@
 
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, TypeVar
 
@@ -14,6 +15,7 @@ from confluent_kafka import (
     TopicPartition,
 )
 from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._metadata import ClusterMetadata
 from confluent_kafka.cimpl import NewTopic
 from tenacity import (
     Retrying,
@@ -25,31 +27,22 @@ from tenacity import (
 
 from lake_assets.errors import SourceError
 from lake_assets.model.endpoints import Endpoints
+from lake_assets.sources.refusals import FORBIDDEN, Refusals, explain
 
 _T = TypeVar("_T")
 
 _TIMEOUT_S = 10.0
 """Seconds for an answer. A broker that starts needs 5; a person waits no longer than this."""
 
-# librdkafka's own error codes begin with an underscore; they are public all the same.
-_MISSING = {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC}  # noqa: SLF001
-_UNREACHABLE = {
-    KafkaError._TRANSPORT,  # noqa: SLF001
-    KafkaError._TIMED_OUT,  # noqa: SLF001
-    KafkaError._ALL_BROKERS_DOWN,  # noqa: SLF001
-    KafkaError._RESOLVE,  # noqa: SLF001
-}
 _UNSETTLED = {
     KafkaError.LEADER_NOT_AVAILABLE,
     KafkaError.NOT_LEADER_FOR_PARTITION,
     KafkaError.OFFSET_NOT_AVAILABLE,
     KafkaError.UNKNOWN_TOPIC_OR_PART,
-    KafkaError._UNKNOWN_PARTITION,  # noqa: SLF001
+    KafkaError._UNKNOWN_PARTITION,  # noqa: SLF001 - librdkafka's own codes begin so
 }
 """What a partition's broker says for a moment after the topic was made or its leader went.
 `KafkaError.retriable()` is false for all of them: it is set for transactions only."""
-
-_BAD_PROPERTY = KafkaError._INVALID_ARG  # noqa: SLF001
 
 _LONG = 2**63 - 1
 """What fits into the version of a Delta transaction, where the number is kept."""
@@ -57,20 +50,27 @@ _LONG = 2**63 - 1
 _PAUSE_S = 0.05
 """Seconds between two looks at a topic that is being created, which takes a few of them."""
 
+_EARLY_S = 1.0
+"""Seconds after which a question that was not answered ends if a broker refused us meanwhile: a
+refusal comes in milliseconds, and waiting does not heal it."""
+
 _SILENT = logging.getLogger("lake_assets.librdkafka")
 _SILENT.addHandler(logging.NullHandler())
 _SILENT.propagate = False
 
 
-def client_config(endpoints: Endpoints) -> dict[str, Any]:
+def client_config(endpoints: Endpoints, refusals: Refusals | None = None) -> dict[str, Any]:
     """Properties that every librdkafka client of these brokers has, the user's own included.
+
+    In clear text, secrets too: for a client's constructor, and nothing else.
 
     What librdkafka would print on standard error is dropped: what matters comes as an error too.
     """
     return {
-        **endpoints.kafka_options,
+        **endpoints.client_options(),
         "bootstrap.servers": endpoints.kafka,
         "logger": _SILENT,
+        "error_cb": refusals or Refusals(),
     }
 
 
@@ -82,20 +82,58 @@ def ensure_topic(
     Returns when the topic can be used: a broker says "created" a little before it can be.
 
     Raises:
-        SourceError: no broker answers within `timeout_s`, or it refuses the topic.
+        SourceError: no broker answers within `timeout_s`, or it refuses us or the topic.
     """
-    with _asking(endpoints, topic, timeout_s):
-        admin = AdminClient(client_config(endpoints))
+    with _asking(endpoints, topic, timeout_s) as refusals:
+        admin = AdminClient(client_config(endpoints, refusals))
         wanted = NewTopic(topic, num_partitions=partitions)
         (answer,) = admin.create_topics(
             [wanted], operation_timeout=timeout_s, request_timeout=timeout_s
         ).values()
         try:
-            answer.result()
+            _result(answer, admin, refusals)
         except KafkaException as problem:
-            if problem.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+            if not _is_there(problem.args[0], endpoints, topic, timeout_s):
                 raise
         _await_leaders(admin, topic, timeout_s)
+
+
+def _result(answer: "Future[_T]", client: AdminClient, refusals: Refusals) -> _T:
+    """Wait for an answer, and no longer once a broker has refused us."""
+    while True:
+        try:
+            return answer.result(timeout=_PAUSE_S)
+        except TimeoutError:
+            client.poll(0)
+            if (refusal := refusals.lasting()) is not None:
+                raise KafkaException(refusal) from None
+
+
+def _is_there(error: KafkaError, endpoints: Endpoints, topic: str, timeout_s: float) -> bool:
+    """Whether a topic that was not created is there all the same."""
+    if error.code() == KafkaError.TOPIC_ALREADY_EXISTS:
+        return True
+    if error.code() not in FORBIDDEN:
+        return False
+    # Who may not create topics is told so even if there is nothing to create.
+    with suppress(SourceError):
+        end_offsets(endpoints, topic, timeout_s=timeout_s)
+        return True
+    return False
+
+
+def check_broker(endpoints: Endpoints, *, timeout_s: float = _TIMEOUT_S) -> None:
+    """Make sure that a broker answers us.
+
+    Raises:
+        SourceError: none answers within `timeout_s`, or it refuses us.
+    """
+    with _asking(endpoints, None, timeout_s) as refusals:
+        admin = AdminClient(client_config(endpoints, refusals))
+        if not _metadata(admin, None, refusals, timeout_s).brokers:
+            raise SourceError(
+                f"Kafka at {endpoints.kafka}", "has no broker registered", "Look into its log"
+            )
 
 
 def begin_offsets(
@@ -130,11 +168,11 @@ def topic_identity(
     Raises:
         SourceError: no broker answers within `timeout_s`, or the topic does not exist.
     """
-    with _asking(endpoints, topic, timeout_s):
-        admin = AdminClient(client_config(endpoints))
+    with _asking(endpoints, topic, timeout_s) as refusals:
+        admin = AdminClient(client_config(endpoints, refusals))
         asked = TopicCollection([topic])
         (answer,) = admin.describe_topics(asked, request_timeout=timeout_s).values()
-        found = answer.result().topic_id
+        found = _result(answer, admin, refusals).topic_id
     return int(found.get_most_significant_bits()) & _LONG or None
 
 
@@ -177,39 +215,56 @@ def _ends(
     endpoints: Endpoints, topic: str, timeout_s: float
 ) -> Iterator[tuple[int, tuple[int, int]]]:
     # An AdminClient would create the topic by asking about it; a consumer does not.
-    config = {**client_config(endpoints), "group.id": "lake_assets", "enable.auto.commit": False}
-    with _asking(endpoints, topic, timeout_s):
-        consumer = Consumer(config)
+    own = {"group.id": "lake_assets", "enable.auto.commit": False}
+    with _asking(endpoints, topic, timeout_s) as refusals:
+        consumer = Consumer({**client_config(endpoints, refusals), **own})
         try:
-            found = consumer.list_topics(topic, timeout=timeout_s).topics[topic]
+            found = _metadata(consumer, topic, refusals, timeout_s).topics[topic]
             if found.error is not None:
                 raise KafkaException(found.error)
             for partition in sorted(found.partitions):
                 place = TopicPartition(topic, partition)
                 ask = partial(consumer.get_watermark_offsets, place, timeout=timeout_s)
-                yield partition, settled(ask, timeout_s=timeout_s)
+                with _hearing(consumer):
+                    both = settled(ask, timeout_s=timeout_s)
+                yield partition, both
         finally:
             consumer.close()
 
 
+def _metadata(
+    client: Consumer | AdminClient, topic: str | None, refusals: Refusals, timeout_s: float
+) -> ClusterMetadata:
+    """Ask about a topic, or about all."""
+    about = {} if topic is None else {"topic": topic}
+    early_s = min(timeout_s, _EARLY_S)
+    try:
+        with _hearing(client):
+            return client.list_topics(**about, timeout=early_s)
+    except KafkaException:
+        if refusals.lasting() is not None or timeout_s <= early_s:
+            raise
+    with _hearing(client):
+        return client.list_topics(**about, timeout=timeout_s - early_s)
+
+
 @contextmanager
-def _asking(endpoints: Endpoints, topic: str, timeout_s: float) -> Iterator[None]:
-    """Turn what the client raises into our errors."""
-    broker = f"Kafka at {endpoints.kafka}"
+def _hearing(client: Consumer | AdminClient) -> Iterator[None]:
+    """Have a client tell its callback what it heard before an error goes on."""
     try:
         yield
+    except KafkaException:
+        client.poll(0)
+        raise
+
+
+@contextmanager
+def _asking(endpoints: Endpoints, topic: str | None, timeout_s: float) -> Iterator[Refusals]:
+    """Turn what the client raises into our errors; it is to tell what it hears to the refusals."""
+    refusals = Refusals()
+    try:
+        yield refusals
     except KafkaException as problem:
-        error: KafkaError = problem.args[0]
-        if error.code() in _MISSING:
-            thing, fact = f"topic {topic!r}", f"does not exist at {endpoints.kafka}"
-            step = "Create it, or correct source.kafka.topic of the feed"
-        elif error.code() in _UNREACHABLE:
-            thing, fact = broker, f"cannot be reached within {timeout_s:g} s"
-            step = "Start it, or correct LAKE_ASSETS_KAFKA_BOOTSTRAP_SERVERS"
-        elif error.code() == _BAD_PROPERTY:
-            thing, fact = broker, f"a client property is wrong ({error.str()})"
-            step = "Correct LAKE_ASSETS_KAFKA_OPTIONS or LAKE_ASSETS_KAFKA_BOOTSTRAP_SERVERS"
-        else:
-            thing, fact = f"topic {topic!r} at {endpoints.kafka}", f"is refused ({error.str()})"
-            step = "Look into the broker's log"
-        raise SourceError(thing, fact, step) from problem
+        error = refusals.behind(problem.args[0])
+        options = endpoints.client_options()
+        raise explain(error, endpoints.kafka, topic, options, timeout_s) from problem

@@ -105,4 +105,4 @@ class Schemas:
 def cached_registry(settings: Settings, endpoints: Endpoints) -> CachedRegistry:
     """The registry of these endpoints; what it says is kept beside the lake's checkpoints."""
     cache = SchemaCache(settings.state_dir / "schemas")
-    return CachedRegistry(Registry(endpoints.registry), cache)
+    return CachedRegistry(Registry(endpoints.registry, endpoints.registry_access), cache)

@@ -83,8 +83,10 @@ def test_a_webhook_that_is_down_or_slow_has_not_taken_it(hook):
             sink.send(BEGUN)
 
 
-def test_a_webhooks_address_is_kept_out_of_errors_and_logs(hook, caplog):
-    with caplog.at_level(logging.DEBUG), closing(WebhookSink(hook.url, 2, "/lake")) as sink:
+@pytest.mark.parametrize("host", ["127.0.0.1", "LOCALHOST", "user:hush@localhost"])
+def test_a_webhooks_address_is_kept_out_of_errors_and_logs(hook, caplog, host):
+    url = hook.url.replace("127.0.0.1", host)
+    with caplog.at_level(logging.DEBUG), closing(WebhookSink(url, 2, "/lake")) as sink:
         sink.send(BEGUN)
         hook.stop()
         with pytest.raises(AlertError) as raised:

@@ -79,6 +79,6 @@ def test_no_tables_are_refused(settings):
 
 
 def test_properties_that_the_floor_cannot_use_are_refused(settings):
-    kafka = KafkaSettings(bootstrap_servers="h:1", options={"sasl.username": "me"})
+    kafka = KafkaSettings(bootstrap_servers="h:1", options={"client.id": "me"})
     wrong = settings.model_copy(update={"kafka": kafka})
     assert refused(wrong).startswith("LAKE_ASSETS_KAFKA_OPTIONS:")

@@ -1,5 +1,9 @@
+from pathlib import Path
+from uuid import uuid4
+
 import pytest
 
+from lake_assets.services import control
 from lake_assets.services.checkup import Finding, Health, examine, judge_disk
 from lake_assets.settings.schema import (
     KafkaSettings,
@@ -7,6 +11,8 @@ from lake_assets.settings.schema import (
     RuntimeSettings,
     Settings,
 )
+from lake_assets.sources.topics import ensure_topic
+from lake_assets_tests.services.secured import MARKER, STRANGER, Listener, Secured
 
 
 def _found(settings: Settings) -> dict[str, Finding]:
@@ -36,6 +42,76 @@ def test_the_users_own_services_that_do_not_answer_are_broken(settings):
     found = _found(settings.model_copy(update=wrong))
     assert found["Kafka"].health is Health.BROKEN
     assert found["schema registry"].health is Health.BROKEN
+
+
+def _of(topic: str, folder: Path) -> Path:
+    """A folder with a feed that reads a topic."""
+    folder.mkdir(exist_ok=True)
+    (folder / "mine.yaml").write_text(
+        f"feed: mine\nsource: {{kafka: {{topic: {topic}}}}}\n"
+        f"payload: {{protobuf: {{subject: {topic}-value}}}}\n"
+        "route: {column: game_name, unknown: create}\n"
+    )
+    return folder
+
+
+def _mine(settings: Settings, secured: Secured, topic: str, **login: str) -> Settings:
+    """Settings with the secured broker and a feed that reads a topic of it."""
+    kafka = KafkaSettings(
+        bootstrap_servers=secured.address(Listener.SCRAM),
+        options=secured.options(Listener.SCRAM, **login),
+    )
+    feeds = _of(topic, settings.home.parent / "feeds")
+    return settings.model_copy(update={"kafka": kafka, "feeds": feeds})
+
+
+@pytest.mark.kafka
+def test_a_topic_that_may_be_read_is_fine_and_one_that_is_not_there_comes_later(settings, secured):
+    topic = f"topic-{uuid4().hex[:8]}"
+    mine = _mine(settings, secured, topic)
+    assert _found(mine)[f"topic {topic}"].health is Health.LATER
+    ensure_topic(control.locate(_with_registry(mine)), topic)
+    finding = _found(mine)[f"topic {topic}"]
+    assert (finding.health, finding.fact) == (Health.OK, "readable, 0 rows so far")
+
+
+@pytest.mark.kafka
+def test_a_topic_that_we_have_no_right_to_is_broken(settings, secured):
+    found = _found(_mine(settings, secured, "mine", user=STRANGER))
+    assert found["Kafka"].health is Health.OK
+    assert found["topic mine"].health is Health.BROKEN
+    assert "Grant the user" in found["topic mine"].fix
+
+
+@pytest.mark.kafka
+def test_a_refused_login_is_broken_and_no_topic_is_asked_about(settings, secured, secured_registry):
+    wrong = f"{MARKER} wrong"
+    access = secured_registry.access(password=wrong)
+    registry = RegistrySettings(
+        url=secured_registry.url, user=access.user, password=wrong, ca=access.ca
+    )
+    mine = _mine(settings, secured, "mine", password=wrong)
+    found = _found(mine.model_copy(update={"registry": registry}))
+    assert "refuses the login" in found["Kafka"].fact
+    assert "sasl." in found["Kafka"].fix
+    assert "refuses us (401)" in found["schema registry"].fact
+    assert "topic mine" not in found
+    assert MARKER not in repr(found)
+
+
+@pytest.mark.kafka
+def test_a_key_that_spark_could_not_be_told_is_broken(settings, secured, tmp_path):
+    mine = _mine(settings, secured, "mine")
+    # librdkafka has no use for it without TLS, and does not look.
+    plain = KafkaSettings(
+        bootstrap_servers=secured.plain, options={"ssl.ca.location": str(tmp_path / "none.pem")}
+    )
+    found = _found(mine.model_copy(update={"kafka": plain}))
+    assert found["LAKE_ASSETS_KAFKA_OPTIONS"].health is Health.BROKEN
+
+
+def _with_registry(settings: Settings) -> Settings:
+    return settings.model_copy(update={"registry": RegistrySettings(url="http://127.0.0.1:1")})
 
 
 def test_missing_jars_come_later(settings, tmp_path):

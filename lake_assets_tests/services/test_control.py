@@ -97,7 +97,7 @@ def test_beside_the_users_own_broker_only_the_registry_is_started(home, services
     mixed = home.model_copy(update={"kafka": kafka})
     endpoints = control.up(mixed)
     assert endpoints.kafka == services.kafka
-    assert endpoints.kafka_options == {"client.id": "me"}
+    assert endpoints.client_options() == {"client.id": "me"}
     assert endpoints.registry != services.registry
     assert [path.name for path in home.services_dir.iterdir() if path.is_dir()] == ["registry"]
     assert control.status(mixed).kafka.state is State.YOURS

@@ -7,7 +7,13 @@ import pytest
 
 from lake_assets.errors import SettingsError
 from lake_assets.settings.load import child_environment, load_settings, temporary_environment
-from lake_assets.settings.schema import AlertSettings, KafkaSettings, Settings, SmtpTls
+from lake_assets.settings.schema import (
+    AlertSettings,
+    KafkaSettings,
+    RegistrySettings,
+    Settings,
+    SmtpTls,
+)
 
 ALERTS = "LAKE_ASSETS_ALERTS_"
 SECRET = "https://hooks.example.com/services/hush"  # noqa: S105 - nobody's
@@ -122,3 +128,53 @@ def test_threads_take_turns_with_the_environment():
     other.join(10)
     assert seen == [{"NOT_SET_BEFORE": "1", "SET_BEFORE": None}]
     assert _known() == {"NOT_SET_BEFORE": None, "SET_BEFORE": None}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("KAFKA_OPTIONS", '{"sasl.password": "hush-hush'),
+        ("KAFKA_OPTIONS", '["hush-hush"]'),
+        ("KAFKA_OPTIONS", '{"sasl.password": ["hush-hush"]}'),
+        ("KAFKA_OPTIONS", '{"sasl.username": "hush-hush"}'),
+        ("SPARK_CONF", "hush-hush"),
+        ("REGISTRY_URL", "https://me:hush-hush@h?a=b"),
+        ("REGISTRY_URL", "https://me:hush-hush"),
+        ("REGISTRY_PASSWORD", "hush-hush"),
+    ],
+)
+def test_a_secret_in_a_variable_that_cannot_be_used_is_not_repeated(monkeypatch, name, text):
+    monkeypatch.setenv(f"LAKE_ASSETS_{name}", text)
+    with pytest.raises(SettingsError) as raised:
+        load_settings()
+    assert raised.value.thing == f"LAKE_ASSETS_{name}"
+    assert "hush" not in "".join(traceback.format_exception(raised.value))
+
+
+def test_a_child_gets_the_secrets_of_brokers_and_registries(monkeypatch):
+    password = 'hu"sh\\ 7%'  # noqa: S105 - nobody's
+    settings = Settings(
+        home=Path("/home/lake"),
+        kafka=KafkaSettings(
+            options={
+                "sasl.mechanism": "PLAIN",
+                "sasl.username": "me",
+                "sasl.password": password,
+            }
+        ),
+        registry=RegistrySettings(
+            url="https://h", user="me", password=password, ca=Path("/ca.pem")
+        ),
+    )
+    assert "hu" not in f"{settings!r} {settings.model_dump()} {settings.model_dump_json()}"
+    for name, value in child_environment(settings, base={"PATH": ""}).items():
+        monkeypatch.setenv(name, value)
+    found = load_settings()
+    assert (found.kafka, found.registry) == (settings.kafka, settings.registry)
+    assert found.registry.password.get_secret_value() == password
+    assert found.kafka.options["sasl.password"].get_secret_value() == password
+
+
+def test_the_files_of_a_registry_are_found_from_any_folder(monkeypatch):
+    monkeypatch.setenv("LAKE_ASSETS_REGISTRY_CA", "ca.pem")
+    assert load_settings().registry.ca == Path.cwd() / "ca.pem"

@@ -1,0 +1,124 @@
+"""What a user is told of a broker that does not let us in, each by a real one that does not."""
+
+from uuid import uuid4
+
+import pytest
+
+from lake_assets.errors import SourceError, TopicNotFoundError
+from lake_assets.model.endpoints import Endpoints
+from lake_assets.simulator.produce import produce
+from lake_assets.simulator.script import Script
+from lake_assets.sources.topics import check_broker, end_offsets, ensure_topic
+from lake_assets_tests.services.secured import MARKER, READER, STRANGER, Listener, Secured
+
+pytestmark = pytest.mark.kafka
+
+OPTIONS = "LAKE_ASSETS_KAFKA_OPTIONS"
+
+
+def by(secured: Secured, listener: Listener, **login: str) -> Endpoints:
+    return Endpoints(
+        kafka=secured.address(listener),
+        registry="",
+        kafka_options=secured.options(listener, **login),
+    )
+
+
+@pytest.fixture
+def topic(secured: Secured) -> str:
+    """A topic that is there."""
+    name = f"topic-{uuid4().hex[:8]}"
+    ensure_topic(Endpoints(kafka=secured.plain, registry=""), name, partitions=1)
+    return name
+
+
+@pytest.mark.parametrize(
+    "listener", [Listener.PASSWORD, Listener.SCRAM, Listener.MUTUAL, Listener.TOKEN]
+)
+def test_who_is_let_in_may_make_topics_and_ask_about_them(secured, listener):
+    topic, mine = f"topic-{uuid4().hex[:8]}", by(secured, listener)
+    ensure_topic(mine, topic, partitions=1)
+    assert end_offsets(mine, topic) == {0: 0}
+
+
+@pytest.mark.parametrize("listener", [Listener.PASSWORD, Listener.SCRAM])
+@pytest.mark.parametrize("ask", [end_offsets, ensure_topic, lambda mine, _: check_broker(mine)])
+def test_a_wrong_password_is_a_refused_login(secured, topic, listener, ask):
+    wrong = by(secured, listener, password=f"{MARKER} wrong")
+    with pytest.raises(SourceError, match=r"refuses the login \(SASL authentication err") as raised:
+        ask(wrong, topic)
+    assert f"Kafka at {wrong.kafka}: " in str(raised.value)
+    assert f"Correct sasl.* in {OPTIONS}" in str(raised.value)
+    assert MARKER not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("listener", "fact"),
+    [
+        (Listener.EXPIRED, "certificate has expired"),
+        (Listener.MISNAMED, "Hostname mismatch, certificate is not valid for 'localhost'"),
+    ],
+)
+@pytest.mark.parametrize("ask", [end_offsets, ensure_topic, lambda mine, _: check_broker(mine)])
+def test_a_certificate_that_is_not_accepted_is_told_with_what_is_wrong(
+    secured, topic, listener, fact, ask
+):
+    with pytest.raises(SourceError, match=r"its certificate is not accepted \(" + fact) as raised:
+        ask(by(secured, listener), topic)
+    assert f"ssl.ca.location in {OPTIONS}" in str(raised.value)
+
+
+def test_an_authority_that_nobody_knows_is_not_accepted(secured, topic):
+    mine = secured.options(Listener.PASSWORD)
+    del mine["ssl.ca.location"]
+    unknown = Endpoints(kafka=secured.address(Listener.PASSWORD), registry="", kafka_options=mine)
+    with pytest.raises(SourceError, match=r"not accepted \(.*(self-signed|local issuer)"):
+        end_offsets(unknown, topic)
+
+
+def test_a_broker_that_wants_a_certificate_says_so(secured, topic):
+    without = Endpoints(
+        kafka=secured.address(Listener.MUTUAL),
+        registry="",
+        kafka_options=secured.options(Listener.EXPIRED),
+    )
+    with pytest.raises(SourceError, match=r"does not accept our certificate, or wants one"):
+        end_offsets(without, topic)
+
+
+def test_a_key_that_its_password_does_not_open_is_a_wrong_property(secured, topic):
+    with pytest.raises(SourceError, match=r"a client property is wrong \(.*ssl.key.location"):
+        end_offsets(by(secured, Listener.MUTUAL, password="wrong"), topic)  # noqa: S106 - it is
+
+
+@pytest.mark.parametrize("ask", [end_offsets, ensure_topic])
+def test_who_has_no_right_to_a_topic_is_told_which(secured, topic, ask):
+    stranger = by(secured, Listener.SCRAM, user=STRANGER)
+    with pytest.raises(SourceError, match=r"(?i)is refused \(.*authorization failed") as raised:
+        ask(stranger, topic)
+    assert f"topic '{topic}' at {stranger.kafka}: is refused" in str(raised.value)
+    assert "Grant the user Describe and Read on the topic" in str(raised.value)
+
+
+def test_who_may_not_make_topics_may_use_one_that_is_there(secured, topic):
+    reader = by(secured, Listener.SCRAM, user=READER)
+    ensure_topic(reader, topic)
+    assert end_offsets(reader, topic) == {0: 0}
+    with pytest.raises(SourceError, match=r"(?i)is refused \(.*authorization failed"):
+        ensure_topic(reader, f"{topic}-other")
+
+
+def test_a_topic_that_is_not_there_is_told_apart(secured, topic):
+    with pytest.raises(TopicNotFoundError, match="does not exist"):
+        end_offsets(by(secured, Listener.SCRAM), f"{topic}-other")
+
+
+def test_who_may_not_write_is_told_by_produce(secured, topic, services):
+    reader = Endpoints(
+        kafka=secured.address(Listener.SCRAM),
+        registry=services.registry,
+        kafka_options=secured.options(Listener.SCRAM, user=READER),
+    )
+    with pytest.raises(SourceError, match=r"did not take .*Cluster authorization failed") as raised:
+        produce(reader, topic, f"{topic}-value", Script(games=("chess",), events=10))
+    assert "to produce, Write and Create" in str(raised.value)
