@@ -12,8 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lake_assets.decode.assign import Assigned, assign, sole_reader
-from lake_assets.decode.handlers import guess_of, handler_of
+from lake_assets.decode.handlers import handler_of
 from lake_assets.decode.isolate import isolate
+from lake_assets.decode.normal import normal_of
 from lake_assets.decode.schemas import Decoding, Reader
 from lake_assets.model.quarantine import Reason
 
@@ -88,7 +89,7 @@ def _read_values(
     reader: Reader, values: pa.Array, schema: pa.Schema
 ) -> tuple[pa.RecordBatch, dict[int, str]]:
     about = (reader.message, reader.descriptor_set)
-    found = isolate(handler_of(*about), values, guess_of(*about))
+    found = isolate(handler_of(*about), values, normal_of(*about))
     return _conform(found.decoded, reader.named, schema), found.refused
 
 

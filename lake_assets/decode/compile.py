@@ -4,7 +4,7 @@ import base64
 import binascii
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from importlib import resources
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
@@ -15,7 +15,7 @@ from google.protobuf.message import DecodeError
 from lake_assets.errors import RegistryError, SchemaUnusableError
 
 ROOT = "feed.proto"
-"""Name of the file to compile, among `files`; the registry does not keep its own."""
+"""Name of the file to compile, where it imports none of that name; the registry keeps no name."""
 
 _TIMEOUT_S = 60.0
 """A protoc run takes 0.05 s; a minute means that it hangs, not that the machine is busy."""
@@ -23,17 +23,26 @@ _TIMEOUT_S = 60.0
 _NEXT_STEP = "Register a corrected version"
 
 
-def compile_files(thing: str, files: Mapping[str, str]) -> bytes:
-    """Compile `ROOT` and what it imports.
+def root_beside(imports: Collection[str]) -> str:
+    """A name for the file to compile that none of its imports has."""
+    root = ROOT
+    while root in imports:
+        root = f"_{root}"
+    return root
+
+
+def compile_files(thing: str, files: Mapping[str, str], root: str = ROOT) -> bytes:
+    """Compile a file and what it imports.
 
     Args:
         thing: whose schema this is, for the error.
-        files: import path to content, `ROOT` among them; the well-known types need not be. Content
+        files: import path to content, `root` among them; the well-known types need not be. Content
             is the text of a .proto file, or a serialized `FileDescriptorProto` in base64, as
             Confluent's Python serializer registers it.
+        root: name of the file to compile.
 
     Returns:
-        A serialized `FileDescriptorSet`, imports before what imports them, `ROOT` last.
+        A serialized `FileDescriptorSet`, imports before what imports them, `root` last.
 
     Raises:
         SchemaUnusableError: the schema is not valid; the message has protoc's complaint.
@@ -48,7 +57,7 @@ def compile_files(thing: str, files: Mapping[str, str]) -> bytes:
             else:
                 descriptor.name = name
                 ready.file.append(descriptor)
-        return _run(thing, folder, ready)
+        return _run(thing, folder, ready, root)
 
 
 def _ready_made(content: str) -> FileDescriptorProto | None:
@@ -68,7 +77,7 @@ def _write(thing: str, folder: Path, name: str, content: str) -> None:
     target.write_text(content, encoding="utf-8")
 
 
-def _run(thing: str, folder: Path, ready: FileDescriptorSet) -> bytes:
+def _run(thing: str, folder: Path, ready: FileDescriptorSet, root: str) -> bytes:
     source, output, given = folder / "source", folder / "out.bin", folder / "ready.bin"
     source.mkdir(exist_ok=True)
     command = [sys.executable, "-m", "grpc_tools.protoc", "--include_imports"]
@@ -76,7 +85,7 @@ def _run(thing: str, folder: Path, ready: FileDescriptorSet) -> bytes:
     if ready.file:
         given.write_bytes(ready.SerializeToString())
         command.append(f"--descriptor_set_in={given}")
-    command += [f"--descriptor_set_out={output}", ROOT]
+    command += [f"--descriptor_set_out={output}", root]
     # A process of its own: protoc writes its complaint to file descriptor 2, past sys.stderr.
     try:
         run = subprocess.run(  # noqa: S603 - no shell, and every argument is ours

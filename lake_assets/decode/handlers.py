@@ -3,15 +3,13 @@
 Here alone is said how protobuf is asked to become Arrow; `columns` and `arrow` must agree on it.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
 from google.protobuf.descriptor import Descriptor
 from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorSet
 from google.protobuf.descriptor_pool import DescriptorPool
-from google.protobuf.message import DecodeError
-from google.protobuf.message_factory import GetMessageClass
 from ptars import HandlerPool, PtarsConfig
 
 from lake_assets.errors import SchemaUnusableError
@@ -24,7 +22,7 @@ _CONFIG = PtarsConfig(
     enum_repr="string",
 )
 
-_HEADER = 6
+HEADER = 6
 """Bytes before a message that is framed in the shortest way."""
 
 # Messages and versions of a few feeds; a handler takes 0.1 ms to make and holds some kilobytes.
@@ -48,41 +46,28 @@ def handler_of(message: str, descriptor_set: bytes) -> Any:  # noqa: ANN401 - pt
         ) from problem
 
 
-@lru_cache(maxsize=_KEPT)
-def guess_of(message: str, descriptor_set: bytes) -> Callable[[bytes], bool]:
-    """Makes a guess whether a framed message is bad: whether google.protobuf refuses it.
-
-    It reads all of a message, where `ptars` leaves out what makes no column.
-    """
-    kind = GetMessageClass(descriptor_of(message, descriptor_set))
-
-    def is_suspect(framed: bytes) -> bool:
-        try:
-            kind.FromString(framed[_HEADER:])
-        except DecodeError:
-            return True
-        return False
-
-    return is_suspect
-
-
-@lru_cache(maxsize=_KEPT)
 def descriptor_of(message: str, descriptor_set: bytes) -> Descriptor:
     """google.protobuf's descriptor of a message, by its full name.
 
     Raises:
         SchemaUnusableError: google.protobuf refuses what protoc took.
     """
-    pool = DescriptorPool()
     try:
-        for file in FileDescriptorSet.FromString(descriptor_set).file:
-            _forget_json_names(file.message_type)
-            pool.AddSerializedFile(file.SerializeToString())
+        pool = _pool_of(descriptor_set)
     except TypeError as problem:
         raise SchemaUnusableError(
             f"message {message}", f"cannot be decoded ({problem})", "Register a corrected version"
         ) from problem
     return pool.FindMessageTypeByName(message)
+
+
+@lru_cache(maxsize=_KEPT)
+def _pool_of(descriptor_set: bytes) -> DescriptorPool:
+    pool = DescriptorPool()
+    for file in FileDescriptorSet.FromString(descriptor_set).file:
+        _forget_json_names(file.message_type)
+        pool.AddSerializedFile(file.SerializeToString())
+    return pool
 
 
 def _forget_json_names(messages: Iterable[DescriptorProto]) -> None:

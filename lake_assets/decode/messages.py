@@ -14,7 +14,8 @@ from lake_assets.decode.schemas import Path
 DROPPED = "#"
 """First character of the name of a field that has no column, since a newer one took its name."""
 
-_WELL_KNOWN = "google.protobuf."
+WELL_KNOWN = "google.protobuf."
+"""What full names of types begin with that have an Arrow type of their own."""
 
 _INTEGERS = frozenset(
     {
@@ -63,6 +64,11 @@ def renamed(raw: pa.Schema, own: Descriptor, newest: Descriptor) -> pa.Schema:
     return pa.schema(_renamed(list(raw), own, newest))
 
 
+def is_map(field: FieldDescriptor) -> bool:
+    """Whether a field is a map, which is a list of entries on the wire."""
+    return field.message_type is not None and field.message_type.GetOptions().map_entry
+
+
 def _messages(
     found: Iterable[DescriptorProto], scope: str, path: Path
 ) -> Iterator[tuple[Path, str]]:
@@ -78,7 +84,7 @@ def _reads_alike(own: Descriptor, newest: Descriptor, seen: set[tuple[str, str]]
     if pair in seen:
         return True
     seen.add(pair)
-    if own.full_name.startswith(_WELL_KNOWN):
+    if own.full_name.startswith(WELL_KNOWN):
         return own.full_name == newest.full_name
     added = [f for f in newest.fields if f.number not in own.fields_by_number]
     if any(field.is_repeated or not field.has_presence for field in added):
@@ -104,7 +110,7 @@ def _is_unchanged(
 
 def _shape(field: FieldDescriptor) -> tuple[object, ...]:
     oneof = field.containing_oneof.name if field.containing_oneof is not None else None
-    return field.type, field.is_repeated, field.has_presence, oneof, _is_map(field)
+    return field.type, field.is_repeated, field.has_presence, oneof, is_map(field)
 
 
 def _values(enum: EnumDescriptor) -> dict[int, str]:
@@ -134,12 +140,12 @@ def _twin(field: FieldDescriptor, newest: Descriptor) -> FieldDescriptor | None:
 
 def _kind(field: FieldDescriptor) -> tuple[object, ...]:
     """What a field may not change if it is to be the same under another name."""
-    if field.message_type is not None and _is_map(field):
+    if field.message_type is not None and is_map(field):
         entry = field.message_type.fields_by_name
         return "map", _kind(entry["key"]), _kind(entry["value"])
     if field.message_type is not None:
         name = field.message_type.full_name
-        kind: object = name if name.startswith(_WELL_KNOWN) else "message"
+        kind: object = name if name.startswith(WELL_KNOWN) else "message"
     else:
         in_groups = {**dict.fromkeys(_INTEGERS, "integer"), **dict.fromkeys(_REALS, "real")}
         kind = in_groups.get(field.type, field.type)
@@ -149,9 +155,9 @@ def _kind(field: FieldDescriptor) -> tuple[object, ...]:
 def _renamed_type(kind: pa.DataType, own: FieldDescriptor, newest: FieldDescriptor) -> pa.DataType:
     if own.message_type is None or newest.message_type is None:
         return kind
-    if own.message_type.full_name.startswith(_WELL_KNOWN):
+    if own.message_type.full_name.startswith(WELL_KNOWN):
         return kind
-    if pa.types.is_map(kind) and _is_map(own) and _is_map(newest):
+    if pa.types.is_map(kind) and is_map(own) and is_map(newest):
         before, now = (
             entry.fields_by_name["value"] for entry in (own.message_type, newest.message_type)
         )
@@ -160,10 +166,6 @@ def _renamed_type(kind: pa.DataType, own: FieldDescriptor, newest: FieldDescript
     if pa.types.is_list(kind):
         item = kind.value_field
         return pa.list_(item.with_type(_renamed_type(item.type, own, newest)))
-    if pa.types.is_struct(kind) and not (_is_map(own) or _is_map(newest)):
+    if pa.types.is_struct(kind) and not (is_map(own) or is_map(newest)):
         return pa.struct(list(_renamed(list(kind), own.message_type, newest.message_type)))
     return kind
-
-
-def _is_map(field: FieldDescriptor) -> bool:
-    return field.message_type is not None and field.message_type.GetOptions().map_entry

@@ -16,7 +16,7 @@ from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 from confluent_kafka.schema_registry.common._httpx_compat import httpx
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 
-from lake_assets.decode.compile import ROOT, compile_files
+from lake_assets.decode.compile import compile_files, root_beside
 from lake_assets.decode.registry_client import CORRECT_URL, registry_client
 from lake_assets.decode.schemas import SchemaSet, Version
 from lake_assets.decode.settle import settle
@@ -192,9 +192,10 @@ def _compile(thing: str, found: _Fetched, known: Mapping[str, Version]) -> Versi
     made = Version(number=found.number, source=found.source)
     if found.kind != "PROTOBUF":
         return replace(made, problem=f"is {found.kind}, not PROTOBUF")
+    root = root_beside(found.imports)
     try:
         descriptor_set = compile_files(
-            f"version {found.number} of {thing}", {**found.imports, ROOT: found.text}
+            f"version {found.number} of {thing}", {**found.imports, root: found.text}, root
         )
     except SchemaUnusableError as problem:
         return replace(made, problem=problem.fact)

@@ -8,7 +8,7 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 from lake_assets.decode.handlers import descriptor_of
-from lake_assets.decode.schemas import Decoding, SchemaSet
+from lake_assets.decode.schemas import FIRST, Decoding, SchemaSet
 from lake_assets.decode.settle import settle
 from lake_assets_tests.decode.given import versions
 
@@ -18,7 +18,10 @@ ClassOf = Callable[[Decoding], type[Message]]
 
 @pytest.fixture
 def compiled() -> Compile:
-    """Makes the decoding of a .proto text without its `syntax` line; id 7 is known."""
+    """Makes the decoding of a .proto text without its `syntax` line; id 7 is known.
+
+    Rows of its first message were met.
+    """
 
     def build(body: str) -> Decoding:
         schemas = SchemaSet(
@@ -26,6 +29,7 @@ def compiled() -> Compile:
             versions=versions(body, first_id=7),
             unknown_ids=frozenset({8}),
             foreign_ids=frozenset({9}),
+            met=frozenset({(7, FIRST)}),
         )
         return settle(schemas, pa.schema([]))
 

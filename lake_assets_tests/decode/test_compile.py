@@ -3,7 +3,7 @@ import base64
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
-from lake_assets.decode.compile import ROOT, compile_files
+from lake_assets.decode.compile import ROOT, compile_files, root_beside
 from lake_assets.errors import RegistryError
 
 DEPENDENCY = 'syntax = "proto3"; package x; message D { string a = 1; }'
@@ -40,6 +40,12 @@ def test_text_may_import_a_serialized_descriptor():
     serialized = base64.b64encode(file.SerializeToString()).decode()
     found = compile_files("v", {ROOT: EVENT, "x/d.proto": serialized})
     assert _files(found) == ["x/d.proto", ROOT]
+
+
+def test_an_import_may_have_the_name_that_the_compiled_file_would_have():
+    imports = {ROOT: DEPENDENCY, f"_{ROOT}": 'syntax = "proto3"; package z; message D {}'}
+    root, text = root_beside(imports), EVENT.replace("x/d.proto", ROOT)
+    assert _files(compile_files("v", {**imports, root: text}, root)) == [ROOT, root]
 
 
 def test_a_broken_schema_is_refused_with_protocs_complaint():

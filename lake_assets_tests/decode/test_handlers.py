@@ -1,4 +1,4 @@
-from lake_assets.decode.handlers import guess_of, handler_of
+from lake_assets.decode.handlers import handler_of
 from lake_assets_tests.decode.given import descriptor_set_of
 
 TWO = descriptor_set_of("package p; message event { bool a = 1; } message other { bool b = 1; }")
@@ -11,15 +11,6 @@ def test_a_handler_is_made_once_a_message():
 def test_a_oneof_may_be_called_like_a_field_in_json():
     body = "message event { oneof userId { int32 a = 1; bool user_id = 2; } }"
     assert handler_of("event", descriptor_set_of(body)).schema().names == ["a", "user_id"]
-
-
-def test_what_google_protobuf_refuses_is_suspect():
-    is_suspect = guess_of("p.event", TWO)
-    assert [is_suspect(b"\0\0\0\0\7\0" + end) for end in (b"", b"\x08\1", b"\x08")] == [
-        False,
-        False,
-        True,
-    ]
 
 
 def test_the_handler_is_of_the_named_message():

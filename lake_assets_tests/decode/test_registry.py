@@ -101,7 +101,8 @@ def test_a_deleted_version_is_still_known(registry, subject):
 
 
 @pytest.mark.kafka
-def test_references_are_followed(services, registry, subject):
+@pytest.mark.parametrize("name", ["o.proto", "feed.proto"])
+def test_references_are_followed_whatever_their_names(services, registry, subject, name):
     inner, outer = Subject(services.registry), Subject(services.registry)
     inner.register("message I { string a = 1; }")
     outer.register(
@@ -109,8 +110,8 @@ def test_references_are_followed(services, registry, subject):
         [SchemaReference("i.proto", inner.name, 1)],
     )
     subject.register(
-        f'import "o.proto"; message event {{ {outer.name.replace("-", "_")}.O o = 1; }}',
-        [SchemaReference("o.proto", outer.name, 1)],
+        f'import "{name}"; message event {{ {outer.name.replace("-", "_")}.O o = 1; }}',
+        [SchemaReference(name, outer.name, 1)],
     )
     (field,) = settle(registry.newest(subject.name), NOTHING).columns
     assert str(field.type) == "struct<i: struct<a: string>>"
