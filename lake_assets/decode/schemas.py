@@ -47,7 +47,8 @@ class SchemaSet:
     """By schema id; deleted ones too if they were met."""
 
     message: str | None = None
-    """Full name of the one message type that the feed takes; None takes all of them."""
+    """Full name of the one message type that the feed takes; None takes all that have the route's
+    column."""
 
     met: frozenset[tuple[int, Path]] = frozenset()
     """Rows' schema ids and messages that have columns because of such rows alone."""
@@ -164,6 +165,10 @@ class Decoding:
     messages: Mapping[int, frozenset[Path]]
     """By schema id: which messages there are. An id whose version cannot be used at all has none,
     and stands in `unusable`."""
+
+    unused: pa.Schema = field(default_factory=lambda: pa.schema([]))
+    """Further columns that messages would make which no row has used yet. No table has them;
+    conditions may read them as nulls."""
 
     unusable: Mapping[int, str] = field(default_factory=dict)
     """By schema id: why all its rows are refused."""

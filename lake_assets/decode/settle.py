@@ -1,61 +1,61 @@
 """What the registry said and the columns that the tables have, settled into a `Decoding`: pure.
 
 Every version decodes its own messages, so a value is what its writer meant, and null where the
-writer knew no such field. Names are the newest version's, by field number. Docs:
-`docs/decisions/0005-every-version-decodes-its-own.md`.
+writer knew no such field. Names are those of the newest version of a message, by field number.
+Docs: `docs/decisions/0005-every-version-decodes-its-own.md`,
+`docs/decisions/0020-columns-of-types-that-rows-use.md`.
 """
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 import pyarrow as pa
 from google.protobuf.descriptor import Descriptor
 
+from lake_assets.decode.candidates import Candidates, Pair, candidates, is_text
 from lake_assets.decode.columns import columns
 from lake_assets.decode.handlers import descriptor_of, handler_of
 from lake_assets.decode.merge import Mismatch, merge
 from lake_assets.decode.messages import messages_of, reads_alike, renamed
-from lake_assets.decode.schemas import FIRST, Decoding, Path, Reader, SchemaSet
+from lake_assets.decode.schemas import Decoding, Path, Reader, SchemaSet
 from lake_assets.errors import RegistryError, SchemaUnusableError
 from lake_assets.model.quarantine import Reason
 
-_Pair: TypeAlias = tuple[int, Path]
 
-
-def settle(schemas: SchemaSet, have: pa.Schema) -> Decoding:
+def settle(schemas: SchemaSet, have: pa.Schema, route: str | None = None) -> Decoding:
     """Decide which rows can be decoded, by what, and which columns the tables need for them.
 
-    Columns come from the newest version and from the messages that were met. Another version whose
-    columns are all there is ready, too; of the rest nothing is decided before rows name them, so
-    that fields removed long ago make no columns.
+    Rows may be of any message that has the route's column. Columns come from those that were met;
+    where only one type is possible, from its newest version before any row has come. A version
+    whose columns are all there is ready, too; of the rest nothing is decided before rows name them,
+    so that neither fields removed long ago nor messages that nobody sends make columns.
 
     Args:
         schemas: what the registry said, and what was met.
         have: the decoded columns that the tables have; empty if there are none yet. They stay, even
             where no version has such a field any more.
+        route: column that says where a row goes; None takes all messages.
 
     Raises:
-        RegistryError: there are no columns yet, and no version makes some.
+        RegistryError: there are no columns yet, and no version can make some.
     """
     same = merge(have, have)
     assert not isinstance(same, Mismatch)  # noqa: S101 - nothing differs from itself
-    work = _Work(schemas, same)
     by_age = sorted(schemas.versions, key=lambda one: schemas.versions[one].number, reverse=True)
+    work = _Work(schemas, route, same)
     for schema_id in by_age:
         work.open(schema_id)
-    for schema_id in by_age:
-        if work.newest is None and schema_id in work.messages:
-            work.adopt_newest(schema_id)
+    work.elect()
     for schema_id in by_age:
         for path in sorted(path for one, path in schemas.met if one == schema_id):
-            work.adopt(schema_id, path)
-    for schema_id in by_age:
-        work.adopt(schema_id, work.main_of(schema_id), only_if_ready=True)
-    if not work.columns.names:
+            work.adopt((schema_id, path))
+    for pair in work.all_pairs():
+        work.adopt(pair, only_if_ready=True)
+    if not work.columns.names and not work.leaders:
         raise work.nothing(by_age)
     return Decoding(
         subject=schemas.subject,
         columns=work.columns,
+        unused=work.unused(),
         readers=tuple(work.readers),
         places=work.places,
         refusals=work.refusals,
@@ -69,23 +69,29 @@ def settle(schemas: SchemaSet, have: pa.Schema) -> Decoding:
 
 
 @dataclass(frozen=True, slots=True)
-class _Names:
-    """The version whose names hold."""
+class _Leader:
+    """The version of a message whose names hold."""
 
-    schema_id: int
-    main: Path
+    pair: Pair
+    message: str
     descriptor_set: bytes
-    messages: frozenset[str]
+    columns: pa.Schema
+
+    @property
+    def descriptor(self) -> Descriptor:
+        return descriptor_of(self.message, self.descriptor_set)
 
 
 @dataclass(slots=True)
 class _Work:
     schemas: SchemaSet
+    route: str | None
     columns: pa.Schema
-    newest: _Names | None = None
+    candidates: Candidates = field(default_factory=Candidates)
+    leaders: dict[str, _Leader] = field(default_factory=dict)
     readers: dict[Reader, int] = field(default_factory=dict)
-    places: dict[_Pair, int] = field(default_factory=dict)
-    refusals: dict[_Pair, tuple[Reason, str]] = field(default_factory=dict)
+    places: dict[Pair, int] = field(default_factory=dict)
+    refusals: dict[Pair, tuple[Reason, str]] = field(default_factory=dict)
     messages: dict[int, dict[Path, str]] = field(default_factory=dict)
     unusable: dict[int, str] = field(default_factory=dict)
 
@@ -103,36 +109,42 @@ class _Work:
                 said = f"message {name}, and the feed takes {wanted}"
                 self.refusals[schema_id, path] = Reason.FOREIGN_MESSAGE, said
 
-    def main_of(self, schema_id: int) -> Path | None:
-        """Where a version's message for the feed stands, if it has one."""
-        found = self.messages.get(schema_id, {})
-        if self.schemas.message is None:
-            return FIRST if found else None
-        return next((path for path, name in found.items() if name == self.schemas.message), None)
+    def elect(self) -> None:
+        """Find the newest version of each message whose rows fit the tables: its names hold."""
+        self.candidates = candidates(self.schemas, self.messages, self.route)
+        for name, pairs in self.candidates.types.items():
+            fitting = (leader for pair in pairs if (leader := self._leader(pair)) is not None)
+            leader = next(fitting, None)
+            if leader is not None:
+                self.leaders[name] = leader
+        if len(self.candidates.types) == 1:
+            for leader in self.leaders.values():
+                self.adopt(leader.pair)
+        for pair, said in self.candidates.refused.items():
+            if self._leader_of(pair) is None:
+                self.refusals[pair] = Reason.FOREIGN_MESSAGE, said
 
-    def adopt_newest(self, schema_id: int) -> None:
-        """Let the names of a version hold, if its rows fit the tables."""
-        main = self.main_of(schema_id)
-        if main is None:
-            return
-        names = frozenset(self.messages[schema_id].values())
-        descriptor_set = self.schemas.versions[schema_id].descriptor_set
-        self.newest = _Names(schema_id, main, descriptor_set, names)
-        self.adopt(schema_id, main)
-        if (schema_id, main) not in self.places:
-            self.newest = None
+    def all_pairs(self) -> list[Pair]:
+        """All messages of all versions, newest first."""
+        return [(schema_id, path) for schema_id, found in self.messages.items() for path in found]
 
-    def adopt(self, schema_id: int, path: Path | None, *, only_if_ready: bool = False) -> None:
+    def adopt(self, pair: Pair, *, only_if_ready: bool = False) -> None:
         """Find a reader for a message and make its columns ours, or note why that cannot be."""
-        pair = (schema_id, path or ())
-        if path not in self.messages.get(schema_id, {}) or pair in self.refusals | self.places:
+        schema_id, path = pair
+        is_judged = pair in self.refusals or pair in self.places
+        if is_judged or path not in self.messages.get(schema_id, {}):
             return
         version = self.schemas.versions[schema_id]
         try:
-            reader, own = self._reader(schema_id, path or ())
+            reader, own = self._reader(pair)
         except SchemaUnusableError as problem:
             said = f"{problem.thing} of version {version.number} {problem.fact}"
             self.refusals[pair] = Reason.INCOMPATIBLE_SCHEMA, said
+            return
+        if not self._is_routable(own):
+            said = f"message {reader.message} of version {version.number} has no field {self.route}"
+            said = self.candidates.refused.get(pair) or f"{said} under the newest names"
+            self.refusals[pair] = Reason.FOREIGN_MESSAGE, said
             return
         merged = merge(self.columns, own)
         if isinstance(merged, Mismatch):
@@ -141,6 +153,14 @@ class _Work:
         elif merged == self.columns or not only_if_ready:
             self.columns = merged
             self.places[pair] = self.readers.setdefault(reader, len(self.readers))
+
+    def unused(self) -> pa.Schema:
+        """What the newest versions have beyond the columns, as far as they go together."""
+        whole = self.columns
+        for leader in self.leaders.values():
+            merged = merge(whole, leader.columns)
+            whole = whole if isinstance(merged, Mismatch) else merged
+        return pa.schema([one for one in whole if one.name not in self.columns.names])
 
     def nothing(self, by_age: list[int]) -> RegistryError:
         """Why there are no columns: what is wrong with the newest version."""
@@ -152,39 +172,55 @@ class _Work:
         return SchemaUnusableError(subject, said, "Register a corrected version")
 
     def _refused(self, schema_id: int) -> str:
-        version = self.schemas.versions[schema_id].number
-        main = self.main_of(schema_id)
-        if main is None:
-            return f"version {version} has no message {self.schemas.message}"
-        return self.refusals[schema_id, main][1]
+        version, wanted = self.schemas.versions[schema_id].number, self.schemas.message
+        found = self.messages[schema_id]
+        taken = [(schema_id, path) for path, name in found.items() if wanted in {None, name}]
+        if not taken:
+            return f"version {version} has no message {wanted}"
+        refused = [self.refusals[pair] for pair in taken]
+        said = [said for reason, said in refused if reason is Reason.INCOMPATIBLE_SCHEMA]
+        return said[0] if said else refused[0][1]
 
-    def _reader(self, schema_id: int, path: Path) -> tuple[Reader, pa.Schema]:
+    def _leader(self, pair: Pair) -> _Leader | None:
+        schema_id, path = pair
         name = self.messages[schema_id][path]
-        version = self.schemas.versions[schema_id]
+        descriptor_set = self.schemas.versions[schema_id].descriptor_set
+        try:
+            own = columns(name, handler_of(name, descriptor_set).schema())
+        except SchemaUnusableError:
+            return None
+        if not self._is_routable(own) or isinstance(merge(self.columns, own), Mismatch):
+            return None
+        return _Leader(pair, name, descriptor_set, own)
+
+    def _leader_of(self, pair: Pair) -> _Leader | None:
+        """The version of the same message whose names hold."""
+        name = self.messages[pair[0]][pair[1]]
+        return self.leaders.get(self.candidates.names.get(name, name))
+
+    def _is_routable(self, own: pa.Schema) -> bool:
+        if self.route is None:
+            return True
+        return self.route in own.names and is_text(own.field(self.route).type)
+
+    def _reader(self, pair: Pair) -> tuple[Reader, pa.Schema]:
+        name = self.messages[pair[0]][pair[1]]
+        version = self.schemas.versions[pair[0]]
         raw = handler_of(name, version.descriptor_set).schema()
-        twin = self._twin(schema_id, path, name)
-        if twin is None or self.newest is None:
+        leader = self._leader_of(pair)
+        if leader is None:
             plain = Reader(message=name, descriptor_set=version.descriptor_set)
             return plain, columns(name, raw)
+        if version.number > self.schemas.versions[leader.pair[0]].number:
+            columns(name, raw)  # what it cannot make under its own names is refused
         own = descriptor_of(name, version.descriptor_set)
-        if reads_alike(own, twin):
-            message, descriptor_set = twin.full_name, self.newest.descriptor_set
-            reader = Reader(message=message, descriptor_set=descriptor_set)
-            return reader, columns(message, handler_of(message, descriptor_set).schema())
-        named = renamed(raw, own, twin)
+        if reads_alike(own, leader.descriptor):
+            reader = Reader(message=leader.message, descriptor_set=leader.descriptor_set)
+            return reader, leader.columns
+        named = renamed(raw, own, leader.descriptor)
         reader = Reader(
             message=name,
             descriptor_set=version.descriptor_set,
             named=None if named == raw else named,
         )
         return reader, columns(name, named)
-
-    def _twin(self, schema_id: int, path: Path, name: str) -> Descriptor | None:
-        """The newest version of a message."""
-        if self.newest is None:
-            return None
-        if name not in self.newest.messages:
-            if path != self.main_of(schema_id):
-                return None
-            name = self.schemas.message or self.messages[self.newest.schema_id][self.newest.main]
-        return descriptor_of(name, self.newest.descriptor_set)

@@ -196,22 +196,25 @@ class Demux:
         """How the expectations are judged; found out anew only if the columns or the time ask."""
         decoding, expectations = self._decoding, self.feed.expectations
         assert decoding is not None  # noqa: S101 - the caller adopted schemas
-        known = self._judging
-        if known is None or known.columns != decoding.columns:
-            reading = reading_of(session, decoding.columns, expectations)
-            known = _Judging(columns=decoding.columns, reading=reading, program=None)
+        known, columns = self._judging, pa.schema([*decoding.columns, *decoding.unused])
+        if known is None or known.columns != columns:
+            reading = reading_of(session, columns, expectations)
+            known = _Judging(columns=columns, reading=reading, program=None)
         elif not (known.program and known.program.is_fleeting):
             return known
         program = None
         if not self._is_spark_asked:
-            program = program_of(session, decoding.columns, expectations)
+            program = program_of(session, columns, expectations)
         self._judging = replace(known, program=program)
         return self._judging
 
     def _plan(self) -> DecodePlan:
-        assert self._decoding is not None  # noqa: S101 - the caller adopted schemas
+        decoding, judging = self._decoding, self._judging
+        assert decoding is not None  # noqa: S101 - the caller adopted schemas
+        assert judging is not None  # noqa: S101 - as above
+        read = [field for field in decoding.unused if field.name in judging.reading.columns]
         return DecodePlan(
-            decoding=self._decoding,
+            decoding=replace(decoding, unused=pa.schema(read)),
             route=self.feed.route.column,
             games=tuple(self._games),
             create_unknown=self.feed.route.unknown is Unknown.CREATE,
@@ -246,7 +249,7 @@ class Demux:
             return
         door, before = self.means.door, self._decoding.columns if self._decoding else pa.schema([])
         have = held_columns(before, door.columns([silver_of(game) for game in added]))
-        decoding = settle(schemas, have)
+        decoding = settle(schemas, have, self.feed.route.column)
         known = [*self._games, *added]
         silver = silver_schema(decoding.columns)
         touched = known if decoding.columns != before else added

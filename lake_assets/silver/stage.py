@@ -54,6 +54,7 @@ def stage_schema(decoding: Decoding) -> pa.Schema:
     return pa.schema(
         [
             *decoding.columns,
+            *decoding.unused,
             *ORIGIN,
             pa.field(VALUE, pa.binary()),
             pa.field(REASON, pa.string()),
@@ -82,7 +83,7 @@ def _place(batch: pa.RecordBatch, plan: DecodePlan, schema: pa.Schema) -> pa.Rec
     decoded = decode(values, batch["schema_id"], plan.decoding)
     reason, detail, questions = decoded.reason, decoded.detail, decoded.question
     is_decoded = pc.and_(pc.is_null(reason), pc.is_null(questions))
-    games = _as_text(decoded.columns, plan.route)
+    games = _as_text(decoded.columns, plan.route, batch.num_rows)
     index = pc.index_in(games, value_set=pa.array(plan.games, pa.string()))
     is_lost = pc.and_(is_decoded, pc.is_null(index))
     if pc.any(is_lost).as_py():
@@ -97,6 +98,7 @@ def _place(batch: pa.RecordBatch, plan: DecodePlan, schema: pa.Schema) -> pa.Rec
         table = pc.if_else(is_waiting, pa.scalar(len(plan.games) + 1, pa.int32()), table)
     arrays = [
         *decoded.columns.columns,
+        *(pa.nulls(batch.num_rows, field.type) for field in plan.decoding.unused),
         *(batch[name] for name in BRONZE_NAMES),
         values if plan.keep_values else _where(is_refused, values),
         reason,
@@ -148,9 +150,15 @@ def _ask(kind: str, mask: pa.Array, values: pa.Array) -> pa.Array:
     return pc.if_else(mask, asked, pa.scalar(None, pa.string()))
 
 
-def _as_text(columns_: pa.RecordBatch, name: str) -> pa.Array:
+def _as_text(columns_: pa.RecordBatch, name: str, rows: int) -> pa.Array:
     if name not in columns_.schema.names:
-        # No version has the field any more; no row names a game.
-        return pa.nulls(columns_.num_rows, pa.string())
+        # No row had a message with the field yet.
+        return pa.nulls(rows, pa.string())
     column = columns_[name]
-    return column if pa.types.is_string(column.type) else column.cast(pa.string())
+    if not pa.types.is_binary(column.type):
+        return column if pa.types.is_string(column.type) else column.cast(pa.string())
+    try:
+        return column.cast(pa.string())
+    except pa.ArrowInvalid:
+        texts = [value and value.decode(errors="replace") for value in column.to_pylist()]
+        return pa.array(texts, pa.string())

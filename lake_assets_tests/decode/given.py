@@ -52,14 +52,16 @@ def decode_all(decoding: Decoding, *values: bytes) -> Decoded:
     return decode(pa.array(values, pa.binary()), pa.array(ids, pa.int64()), decoding)
 
 
-def rows_of(known: SchemaSet, *values: bytes, have: pa.Schema = NOTHING) -> list[Mapping[str, Any]]:
+def rows_of(
+    known: SchemaSet, *values: bytes, have: pa.Schema = NOTHING, route: str | None = None
+) -> list[Mapping[str, Any]]:
     """What tables with the columns `have` get of framed messages; questions are answered."""
-    found = decode_all(settle(known, have), *values)
+    found = decode_all(settle(known, have, route), *values)
     met = [question.partition("=")[2] for question in found.question.to_pylist() if question]
     if met:
         pairs = (one.partition(":") for one in met)
         known = known.meet((int(i), tuple(int(x) for x in path.split("."))) for i, _, path in pairs)
-        found = decode_all(settle(known, have), *values)
+        found = decode_all(settle(known, have, route), *values)
     assert found.question.null_count == len(values)
     refusals = zip(found.reason.to_pylist(), found.detail.to_pylist(), strict=True)
     rows = zip(found.columns.to_pylist(), refusals, strict=True)

@@ -9,10 +9,8 @@ from lake_assets.model.quarantine import Reason
 from lake_assets_tests.decode.given import NOTHING, schemas
 
 TWO = "message event { string a = 1; } message other { int32 b = 1; }"
-DECODING = settle(
-    replace(schemas(TWO, "message event { int32 c = 1; }"), unknown_ids={8}, foreign_ids={9}),
-    NOTHING,
-)
+KNOWN = schemas(TWO, "message event { int32 c = 1; }").meet([(2, (0,))])
+DECODING = settle(replace(KNOWN, unknown_ids={8}, foreign_ids={9}), NOTHING)
 
 
 def header(schema_id, path=b"\0"):

@@ -233,68 +233,6 @@ def test_with_tables_rows_are_refused_rather_than_waited_for():
     assert settle(schemas("enum E { A = 0; }"), have).columns == have
 
 
-TWO = "message event { string a = 1; } message other { int32 b = 1; message deep { bool c = 1; } }"
-
-
-def test_a_schemas_other_messages_are_decoded_when_rows_name_them():
-    found = rows_of(
-        schemas(TWO),
-        framed(1, message_of(TWO, a="x")),
-        framed(1, message_of(TWO, "other", b=2), b"\2\2"),
-        framed(1, message_of(TWO, "other.deep", c=True), b"\4\2\0"),
-    )
-    assert found == [
-        {"a": "x", "b": None, "c": None},
-        {"a": None, "b": 2, "c": None},
-        {"a": None, "b": None, "c": True},
-    ]
-
-
-def test_messages_that_no_row_names_make_no_columns():
-    assert settle(schemas(TWO), NOTHING).columns.names == ["a"]
-    assert settle(schemas(TWO).meet([(1, (1,))]), NOTHING).columns.names == ["a", "b"]
-
-
-def test_another_message_may_not_fit_and_harms_none():
-    body = "message event { string a = 1; } message other { int32 a = 1; }"
-    found = rows_of(
-        schemas(body),
-        framed(1, message_of(body, a="x")),
-        framed(1, message_of(body, "other", a=2), b"\2\2"),
-    )
-    said = "field a is int in version 1, and the column is string"
-    assert found == [{"a": "x"}, {"refused": ("incompatible_schema", said)}]
-
-
-def test_a_feed_may_take_one_message_type_alone():
-    body = f"package p; {TWO}"
-    found = rows_of(
-        schemas(body, message="p.other"),
-        framed(1, message_of(body, "p.event", a="x")),
-        framed(1, message_of(body, "p.other", b=2), b"\2\2"),
-    )
-    said = "message p.event, and the feed takes p.other"
-    assert found == [{"refused": ("foreign_message", said)}, {"b": 2}]
-
-
-def test_the_one_message_type_may_stand_elsewhere_in_each_version():
-    old = "message other { bool b = 1; } message event { int32 a = 1; }"
-    known = schemas(old, "message event { int64 a = 1; }", message="event")
-    old_row = framed(1, message_of(old, a=1), b"\2\2")
-    assert rows_of(known, old_row) == [{"a": 1}]
-
-
-def test_a_message_type_that_no_version_has_is_named():
-    with pytest.raises(SchemaUnusableError, match=r"version 1 has no message p\.gone"):
-        settle(schemas(ONE, message="p.gone"), NOTHING)
-
-
-def test_the_first_message_may_be_renamed():
-    new = "message Event { string a = 1; int32 c = 2; }"
-    old_row, new_row = framed(1, message_of(ONE, b=1)), framed(2, message_of(new, "Event", c=2))
-    assert rows_of(schemas(ONE, new), old_row, new_row) == [{"a": "", "c": 1}, {"a": "", "c": 2}]
-
-
 def test_versions_that_read_alike_share_a_reader():
     new = f"{ONE[:-1]} optional string c = 3; }}"
     found = settle(schemas(ONE, new), NOTHING)
