@@ -64,6 +64,14 @@ def renamed(raw: pa.Schema, own: Descriptor, newest: Descriptor) -> pa.Schema:
     return pa.schema(_renamed(list(raw), own, newest))
 
 
+def twin_of(field: FieldDescriptor, newest: Descriptor) -> FieldDescriptor | None:
+    """The same field in the newest version, if it is there: of the same number and kind."""
+    twin: FieldDescriptor | None = newest.fields_by_number.get(field.number)
+    if twin is None or (twin.name != field.name and _kind(twin) != _kind(field)):
+        return None
+    return twin
+
+
 def is_map(field: FieldDescriptor) -> bool:
     """Whether a field is a map, which is a list of entries on the wire."""
     return field.message_type is not None and field.message_type.GetOptions().map_entry
@@ -118,7 +126,7 @@ def _values(enum: EnumDescriptor) -> dict[int, str]:
 
 
 def _renamed(fields: list[pa.Field], own: Descriptor, newest: Descriptor) -> Iterator[pa.Field]:
-    twins = {field.name: _twin(own.fields_by_name[field.name], newest) for field in fields}
+    twins = {field.name: twin_of(own.fields_by_name[field.name], newest) for field in fields}
     taken = {twin.name.lower() for twin in twins.values() if twin is not None}
     for field in fields:
         twin = twins[field.name]
@@ -128,14 +136,6 @@ def _renamed(fields: list[pa.Field], own: Descriptor, newest: Descriptor) -> Ite
         else:
             is_taken = field.name.lower() in taken
             yield field.with_name(f"{DROPPED}{field.name}") if is_taken else field
-
-
-def _twin(field: FieldDescriptor, newest: Descriptor) -> FieldDescriptor | None:
-    """The same field in the newest version, if it is there."""
-    twin: FieldDescriptor | None = newest.fields_by_number.get(field.number)
-    if twin is None or (twin.name != field.name and _kind(twin) != _kind(field)):
-        return None
-    return twin
 
 
 def _kind(field: FieldDescriptor) -> tuple[object, ...]:

@@ -10,6 +10,7 @@ from typing import Self, TypeAlias
 
 import pyarrow as pa
 
+from lake_assets.lake.renames import Renames
 from lake_assets.model.quarantine import Reason
 
 Path: TypeAlias = tuple[int, ...]
@@ -169,6 +170,9 @@ class Decoding:
     unused: pa.Schema = field(default_factory=lambda: pa.schema([]))
     """Further columns that messages would make which no row has used yet. No table has them;
     conditions may read them as nulls."""
+
+    renames: Renames = field(default_factory=Renames)
+    """Older names of the columns' fields, under which rows may have been stored."""
 
     unusable: Mapping[int, str] = field(default_factory=dict)
     """By schema id: why all its rows are refused."""

@@ -16,8 +16,10 @@ from lake_assets.decode.columns import columns
 from lake_assets.decode.handlers import descriptor_of, handler_of
 from lake_assets.decode.merge import Mismatch, merge
 from lake_assets.decode.messages import messages_of, reads_alike, renamed
+from lake_assets.decode.renames import renames_of
 from lake_assets.decode.schemas import Decoding, Path, Reader, SchemaSet
 from lake_assets.errors import RegistryError, SchemaUnusableError
+from lake_assets.lake.renames import Renames
 from lake_assets.model.quarantine import Reason
 
 
@@ -56,6 +58,7 @@ def settle(schemas: SchemaSet, have: pa.Schema, route: str | None = None) -> Dec
         subject=schemas.subject,
         columns=work.columns,
         unused=work.unused(),
+        renames=work.renames(),
         readers=tuple(work.readers),
         places=work.places,
         refusals=work.refusals,
@@ -162,6 +165,11 @@ class _Work:
             whole = whole if isinstance(merged, Mismatch) else merged
         return pa.schema([one for one in whole if one.name not in self.columns.names])
 
+    def renames(self) -> Renames:
+        """Under which names fields stood before."""
+        pairs = [(pair, leader) for pair in self.all_pairs() if (leader := self._leader_of(pair))]
+        return renames_of([(self._descriptor(pair), leader.descriptor) for pair, leader in pairs])
+
     def nothing(self, by_age: list[int]) -> RegistryError:
         """Why there are no columns: what is wrong with the newest version."""
         subject = f"subject {self.schemas.subject!r}"
@@ -180,6 +188,11 @@ class _Work:
         refused = [self.refusals[pair] for pair in taken]
         said = [said for reason, said in refused if reason is Reason.INCOMPATIBLE_SCHEMA]
         return said[0] if said else refused[0][1]
+
+    def _descriptor(self, pair: Pair) -> Descriptor:
+        schema_id, path = pair
+        found = self.messages[schema_id][path], self.schemas.versions[schema_id].descriptor_set
+        return descriptor_of(*found)
 
     def _leader(self, pair: Pair) -> _Leader | None:
         schema_id, path = pair
@@ -213,7 +226,7 @@ class _Work:
             return plain, columns(name, raw)
         if version.number > self.schemas.versions[leader.pair[0]].number:
             columns(name, raw)  # what it cannot make under its own names is refused
-        own = descriptor_of(name, version.descriptor_set)
+        own = self._descriptor(pair)
         if reads_alike(own, leader.descriptor):
             reader = Reader(message=leader.message, descriptor_set=leader.descriptor_set)
             return reader, leader.columns

@@ -1,11 +1,12 @@
-"""Columns that get a wider type: a table's files written anew, in one commit for its readers.
+"""Columns that get a wider type or a newer name: a table's files written anew, in one commit.
 
-Delta has a feature for wider types without new files, which many readers cannot open. What is wider
-than what is not decided here.
+Delta has features for wider types and new names without new files, which many readers cannot open.
+What is wider than what, and which field had which name, is not decided here.
 """
 
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 import pyarrow as pa
@@ -16,11 +17,15 @@ from lake_assets.errors import CommitConflictError
 from lake_assets.lake.change import Commit, DataFile
 from lake_assets.lake.commits import CommitDoor
 from lake_assets.lake.files import active_files
+from lake_assets.lake.renames import Renames, under_newest, unmarked
 from lake_assets.lake.writer import write_pieces
 from lake_assets.model.tables import TableRef
 
 WIDENED = "lake_assets.widened"
-"""Key in a commit's custom metadata: the columns that became wider."""
+"""Key in a commit's custom metadata: the columns that became wider, or got older ones' values."""
+
+DROPPED = "lake_assets.dropped"
+"""Key in a commit's custom metadata: the columns that the table no longer has."""
 
 _ROWS_AT_ONCE = 131_072
 """Rows in memory, some tens of MB; they become a row group, and small ones read slowly."""
@@ -30,25 +35,65 @@ _TRIES = 5
 
 
 def widen(
-    door: CommitDoor, lake: Path, tables: Mapping[TableRef, pa.Schema]
+    door: CommitDoor,
+    lake: Path,
+    tables: Mapping[TableRef, pa.Schema],
+    renames: Renames | None = None,
+    *,
+    is_new: bool = False,
 ) -> dict[TableRef, list[str]]:
     """Make the tables' columns hold what the schemas hold; a repeated call changes nothing.
 
     Columns and fields of structs that are missing are added, and no file changes. Where a type is
-    wider, the table's files are written anew. Columns that the schema lacks stay. A process that
+    wider, or values stand under an older name alone, the table's files are written anew. Columns
+    that the schema lacks stay, and so do those of older names, with their values. A process that
     dies on its way leaves files that no reader sees.
 
+    Args:
+        door: commits.
+        lake: folder of the tables.
+        tables: the columns that each is to have; `lake.renames.marked`, if there are renames.
+        renames: older names of columns.
+        is_new: whether the renames are new to this process, which may have written older names
+            after another process copied their values: the marks are not believed.
+
     Returns:
-        The tables whose files were written anew, with the columns that became wider.
+        The tables whose files were written anew, with the columns that are wider or newly named.
 
     Raises:
         CommitConflictError: another process keeps changing a table.
         LakeError: the lake cannot be written, or a type does not hold the rows that are there.
     """
-    found = {table: _rewrite(door, lake, table, schema) for table, schema in tables.items()}
-    done = {table: names for table, names in found.items() if names}
+    older = renames or Renames()
+
+    def wider(schema: pa.Schema) -> Callable[[pa.Schema], _Anew | None]:
+        return lambda have: _wider(have, schema, older, is_new)
+
+    changed = {t: _change(door, lake, t, wider(schema)) for t, schema in tables.items()}
+    done = {t: anew.info[WIDENED].split(", ") for t, anew in changed.items() if anew}
     door.add_columns({t: schema for t, schema in tables.items() if t not in done})
     return done
+
+
+def drop_columns(door: CommitDoor, lake: Path, table: TableRef, names: Collection[str]) -> bool:
+    """Write a table's files anew without some columns, in one commit; whether it had one of them.
+
+    No writer may be at work that knows of the columns: it would bring them back.
+
+    Raises:
+        CommitConflictError: another process keeps changing the table.
+        LakeError: the lake cannot be written.
+    """
+    return _change(door, lake, table, lambda have: _narrower(have, names)) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class _Anew:
+    """How a table is written anew."""
+
+    columns: pa.Schema
+    info: Mapping[str, str]
+    renames: Renames = field(default_factory=Renames)
 
 
 @retry(
@@ -56,27 +101,49 @@ def widen(
     stop=stop_after_attempt(_TRIES),
     reraise=True,
 )
-def _rewrite(door: CommitDoor, lake: Path, table: TableRef, schema: pa.Schema) -> list[str]:
+def _change(
+    door: CommitDoor, lake: Path, table: TableRef, decide: Callable[[pa.Schema], _Anew | None]
+) -> _Anew | None:
+    """Write a table's files anew as is decided by the columns that it has."""
     handle = door.fresh(table)
-    have = pa.schema(handle.schema().to_arrow())
+    version, folder = handle.version(), table.path(lake)
+    anew = decide(pa.schema(handle.schema().to_arrow()))
+    if anew is not None:
+        files = [_write(folder, file, anew) for file in active_files(handle)]
+        change = Commit(table=table, files=files, info=anew.info, seen=version)
+        door.replace([change], anew.columns)
+    return anew
+
+
+def _wider(have: pa.Schema, schema: pa.Schema, renames: Renames, is_new: bool) -> _Anew | None:  # noqa: FBT001
     names = [
         field.name
         for field in have
         if field.name in schema.names and _is_other(field.type, schema.field(field.name).type)
     ]
+    known = pa.schema([field.remove_metadata() for field in have]) if is_new else have
+    names += unmarked(known, schema)
     if not names:
-        return []
-    version, target = handle.version(), _target(have, schema)
-    folder = table.path(lake)
-    files = [_write(folder, file, target) for file in active_files(handle)]
-    info = {WIDENED: ", ".join(names)}
-    door.replace([Commit(table=table, files=files, info=info, seen=version)], target)
-    return names
+        return None
+    return _Anew(_target(have, schema), {WIDENED: ", ".join(names)}, renames)
+
+
+def _narrower(have: pa.Schema, names: Collection[str]) -> _Anew | None:
+    gone = [name for name in have.names if name in names]
+    if not gone:
+        return None
+    kept = pa.schema([field for field in have if field.name not in gone])
+    return _Anew(kept, {DROPPED: ", ".join(gone)})
 
 
 def _target(have: pa.Schema, schema: pa.Schema) -> pa.Schema:
     """The columns in the order that they have, then the new ones."""
-    fields = {field.name: field for field in have} | {field.name: field for field in schema}
+    fields = {one.name: one for one in have}
+    for one in schema:
+        before = fields.get(one.name, one)
+        # What a column says of itself that others do not know of stays.
+        told = {**(before.metadata or {}), **(one.metadata or {})}
+        fields[one.name] = one.with_metadata(told or None)
     return pa.schema(list(fields.values()))
 
 
@@ -93,21 +160,11 @@ def _is_other(have: pa.DataType, wanted: pa.DataType) -> bool:
     return bool(have != wanted)
 
 
-def _write(folder: Path, file: DataFile, schema: pa.Schema) -> DataFile:
+def _write(folder: Path, file: DataFile, anew: _Anew) -> DataFile:
     path = str(PurePosixPath(file.path).with_name(f"part-{uuid.uuid4()}.parquet"))
-    kept = [field for field in schema if field.name not in file.partition]
+    kept = pa.schema([field for field in anew.columns if field.name not in file.partition])
     with pq.ParquetFile(folder / file.path) as source:
-        pieces = _cast(source.iter_batches(_ROWS_AT_ONCE), pa.schema(kept))
-        written = write_pieces(pieces, pa.schema(kept), folder, path)
+        batches = source.iter_batches(_ROWS_AT_ONCE)
+        pieces = (under_newest(batch, kept, anew.renames) for batch in batches)
+        written = write_pieces(pieces, kept, folder, path)
     return DataFile(partition=file.partition, **written)  # type: ignore[arg-type]
-
-
-def _cast(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
-    for batch in batches:
-        arrays = [
-            batch[field.name].cast(field.type)
-            if field.name in batch.schema.names
-            else pa.nulls(batch.num_rows, field.type)
-            for field in schema
-        ]
-        yield pa.Table.from_arrays(arrays, schema=schema)

@@ -23,6 +23,7 @@ from lake_assets.lake.conflicts import overtaken
 from lake_assets.lake.fanout import UnresolvedError, Written
 from lake_assets.lake.journal import Journal
 from lake_assets.lake.means import Means
+from lake_assets.lake.renames import marked
 from lake_assets.lake.scan import Rows
 from lake_assets.lake.widen import widen
 from lake_assets.model.feeds import Action, Feed, Unknown
@@ -250,12 +251,14 @@ class Demux:
         door, before = self.means.door, self._decoding.columns if self._decoding else pa.schema([])
         have = held_columns(before, door.columns([silver_of(game) for game in added]))
         decoding = settle(schemas, have, self.feed.route.column)
-        known = [*self._games, *added]
-        silver = silver_schema(decoding.columns)
-        touched = known if decoding.columns != before else added
+        known, renames = [*self._games, *added], decoding.renames
+        is_new = self._decoding is not None and self._decoding.renames != renames
+        silver = marked(silver_schema(decoding.columns), renames)
+        touched = known if is_new or decoding.columns != before else added
         wanted = {silver_of(game): silver for game in touched}
         aside = [quarantine_of(self.feed.feed)]
         aside += [waiting_of(self.feed.feed)] if schemas.waiting_ids else []
         created = door.create({**wanted, **dict.fromkeys(aside, QUARANTINE)})
-        widen(door, self.means.lake, {t: s for t, s in wanted.items() if t not in created})
+        others = {table: columns for table, columns in wanted.items() if table not in created}
+        widen(door, self.means.lake, others, renames, is_new=is_new)
         self._schemas, self._decoding, self._games = schemas, decoding, dict.fromkeys(known)

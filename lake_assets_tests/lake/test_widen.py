@@ -11,7 +11,8 @@ from lake_assets.errors import CommitConflictError
 from lake_assets.lake.change import Batch
 from lake_assets.lake.commits import CommitDoor
 from lake_assets.lake.files import active_files
-from lake_assets.lake.widen import WIDENED, widen
+from lake_assets.lake.renames import Renames, marked
+from lake_assets.lake.widen import DROPPED, WIDENED, drop_columns, widen
 from lake_assets.model.tables import silver_of
 
 UNO = silver_of("uno")
@@ -224,3 +225,38 @@ def test_spark_reads_a_widened_table_with_old_files_and_new(tmp_path, door, land
     assert rows[-5] | {"m": list(rows[-5]["m"].items())} == WIDE_ROW
     assert (rows[7]["u"], rows[7]["s"]) == (Decimal(8), {"x": 9, "y": None})
     assert dict(found.dtypes)["u"] == "decimal(20,0)"
+
+
+RENAMED = Renames(now={"i": "number"})
+WITH_NUMBER = marked(pa.schema([*NARROW, pa.field("number", pa.int64())]), RENAMED)
+
+
+def test_values_get_a_columns_newer_name_in_one_commit_and_keep_the_old_one(tmp_path, door, table):
+    before = DeltaTable(table.path(tmp_path)).version()
+    assert widen(door, tmp_path, {table: WITH_NUMBER}, RENAMED) == {table: ["number"]}
+    assert [(row["i"], row["number"]) for row in stored(tmp_path)] == [(-5, -5), (None, None)]
+    assert DeltaTable(table.path(tmp_path)).version() == before + 1
+    assert widen(door, tmp_path, {table: WITH_NUMBER}, RENAMED) == {}
+
+
+def test_values_of_an_older_name_that_came_since_are_taken_by_who_may_have_written_them(
+    tmp_path, door, land, table
+):
+    widen(door, tmp_path, {table: WITH_NUMBER}, RENAMED)
+    door.append([land(table, pa.Table.from_pylist([{"i": 7}], NARROW))], replace(FIRST, version=9))
+    assert widen(door, tmp_path, {table: WITH_NUMBER}, RENAMED) == {}
+    assert widen(door, tmp_path, {table: WITH_NUMBER}, RENAMED, is_new=True) == {table: ["number"]}
+    assert sorted(row["number"] or 0 for row in stored(tmp_path)) == [-5, 0, 7]
+
+
+def test_a_column_is_dropped_from_the_files_too(tmp_path, door, table):
+    before = DeltaTable(table.path(tmp_path)).version()
+    assert drop_columns(door, tmp_path, table, ["s", "nobody"])
+    assert not drop_columns(door, tmp_path, table, ["s"])
+    found = DeltaTable(table.path(tmp_path))
+    assert (found.version(), found.history(1)[0][DROPPED]) == (before + 1, "s")
+    assert "s" not in pa.schema(found.schema().to_arrow()).names
+    for file in active_files(found):
+        assert "s" not in pq.read_schema(table.path(tmp_path) / file.path).names
+    door.add_columns({table: pa.schema([("s", pa.bool_())])})
+    assert [row["s"] for row in stored(tmp_path)] == [None, None]
