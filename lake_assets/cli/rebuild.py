@@ -49,7 +49,9 @@ def rebuild(
     """Derive silver from bronze, or gold from silver, anew.
 
     For after a schema or an expectation was mended. Each table is replaced in one commit, so
-    readers see the old rows or the new ones, and the streams may go on meanwhile. `rebuild bronze`
+    readers see the old rows or the new ones, and the streams may go on meanwhile. `rebuild silver`
+    of all games, with the streams stopped, also drops columns that hold nothing and that no row's
+    message makes, such as those of a renamed field's old name. `rebuild bronze`
     drops the feed's tables and reads its topic again; feeds are protected from that unless they
     say otherwise.
     """

@@ -42,11 +42,8 @@ def settle(schemas: SchemaSet, have: pa.Schema, route: str | None = None) -> Dec
     """
     same = merge(have, have)
     assert not isinstance(same, Mismatch)  # noqa: S101 - nothing differs from itself
-    by_age = sorted(schemas.versions, key=lambda one: schemas.versions[one].number, reverse=True)
-    work = _Work(schemas, route, same)
-    for schema_id in by_age:
-        work.open(schema_id)
-    work.elect()
+    by_age = _by_age(schemas)
+    work = _begun(schemas, same, route)
     for schema_id in by_age:
         for path in sorted(path for one, path in schemas.met if one == schema_id):
             work.adopt((schema_id, path))
@@ -69,6 +66,29 @@ def settle(schemas: SchemaSet, have: pa.Schema, route: str | None = None) -> Dec
         waiting_ids=schemas.waiting_ids,
         is_flooded=schemas.is_flooded,
     )
+
+
+def made_by(schemas: SchemaSet, route: str | None = None) -> list[pa.Schema]:
+    """The columns that each message makes which rows may have: its newest version, and those met.
+
+    Unlike what `settle` finds they need not go together, nor with any table.
+    """
+    work = _begun(schemas, pa.schema([]), route)
+    newest = [leader.columns for leader in work.leaders.values()]
+    return [*newest, *(own for pair in schemas.met for own in work.made(pair))]
+
+
+def _by_age(schemas: SchemaSet) -> list[int]:
+    """Schema ids, of the newest version first."""
+    return sorted(schemas.versions, key=lambda one: schemas.versions[one].number, reverse=True)
+
+
+def _begun(schemas: SchemaSet, have: pa.Schema, route: str | None) -> "_Work":
+    work = _Work(schemas, route, have)
+    for schema_id in _by_age(schemas):
+        work.open(schema_id)
+    work.elect()
+    return work
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +184,17 @@ class _Work:
             merged = merge(whole, leader.columns)
             whole = whole if isinstance(merged, Mismatch) else merged
         return pa.schema([one for one in whole if one.name not in self.columns.names])
+
+    def made(self, pair: Pair) -> list[pa.Schema]:
+        """The columns of a message, if rows may have it."""
+        schema_id, path = pair
+        if path not in self.messages.get(schema_id, {}) or pair in self.refusals:
+            return []
+        try:
+            own = self._reader(pair)[1]
+        except SchemaUnusableError:
+            return []
+        return [own] if self._is_routable(own) else []
 
     def renames(self) -> Renames:
         """Under which names fields stood before."""

@@ -33,7 +33,7 @@ class ProtobufPayload(Noun):
     subject: str = Field(min_length=1)
     message: str | None = Field(default=None, min_length=1)
     """Full name of the one message type that is taken (`pkg.Event`); others are quarantined. Unset,
-    rows of all message types of the schemas are taken."""
+    rows of all message types are taken that have the route's column."""
 
 
 class Payload(Noun):

@@ -12,7 +12,7 @@ class Reason(StrEnum):
     UNKNOWN_SCHEMA = "unknown_schema"  # the registry answered: it has no such id
     FOREIGN_SCHEMA = "foreign_schema"  # the id belongs to another subject than the feed's
     INCOMPATIBLE_SCHEMA = "incompatible_schema"  # its version does not fit the table's columns
-    FOREIGN_MESSAGE = "foreign_message"  # another message type than the one that the feed takes
+    FOREIGN_MESSAGE = "foreign_message"  # a message type that the feed does not take
     UNDECODABLE = "undecodable"  # the bytes are not a message of the schema
     UNKNOWN_GAME = "unknown_game"  # the route has no such key
     EXPECTATION = "expectation"  # the row violates an expectation, which the detail names

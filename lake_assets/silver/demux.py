@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from lake_assets.decode.assign import MESSAGE_QUESTION, SCHEMA_QUESTION, message_met
 from lake_assets.decode.schemas import Decoding, SchemaSet
-from lake_assets.decode.settle import settle
+from lake_assets.decode.settle import made_by, settle
 from lake_assets.lake.change import Batch, Commit
 from lake_assets.lake.conflicts import overtaken
 from lake_assets.lake.fanout import UnresolvedError, Written
@@ -173,6 +173,19 @@ class Demux:
                 return job, job.run(rows, scope(job.plan.games))
             except UnresolvedError as problem:
                 self._answer(problem.questions)
+
+    def made(self) -> list[pa.Schema]:
+        """The decoded columns of each message that rows may have, whatever the tables have.
+
+        Raises:
+            RegistryError: the registry has no answer.
+        """
+        return made_by(self._schemas or self.newest(), self.feed.route.column)
+
+    def forget(self) -> None:
+        """Look at the tables and ask for the schemas anew, before the next rows."""
+        self._schemas = self._decoding = self._judging = None
+        self._games = {}
 
     def _write(self, bronze: Rows, batch: Batch, span: Span | None) -> Demuxed:
         job, demuxed = self.derive(bronze)

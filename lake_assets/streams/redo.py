@@ -43,6 +43,7 @@ from lake_assets.silver.position import (
 )
 from lake_assets.silver.recovery import Recovery
 from lake_assets.silver.redo import Bronze, Redo, Redone
+from lake_assets.silver.unused import drop_unused
 from lake_assets.streams.follow import tables_of_silver
 from lake_assets.streams.plan import demux_journal
 from lake_assets.streams.schemas import cached_registry
@@ -77,6 +78,9 @@ def rebuild_silver(
 
     All of it (no `games`, no `since`) also mends a lake whose tables do not fit together; the
     streams must not run then, and the streams themselves refuse to.
+
+    All rows of all games end under the newest names of their fields. Columns that then hold nothing
+    and that no row's message makes are dropped, if the streams do not run.
 
     Args:
         settings: where the lake is.
@@ -117,6 +121,12 @@ def rebuild(
             redo.journal.clear()
             return _from_nothing(redo, bronze)
     rows = _rows_of(redo, bronze).where(_below(position.offsets))
+    if games is None and since is None:
+        # Before, since they may keep rows out; after, since values may have left them.
+        drop_unused(redo.demux, state_dir)
+        redone = redo.rebuild(Bronze(rows=rows, range=Range(ends=position.offsets)))
+        drop_unused(redo.demux, state_dir)
+        return redone
     if since is None:
         return redo.rebuild(Bronze(rows=rows, range=Range(ends=position.offsets)), games)
     rows = rows.where(F.col("ingested_at") >= F.lit(since))

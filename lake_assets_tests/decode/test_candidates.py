@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from lake_assets.decode.settle import settle
+from lake_assets.decode.settle import made_by, settle
 from lake_assets.errors import SchemaUnusableError
 from lake_assets_tests.decode.given import (
     NOTHING,
@@ -84,6 +84,15 @@ def test_of_several_candidates_none_makes_columns_before_its_rows_come():
     assert (before.columns.names, before.unused.names) == ([], ["game", "x", "y"])
     after = settle(known.meet([(1, (1,))]), NOTHING, "game")
     assert (after.columns.names, after.unused.names) == (["game", "y"], ["x"])
+
+
+def test_each_candidate_is_known_by_the_columns_it_would_make():
+    body = f"{CANDIDATES} message helper {{ bytes z = 1; }}"
+    old = "message move { string game = 1; int32 was = 3; }"
+    known = schemas(old, body)
+    assert [one.names for one in made_by(known, "game")] == [["game", "x"], ["game", "y"]]
+    met = known.meet([(1, (0,)), (2, (2,))])
+    assert [one.names for one in made_by(met, "game")][2:] == [["game", "was"]]
 
 
 def test_the_first_rows_of_several_candidates_are_decoded():

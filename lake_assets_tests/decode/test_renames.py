@@ -1,17 +1,18 @@
 import pytest
 
+from lake_assets.decode.handlers import descriptor_of
 from lake_assets.decode.renames import renames_of
 from lake_assets.decode.settle import settle
 from lake_assets.lake.renames import Renames
-from lake_assets_tests.decode.given import NOTHING, message_of, schemas
+from lake_assets_tests.decode.given import NOTHING, descriptor_set_of, schemas
 
 ONE = "message event { string a = 1; int32 b = 2; }"
 
 
 def renames(*bodies):
     """Of the versions of an event, the last of which is the newest."""
-    newest = message_of(bodies[-1]).DESCRIPTOR
-    return renames_of([(message_of(body).DESCRIPTOR, newest) for body in bodies])
+    versions = [descriptor_of("event", descriptor_set_of(body)) for body in bodies]
+    return renames_of([(version, versions[-1]) for version in versions])
 
 
 def of(fields):

@@ -516,3 +516,37 @@ def test_rows_that_all_violate_everything_are_all_kept_in_quarantine(make, topic
     refused = DeltaTable(quarantine_of("games").path(make().means.lake)).to_pyarrow_table()
     assert refused.num_rows == 200_000
     assert refused["detail"].unique().to_pylist() == ["never_2, never_5, never_8"]
+
+
+TWO_TYPES = (
+    "message move { string game_name = 1; int32 x = 2; } "
+    "message chat { string game_name = 1; string text = 2; }"
+)
+
+
+def test_an_expectation_may_read_what_no_row_has_used_yet(make, topic, bronze, stored, spark):
+    schema_id = topic.register_text(TWO_TYPES)
+    rules = [("is_talk", "text <> ''"), ("is_far", "x > 0 or text is not null")]
+    demux = make(
+        expectations=tuple(
+            Expectation(name=name, sql=sql, action=Action.DROP, games=(game,))
+            for (name, sql), game in zip(rules, ("go_fish", "uno"), strict=True)
+        )
+    )
+    demux.prepare(spark)
+    assert stored(silver_of("uno")) == []
+    moves = [frame(schema_id, message_of(TWO_TYPES, "move", game_name="uno", x=x)) for x in (0, 1)]
+    demux(
+        bronze(*moves, frame(schema_id, message_of(TWO_TYPES, "move", game_name="go_fish"))), FIRST
+    )
+    (row,) = stored(silver_of("uno"))
+    assert (row["x"], "text" in row, stored(silver_of("go_fish"))) == (1, False, [])
+    chat = message_of(TWO_TYPES, "chat", game_name="go_fish", text="hi")
+    demux(bronze(frame(schema_id, chat, b"\2\2")), Batch("query", 1))
+    assert [row["text"] for row in stored(silver_of("go_fish"))] == ["hi"]
+
+
+def test_an_expectation_that_fits_no_message_is_refused_before_the_first_row(make, topic, spark):
+    topic.register_text(TWO_TYPES)
+    with pytest.raises(FeedError, match="columns are game_name, x, text"):
+        make(expectations=(Expectation(name="e", sql="nobody > 0"),)).prepare(spark)

@@ -1,11 +1,16 @@
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pyarrow as pa
 import pytest
 
+from lake_assets.decode.schemas import SchemaSet, Version
+from lake_assets.decode.settle import settle
 from lake_assets.lake.writer import TABLE, UNRESOLVED
 from lake_assets.model.quarantine import Reason
 from lake_assets.silver.stage import DecodePlan, decode_task, stage_schema
+from lake_assets_tests.decode.given import descriptor_set_of, message_of
+from lake_assets_tests.decode.given import framed as frame
 from lake_assets_tests.events import AT, framed
 from lake_assets_tests.silver.given import FOREIGN, KNOWN, NEW, UNKNOWN, bronze_batch, decoding_of
 
@@ -156,3 +161,34 @@ def test_a_route_by_a_column_that_is_not_there_refuses_the_row():
 def test_a_route_by_a_column_that_is_no_text_uses_its_text():
     (row,) = place(framed(KNOWN), route="event_timestamp")
     assert row["#reason"] == Reason.BAD_GAME_NAME
+
+
+def test_a_route_of_bytes_may_be_no_text():
+    body = "message event { bytes game_name = 1; }"
+    versions = {KNOWN: Version(number=1, descriptor_set=descriptor_set_of(body))}
+    decoding = settle(SchemaSet(subject="s", versions=versions), pa.schema([]), "game_name")
+    plan = DecodePlan(
+        decoding=decoding,
+        route="game_name",
+        games=GAMES,
+        create_unknown=False,
+        refused_at=pa.scalar(NOW, pa.timestamp("us", tz="UTC")),
+    )
+    values = [frame(KNOWN, message_of(body, game_name=name)) for name in (b"uno", b"\xff", b"uno")]
+    (found,) = decode_task([bronze_batch(*values)], plan)
+    assert found[TABLE].to_pylist() == [0, QUARANTINE, 0]
+    assert found["#reason"].to_pylist() == [None, Reason.BAD_GAME_NAME, None]
+
+
+def test_columns_that_no_row_has_used_yet_are_null_for_conditions():
+    columns = pa.schema([("later", pa.struct([("x", pa.int32())]))])
+    plan = DecodePlan(
+        decoding=replace(decoding_of(0), unused=columns),
+        route="game_name",
+        games=GAMES,
+        create_unknown=False,
+        refused_at=pa.scalar(NOW, pa.timestamp("us", tz="UTC")),
+    )
+    (found,) = decode_task([bronze_batch(framed(KNOWN), b"x")], plan)
+    assert found["later"].to_pylist() == [None, None]
+    assert found.schema == stage_schema(plan.decoding)
