@@ -198,7 +198,8 @@ class _Work:
 
     def renames(self) -> Renames:
         """Under which names fields stood before."""
-        pairs = [(pair, leader) for pair in self.all_pairs() if (leader := self._leader_of(pair))]
+        taken = [pair for pair in self.all_pairs() if pair not in self.refusals]
+        pairs = [(pair, leader) for pair in taken if (leader := self._leader_of(pair))]
         return renames_of([(self._descriptor(pair), leader.descriptor) for pair, leader in pairs])
 
     def nothing(self, by_age: list[int]) -> RegistryError:
@@ -208,7 +209,8 @@ class _Work:
             return RegistryError(subject, "has no version", "Register one")
         newest = by_age[0]
         said = self.unusable.get(newest) or self._refused(newest)
-        return SchemaUnusableError(subject, said, "Register a corrected version")
+        step = "Register a corrected version, or correct the feed's message or route"
+        return SchemaUnusableError(subject, said, step)
 
     def _refused(self, schema_id: int) -> str:
         version, wanted = self.schemas.versions[schema_id].number, self.schemas.message

@@ -18,7 +18,7 @@ from lake_assets.lake.catalog import games_of
 from lake_assets.lake.files import active_files
 from lake_assets.lake.state import streams_lock
 from lake_assets.lake.widen import drop_columns
-from lake_assets.model.tables import silver_of
+from lake_assets.model.tables import TableRef, silver_of
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.rows import decoded_part
 
@@ -40,30 +40,39 @@ def drop_unused(demux: Demux, state_dir: Path) -> list[str]:
         LakeError: the lake cannot be written.
     """
     lake, door = demux.means.lake, demux.means.door
-    tables = door.opened([silver_of(game) for game in games_of(lake, demux.feed)])
-    have = {table: pa.schema(handle.schema().to_arrow()) for table, handle in tables.items()}
-    wanted = unmade(have.values(), demux.made())
-    for table, handle in tables.items():
-        folder = table.path(lake)
-        for file in active_files(handle):
-            wanted = without_values(folder / file.path, wanted)
+    wanted = _unused(demux)
     if not wanted:
         return []
-    names = ", ".join(wanted)
     try:
         with streams_lock(state_dir):
-            for table in tables:
+            wanted = _unused(demux)  # a stream that has ended since may have written values
+            for table in door.opened(_tables(demux)):
                 drop_columns(door, lake, table, wanted)
     except StreamsLockedError:
         _LOG.warning(
             "silver of feed %r has columns that hold nothing and that no row's message makes: %s. "
             "To drop them, stop the streams and run `lake-assets rebuild silver` again",
             demux.feed.feed,
-            names,
+            ", ".join(wanted),
         )
         return []
-    _LOG.info("silver of feed %r: dropped the columns %s", demux.feed.feed, names)
+    _LOG.info("silver of feed %r: dropped columns %s", demux.feed.feed, ", ".join(wanted))
     demux.forget()
+    return wanted
+
+
+def _tables(demux: Demux) -> list[TableRef]:
+    return [silver_of(game) for game in games_of(demux.means.lake, demux.feed)]
+
+
+def _unused(demux: Demux) -> list[str]:
+    tables = demux.means.door.opened(_tables(demux))
+    have = (pa.schema(handle.schema().to_arrow()) for handle in tables.values())
+    wanted = unmade(have, demux.made())
+    for table, handle in tables.items():
+        folder = table.path(demux.means.lake)
+        for file in active_files(handle):
+            wanted = without_values(folder / file.path, wanted)
     return wanted
 
 
