@@ -535,14 +535,13 @@ def test_an_expectation_may_read_what_no_row_has_used_yet(make, topic, bronze, s
     )
     demux.prepare(spark)
     assert stored(silver_of("uno")) == []
-    moves = [frame(schema_id, message_of(TWO_TYPES, "move", game_name="uno", x=x)) for x in (0, 1)]
-    demux(
-        bronze(*moves, frame(schema_id, message_of(TWO_TYPES, "move", game_name="go_fish"))), FIRST
-    )
+    moves = [("uno", 0), ("uno", 1), ("go_fish", 0)]
+    made = [message_of(TWO_TYPES, "move", game_name=game, x=x) for game, x in moves]
+    demux(bronze(*(frame(schema_id, move) for move in made)), FIRST, no_position)
     (row,) = stored(silver_of("uno"))
     assert (row["x"], "text" in row, stored(silver_of("go_fish"))) == (1, False, [])
     chat = message_of(TWO_TYPES, "chat", game_name="go_fish", text="hi")
-    demux(bronze(frame(schema_id, chat, b"\2\2")), Batch("query", 1))
+    demux(bronze(frame(schema_id, chat, b"\2\2")), Batch("query", 1), no_position)
     assert [row["text"] for row in stored(silver_of("go_fish"))] == ["hi"]
 
 
