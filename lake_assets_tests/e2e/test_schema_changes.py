@@ -4,6 +4,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
+from lake_assets.errors import FeedError
 from lake_assets.lake.means import lake_means
 from lake_assets.lake.state import streams_lock
 from lake_assets.model.feeds import Expectation, GoldView, Route
@@ -28,6 +29,11 @@ WRONG = pa.schema([("b", pa.list_(pa.int32())), ("nick", pa.string())])
 
 OLD = "message event { string game_name = 1; int32 b = 2; N n = 3; } message N { int32 x = 1; }"
 NEW = "message event { string game_name = 1; int64 bb = 2; N n = 3; } message N { int32 y = 1; }"
+
+
+COUNT = GoldView(
+    name="count", keys=("game_name",), measures={"rows": "count(*)"}, schedule="0 * * * *"
+)
 
 
 class World:
@@ -83,6 +89,9 @@ def test_columns_of_a_message_that_no_row_has_do_not_come_and_are_healed_where_t
         "message player of version 1 has no field game_name, which says where a row goes"
     )
     assert list(refused) == QUARANTINE.names
+    world.topic.produce(event)
+    world.stream()
+    assert len(world.rows(silver_of("uno"))) == 3
 
 
 @pytest.mark.timeout(900)
@@ -90,15 +99,16 @@ def test_a_renamed_field_has_its_values_of_all_times_under_the_new_name(connecte
     view = GoldView(
         name="sums", keys=("game_name",), measures={"total": "sum(bb)"}, schedule="0 * * * *"
     )
-    world = World(connected, services)
+    world = World(connected, services, gold=(COUNT,))
     old = world.topic.register_text(OLD)
     before = framed(old, message_of(OLD, game_name="uno", b=1, n={"x": 5}))
     world.topic.produce(*[before] * 3)
     world.stream()
+    refresh_gold(connected, world.feed)
     new = world.topic.register_text(NEW)
     after = framed(new, message_of(NEW, game_name="uno", bb=2**40, n={"y": 6}))
     world.topic.produce(after, before)
-    world.feed = world.feed.model_copy(update={"gold": (view,)})
+    world.feed = world.feed.model_copy(update={"gold": (view, COUNT)})
     world.stream()
     rows = world.rows(silver_of("uno"))
     assert sorted(row["bb"] for row in rows) == [1, 1, 1, 1, 2**40]
@@ -107,7 +117,12 @@ def test_a_renamed_field_has_its_values_of_all_times_under_the_new_name(connecte
     refresh_gold(connected, world.feed)
     (sums,) = world.rows(world.feed.gold_table(view, "uno"))
     assert sums["total"] == 4 + 2**40
+    assert [row["rows"] for row in world.rows(world.feed.gold_table(COUNT, "uno"))] == [5]
     world.rebuild()
     assert world.columns() == ["game_name", "n", "bb"]
     assert sorted(row["bb"] for row in world.rows(silver_of("uno"))) == [1, 1, 1, 1, 2**40]
     assert requeue(connected, world.feed, services).rows == {}
+    of_old = view.model_copy(update={"measures": {"total": "sum(b)"}})
+    world.feed = world.feed.model_copy(update={"gold": (of_old,)})
+    with pytest.raises(FeedError, match=r"view 'sums'.*`b` cannot be resolved"):
+        refresh_gold(connected, world.feed)
