@@ -14,10 +14,11 @@ from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from lake_assets.gold.judge import ensure_none_fails, judged_of
-from lake_assets.gold.plan import info_of, is_behind
+from lake_assets.gold.plan import Silver, definition_of, info_of, is_behind
 from lake_assets.gold.plan_all import held_up_by, is_all_behind, position_now, unread
 from lake_assets.gold.query import Computed, Query, Source, compute
 from lake_assets.lake.catalog import games_of
+from lake_assets.lake.commit_digest import commit_digest
 from lake_assets.lake.history import last_info, open_table, rows_of
 from lake_assets.lake.means import Means
 from lake_assets.lake.read import columns_of_all
@@ -105,7 +106,8 @@ def _choose(  # noqa: PLR0913 - all facts of the decision
     *,
     anew: bool,
 ) -> _Choice:
-    versions = {game: handle.version() for game, handle in silver.items()}
+    definition = definition_of(view, means.session)
+    now = {game: _silver(means, game, handle) for game, handle in silver.items()}
     sources: list[Source] = []
     current: list[str] = []
     held: dict[str, str] = {}
@@ -115,15 +117,15 @@ def _choose(  # noqa: PLR0913 - all facts of the decision
         info = last_info(gold) if gold else {}
         if scope == EVERY_GAME:
             handles, position = tuple(silver.values()), PositionOfAll.of(info)
-            is_wanting = anew or is_all_behind(view, versions, position)
-            reads = tuple(versions) if anew else unread(view, versions, position)
+            is_wanting = anew or is_all_behind(definition, now, position)
+            reads = tuple(now) if anew else unread(definition, now, position)
             reason = held_up_by(reads, blocked)
-            info = position_now(view, versions).info
+            info = position_now(definition, now).info
         else:
             handles = (silver[scope],)
-            is_wanting = anew or is_behind(view, versions[scope], position_from(info))
+            is_wanting = anew or is_behind(definition, now[scope], position_from(info))
             reason = blocked.get(scope)
-            info = info_of(view, versions[scope])
+            info = info_of(definition, now[scope])
         if not is_wanting:
             current.append(scope)
         elif reason is not None:
@@ -131,6 +133,12 @@ def _choose(  # noqa: PLR0913 - all facts of the decision
         else:
             sources.append(Source(scope=scope, table=table, handles=handles, info=info))
     return _Choice(sources=sources, current=current, held=held)
+
+
+def _silver(means: Means, game: str, handle: DeltaTable) -> Silver:
+    version = handle.version()
+    commit = commit_digest(silver_of(game).path(means.lake), version)
+    return Silver(version=version, table=str(handle.metadata().id), commit=commit or "")
 
 
 def _compute(

@@ -46,13 +46,13 @@ def refresh(  # noqa: PLR0913 - where, what, and which of it
         LakeError: the lake cannot be read or written.
     """
     phases, blocked = _Phases(), blocked or {}
-    ends = {} if anew else ends_of(view, games, means.lake)
-    current = {game for game, end in ends.items() if not end.source.needs(view)}
+    ends = {} if anew else ends_of(view, games, means)
+    current = {game for game, end in ends.items() if not end.source.is_behind}
     asked = [end for game, end in ends.items() if game not in current and game not in blocked]
     done = _merge_near(session, view, asked, means, phases)
     merged = {one.work.source.game for one in done}
     opened = open_all(view, [g for g in games if g not in current and g not in merged], means)
-    wanting = [one for one in opened if anew or one.source.needs(view)]
+    wanting = [one for one in opened if anew or one.source.is_behind]
     lacking = {one.source.game for one in wanting}
     current |= {one.source.game for one in opened} - lacking
     held = lacking & blocked.keys()

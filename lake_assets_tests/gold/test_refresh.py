@@ -241,3 +241,25 @@ def test_a_blocked_game_is_left_as_it_is(spark, means, lake):
     assert report.blocked == {"uno": "a reason"}
     report = refresh(spark, GAMES, VIEW, GAME_NAMES, means, {"go_fish": "it is up to date anyway"})
     assert ([one.game for one in report.refreshed], report.blocked) == (["uno"], {})
+
+
+@pytest.mark.parametrize(
+    ("keys", "measures", "one"),
+    [
+        ({"gamer_id": "gamer_id"}, {"at": "max(current_timestamp())"}, "at"),
+        ({"gamer_id": "gamer_id", "at": "now()"}, {"n": "count(*)"}, "at"),
+        ({"luck": "rand()"}, {"n": "count(*)"}, "n"),
+    ],
+)
+def test_a_view_that_asks_the_clock_or_chance_is_as_if_computed_at_once(
+    bring, lake, keys, measures, one
+):
+    view = GoldView(name="asks", keys=keys, measures=measures)
+    add_silver(lake, "uno", "ann", "bob")
+    bring(view)
+    add_silver(lake, "uno", "cid", start=10)
+    (found,) = bring(view).refreshed
+    assert (found.mode, found.rows_read) == (Mode.FULL, 3)
+    assert "depends on when it is computed, or on chance" in found.why
+    table = gold(lake, "uno", view).to_pyarrow_table()
+    assert (table.num_rows, len(set(table[one].to_pylist()))) == (3, 1)
