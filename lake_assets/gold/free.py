@@ -21,10 +21,12 @@ from lake_assets.lake.catalog import games_of
 from lake_assets.lake.commit_digest import commit_digest
 from lake_assets.lake.history import last_info, open_table, rows_of
 from lake_assets.lake.means import Means
+from lake_assets.lake.owners import claim
 from lake_assets.lake.read import columns_of_all
 from lake_assets.lake.standing import position_from
 from lake_assets.lake.standing_all import PositionOfAll
 from lake_assets.model.feeds import Feed, GoldView
+from lake_assets.model.owners import owner_of_view
 from lake_assets.model.reports import Judged, RefreshReport, ViewRefresh
 from lake_assets.model.tables import EVERY_GAME, silver_of
 
@@ -68,11 +70,14 @@ def refresh_free(  # noqa: PLR0913 - where, what, and which of it
         FeedError: the query or an expectation does not compile, fails, or gives columns that a
             table cannot have; none of the view's tables is changed.
         LakeError: the lake cannot be read or written.
+        TableOwnedError: a table of the view is there, and is another feed's, game's or view's.
     """
     started = perf_counter()
     found = {game: open_table(means.lake, silver_of(game)) for game in games_of(means.lake, feed)}
     silver = {game: handle for game, handle in found.items() if handle is not None}
     wanted = view.scopes(game for game in games if game in silver) if silver else ()
+    for scope in wanted:
+        claim(means.lake, feed.gold_table(view, scope), owner_of_view(feed, view.name, scope))
     choice = _choose(feed, view, wanted, silver, means, blocked or {}, anew=anew)
     planned = perf_counter()
     computed = _compute(session, feed, view, list(silver.values()), choice.sources, means)
@@ -82,7 +87,7 @@ def refresh_free(  # noqa: PLR0913 - where, what, and which of it
         _discard(computed)
         raise
     done = perf_counter()
-    _commit(means, computed)
+    _commit(feed, view, means, computed)
     return RefreshReport(
         refreshed=tuple(_refreshed(view, one) for one in computed),
         up_to_date=tuple((scope, view.name) for scope in choice.current),
@@ -185,8 +190,13 @@ def _discard(computed: Sequence[Computed]) -> None:
         one.discard()
 
 
-def _commit(means: Means, computed: Sequence[Computed]) -> None:
-    means.door.create({one.source.table: one.schema for one in computed})
+def _commit(feed: Feed, view: GoldView, means: Means, computed: Sequence[Computed]) -> None:
+    means.door.create(
+        {one.source.table: one.schema for one in computed},
+        owners={
+            one.source.table: owner_of_view(feed, view.name, one.source.scope) for one in computed
+        },
+    )
     if computed:
         # All were computed from the same columns, so they have the same ones.
         means.door.replace([one.commit for one in computed], computed[0].schema)

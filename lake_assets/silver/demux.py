@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 from lake_assets.decode.assign import MESSAGE_QUESTION, SCHEMA_QUESTION, message_met
 from lake_assets.decode.schemas import Decoding, SchemaSet
 from lake_assets.decode.settle import settle
+from lake_assets.lake.catalog import adoptable_games, refused_games
 from lake_assets.lake.change import Batch, Commit
 from lake_assets.lake.conflicts import overtaken
 from lake_assets.lake.fanout import UnresolvedError, Written
@@ -26,6 +27,7 @@ from lake_assets.lake.means import Means
 from lake_assets.lake.scan import Rows
 from lake_assets.lake.widen import widen
 from lake_assets.model.feeds import Action, Feed, Unknown
+from lake_assets.model.owners import Owner
 from lake_assets.model.reports import BatchReport, Hop, Span
 from lake_assets.model.tables import TableRef, quarantine_of, silver_of, waiting_of
 from lake_assets.silver.expect import reading_of
@@ -66,9 +68,13 @@ class Demux:
     """Asks the registry about schema ids never met; may wait for it."""
 
     report: Callable[[BatchReport], None]
+    feeds: Sequence[Feed] = ()
+    """All that are declared; a game that comes along gets no table that another one would have."""
+
     _schemas: SchemaSet | None = None
     _decoding: Decoding | None = None
     _games: dict[str, None] = field(default_factory=dict)
+    _refused: dict[str, str] = field(default_factory=dict)
     _judging: _Judging | None = None
     _is_spark_asked: bool = False
     alone: threading.Lock = field(default_factory=threading.Lock)
@@ -146,7 +152,8 @@ class Demux:
             LakeError: the lake cannot be written.
         """
         with self.alone:
-            self._adopt(self.newest(), self.feed.route.keys)
+            adoptable = adoptable_games(self.means.lake, self.feed)
+            self._adopt(self.newest(), (*self.feed.route.keys, *adoptable))
             self._judging_of(session)
 
     def derive(
@@ -215,6 +222,7 @@ class Demux:
             route=self.feed.route.column,
             games=tuple(self._games),
             create_unknown=self.feed.route.unknown is Unknown.CREATE,
+            refused_games=dict(self._refused),
             refused_at=pa.scalar(datetime.now(UTC), pa.timestamp("us", tz="UTC")),
             keep_values=any(e.action is Action.QUARANTINE for e in self.feed.expectations),
         )
@@ -237,7 +245,11 @@ class Demux:
         ids = frozenset(int(value) for value in asked[SCHEMA_QUESTION])
         schemas = self.resolve(self._schemas, ids) if ids else self._schemas
         met = [message_met(value) for value in asked[MESSAGE_QUESTION]]
-        self._adopt(schemas.meet(met) if met else schemas, sorted(asked[GAME_QUESTION]))
+        lake, new = self.means.lake, asked[GAME_QUESTION]
+        if new:
+            self._refused |= refused_games(lake, self.feed, self.feeds, self._games, new)
+        games = sorted(game for game in new if game not in self._refused)
+        self._adopt(schemas.meet(met) if met else schemas, games)
 
     def _adopt(self, schemas: SchemaSet, games: Iterable[str]) -> None:
         """Make the tables fit these schemas and games; both are remembered."""
@@ -253,6 +265,11 @@ class Demux:
         wanted = {silver_of(game): silver for game in touched}
         aside = [quarantine_of(self.feed.feed)]
         aside += [waiting_of(self.feed.feed)] if schemas.waiting_ids else []
-        created = door.create({**wanted, **dict.fromkeys(aside, QUARANTINE)})
+        mine = Owner(feed=self.feed.feed)
+        owners = {silver_of(game): replace(mine, key=game) for game in touched}
+        created = door.create(
+            {**wanted, **dict.fromkeys(aside, QUARANTINE)},
+            owners={**owners, **dict.fromkeys(aside, mine)},
+        )
         widen(door, self.means.lake, {t: s for t, s in wanted.items() if t not in created})
         self._schemas, self._decoding, self._games = schemas, decoding, dict.fromkeys(known)

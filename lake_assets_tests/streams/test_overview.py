@@ -7,6 +7,7 @@ from lake_assets.lake.change import Commit
 from lake_assets.lake.means import lake_means
 from lake_assets.logs.entries import SCHEMAS
 from lake_assets.model.feeds import GoldView
+from lake_assets.model.owners import Owner
 from lake_assets.model.tables import EVERY_GAME, bronze_of, silver_of, waiting_of
 from lake_assets.streams.overview import overview
 from lake_assets_tests.gold.silver import stands_for_all
@@ -24,7 +25,11 @@ def test_an_empty_lake_has_no_tables(settings):
 def test_a_game_that_the_feed_does_not_declare_is_shown_all_the_same(settings):
     with lake_means(settings) as means:
         means.door.create({bronze_of("games"): SCHEMA})
-        means.door.create({silver_of("chess"): pa.schema([("gamer_id", pa.string())])})
+        chess = silver_of("chess")
+        means.door.create(
+            {chess: pa.schema([("gamer_id", pa.string())])},
+            owners={chess: Owner(feed="games", key="chess")},
+        )
     assert names_of(settings) == ["bronze_games", "silver_chess_events"]
 
 
