@@ -10,12 +10,12 @@ from pathlib import Path
 
 from lake_assets.lake.put import commit_file
 
-_BYTES = 8
+_BYTES = 16
 """Of the digest: chance does not meet, and a position in a commit's metadata stays short."""
 
 
 def commit_digest(folder: Path, version: int) -> str | None:
-    """A digest of the bytes of a version's commit file, 16 hexadecimal digits.
+    """A digest of the bytes of a version's commit file, 32 hexadecimal digits.
 
     A commit names its files by random names and its time in milliseconds, so two commits have one
     digest only if one is a copy of the other. Its file is never changed once it is there.
