@@ -8,6 +8,7 @@ change afterwards. Whose a table should be is `model.owners`'.
 import os
 import threading
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -71,12 +72,16 @@ def claim(lake: Path, table: TableRef, owner: Owner | None) -> None:
         return
     holder = owner_of(lake, table)
     if holder is None:
-        properties = owner.properties(table)
-        with _LOCK:
-            handle = DeltaTable(table.path(lake))
-            handle.alter.set_table_properties(properties, raise_if_not_exists=False)
+        with _LOCK, _telling(table.path(lake), "written"):
+            _record(table.path(lake), owner.properties(table))
     elif holder != owner:
         raise TableOwnedError(str(table.path(lake)), owner=str(owner), holder=str(holder))
+
+
+def _record(folder: Path, properties: dict[str, str]) -> None:
+    # A process may have died before the first commit: then there is nothing yet to be claimed.
+    with suppress(TableNotFoundError):
+        DeltaTable(folder).alter.set_table_properties(properties, raise_if_not_exists=False)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -135,13 +140,19 @@ def _stat(path: Path) -> os.stat_result | None:
 
 
 def _read(folder: Path) -> Owner | None:
-    try:
+    with _telling(folder, "read"):
         first = Owner.of(_of_first_commit(folder))
         return first or Owner.of(_of_checkpoint(folder)) or Owner.of(_of_table(folder))
+
+
+@contextmanager
+def _telling(folder: Path, done: str) -> Iterator[None]:
+    try:
+        yield
     except (DeltaError, OSError, ValueError, KeyError, pa.ArrowException) as problem:
         reason = str(problem).strip().partition("\n")[0]
         raise LakeError(
-            str(folder), f"its log cannot be read ({reason})", "Check the folder and the disk"
+            str(folder), f"its log cannot be {done} ({reason})", "Check the folder and the disk"
         ) from problem
 
 

@@ -126,6 +126,14 @@ def test_a_layers_tables_come_by_name_each_with_its_owner(tmp_path, door):
     assert owners_in(tmp_path / "nowhere", Layer.SILVER) == {}
 
 
+def test_a_table_that_was_begun_and_not_created_is_nobodys(tmp_path, folder, door):
+    (folder / "_delta_log").mkdir(parents=True)
+    claim(tmp_path, UNO, MINE)
+    assert owner_of(tmp_path, UNO) is None
+    assert door.create({UNO: SCHEMA}, owners={UNO: OTHERS}) == {UNO}
+    assert owner_of(tmp_path, UNO) == OTHERS
+
+
 @pytest.mark.usefixtures("created")
 def test_a_log_that_cannot_be_read_is_an_error(tmp_path, folder):
     commit_file(folder, 0).write_text("rubbish")
