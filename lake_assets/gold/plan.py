@@ -79,7 +79,7 @@ def why_full(definition: str, silver: Silver, position: Position | None, commit_
         return "gold's newest commit is no refresh of this view"
     read = position.silver_version
     reasons = {
-        "the view is defined anew, or Spark is set or released anew": (
+        "the view, Spark's settings or its version changed since": (
             position.definition != definition
         ),
         "the view keeps no states of this release": position.states != STATE_FORMAT,

@@ -167,7 +167,8 @@ def _unrepeatable(nothing: DataFrame, view: GoldView, plain: DataFrame) -> str:
         **{name: (by_keys.agg(F.expr(sql)), sql) for name, sql in measures.items()},
     }
     # Measures come after the keys that they are grouped by, so the first is the one.
-    name = next(n for n, (frame, sql) in frames.items() if not is_repeatable(frame, [sql]))
+    found = (name for name, (frame, sql) in frames.items() if not is_repeatable(frame, [sql]))
+    name = next(found, view.name)
     return f"{name} depends on when it is computed, or on chance"
 
 

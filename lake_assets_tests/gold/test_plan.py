@@ -84,7 +84,7 @@ def test_a_view_that_stands_for_an_earlier_version_of_its_silver_may_be_merged()
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"definition": "x"}, "the view is defined anew"),
+        ({"definition": "x"}, "the view, Spark's settings or its version changed"),
         ({"states": 0}, "no states of this release"),
         ({"silver_table": "another"}, "silver is another table"),
         ({"silver_version": 21}, "silver is at an older version"),
