@@ -24,6 +24,7 @@ from lake_assets.lake.conflicts import overtaken
 from lake_assets.lake.fanout import UnresolvedError, Written
 from lake_assets.lake.journal import Journal
 from lake_assets.lake.means import Means
+from lake_assets.lake.owners import claim
 from lake_assets.lake.scan import Rows
 from lake_assets.lake.widen import widen
 from lake_assets.model.feeds import Action, Feed, Unknown
@@ -257,6 +258,10 @@ class Demux:
         if schemas is self._schemas and not added:
             return
         door, before = self.means.door, self._decoding.columns if self._decoding else pa.schema([])
+        mine = Owner(feed=self.feed.feed)
+        for game in added:
+            # Before it is read: what another feed has there is no column of this one's.
+            claim(self.means.lake, silver_of(game), replace(mine, key=game))
         have = held_columns(before, door.columns([silver_of(game) for game in added]))
         decoding = settle(schemas, have)
         known = [*self._games, *added]
@@ -265,7 +270,6 @@ class Demux:
         wanted = {silver_of(game): silver for game in touched}
         aside = [quarantine_of(self.feed.feed)]
         aside += [waiting_of(self.feed.feed)] if schemas.waiting_ids else []
-        mine = Owner(feed=self.feed.feed)
         owners = {silver_of(game): replace(mine, key=game) for game in touched}
         created = door.create(
             {**wanted, **dict.fromkeys(aside, QUARANTINE)},
