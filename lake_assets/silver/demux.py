@@ -46,6 +46,10 @@ Reached: TypeAlias = Callable[[Iterable[TableRef]], Mapping[str, str]]
 """Tells what a batch's last commit records beside its rows, from the tables that get rows."""
 
 
+_CREATING = threading.Lock()
+"""Held while games get their tables: the feeds' threads may meet the same new one at once."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Judging:
     """How a feed's expectations are judged, for some columns."""
@@ -247,10 +251,11 @@ class Demux:
         schemas = self.resolve(self._schemas, ids) if ids else self._schemas
         met = [message_met(value) for value in asked[MESSAGE_QUESTION]]
         lake, new = self.means.lake, asked[GAME_QUESTION]
-        if new:
-            self._refused |= refused_games(lake, self.feed, self.feeds, self._games, new)
-        games = sorted(game for game in new if game not in self._refused)
-        self._adopt(schemas.meet(met) if met else schemas, games)
+        with _CREATING:
+            if new:
+                self._refused |= refused_games(lake, self.feed, self.feeds, self._games, new)
+            games = sorted(game for game in new if game not in self._refused)
+            self._adopt(schemas.meet(met) if met else schemas, games)
 
     def _adopt(self, schemas: SchemaSet, games: Iterable[str]) -> None:
         """Make the tables fit these schemas and games; both are remembered."""
