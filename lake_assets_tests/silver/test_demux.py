@@ -15,6 +15,7 @@ from lake_assets.errors import (
     ExpectationFailedError,
     FeedError,
     RegistryError,
+    TableOwnedError,
 )
 from lake_assets.lake.change import Batch
 from lake_assets.lake.journal import Journal
@@ -121,6 +122,15 @@ def test_a_batch_is_split_by_game(make, topic, bronze, stored):
     assert offsets(stored(silver_of("uno"))) == [0, 2]
     assert offsets(stored(silver_of("go_fish"))) == [1]
     assert stored(quarantine_of("games")) == []
+
+
+def test_a_declared_game_that_another_feed_has_is_told_with_both_feeds(make, topic, spark, stored):
+    topic.register(0)
+    make().prepare(spark)
+    whose = "is the table of game 'uno' of feed 'games', not of game 'uno' of feed 'takes_uno'"
+    with pytest.raises(TableOwnedError, match=f"silver_uno_events: {whose}"):
+        make(feed="takes_uno").prepare(spark)
+    assert stored(silver_of("uno")) == []
 
 
 def test_tables_record_whose_they_are_and_old_ones_get_the_record(make, topic, spark, settings):
