@@ -12,6 +12,7 @@
     - SchemaUnusableError      the schema is there, and no columns can be made of it
   + LakeError                  the lake cannot be read or written
     - CommitConflictError      another writer holds the same table
+    - TableOwnedError          the table was created for another feed, game or view
   + StreamError                a streaming query ended, or may not start
     - StreamsLockedError       another process runs the streams of this lake
     - ExpectationFailedError   rows violate an expectation whose action is to fail
@@ -78,6 +79,20 @@ class LakeError(_ThreePartError):
 
 class CommitConflictError(LakeError):
     """Another writer committed the same micro-batch, or changed the table under this commit."""
+
+
+class TableOwnedError(LakeError):
+    """A table has the name that is asked for, and was created for somebody else."""
+
+    def __init__(self, table: str, *, owner: str, holder: str) -> None:
+        """Record who asks for the table and whose it is, both in words."""
+        super().__init__(
+            table,
+            f"is the table of {holder}, not of {owner}",
+            "Rename one of them; or, if that one is gone for good, delete the folder",
+        )
+        self.owner = owner
+        self.holder = holder
 
 
 class StreamError(_ThreePartError):

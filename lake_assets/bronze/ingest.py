@@ -27,6 +27,7 @@ from lake_assets.lake.kafka_offsets import (
 )
 from lake_assets.lake.means import Means
 from lake_assets.lake.writer import Layout, Target, WritePlan
+from lake_assets.model.owners import Owner
 from lake_assets.model.reports import BatchReport, Hop, Span
 from lake_assets.model.tables import TableRef, bronze_of
 
@@ -66,7 +67,10 @@ class Ingest:
             StreamError: the topic does not have what comes next.
             LakeError: the lake cannot be written.
         """
-        self.means.door.create({self._table: rows.SCHEMA}, partition_by=[rows.PARTITION])
+        owners = {self._table: Owner(feed=self.feed)}
+        self.means.door.create(
+            {self._table: rows.SCHEMA}, partition_by=[rows.PARTITION], owners=owners
+        )
         handle = self.means.door.fresh(self._table)
         self._bronze_id = str(handle.metadata().id)
         self._number = handle.transaction_version(self._app) or 0

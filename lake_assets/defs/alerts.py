@@ -200,7 +200,7 @@ class Eyes:
             return [
                 problem
                 for feed in self._feeds
-                for view, scopes in behind_since(self._settings.lake_dir, feed).items()
+                for view, scopes in behind_since(self._settings, feed).items()
                 if (behind := {in_words(scope): since for scope, since in scopes.items()})
                 if (tick := ticks.get((feed.feed, view)))
                 and (problem := judge_refresh(_asset(feed, view), tick=tick, behind=behind))

@@ -50,7 +50,7 @@ def _sensor(settings: Settings, feed: Feed) -> dg.SensorDefinition:
                 skip_reason="A refresh is under way", cursor=json.dumps(sorted(asked))
             )
         failures = read_failures(settings.state_dir, feed.feed)
-        lacking = set(never_computed(settings.lake_dir, feed, failures)) if games else set()
+        lacking = set(never_computed(settings, feed, failures)) if games else set()
         off = turned_off(instance) if lacking else frozenset()
         due = [
             view

@@ -219,7 +219,7 @@ def _schedule(settings: Settings, feed: Feed, views: Views) -> dg.ScheduleDefini
             return dg.SkipReason("The last refresh is still under way")
         games = context.instance.get_dynamic_partitions(str(partitions.name))
         failures = read_failures(settings.state_dir, feed.feed)
-        behind = views_behind(settings.lake_dir, feed, failures)
+        behind = views_behind(settings, feed, failures)
         chosen = [view for view in views if behind[view.name]]
         if not games or not chosen:
             held = ", or held up by what fails" if failures else ""

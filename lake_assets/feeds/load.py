@@ -3,7 +3,7 @@
 What a feed is, is `model.feeds`' business.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from types import UnionType
@@ -16,14 +16,8 @@ from lake_assets.errors import FeedError
 from lake_assets.feeds.cron import complaint
 from lake_assets.feeds.document import Document, Loc
 from lake_assets.model.feeds import Feed
-from lake_assets.model.tables import (
-    EVERY_GAME,
-    TableRef,
-    bronze_of,
-    quarantine_of,
-    silver_of,
-    waiting_of,
-)
+from lake_assets.model.owners import Owner, claims_of
+from lake_assets.model.tables import TableRef
 
 _SHIPPED = Path(__file__).parent
 
@@ -176,30 +170,14 @@ def _shown(value: object) -> str:
 def _refuse_shared_names(feeds: dict[Path, Feed]) -> None:
     """Raise if two feeds have one name, or if two parts of the lake want one table."""
     named: dict[str, Path] = {}
-    owners: dict[TableRef, str] = {}
+    owners: dict[TableRef, Owner] = {}
     for path, feed in feeds.items():
         if feed.feed in named:
             fact = f"feed {feed.feed!r} is declared in {named[feed.feed]} already"
             raise FeedError(str(path), fact, "Give one of them another name")
         named[feed.feed] = path
-        for table, owner in _tables(feed):
+        for table, owner in claims_of(feed, feed.route.keys):
             if table in owners:
                 fact = f"table {table.name} of {owner} is that of {owners[table]} already"
                 raise FeedError(str(path), fact, "Give one of them another name")
             owners[table] = owner
-
-
-def _tables(feed: Feed) -> Iterable[tuple[TableRef, str]]:
-    """The tables that a feed is sure to have, each with what it is for."""
-    mine = f"feed {feed.feed!r}"
-    yield bronze_of(feed.feed), mine
-    yield quarantine_of(feed.feed), mine
-    yield waiting_of(feed.feed), mine
-    for game in feed.route.keys:
-        yield silver_of(game), f"game {game!r} of {mine}"
-    for view in feed.gold:
-        for scope in view.scopes(feed.route.keys):
-            owner = f"view {view.name!r} of game {scope!r} of {mine}"
-            if scope == EVERY_GAME:
-                owner = f"view {view.name!r} of {mine}"
-            yield feed.gold_table(view, scope), owner

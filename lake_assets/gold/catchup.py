@@ -11,31 +11,18 @@ from deltalake.schema import Schema as DeltaSchema
 
 from lake_assets.gold.buckets import bucket_of, buckets_for, buckets_now
 from lake_assets.gold.measures import STATE_FORMAT
-from lake_assets.gold.plan import Silver, info_of, is_behind, why_full
+from lake_assets.gold.plan import info_of
+from lake_assets.gold.source import Source, source_of
 from lake_assets.lake.appends import is_plain
 from lake_assets.lake.change import Commit, DataFile
 from lake_assets.lake.files import active_files
 from lake_assets.lake.gained import Gained, gained_between
 from lake_assets.lake.history import last_info, rows_of
 from lake_assets.lake.means import Means
-from lake_assets.lake.standing import Position, position_from
+from lake_assets.lake.standing import position_from
 from lake_assets.model.feeds import GoldView
 from lake_assets.model.reports import Mode, ViewRefresh
 from lake_assets.model.tables import gold_of, silver_of
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Source:
-    """One game's silver and gold at the versions that a refresh starts from."""
-
-    game: str
-    silver: Silver
-    gold_version: int
-    position: Position | None
-
-    def needs(self, view: GoldView) -> bool:
-        """Whether the game's view must be brought up to date."""
-        return is_behind(view, self.silver.version, self.position, self.silver.table)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,9 +82,8 @@ class Catchup:
             files=files,
             removed=gone,
             info=info_of(
-                view,
-                self.source.silver.version,
-                silver_table=self.source.silver.table,
+                self.source.definition,
+                self.source.silver,
                 states=states,
                 buckets=self.buckets,
                 columns=self.columns,
@@ -122,19 +108,17 @@ def open_all(view: GoldView, games: Sequence[str], means: Means) -> list[Opened]
     gold = {game: gold_of(game, view.name) for game in games}
     found = means.door.opened([*silver.values(), *gold.values()])
     return [
-        _opened(game, found[silver[game]], found.get(gold[game]))
+        _opened(view, game, found[silver[game]], found.get(gold[game]), means)
         for game in games
         if silver[game] in found
     ]
 
 
-def _opened(game: str, silver: DeltaTable, gold: DeltaTable | None) -> Opened:
-    source = Source(
-        game=game,
-        silver=Silver(version=silver.version(), table=str(silver.metadata().id)),
-        gold_version=gold.version() if gold else 0,
-        position=position_from(last_info(gold)) if gold else None,
-    )
+def _opened(
+    view: GoldView, game: str, silver: DeltaTable, gold: DeltaTable | None, means: Means
+) -> Opened:
+    stands = (gold.version(), position_from(last_info(gold))) if gold else (0, None)
+    source = source_of(view, game, (silver.version(), str(silver.metadata().id)), stands, means)
     return Opened(source=source, silver=silver, gold=gold)
 
 
@@ -162,7 +146,7 @@ def catch_up(
     asked = "asked for" if anew else unmergeable
     work = []
     for one in opened:
-        found = _why_full(view, fields, one, asked) or _merge(view, one, means)
+        found = _why_full(fields, one, asked) or _merge(view, one, means)
         if isinstance(found, str):
             found = _full(one, means, found, keeps_states=not unmergeable)
         is_known = one.gold is None or is_plain(one.gold)
@@ -170,11 +154,11 @@ def catch_up(
     return work
 
 
-def _why_full(view: GoldView, fields: Sequence[DeltaField], one: Opened, asked: str) -> str:
+def _why_full(fields: Sequence[DeltaField], one: Opened, asked: str) -> str:
     """Why a game is recomputed, before its silver's log is read; empty if that has to tell."""
     if one.gold is None:
         return "the game's first refresh"
-    reason = asked or why_full(view, one.source.silver, one.source.position)
+    reason = asked or one.source.why_full
     if not reason and one.gold.schema().fields != fields:
         return "a column has another type"
     return reason

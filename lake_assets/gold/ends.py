@@ -7,16 +7,15 @@ does not tell of are `gold.catchup`'s.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 
 import pyarrow as pa
 from deltalake.schema import Schema as DeltaSchema
 
 from lake_assets.gold.buckets import buckets_now
-from lake_assets.gold.catchup import Catchup, Source, merging
+from lake_assets.gold.catchup import Catchup, merging
 from lake_assets.gold.foldable import folds_of
 from lake_assets.gold.folds import Folds
-from lake_assets.gold.plan import Silver, why_full
+from lake_assets.gold.source import Source, source_of
 from lake_assets.lake.gained import gained_between
 from lake_assets.lake.means import Means
 from lake_assets.lake.standing import Position, position_from
@@ -45,20 +44,17 @@ class Near:
     folds: Folds
 
 
-def ends_of(view: GoldView, games: Sequence[str], lake: Path) -> dict[str, End]:
+def ends_of(view: GoldView, games: Sequence[str], means: Means) -> dict[str, End]:
     """By game, where it stands; games of which their logs' ends do not tell are absent."""
     found = {}
     for game in games:
-        silver = tail_of(silver_of(game).path(lake))
-        gold = tail_of(gold_of(game, view.name).path(lake))
+        silver = tail_of(silver_of(game).path(means.lake))
+        gold = tail_of(gold_of(game, view.name).path(means.lake))
         position = position_from(gold.info) if gold else None
         if gold is None or position is None or silver is None or not silver.table_id:
             continue
-        source = Source(
-            game=game,
-            silver=Silver(version=silver.version, table=silver.table_id),
-            gold_version=gold.version,
-            position=position,
+        source = source_of(
+            view, game, (silver.version, silver.table_id), (gold.version, position), means
         )
         found[game] = End(source=source, gold=gold)
     return found
@@ -70,7 +66,7 @@ def near_of(view: GoldView, ends: Iterable[End], means: Means) -> list[Near]:
     near = []
     for end in ends:
         position = end.source.position
-        if position is None or not _is_small(view, end, position, means):
+        if position is None or not _is_small(end, position, means):
             continue
         # A log is read only where its rows could be merged.
         found = folds(position.columns)
@@ -79,13 +75,13 @@ def near_of(view: GoldView, ends: Iterable[End], means: Means) -> list[Near]:
     return near
 
 
-def _is_small(view: GoldView, end: End, position: Position, means: Means) -> bool:
+def _is_small(end: End, position: Position, means: Means) -> bool:
     """Whether gold is one bucket that goes on from where it is."""
     has = end.gold.added
     # With one bucket a refresh writes all rows or none, so what it added is all there is.
     if position.buckets != 1 or not has or not position.columns or not end.gold.table_id:
         return False
-    if why_full(view, end.source.silver, position):
+    if end.source.why_full:
         return False
     return buckets_now(sum(file.rows for file in has), 1, means.bucket_rows) == 1
 

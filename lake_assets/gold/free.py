@@ -14,16 +14,19 @@ from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from lake_assets.gold.judge import ensure_none_fails, judged_of
-from lake_assets.gold.plan import info_of, is_behind
+from lake_assets.gold.plan import Silver, definition_of, info_of, is_behind
 from lake_assets.gold.plan_all import held_up_by, is_all_behind, position_now, unread
 from lake_assets.gold.query import Computed, Query, Source, compute
 from lake_assets.lake.catalog import games_of
+from lake_assets.lake.commit_digest import commit_digest
 from lake_assets.lake.history import last_info, open_table, rows_of
 from lake_assets.lake.means import Means
+from lake_assets.lake.owners import claim
 from lake_assets.lake.read import columns_of_all
 from lake_assets.lake.standing import position_from
 from lake_assets.lake.standing_all import PositionOfAll
 from lake_assets.model.feeds import Feed, GoldView
+from lake_assets.model.owners import owner_of_view
 from lake_assets.model.reports import Judged, RefreshReport, ViewRefresh
 from lake_assets.model.tables import EVERY_GAME, silver_of
 
@@ -67,11 +70,14 @@ def refresh_free(  # noqa: PLR0913 - where, what, and which of it
         FeedError: the query or an expectation does not compile, fails, or gives columns that a
             table cannot have; none of the view's tables is changed.
         LakeError: the lake cannot be read or written.
+        TableOwnedError: a table of the view is there, and is another feed's, game's or view's.
     """
     started = perf_counter()
     found = {game: open_table(means.lake, silver_of(game)) for game in games_of(means.lake, feed)}
     silver = {game: handle for game, handle in found.items() if handle is not None}
     wanted = view.scopes(game for game in games if game in silver) if silver else ()
+    for scope in wanted:
+        claim(means.lake, feed.gold_table(view, scope), owner_of_view(feed, view.name, scope))
     choice = _choose(feed, view, wanted, silver, means, blocked or {}, anew=anew)
     planned = perf_counter()
     computed = _compute(session, feed, view, list(silver.values()), choice.sources, means)
@@ -81,7 +87,7 @@ def refresh_free(  # noqa: PLR0913 - where, what, and which of it
         _discard(computed)
         raise
     done = perf_counter()
-    _commit(means, computed)
+    _commit(feed, view, means, computed)
     return RefreshReport(
         refreshed=tuple(_refreshed(view, one) for one in computed),
         up_to_date=tuple((scope, view.name) for scope in choice.current),
@@ -105,7 +111,8 @@ def _choose(  # noqa: PLR0913 - all facts of the decision
     *,
     anew: bool,
 ) -> _Choice:
-    versions = {game: handle.version() for game, handle in silver.items()}
+    definition = definition_of(view, means.session)
+    now = {game: _silver(means, game, handle) for game, handle in silver.items()}
     sources: list[Source] = []
     current: list[str] = []
     held: dict[str, str] = {}
@@ -115,15 +122,15 @@ def _choose(  # noqa: PLR0913 - all facts of the decision
         info = last_info(gold) if gold else {}
         if scope == EVERY_GAME:
             handles, position = tuple(silver.values()), PositionOfAll.of(info)
-            is_wanting = anew or is_all_behind(view, versions, position)
-            reads = tuple(versions) if anew else unread(view, versions, position)
+            is_wanting = anew or is_all_behind(definition, now, position)
+            reads = tuple(now) if anew else unread(definition, now, position)
             reason = held_up_by(reads, blocked)
-            info = position_now(view, versions).info
+            info = position_now(definition, now).info
         else:
             handles = (silver[scope],)
-            is_wanting = anew or is_behind(view, versions[scope], position_from(info))
+            is_wanting = anew or is_behind(definition, now[scope], position_from(info))
             reason = blocked.get(scope)
-            info = info_of(view, versions[scope])
+            info = info_of(definition, now[scope])
         if not is_wanting:
             current.append(scope)
         elif reason is not None:
@@ -131,6 +138,12 @@ def _choose(  # noqa: PLR0913 - all facts of the decision
         else:
             sources.append(Source(scope=scope, table=table, handles=handles, info=info))
     return _Choice(sources=sources, current=current, held=held)
+
+
+def _silver(means: Means, game: str, handle: DeltaTable) -> Silver:
+    version = handle.version()
+    commit = commit_digest(silver_of(game).path(means.lake), version)
+    return Silver(version=version, table=str(handle.metadata().id), commit=commit or "")
 
 
 def _compute(
@@ -177,8 +190,13 @@ def _discard(computed: Sequence[Computed]) -> None:
         one.discard()
 
 
-def _commit(means: Means, computed: Sequence[Computed]) -> None:
-    means.door.create({one.source.table: one.schema for one in computed})
+def _commit(feed: Feed, view: GoldView, means: Means, computed: Sequence[Computed]) -> None:
+    means.door.create(
+        {one.source.table: one.schema for one in computed},
+        owners={
+            one.source.table: owner_of_view(feed, view.name, one.source.scope) for one in computed
+        },
+    )
     if computed:
         # All were computed from the same columns, so they have the same ones.
         means.door.replace([one.commit for one in computed], computed[0].schema)

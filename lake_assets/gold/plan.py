@@ -8,6 +8,7 @@ from lake_assets.lake.standing import (
     BUCKETS,
     COLUMNS,
     DEFINITION,
+    SILVER_COMMIT,
     SILVER_TABLE,
     SILVER_VERSION,
     STATES,
@@ -24,31 +25,35 @@ class Silver:
     table: str
     """Its id in Delta."""
 
-
-def definition_of(view: GoldView) -> str:
-    """A hash of what a view computes; its schedule, checks and words do not matter."""
-    text = view.model_dump_json(exclude={"schedule", "checks", "description"})
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    commit: str = ""
+    """`commit_digest` of the version; empty if the log has forgotten it."""
 
 
-def is_behind(
-    view: GoldView, silver_version: int, position: Position | None, silver_table: str = ""
-) -> bool:
-    """Whether a game's view must be computed: never done, silver moved on, or defined anew.
+def definition_of(view: GoldView, session: str) -> str:
+    """A hash of what a view computes; its schedule, checks and words do not matter.
 
     Args:
-        view: what should be computed.
-        silver_version: the newest.
+        view: what is computed.
+        session: `session_digest` of the session that computes it.
+    """
+    text = view.model_dump_json(exclude={"schedule", "checks", "description"})
+    return hashlib.sha256(f"{session} {text}".encode()).hexdigest()[:16]
+
+
+def is_behind(definition: str, silver: Silver, position: Position | None) -> bool:
+    """Whether a game's view must be computed: never done, silver moved, or defined anew.
+
+    Args:
+        definition: of the view.
+        silver: as it is now.
         position: what the gold table stands for.
-        silver_table: Delta's id of the silver table; empty if it is not known.
     """
     if position is None:
         return True
-    is_other_table = bool(
-        silver_table and position.silver_table and silver_table != position.silver_table
-    )
-    has_moved = position.silver_version != silver_version
-    return is_other_table or has_moved or position.definition != definition_of(view)
+    is_other_table = bool(position.silver_table) and silver.table != position.silver_table
+    has_moved = position.silver_version != silver.version
+    has_other_rows = position.silver_commit != silver.commit
+    return is_other_table or has_moved or has_other_rows or position.definition != definition
 
 
 def unmergeable(view: GoldView) -> str:
@@ -60,44 +65,51 @@ def unmergeable(view: GoldView) -> str:
     return ""
 
 
-def why_full(view: GoldView, silver: Silver, position: Position | None) -> str:
-    """Why a game must be computed from all of silver; empty if its log may tell otherwise."""
+def why_full(definition: str, silver: Silver, position: Position | None, commit_read: str) -> str:
+    """Why a game must be computed from all of silver; empty if its log may tell otherwise.
+
+    Args:
+        definition: of the view.
+        silver: as it is now.
+        position: what the gold table stands for.
+        commit_read: `commit_digest` of the position's version of silver, as silver's log has it
+            now; empty if it has forgotten it.
+    """
     if position is None:
         return "gold's newest commit is no refresh of this view"
-    if position.definition != definition_of(view):
-        return "the view is defined anew"
-    if position.states != STATE_FORMAT:
-        return "the view keeps no states of this release"
-    if position.silver_table != silver.table:
-        return "silver is another table"
-    if position.silver_version > silver.version:
-        return "silver is at an older version"
-    return ""
+    read = position.silver_version
+    reasons = {
+        "the view, Spark's settings or its version changed since": (
+            position.definition != definition
+        ),
+        "the view keeps no states of this release": position.states != STATE_FORMAT,
+        "silver is another table": position.silver_table != silver.table,
+        "silver is at an older version": read > silver.version,
+        f"silver's log has no version {read} any more": not commit_read,
+        f"silver was restored: its version {read} is another one now": (
+            position.silver_commit != commit_read
+        ),
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")
 
 
 def info_of(
-    view: GoldView,
-    silver_version: int,
-    *,
-    silver_table: str = "",
-    states: int = 0,
-    buckets: int = 1,
-    columns: str = "",
+    definition: str, silver: Silver, *, states: int = 0, buckets: int = 1, columns: str = ""
 ) -> dict[str, str]:
     """The commit metadata that records a position together with the data.
 
     Args:
-        view: what was computed.
-        silver_version: from which silver.
-        silver_table: Delta's id of it.
+        definition: of the view that was computed.
+        silver: from which silver.
         states: format of the states in the table; 0 without.
         buckets: number of them.
         columns: of the gold table, as Delta's JSON; empty if they are not to be recorded.
     """
     return {
-        SILVER_VERSION: str(silver_version),
-        DEFINITION: definition_of(view),
-        SILVER_TABLE: silver_table,
+        SILVER_VERSION: str(silver.version),
+        DEFINITION: definition,
+        SILVER_TABLE: silver.table,
+        SILVER_COMMIT: silver.commit,
         STATES: str(states),
         BUCKETS: str(buckets),
         **({COLUMNS: columns} if columns else {}),

@@ -5,38 +5,46 @@ Its counterpart for the views with a table a game is `gold.plan`.
 
 from collections.abc import Mapping
 
-from lake_assets.gold.plan import definition_of
+from lake_assets.gold.plan import Silver
 from lake_assets.lake.standing_all import PositionOfAll
-from lake_assets.model.feeds import GoldView
 
 
-def position_now(view: GoldView, versions: Mapping[str, int]) -> PositionOfAll:
-    """Where the view gets by a refresh.
+def position_now(definition: str, silver: Mapping[str, Silver]) -> PositionOfAll:
+    """Where a view gets by a refresh.
 
     Args:
-        view: over all games.
-        versions: of silver, by game; games without silver are absent.
+        definition: of the view.
+        silver: by game; games without silver are absent.
     """
-    return PositionOfAll(versions=versions, definition=definition_of(view))
+    return PositionOfAll(
+        versions={game: one.version for game, one in silver.items()},
+        commits={game: one.commit for game, one in silver.items()},
+        definition=definition,
+    )
 
 
 def is_all_behind(
-    view: GoldView, versions: Mapping[str, int], position: PositionOfAll | None
+    definition: str, silver: Mapping[str, Silver], position: PositionOfAll | None
 ) -> bool:
-    """Whether the view must be computed.
+    """Whether a view must be computed.
 
-    It must if it never was, is defined anew, or a game's silver moved on, came or went. Without any
-    silver there is nothing to compute.
+    It must if it never was, is defined anew, or a game's silver moved on, was restored, came or
+    went. Without any silver there is nothing to compute.
     """
-    return bool(versions) and position != position_now(view, versions)
+    return bool(silver) and position != position_now(definition, silver)
 
 
 def unread(
-    view: GoldView, versions: Mapping[str, int], position: PositionOfAll | None
+    definition: str, silver: Mapping[str, Silver], position: PositionOfAll | None
 ) -> tuple[str, ...]:
     """The games whose silver, as it is now, would come into the view by a refresh."""
-    known = position.versions if position and position.definition == definition_of(view) else {}
-    return tuple(game for game in versions if known.get(game) != versions[game])
+    if position is None or position.definition != definition:
+        return tuple(silver)
+    return tuple(
+        game
+        for game, one in silver.items()
+        if position.versions.get(game) != one.version or position.commits.get(game) != one.commit
+    )
 
 
 def held_up_by(unread_games: tuple[str, ...], blocked: Mapping[str, str]) -> str | None:

@@ -17,6 +17,7 @@ from lake_assets.errors import FeedError
 from lake_assets.gold.measures import CannotMergeError, Mergeable, mergeable
 from lake_assets.gold.parse import call_of, split_exact
 from lake_assets.gold.plan import unmergeable
+from lake_assets.lake.repeatable import is_repeatable
 from lake_assets.lake.sql import first_line
 from lake_assets.model.feeds import Feed, GoldView
 from lake_assets.model.tables import STATE
@@ -121,6 +122,7 @@ def recipe_of(session: SparkSession, feed: Feed, view: GoldView, silver: pa.Sche
             *(F.expr(split_exact(sql)[0]).alias(name) for name, sql in view.measures.items())
         )
         measures, why = _measures(session, view, plain.schema)
+        why = _unrepeatable(nothing, view, plain) or why
         draft = Recipe(
             view=view,
             keys=keys,
@@ -149,6 +151,25 @@ def recipe_of(session: SparkSession, feed: Feed, view: GoldView, silver: pa.Sche
         held=from_arrow_schema(held),
         columns=pa.schema(fields),
     )
+
+
+def _unrepeatable(nothing: DataFrame, view: GoldView, plain: DataFrame) -> str:
+    """Why what is there may not be merged with what comes; empty if it may.
+
+    States of other times than now's would come together with those of now.
+    """
+    keys, measures = view.key_expressions, {n: split_exact(m)[0] for n, m in view.measures.items()}
+    if is_repeatable(plain, [*keys.values(), *measures.values()]):
+        return ""
+    by_keys = nothing.groupBy(*(F.expr(sql) for sql in keys.values()))
+    frames = {
+        **{name: (nothing.select(F.expr(sql)), sql) for name, sql in keys.items()},
+        **{name: (by_keys.agg(F.expr(sql)), sql) for name, sql in measures.items()},
+    }
+    # Measures come after the keys that they are grouped by, so the first is the one.
+    found = (name for name, (frame, sql) in frames.items() if not is_repeatable(frame, [sql]))
+    name = next(found, view.name)
+    return f"{name} depends on when it is computed, or on chance"
 
 
 def _measures(

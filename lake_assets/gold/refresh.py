@@ -7,18 +7,20 @@ A game whose silver only gained rows is read from where its gold stands, and mer
 from collections.abc import Mapping, Sequence
 from time import perf_counter
 
-import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from lake_assets.gold.catchup import Brought, catch_up, open_all, report_of
 from lake_assets.gold.ends import End, ends_of, near_of
 from lake_assets.gold.job import compute
 from lake_assets.gold.nearby import merge_nearby
-from lake_assets.gold.recipe import recipe_of
+from lake_assets.gold.recipe import Recipe, recipe_of
 from lake_assets.lake.means import Means
+from lake_assets.lake.owners import claim
 from lake_assets.lake.read import columns_of_all
 from lake_assets.model.feeds import Feed, GoldView
+from lake_assets.model.owners import owner_of_view
 from lake_assets.model.reports import Judged, Mode, RefreshReport
+from lake_assets.model.tables import gold_of
 
 
 def refresh(  # noqa: PLR0913 - where, what, and which of it
@@ -44,15 +46,18 @@ def refresh(  # noqa: PLR0913 - where, what, and which of it
             view is changed.
         FeedError: a key, a measure or an expectation of the view does not compile.
         LakeError: the lake cannot be read or written.
+        TableOwnedError: a game's table is there, and is another feed's, game's or view's.
     """
     phases, blocked = _Phases(), blocked or {}
-    ends = {} if anew else ends_of(view, games, means.lake)
-    current = {game for game, end in ends.items() if not end.source.needs(view)}
+    for game in games:
+        claim(means.lake, gold_of(game, view.name), owner_of_view(feed, view.name, game))
+    ends = {} if anew else ends_of(view, games, means)
+    current = {game for game, end in ends.items() if not end.source.is_behind}
     asked = [end for game, end in ends.items() if game not in current and game not in blocked]
     done = _merge_near(session, view, asked, means, phases)
     merged = {one.work.source.game for one in done}
     opened = open_all(view, [g for g in games if g not in current and g not in merged], means)
-    wanting = [one for one in opened if anew or one.source.needs(view)]
+    wanting = [one for one in opened if anew or one.source.is_behind]
     lacking = {one.source.game for one in wanting}
     current |= {one.source.game for one in opened} - lacking
     held = lacking & blocked.keys()
@@ -65,7 +70,7 @@ def refresh(  # noqa: PLR0913 - where, what, and which of it
         phases.end("plan")
         computed = compute(session, recipe, silver, work, means)
         phases.end("job")
-        _commit(computed.brought, recipe.columns, means)
+        _commit(computed.brought, recipe, feed, means)
         phases.end("commit")
         done, judged = [*done, *computed.brought], computed.judged
     by_game = {one.work.source.game: report_of(one, view) for one in done}
@@ -92,8 +97,14 @@ def _merge_near(
     return merged
 
 
-def _commit(brought: Sequence[Brought], columns: pa.Schema, means: Means) -> None:
-    means.door.create({one.commit.table: columns for one in brought if one.work.is_first})
+def _commit(brought: Sequence[Brought], recipe: Recipe, feed: Feed, means: Means) -> None:
+    view, columns = recipe.view.name, recipe.columns
+    owners = {
+        one.commit.table: owner_of_view(feed, view, one.work.source.game)
+        for one in brought
+        if one.work.is_first
+    }
+    means.door.create(dict.fromkeys(owners, columns), owners=owners)
     full = [one.commit for one in brought if one.work.mode is Mode.FULL]
     means.door.replace(full, columns)
     means.door.exchange([one.commit for one in brought if one.work.mode is not Mode.FULL])

@@ -70,7 +70,7 @@ def refresh_views(
     ensure_known(feed, known, games or ())
     wanted = games or known
     with turn(settings.state_dir, "refresh"):
-        behind = views_behind(settings.lake_dir, feed)
+        behind = views_behind(settings, feed)
         if not anew and not any(set(behind[v.name]) & set(v.scopes(wanted)) for v in chosen):
             current = [g for g in wanted if identity(settings.lake_dir, silver_of(g))]
             return [_nothing_new(view, current) for view in chosen]

@@ -9,15 +9,18 @@ from deltalake.exceptions import DeltaError
 
 from lake_assets.errors import LakeError
 from lake_assets.gold.blocks import blocked_games
-from lake_assets.gold.plan import Silver, is_behind
+from lake_assets.gold.plan import Silver, definition_of, is_behind
 from lake_assets.gold.plan_all import held_up_by, is_all_behind, unread
 from lake_assets.lake.catalog import games_of
+from lake_assets.lake.commit_digest import commit_digest
 from lake_assets.lake.failing import Failures
 from lake_assets.lake.history import committed_at, identity, newest_info, open_table, rows_of
+from lake_assets.lake.session_digest import session_digest
 from lake_assets.lake.standing import position_from
 from lake_assets.lake.standing_all import PositionOfAll
 from lake_assets.model.feeds import Feed, GoldView
 from lake_assets.model.tables import EVERY_GAME, gold_of, silver_of
+from lake_assets.settings.schema import Settings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,7 +39,7 @@ class _Standing:
 
 
 def views_behind(
-    lake: Path, feed: Feed, failures: Failures | None = None
+    settings: Settings, feed: Feed, failures: Failures | None = None
 ) -> dict[str, tuple[str, ...]]:
     """By view of the feed, the games whose silver has moved on since its last refresh.
 
@@ -46,16 +49,16 @@ def views_behind(
     Raises:
         LakeError: a table's log cannot be read.
     """
-    silver = _silver_now(lake, feed)
+    silver = _silver_now(settings.lake_dir, feed)
     blocked = blocked_games(feed, failures or {}, _versions_of(silver))
     behind: dict[str, tuple[str, ...]] = {view.name: () for view in feed.gold}
-    for one in _standings(lake, feed, silver):
+    for one in _standings(settings, feed, silver):
         if held_up_by(one.unread, blocked) is None:
             behind[one.view] += (one.scope,)
     return behind
 
 
-def never_computed(lake: Path, feed: Feed, failures: Failures) -> tuple[str, ...]:
+def never_computed(settings: Settings, feed: Feed, failures: Failures) -> tuple[str, ...]:
     """The views without any table, though silver has rows for them that nothing holds up.
 
     Costs a look into a folder a view, once all views have tables.
@@ -63,10 +66,11 @@ def never_computed(lake: Path, feed: Feed, failures: Failures) -> tuple[str, ...
     Raises:
         LakeError: a table's log cannot be read.
     """
+    lake = settings.lake_dir
     missing = [view for view in feed.gold if not _has_table(lake, feed, view)]
     if not missing or not any(_has_rows(lake, game) for game in games_of(lake, feed)):
         return ()
-    behind = views_behind(lake, feed.model_copy(update={"gold": tuple(missing)}), failures)
+    behind = views_behind(settings, feed.model_copy(update={"gold": tuple(missing)}), failures)
     return tuple(name for name, scopes in behind.items() if scopes)
 
 
@@ -81,19 +85,19 @@ def _has_rows(lake: Path, game: str) -> bool:
         return handle is not None and rows_of(handle) > 0
 
 
-def games_unread(lake: Path, feed: Feed, failures: Failures) -> frozenset[str]:
+def games_unread(settings: Settings, feed: Feed, failures: Failures) -> frozenset[str]:
     """The games whose silver has something new for a view, and which nothing holds up.
 
     Raises:
         LakeError: a table's log cannot be read.
     """
-    silver = _silver_now(lake, feed)
+    silver = _silver_now(settings.lake_dir, feed)
     blocked = blocked_games(feed, failures, _versions_of(silver))
-    unread_games = {game for one in _standings(lake, feed, silver) for game in one.unread}
+    unread_games = {game for one in _standings(settings, feed, silver) for game in one.unread}
     return frozenset(unread_games - blocked.keys())
 
 
-def behind_since(lake: Path, feed: Feed) -> dict[str, Mapping[str, float]]:
+def behind_since(settings: Settings, feed: Feed) -> dict[str, Mapping[str, float]]:
     """By view and game, since when silver has had something that the view lacks.
 
     The time is that of silver's first commit after the one that the view stands for, or 0 if the
@@ -105,8 +109,9 @@ def behind_since(lake: Path, feed: Feed) -> dict[str, Mapping[str, float]]:
         LakeError: a table's log cannot be read.
     """
     since: dict[str, dict[str, float]] = {view.name: {} for view in feed.gold}
+    lake = settings.lake_dir
     silver = _silver_now(lake, feed)
-    for one in _standings(lake, feed, silver):
+    for one in _standings(settings, feed, silver):
         times = [committed_at(lake, silver_of(g), v) or 0.0 for g, v in one.lacking.items()]
         if times:
             since[one.view][one.scope] = min(times)
@@ -116,30 +121,43 @@ def behind_since(lake: Path, feed: Feed) -> dict[str, Mapping[str, float]]:
 def _silver_now(lake: Path, feed: Feed) -> dict[str, Silver]:
     """By game of the feed, its silver; games without silver are absent."""
     with _reading(lake):
-        found = {game: identity(lake, silver_of(game)) for game in games_of(lake, feed)}
-    return {game: Silver(version=one[0], table=one[1]) for game, one in found.items() if one}
+        found = {game: _silver(lake, game) for game in games_of(lake, feed)}
+    return {game: silver for game, silver in found.items() if silver}
+
+
+def _silver(lake: Path, game: str) -> Silver | None:
+    found = identity(lake, silver_of(game))
+    if found is None:
+        return None
+    version, table = found
+    commit = commit_digest(silver_of(game).path(lake), version) or ""
+    return Silver(version=version, table=table, commit=commit)
 
 
 def _versions_of(silver: Mapping[str, Silver]) -> dict[str, int]:
     return {game: one.version for game, one in silver.items()}
 
 
-def _standings(lake: Path, feed: Feed, silver: Mapping[str, Silver]) -> list[_Standing]:
+def _standings(settings: Settings, feed: Feed, silver: Mapping[str, Silver]) -> list[_Standing]:
     """The tables that are behind."""
+    lake, session = settings.lake_dir, session_digest(settings)
+    definitions = {view.name: definition_of(view, session) for view in feed.gold}
     with _reading(lake):
         found = [
-            _of_all(lake, feed, view, _versions_of(silver))
+            _of_all(lake, feed, view, definitions[view.name], silver)
             if scope == EVERY_GAME
-            else _of_game(lake, view, scope, silver[scope])
+            else _of_game(lake, view, definitions[view.name], scope, silver[scope])
             for view in feed.gold
             for scope in view.scopes(silver)
         ]
     return [one for one in found if one is not None]
 
 
-def _of_game(lake: Path, view: GoldView, game: str, silver: Silver) -> _Standing | None:
+def _of_game(
+    lake: Path, view: GoldView, definition: str, game: str, silver: Silver
+) -> _Standing | None:
     position = position_from(newest_info(lake, gold_of(game, view.name)))
-    if not is_behind(view, silver.version, position, silver.table):
+    if not is_behind(definition, silver, position):
         return None
     first = position.silver_version + 1 if position else 0
     lacking = {game: first} if first <= silver.version else {}
@@ -147,18 +165,18 @@ def _of_game(lake: Path, view: GoldView, game: str, silver: Silver) -> _Standing
 
 
 def _of_all(
-    lake: Path, feed: Feed, view: GoldView, versions: Mapping[str, int]
+    lake: Path, feed: Feed, view: GoldView, definition: str, silver: Mapping[str, Silver]
 ) -> _Standing | None:
     position = PositionOfAll.of(newest_info(lake, feed.gold_table(view, EVERY_GAME)))
-    if not is_all_behind(view, versions, position):
+    if not is_all_behind(definition, silver, position):
         return None
     known = position.versions if position else {}
-    firsts = {game: known.get(game, -1) + 1 for game in versions}
+    firsts = {game: known.get(game, -1) + 1 for game in silver}
     return _Standing(
         view=view.name,
         scope=EVERY_GAME,
-        unread=unread(view, versions, position),
-        lacking={game: first for game, first in firsts.items() if first <= versions[game]},
+        unread=unread(definition, silver, position),
+        lacking={game: first for game, first in firsts.items() if first <= silver[game].version},
     )
 
 

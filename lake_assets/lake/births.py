@@ -8,7 +8,7 @@ https://github.com/delta-io/delta/blob/master/PROTOCOL.md
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,8 @@ from deltalake.schema import Schema
 
 from lake_assets.lake.checkpoints import CHECKPOINT_EVERY
 from lake_assets.lake.put import commit_file, put, text_of
+from lake_assets.model.owners import Owner
+from lake_assets.model.tables import TableRef
 
 _PLAIN = {"minReaderVersion": 1, "minWriterVersion": 2}
 """Delta's protocol of tables that every reader opens."""
@@ -43,6 +45,12 @@ class Blueprint:
 
     partition_by: tuple[str, ...]
     configuration: Mapping[str, str]
+
+    def owned(self, table: TableRef, owner: Owner | None) -> "Blueprint":
+        """The same for one table, which records its owner if it is told."""
+        if owner is None:
+            return self
+        return replace(self, configuration={**self.configuration, **owner.properties(table)})
 
     @property
     def is_plain(self) -> bool:

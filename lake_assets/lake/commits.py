@@ -15,7 +15,6 @@ from uuid import uuid4
 import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
-from deltalake.schema import Field as DeltaField
 
 from lake_assets.errors import CommitConflictError, LakeError
 from lake_assets.lake.appends import Appends
@@ -25,6 +24,8 @@ from lake_assets.lake.checkpoints import Checkpoints
 from lake_assets.lake.delta_writer import write_commit
 from lake_assets.lake.durability import flush
 from lake_assets.lake.history import is_done
+from lake_assets.lake.owners import claim
+from lake_assets.model.owners import Owner
 from lake_assets.model.tables import TableRef
 from lake_assets.settings.schema import Durability
 
@@ -86,6 +87,7 @@ class CommitDoor:
         *,
         partition_by: Sequence[str] = (),
         properties: Mapping[str, str] | None = None,
+        owners: Mapping[TableRef, Owner] | None = None,
     ) -> set[TableRef]:
         """Create the tables that are not there yet, empty; others are left as they are.
 
@@ -93,12 +95,13 @@ class CommitDoor:
             tables: their columns.
             partition_by: columns among them that become folders.
             properties: further table properties.
+            owners: of tables among them; one that is there and records none becomes its owner's.
 
         Returns:
             The tables that were created.
 
         Raises:
-            LakeError: the folder cannot be written.
+            LakeError: the folder cannot be written, or a table is there and another owner's.
         """
         configuration = {**TABLE_PROPERTIES, **(properties or {})}
         blueprints = {
@@ -107,20 +110,20 @@ class CommitDoor:
         }
 
         def create_one(table: TableRef) -> TableRef | None:
-            blueprint = blueprints[tables[table]]
-            table_id = str(uuid4())
-            if not bear(table.path(self._lake), table.name, blueprint, table_id):
+            owner = owners.get(table) if owners else None
+            blueprint = blueprints[tables[table]].owned(table, owner)
+            if not bear(table.path(self._lake), table.name, blueprint, id_ := str(uuid4())):
+                claim(self._lake, table, owner)
                 return None
             if blueprint.is_plain:
-                self._appends.created(table, table_id, blueprint.partition_by)
+                self._appends.created(table, id_, blueprint.partition_by)
             return table
 
         return {table for table in self._each(create_one, list(tables)) if table is not None}
 
     def columns(self, tables: Iterable[TableRef]) -> dict[TableRef, pa.Schema]:
         """The columns of each of the tables that is there."""
-        handles = self.opened(list(tables))
-        return {t: pa.schema(handle.schema().to_arrow()) for t, handle in handles.items()}
+        return {t: pa.schema(h.schema().to_arrow()) for t, h in self.opened(list(tables)).items()}
 
     def add_columns(self, tables: Mapping[TableRef, pa.Schema]) -> None:
         """Add the columns, and fields of structs, of each schema that its table lacks.
@@ -134,8 +137,7 @@ class CommitDoor:
         def widen(table: TableRef) -> None:
             handle = self.fresh(table)
             present = {f.name: f.type for f in handle.schema().fields}
-            wanted = as_delta(tables[table]).fields
-            missing: list[DeltaField] = [f for f in wanted if present.get(f.name) != f.type]
+            missing = [f for f in as_delta(tables[table]).fields if present.get(f.name) != f.type]
             if missing:
                 handle.alter.add_columns(missing)
 
@@ -243,8 +245,7 @@ class CommitDoor:
         Raises:
             LakeError: there is no such table.
         """
-        handle = self._find(table)
-        if handle is None:
+        if (handle := self._find(table)) is None:
             raise LakeError(
                 str(table.path(self._lake)), "there is no such table", "Run the streams first"
             )

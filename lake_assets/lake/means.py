@@ -7,6 +7,7 @@ from pathlib import Path
 
 from lake_assets.lake.commits import CommitDoor
 from lake_assets.lake.crash_recovery import recover_after_crash
+from lake_assets.lake.session_digest import session_digest
 from lake_assets.lake.state import ensure_writable
 from lake_assets.runtime.processes import boot_id
 from lake_assets.settings.schema import FanoutSettings, Settings
@@ -20,6 +21,8 @@ class Means:
     door: CommitDoor
     buffer_bytes: int
     bucket_rows: int = FanoutSettings().bucket_rows
+    session: str = ""
+    """`session_digest` of the settings."""
 
 
 @contextmanager
@@ -41,6 +44,7 @@ def lake_means(settings: Settings) -> Iterator[Means]:
             door=door,
             buffer_bytes=fanout.buffer_bytes,
             bucket_rows=fanout.bucket_rows,
+            session=session_digest(settings),
         )
     finally:
         door.close()

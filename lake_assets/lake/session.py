@@ -13,6 +13,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from lake_assets.errors import LakeAssetsError, RuntimeSetupError
+from lake_assets.lake.session_digest import RESULT_PROPERTIES
 from lake_assets.runtime.setup import Runtime
 from lake_assets.settings.load import temporary_environment
 from lake_assets.settings.schema import Settings
@@ -36,7 +37,7 @@ def properties(settings: Settings, runtime: Runtime) -> dict[str, str]:
         "spark.jars": jars,
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-        "spark.sql.session.timeZone": "UTC",
+        **RESULT_PROPERTIES,
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(_ARROW_ROWS),
         **_sockets(tempfile.gettempdir()),
         "spark.sql.warehouse.dir": str(settings.home / "spark-warehouse"),

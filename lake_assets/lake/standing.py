@@ -15,6 +15,10 @@ DEFINITION = "lake_assets.view_definition"
 SILVER_TABLE = "lake_assets.silver_table"
 """Key in a gold commit's metadata: the silver table's id, which a table made anew does not have."""
 
+SILVER_COMMIT = "lake_assets.silver_commit"
+"""Key in a gold commit's metadata: digest of that version's commit, which the same version of a
+table that was restored and written again does not have."""
+
 STATES = "lake_assets.states"
 """Key in a gold commit's metadata: the format of the states beside the values, a number."""
 
@@ -36,6 +40,9 @@ class Position:
     silver_table: str = ""
     """Empty in a commit that did not record it."""
 
+    silver_commit: str = ""
+    """`commit_digest` of that version; empty if silver's log had forgotten it."""
+
     states: int = 0
     """0 if the table keeps none that a refresh could merge with."""
 
@@ -52,6 +59,7 @@ def position_from(info: Mapping[str, str]) -> Position | None:
         silver_version=int(info[SILVER_VERSION]),
         definition=info[DEFINITION],
         silver_table=info.get(SILVER_TABLE, ""),
+        silver_commit=info.get(SILVER_COMMIT, ""),
         states=int(info.get(STATES, "0")),
         buckets=int(info.get(BUCKETS, "1")),
         columns=info.get(COLUMNS, ""),

@@ -1,4 +1,4 @@
-"""Which silver a table over all games stands for: a version a game, in its commit's metadata.
+"""Which silver a table over all games stands for: a commit a game, in its commit's metadata.
 
 Its counterpart for the tables of one game is `lake.standing`.
 """
@@ -13,6 +13,9 @@ from lake_assets.lake.standing import DEFINITION
 SILVER_VERSIONS = "lake_assets.silver_versions"
 """Key in the commit's metadata: by game, the silver version that the view stands for, as JSON."""
 
+SILVER_COMMITS = "lake_assets.silver_commits"
+"""Key in the commit's metadata: by game, the digest of that version's commit, as JSON."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PositionOfAll:
@@ -21,6 +24,9 @@ class PositionOfAll:
     versions: Mapping[str, int]
     """By game; those that had no silver are absent."""
 
+    commits: Mapping[str, str]
+    """By game, `commit_digest` of the version; empty if silver's log had forgotten it."""
+
     definition: str
 
     @classmethod
@@ -28,10 +34,17 @@ class PositionOfAll:
         """Read a position from the table's commit metadata."""
         if SILVER_VERSIONS not in info:
             return None
-        return cls(versions=json.loads(info[SILVER_VERSIONS]), definition=info[DEFINITION])
+        return cls(
+            versions=json.loads(info[SILVER_VERSIONS]),
+            commits=json.loads(info.get(SILVER_COMMITS, "{}")),
+            definition=info[DEFINITION],
+        )
 
     @property
     def info(self) -> dict[str, str]:
         """The metadata that it is read from."""
-        versions = json.dumps(self.versions, sort_keys=True)
-        return {SILVER_VERSIONS: versions, DEFINITION: self.definition}
+        return {
+            SILVER_VERSIONS: json.dumps(self.versions, sort_keys=True),
+            SILVER_COMMITS: json.dumps(self.commits, sort_keys=True),
+            DEFINITION: self.definition,
+        }

@@ -136,7 +136,8 @@ class GoldView(Noun):
     """Column name to Spark SQL expression over silver's columns; a list names columns of silver."""
 
     measures: dict[Identifier, str] = Field(default_factory=dict)
-    """Column name to Spark SQL aggregate over silver's columns."""
+    """Column name to Spark SQL aggregate over silver's columns. As with `sql`, what asks the clock
+    or chance changes only when silver does; such a view is recomputed in full then."""
 
     sql: Annotated[str, AfterValidator(_readable)] | None = None
     """A Spark SQL query over `silver` or `silver_all`; its columns are the view's. What it computes

@@ -18,39 +18,35 @@ from pyspark.sql import SparkSession
 from lake_assets.decode.assign import MESSAGE_QUESTION, SCHEMA_QUESTION, message_met
 from lake_assets.decode.schemas import Decoding, SchemaSet
 from lake_assets.decode.settle import made_by, settle
+from lake_assets.lake.catalog import adoptable_games, refused_games
 from lake_assets.lake.change import Batch, Commit
 from lake_assets.lake.conflicts import overtaken
 from lake_assets.lake.fanout import UnresolvedError, Written
 from lake_assets.lake.journal import Journal
 from lake_assets.lake.means import Means
+from lake_assets.lake.owners import claim
 from lake_assets.lake.renames import marked
 from lake_assets.lake.scan import Rows
 from lake_assets.lake.widen import widen
 from lake_assets.model.feeds import Action, Feed, Unknown
+from lake_assets.model.owners import Owner
 from lake_assets.model.reports import BatchReport, Hop, Span
 from lake_assets.model.tables import TableRef, quarantine_of, silver_of, waiting_of
-from lake_assets.silver.expect import reading_of
+from lake_assets.silver.compiled import Compiled, Compiler
 from lake_assets.silver.job import Demuxed, Job, failure
 from lake_assets.silver.judge import EVERYTHING, Scope
-from lake_assets.silver.native import Program, program_of
 from lake_assets.silver.replay import note_of
 from lake_assets.silver.rows import QUARANTINE, silver_schema
 from lake_assets.silver.stage import GAME_QUESTION, DecodePlan
 from lake_assets.silver.tables import held_columns
-from lake_assets.silver.travel import Reading
 from lake_assets.silver.vector import SQL_QUESTION
 
 Reached: TypeAlias = Callable[[Iterable[TableRef]], Mapping[str, str]]
 """Tells what a batch's last commit records beside its rows, from the tables that get rows."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Judging:
-    """How a feed's expectations are judged, for some columns."""
-
-    columns: pa.Schema
-    reading: Reading
-    program: Program | None
+_CREATING = threading.Lock()
+"""Held while games get their tables: the feeds' threads may meet the same new one at once."""
 
 
 @dataclass(kw_only=True)
@@ -67,13 +63,20 @@ class Demux:
     """Asks the registry about schema ids never met; may wait for it."""
 
     report: Callable[[BatchReport], None]
+    feeds: Sequence[Feed] = ()
+    """All that are declared; a game that comes along gets no table that another one would have."""
+
     _schemas: SchemaSet | None = None
     _decoding: Decoding | None = None
     _games: dict[str, None] = field(default_factory=dict)
-    _judging: _Judging | None = None
-    _is_spark_asked: bool = False
+    _refused: dict[str, str] = field(default_factory=dict)
+    _compiler: Compiler = field(init=False)
     alone: threading.Lock = field(default_factory=threading.Lock)
     """Held while rows are derived: batches and what catches up with them take turns."""
+
+    def __post_init__(self) -> None:
+        """Nothing is compiled yet."""
+        self._compiler = Compiler(self.feed.expectations)
 
     def __call__(
         self, bronze: Rows, batch: Batch, reached: Reached, span: Span | None = None
@@ -147,8 +150,9 @@ class Demux:
             LakeError: the lake cannot be written.
         """
         with self.alone:
-            self._adopt(self.newest(), self.feed.route.keys)
-            self._judging_of(session)
+            adoptable = adoptable_games(self.means.lake, self.feed)
+            self._adopt(self.newest(), (*self.feed.route.keys, *adoptable))
+            self._compiled(session)
 
     def derive(
         self, rows: Rows, scope: Callable[[tuple[str, ...]], Scope] = lambda _: EVERYTHING
@@ -166,9 +170,9 @@ class Demux:
         else:
             self._adopt(self._schemas.for_next_batch(time()), ())
         while True:
-            judging = self._judging_of(rows.frame.sparkSession)
+            compiled = self._compiled(rows.frame.sparkSession)
             plan = self._plan()
-            job = Job(self.feed, plan, self.means, judging.reading, judging.program)
+            job = Job(self.feed, plan, self.means, compiled.reading, compiled.program)
             try:
                 return job, job.run(rows, scope(job.plan.games))
             except UnresolvedError as problem:
@@ -184,8 +188,9 @@ class Demux:
 
     def forget(self) -> None:
         """Look at the tables and ask for the schemas anew, before the next rows."""
-        self._schemas = self._decoding = self._judging = None
+        self._schemas = self._decoding = None
         self._games = {}
+        self._compiler.forget()
 
     def _write(self, bronze: Rows, batch: Batch, span: Span | None) -> Demuxed:
         job, demuxed = self.derive(bronze)
@@ -206,32 +211,22 @@ class Demux:
             raise failure(violated)
         return demuxed
 
-    def _judging_of(self, session: SparkSession) -> _Judging:
-        """How the expectations are judged; found out anew only if the columns or the time ask."""
-        decoding, expectations = self._decoding, self.feed.expectations
+    def _compiled(self, session: SparkSession) -> Compiled:
+        decoding = self._decoding
         assert decoding is not None  # noqa: S101 - the caller adopted schemas
-        known, columns = self._judging, pa.schema([*decoding.columns, *decoding.unused])
-        if known is None or known.columns != columns:
-            reading = reading_of(session, columns, expectations)
-            known = _Judging(columns=columns, reading=reading, program=None)
-        elif not (known.program and known.program.is_fleeting):
-            return known
-        program = None
-        if not self._is_spark_asked:
-            program = program_of(session, columns, expectations)
-        self._judging = replace(known, program=program)
-        return self._judging
+        return self._compiler.compiled(session, pa.schema([*decoding.columns, *decoding.unused]))
 
     def _plan(self) -> DecodePlan:
-        decoding, judging = self._decoding, self._judging
+        decoding, compiled = self._decoding, self._compiler.last
         assert decoding is not None  # noqa: S101 - the caller adopted schemas
-        assert judging is not None  # noqa: S101 - as above
-        read = [field for field in decoding.unused if field.name in judging.reading.columns]
+        assert compiled is not None  # noqa: S101 - and compiled expectations for them
+        read = [field for field in decoding.unused if field.name in compiled.reading.columns]
         return DecodePlan(
             decoding=replace(decoding, unused=pa.schema(read)),
             route=self.feed.route.column,
             games=tuple(self._games),
             create_unknown=self.feed.route.unknown is Unknown.CREATE,
+            refused_games=dict(self._refused),
             refused_at=pa.scalar(datetime.now(UTC), pa.timestamp("us", tz="UTC")),
             keep_values=any(e.action is Action.QUARANTINE for e in self.feed.expectations),
         )
@@ -249,12 +244,16 @@ class Demux:
             kind, _, value = question.partition("=")
             asked[kind].append(value)
         if asked[SQL_QUESTION]:
-            # Such values come again, so this process asks no more.
-            self._is_spark_asked, self._judging = True, None
+            self._compiler.ask_spark()
         ids = frozenset(int(value) for value in asked[SCHEMA_QUESTION])
         schemas = self.resolve(self._schemas, ids) if ids else self._schemas
         met = [message_met(value) for value in asked[MESSAGE_QUESTION]]
-        self._adopt(schemas.meet(met) if met else schemas, sorted(asked[GAME_QUESTION]))
+        lake, new = self.means.lake, asked[GAME_QUESTION]
+        with _CREATING:
+            if new:
+                self._refused |= refused_games(lake, self.feed, self.feeds, self._games, new)
+            games = sorted(game for game in new if game not in self._refused)
+            self._adopt(schemas.meet(met) if met else schemas, games)
 
     def _adopt(self, schemas: SchemaSet, games: Iterable[str]) -> None:
         """Make the tables fit these schemas and games; both are remembered."""
@@ -262,6 +261,10 @@ class Demux:
         if schemas is self._schemas and not added:
             return
         door, before = self.means.door, self._decoding.columns if self._decoding else pa.schema([])
+        mine = Owner(feed=self.feed.feed)
+        for game in added:
+            # Before it is read: what another feed has there is no column of this one's.
+            claim(self.means.lake, silver_of(game), replace(mine, key=game))
         have = held_columns(before, door.columns([silver_of(game) for game in added]))
         decoding = settle(schemas, have, self.feed.route.column)
         known, renames = [*self._games, *added], decoding.renames
@@ -271,7 +274,11 @@ class Demux:
         wanted = {silver_of(game): silver for game in touched}
         aside = [quarantine_of(self.feed.feed)]
         aside += [waiting_of(self.feed.feed)] if schemas.waiting_ids else []
-        created = door.create({**wanted, **dict.fromkeys(aside, QUARANTINE)})
+        owners = {silver_of(game): replace(mine, key=game) for game in touched}
+        created = door.create(
+            {**wanted, **dict.fromkeys(aside, QUARANTINE)},
+            owners={**owners, **dict.fromkeys(aside, mine)},
+        )
         others = {table: columns for table, columns in wanted.items() if table not in created}
         widen(door, self.means.lake, others, renames, is_new=is_new)
         self._schemas, self._decoding, self._games = schemas, decoding, dict.fromkeys(known)

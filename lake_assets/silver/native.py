@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from lake_assets.lake.repeatable import asks_session
 from lake_assets.lake.sql import without_ansi
 from lake_assets.model.feeds import Expectation
 from lake_assets.silver.vector import OPERATIONS, Call, Column, Constant, Node
@@ -63,7 +64,7 @@ class Program:
 
     conditions: tuple[Node, ...]
     is_fleeting: bool
-    """Whether they hold for one batch only, since they ask for the time."""
+    """Whether they hold for one batch only, since they ask for the time or the session."""
 
 
 def program_of(
@@ -75,8 +76,8 @@ def program_of(
     rows = session.createDataFrame(nothing, from_arrow_schema(schema))
     with without_ansi(session):
         judged = rows.select(*(F.expr(expectation.sql) for expectation in expectations))
-        execution = judged._jdf.queryExecution()  # noqa: SLF001 - no other way to the plans
-        asked, plan = execution.analyzed(), execution.optimizedPlan()
+        plan = judged._jdf.queryExecution().optimizedPlan()  # noqa: SLF001 - no other way there
+        is_fleeting = asks_session(judged, [expectation.sql for expectation in expectations])
     if plan.nodeName() != "Project" or not plan.deterministic():
         return None
     defined = _defined_below(plan)
@@ -84,7 +85,6 @@ def program_of(
     known = tuple(condition for condition in conditions if condition is not None)
     if len(known) < len(expectations):
         return None
-    is_fleeting = any(_asks_for_time(found) for found in _each(asked.projectList().iterator()))
     return Program(conditions=known, is_fleeting=is_fleeting)
 
 
@@ -101,13 +101,6 @@ def _defined_below(plan: Any) -> dict[int, Any]:  # noqa: ANN401 - Java objects
                 found[one.exprId().id()] = one.child()
         below = below.child()
     return found
-
-
-def _asks_for_time(expression: Any) -> bool:  # noqa: ANN401 - a Java object
-    name = expression.getClass().getSimpleName()
-    if name.startswith("Current") or name in {"Now", "LocalTimestamp"}:
-        return True
-    return any(_asks_for_time(child) for child in _each(expression.children().iterator()))
 
 
 def _node(expression: Any, defined: Mapping[int, Any]) -> Node | None:  # noqa: ANN401 - Java's

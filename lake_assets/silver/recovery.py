@@ -18,6 +18,7 @@ from lake_assets.lake.history import rows_of
 from lake_assets.lake.journal import Journal
 from lake_assets.lake.means import Means
 from lake_assets.lake.origins import Before, NotIn
+from lake_assets.model.owners import Owner
 from lake_assets.model.reports import BatchReport
 from lake_assets.model.tables import TableRef, quarantine_of
 from lake_assets.silver.position import (
@@ -101,7 +102,7 @@ class Recovery:
         """Record that nothing of bronze was taken: a first batch that dies is known as one then."""
         quarantine = quarantine_of(self.feed)
         position = Position(bronze_id=_id_of(bronze), tables=checksum({}))
-        self.means.door.create({quarantine: QUARANTINE})
+        self.means.door.create({quarantine: QUARANTINE}, owners={quarantine: Owner(feed=self.feed)})
         begin = Commit(table=quarantine, files=(), info={POSITION: position.to_json()})
         self.means.door.append([begin], batch_of(self.feed, position.number))
         return position

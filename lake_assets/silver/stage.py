@@ -3,8 +3,8 @@
 Expectations are Spark SQL and come after; writing is `lake.writer`'s work.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -44,6 +44,9 @@ class DecodePlan:
 
     refused_at: pa.Scalar
     """Time of the batch."""
+
+    refused_games: Mapping[str, str] = field(default_factory=dict)
+    """By game that must not get tables, in words, why."""
 
     keep_values: bool = False
     """Whether good rows keep their raw value, since an expectation may still quarantine them."""
@@ -129,14 +132,19 @@ class _Lost:
 def _judge_lost(games: pa.Array, is_lost: pa.Array, plan: DecodePlan) -> _Lost:
     """Reason or question of each decoded row whose game has no table."""
     fits = pc.match_substring_regex(games, f"^(?:{GAME_NAME.pattern})$").fill_null(fill_value=False)
+    taken = pc.index_in(games, value_set=pa.array(plan.refused_games, pa.string()))
+    is_taken = pc.and_(is_lost, pc.is_valid(taken))
     is_bad = pc.and_(is_lost, pc.invert(fits))
-    is_new = pc.and_(is_lost, fits)
+    is_new = pc.and_(pc.and_(is_lost, fits), pc.invert(is_taken))
     shown = pc.utf8_slice_codeunits(pc.coalesce(games, pa.scalar("")), 0, 100)
     named = pc.binary_join_element_wise(plan.route, shown, " = ")
     none = pa.scalar(None, pa.string())
     question = _ask(GAME_QUESTION, is_new, games)
-    refused = is_bad if plan.create_unknown else is_lost
+    refused = pc.or_(is_bad, is_taken) if plan.create_unknown else is_lost
     word = pc.if_else(is_bad, Reason.BAD_GAME_NAME.value, Reason.UNKNOWN_GAME.value)
+    word = pc.if_else(is_taken, Reason.TABLE_TAKEN.value, word)
+    whose = pa.array(plan.refused_games.values(), pa.string()).take(taken)
+    named = pc.coalesce(pc.binary_join_element_wise(named, whose, ": "), named)
     return _Lost(
         reason=pc.if_else(refused, word, none),
         detail=pc.if_else(refused, named, none),

@@ -8,7 +8,7 @@ say. Demux follows bronze's log (`streams.follow`).
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,6 +54,9 @@ class Road:
     stream: StreamSettings
     state_dir: Path
     report: Callable[[BatchReport], None]
+    feeds: Sequence[Feed] = ()
+    """All that are declared."""
+
     failed: Callable[[str, LakeAssetsError], None] | None = None
     """Told of a feed's error that ends its query; Spark passes it on as text alone."""
 
@@ -127,6 +130,7 @@ def demux_of(road: Road, feed: Feed, schemas: Schemas) -> Demux:
         newest=schemas.newest,
         resolve=schemas.resolve,
         report=road.report,
+        feeds=road.feeds,
     )
 
 

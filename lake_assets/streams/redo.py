@@ -17,6 +17,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from lake_assets.bronze.rows import FILE_SCHEMA
 from lake_assets.errors import LakeError, StreamError, StreamsLockedError
+from lake_assets.feeds.load import load_feeds
 from lake_assets.lake.catalog import ensure_known, games_found
 from lake_assets.lake.commit_digest import commit_digest
 from lake_assets.lake.files import active_files
@@ -155,6 +156,7 @@ def _redo(settings: Settings, feed: Feed, endpoints: Endpoints) -> Iterator[Redo
                 session=session,
                 demux=Demux(
                     feed=feed,
+                    feeds=load_feeds(settings.feeds),
                     means=means,
                     journal=demux_journal(settings.state_dir, feed),
                     newest=partial(registry.newest, payload.subject, payload.message),

@@ -100,7 +100,7 @@ def _blocked(
     checks = [check for check in feed.checks if check.blocking]
     results: list[CheckResult] = []
     if checks:
-        unread = games_unread(lake, feed, failures)
+        unread = games_unread(settings, feed, failures)
         asked = Asked(silver=checks, silver_games=[game for game in versions if game in unread])
         results = evaluate(lambda: session, lake, feed, asked)
         failures = _note(settings, feed, results)

@@ -3,16 +3,10 @@
 import shutil
 
 from lake_assets.errors import FeedError
-from lake_assets.lake.catalog import games_of
+from lake_assets.lake.catalog import tables_of
 from lake_assets.lake.state import streams_lock, turn
 from lake_assets.model.feeds import Feed, Reset
-from lake_assets.model.tables import (
-    TableRef,
-    bronze_of,
-    quarantine_of,
-    silver_of,
-    waiting_of,
-)
+from lake_assets.model.tables import TableRef, bronze_of
 from lake_assets.settings.schema import Settings
 from lake_assets.streams.plan import checkpoint_of
 
@@ -20,6 +14,7 @@ from lake_assets.streams.plan import checkpoint_of
 def reset_bronze(settings: Settings, feed: Feed) -> list[TableRef]:
     """Delete a feed's tables, checkpoints and journals; the streams then read its topic again.
 
+    Its tables are those that record it as their owner, whatever they are called.
     If it dies on its way, what is left fits no state that the streams accept: they refuse to go
     on, and a reset that runs again comes to the end.
 
@@ -42,15 +37,7 @@ def reset_bronze(settings: Settings, feed: Feed) -> list[TableRef]:
         shutil.rmtree(checkpoint_of(state_dir, feed.feed), ignore_errors=True)
         for journal in state_dir.glob(f"journals/{feed.feed}-*.json"):
             journal.unlink()
-        games = games_of(lake, feed)
-        tables = [
-            *(feed.gold_table(view, scope) for view in feed.gold for scope in view.scopes(games)),
-            *map(silver_of, games),
-            quarantine_of(feed.feed),
-            waiting_of(feed.feed),
-            bronze_of(feed.feed),
-        ]
-        dropped = [table for table in tables if table.path(lake).exists()]
+        dropped = list(reversed(tables_of(lake, feed)))
         for table in dropped:
             shutil.rmtree(table.path(lake))
         return dropped

@@ -107,6 +107,7 @@ class Worker:
                     stream=self._settings.stream,
                     state_dir=self._settings.state_dir,
                     report=self._report,
+                    feeds=self._feeds,
                     failed=self._note_failure,
                 )
                 self._run_feeds(road)

@@ -5,10 +5,9 @@ from deltalake.transaction import CommitProperties
 
 from lake_assets.checks.run import Asked, evaluate, run_checks
 from lake_assets.errors import FeedError
-from lake_assets.gold.plan import info_of
 from lake_assets.model.checks import Freshness, GoldCheck, RowCount, SilverCheck
 from lake_assets.model.tables import gold_of
-from lake_assets_tests.gold.silver import add_silver
+from lake_assets_tests.gold.silver import add_silver, stands_for
 from lake_assets_tests.sample import GAMES
 
 VIEW = GAMES.gold[0]
@@ -35,7 +34,9 @@ def lake(settings):
         write_deltalake(
             gold_of(game, VIEW.name).path(settings.lake_dir),
             pa.table({"gamer_id": ["ann", "bob"], "session_count": counts}),
-            commit_properties=CommitProperties(custom_metadata=info_of(VIEW, 0)),
+            commit_properties=CommitProperties(
+                custom_metadata=stands_for(settings, VIEW, 0, game=game)
+            ),
         )
     return settings.lake_dir
 

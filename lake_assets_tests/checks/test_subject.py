@@ -5,12 +5,10 @@ from deltalake import DeltaTable, write_deltalake
 from deltalake.transaction import CommitProperties
 
 from lake_assets.checks.subject import gold_subjects, silver_subjects, told_by_log
-from lake_assets.gold.plan import info_of
-from lake_assets.gold.plan_all import position_now
 from lake_assets.model.checks import Freshness, GoldCheck, RowCount, SilverCheck
 from lake_assets.model.feeds import GoldView
 from lake_assets.model.tables import EVERY_GAME, gold_of, silver_of
-from lake_assets_tests.gold.silver import add_silver
+from lake_assets_tests.gold.silver import add_silver, stands_for, stands_for_all
 from lake_assets_tests.sample import GAMES
 
 VIEW = GAMES.gold[0]
@@ -85,7 +83,7 @@ def test_a_view_is_compared_with_the_silver_that_it_stands_for(settings):
     write_deltalake(
         gold_of("uno", VIEW.name).path(settings.lake_dir),
         source.to_pyarrow_table(columns=["gamer_id"]),
-        commit_properties=CommitProperties(custom_metadata=info_of(VIEW, 0)),
+        commit_properties=CommitProperties(custom_metadata=stands_for(settings, VIEW, 0)),
     )
     uno, _ = gold(settings, EQUAL)
     assert (uno.source_version, uno.source_rows) == (0, 2)
@@ -106,7 +104,7 @@ def test_a_view_over_all_games_is_compared_with_all_the_silver_that_it_stands_fo
         GAMES.gold_table(view, EVERY_GAME).path(lake),
         DeltaTable(silver_of("uno").path(lake)).to_pyarrow_table(columns=["gamer_id"]),
         commit_properties=CommitProperties(
-            custom_metadata=position_now(view, {"uno": 0, "go_fish": 0}).info
+            custom_metadata=stands_for_all(settings, view, uno=0, go_fish=0)
         ),
     )
     add_silver(lake, "uno", "cid")

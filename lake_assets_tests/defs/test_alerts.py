@@ -24,7 +24,6 @@ from lake_assets.defs import silver
 from lake_assets.defs.alerts import build
 from lake_assets.defs.internals import latest_ids
 from lake_assets.defs.reports import Target, evaluation_of
-from lake_assets.gold.plan import info_of
 from lake_assets.lake.state import own_heartbeat, streams_lock, write_heartbeat
 from lake_assets.model.feeds import GoldView
 from lake_assets.model.reports import Judged
@@ -32,6 +31,7 @@ from lake_assets.model.tables import gold_of, silver_of
 from lake_assets.settings.schema import AlertSettings
 from lake_assets_tests.alerts.servers import Hook
 from lake_assets_tests.defs.origins import instigator
+from lake_assets_tests.gold.silver import stands_for
 from lake_assets_tests.sample import GAMES
 
 SILVER = dg.AssetKey("silver_events")
@@ -250,7 +250,9 @@ def write_gold(settings, silver_version: int) -> None:
         gold_of("uno", view.name).path(settings.lake_dir),
         ROW,
         mode="overwrite",
-        commit_properties=CommitProperties(custom_metadata=info_of(view, silver_version)),
+        commit_properties=CommitProperties(
+            custom_metadata=stands_for(settings, view, silver_version)
+        ),
     )
 
 

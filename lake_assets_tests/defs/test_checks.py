@@ -7,11 +7,10 @@ from deltalake.transaction import CommitProperties
 from lake_assets.defs.checks import build
 from lake_assets.defs.gold import build as build_gold
 from lake_assets.defs.internals import all_of
-from lake_assets.gold.plan import info_of
 from lake_assets.lake.failing import read_failures
 from lake_assets.model.checks import Freshness, GoldCheck, RowCount, SilverCheck
 from lake_assets.model.tables import gold_of
-from lake_assets_tests.gold.silver import add_silver
+from lake_assets_tests.gold.silver import add_silver, stands_for
 from lake_assets_tests.sample import GAMES
 
 SILVER = dg.AssetKey("silver_events")
@@ -95,7 +94,7 @@ def test_checks_of_gold_executed_by_hand(settings, execute, results):
     write_deltalake(
         gold_of("uno", VIEW.name).path(settings.lake_dir),
         pa.table({"gamer_id": ["ann"], "session_count": [2]}),
-        commit_properties=CommitProperties(custom_metadata=info_of(VIEW, 0)),
+        commit_properties=CommitProperties(custom_metadata=stands_for(settings, VIEW, 0)),
     )
     checks = build(settings, [FEED.model_copy(update={"checks": ()})])
     assert execute(checks, dg.AssetSelection.all_asset_checks(), all_of(["uno", "go_fish"])).success

@@ -40,6 +40,9 @@ DEATHS = (
 )
 """In the order in which one lake meets them: each process finishes what the last one left."""
 
+FIRST_OF_DEMUX = (Hop.DEMUX, AFTER_THE_JOB)
+"""Before it ingest comes to its end, so that each process of demux has batches left to die with."""
+
 EVENTS = 3000
 
 Placed = dict[str, list[tuple[int, int]]]
@@ -126,6 +129,8 @@ def lake(services, tmp_path_factory) -> Lake:
     job = Job(settings=settings, feed=feed, kafka=services.kafka, registry=services.registry)
     deaths, halfway = {}, {}
     for hop, point in DEATHS:
+        if (hop, point) == FIRST_OF_DEMUX:
+            assert run(Path(doomed.__file__), job, Hop.INGEST, "never") == 0
         deaths[hop, point] = run(Path(doomed.__file__), job, hop, point)
         halfway[hop, point] = placed(settings)
     assert run(Path(finish.__file__), job) == 0

@@ -181,6 +181,22 @@ def test_two_views_with_one_table_are_refused(tmp_path):
         load_feeds(_write(tmp_path, text))
 
 
+def test_two_feeds_whose_views_have_one_table_are_refused(tmp_path):
+    chess = GOOD.replace("[rummy, poker]", "[chess]")
+    _write(tmp_path, chess, "a.yaml")
+    other = chess.replace("feed: games", "feed: other").replace("[chess]", "[chess_player]")
+    _write(tmp_path, other.replace("name: player_agg", "name: agg"), "b.yaml")
+    with pytest.raises(FeedError, match="table gold_chess_player_agg of view 'agg' of game"):
+        load_feeds(tmp_path)
+
+
+def test_two_feeds_with_a_view_of_one_name_have_tables_of_their_own(tmp_path):
+    _write(tmp_path, GOOD, "a.yaml")
+    other = GOOD.replace("feed: games", "feed: other").replace("[rummy, poker]", "[chess]")
+    _write(tmp_path, other, "b.yaml")
+    assert [feed.feed for feed in load_feeds(tmp_path)] == ["games", "other"]
+
+
 def test_a_folder_without_feeds_is_refused(tmp_path):
     with pytest.raises(FeedError, match=r"has no \*\.yaml file"):
         load_feeds(tmp_path)

@@ -1,14 +1,20 @@
-"""Silver tables for tests of gold."""
+"""Silver tables for tests of gold, and what gold notes of them."""
 
 from pathlib import Path
 
 import pyarrow as pa
 from deltalake import write_deltalake
 
+from lake_assets.gold.plan import Silver, definition_of, info_of
+from lake_assets.gold.plan_all import position_now
 from lake_assets.lake.change import Batch, Commit, DataFile
+from lake_assets.lake.commit_digest import commit_digest
 from lake_assets.lake.commits import CommitDoor
+from lake_assets.lake.session_digest import session_digest
 from lake_assets.lake.writer import write_file
+from lake_assets.model.feeds import GoldView
 from lake_assets.model.tables import silver_of
+from lake_assets.settings.schema import Settings
 from lake_assets.silver.rows import ORIGIN
 
 SCHEMA = pa.schema(
@@ -51,3 +57,24 @@ def append_silver(lake: Path, game: str, rows: pa.Table) -> None:
         Batch("silver", door.fresh(table).version()),
     )
     door.close()
+
+
+def silver_at(settings: Settings, game: str, version: int, table: str = "") -> Silver:
+    """A game's silver as it was at a version; `table` is Delta's id of it, if it is to be told."""
+    commit = commit_digest(silver_of(game).path(settings.lake_dir), version) or ""
+    return Silver(version=version, table=table, commit=commit)
+
+
+def stands_for(
+    settings: Settings, view: GoldView, version: int, *, game: str = "uno", table: str = ""
+) -> dict[str, str]:
+    """What a refresh notes in the commit of a game's view."""
+    definition = definition_of(view, session_digest(settings))
+    return info_of(definition, silver_at(settings, game, version, table))
+
+
+def stands_for_all(settings: Settings, view: GoldView, **versions: int) -> dict[str, str]:
+    """What a refresh notes in the commit of a view over all games."""
+    definition = definition_of(view, session_digest(settings))
+    silver = {game: silver_at(settings, game, version) for game, version in versions.items()}
+    return dict(position_now(definition, silver).info)

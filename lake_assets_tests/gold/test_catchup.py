@@ -52,7 +52,7 @@ def test_a_game_without_silver_is_not_opened(means, lake):
     add_silver(lake, "uno", "ann")
     (found,) = open_all(VIEW, ["uno", "go_fish"], means)
     assert (found.source.game, found.source.position, found.gold) == ("uno", None, None)
-    assert found.source.needs(VIEW)
+    assert found.source.is_behind
 
 
 @pytest.mark.spark

@@ -35,9 +35,9 @@ def bring(spark, means, lake):
 
 
 @pytest.fixture
-def near(means, lake):
+def near(means):
     def find(view=VIEW, **more):
-        ends = ends_of(view, ["uno"], lake)
+        ends = ends_of(view, ["uno"], means)
         return near_of(view, ends.values(), replace(means, **more))
 
     return find
@@ -51,11 +51,11 @@ def test_a_gain_is_told_without_opening_a_table(monkeypatch, bring, near):
     assert (found.work.why, found.folds.sources) == ("silver gained 1 file since", ["gamer_id"])
 
 
-def test_a_game_that_gained_nothing_needs_nothing(bring, spark, means, lake):
+def test_a_game_that_gained_nothing_needs_nothing(bring, spark, means):
     bring()
     refresh(spark, GAMES, VIEW, ["uno"], means)
-    (end,) = ends_of(VIEW, ["uno"], lake).values()
-    assert not end.source.needs(VIEW)
+    (end,) = ends_of(VIEW, ["uno"], means).values()
+    assert not end.source.is_behind
 
 
 def add_column(lake, silver):

@@ -111,7 +111,7 @@ def test_a_view_that_changed_meanwhile_is_not_written_over(spark, bring, means, 
     add_silver(lake, "uno", "ann")
     bring()
     add_silver(lake, "uno", "ann", start=5)
-    near = near_of(VIEW, ends_of(VIEW, ["uno"], lake).values(), means)
+    near = near_of(VIEW, ends_of(VIEW, ["uno"], means).values(), means)
     (late,) = merge_nearby(spark, VIEW, near, means)
     bring()
     with pytest.raises(CommitConflictError, match="no longer at version 1"):

@@ -42,6 +42,22 @@ def test_a_measure_that_does_not_merge_makes_its_view_one_that_is_recomputed(rec
     assert ("_state_m" in found.columns.names) is not bool(reason)
 
 
+@pytest.mark.parametrize(
+    "sql", ["max(current_timestamp())", "count_if(event_timestamp > now())", "min(date'today')"]
+)
+def test_a_measure_that_asks_the_clock_makes_its_view_one_that_is_recomputed(recipe, sql):
+    found = recipe(n="count(*)", a="avg(_offset)", m=sql)
+    assert found.why_full == "m depends on when it is computed, or on chance"
+    assert "_state_a" not in found.columns.names
+
+
+@pytest.mark.parametrize("sql", ["rand()", "current_date", "cast(now() as date)", "uuid()"])
+def test_a_key_that_asks_the_clock_or_chance_makes_its_view_one_that_is_recomputed(spark, sql):
+    view = GoldView(name="v", keys={"gamer_id": "gamer_id", "k": sql}, measures={"n": "count(*)"})
+    found = recipe_of(spark, GAMES, view, SCHEMA)
+    assert found.why_full == "k depends on when it is computed, or on chance"
+
+
 def test_an_expectation_that_drops_keeps_no_states(recipe):
     few = Expectation(name="few", sql="a > 0", action=Action.DROP)
     found = recipe(expectations=(few,), a="avg(_offset)")

@@ -4,9 +4,11 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 from deltalake import Field as DeltaField
 
-from lake_assets.errors import FeedError
+from lake_assets.errors import FeedError, TableOwnedError
 from lake_assets.gold.refresh import refresh
+from lake_assets.lake.owners import owner_of
 from lake_assets.model.feeds import GoldView
+from lake_assets.model.owners import Owner
 from lake_assets.model.reports import Mode, ViewRefresh
 from lake_assets.model.tables import gold_of, silver_of
 from lake_assets_tests.gold.silver import SCHEMA, add_silver
@@ -241,3 +243,50 @@ def test_a_blocked_game_is_left_as_it_is(spark, means, lake):
     assert report.blocked == {"uno": "a reason"}
     report = refresh(spark, GAMES, VIEW, GAME_NAMES, means, {"go_fish": "it is up to date anyway"})
     assert ([one.game for one in report.refreshed], report.blocked) == (["uno"], {})
+
+
+@pytest.mark.parametrize(
+    ("keys", "measures", "one"),
+    [
+        ({"gamer_id": "gamer_id"}, {"at": "max(current_timestamp())"}, "at"),
+        ({"gamer_id": "gamer_id", "at": "now()"}, {"n": "count(*)"}, "at"),
+        ({"luck": "rand()"}, {"n": "count(*)"}, "n"),
+    ],
+)
+def test_a_view_that_asks_the_clock_or_chance_is_as_if_computed_at_once(
+    bring, lake, keys, measures, one
+):
+    view = GoldView(name="asks", keys=keys, measures=measures)
+    add_silver(lake, "uno", "ann", "bob")
+    bring(view)
+    add_silver(lake, "uno", "cid", start=10)
+    (found,) = bring(view).refreshed
+    assert (found.mode, found.rows_read) == (Mode.FULL, 3)
+    assert "depends on when it is computed, or on chance" in found.why
+    table = gold(lake, "uno", view).to_pyarrow_table()
+    assert (table.num_rows, len(set(table[one].to_pylist()))) == (3, 1)
+
+
+def test_gold_records_whose_it_is(bring, lake):
+    add_silver(lake, "uno", "ann")
+    bring()
+    found = owner_of(lake, gold_of("uno", VIEW.name))
+    assert found == Owner(feed="games", key="uno", view=VIEW.name)
+
+
+def test_anothers_gold_is_left_as_it_is(bring, means, lake):
+    table, other = gold_of("uno", VIEW.name), Owner(feed="cards", key="uno", view=VIEW.name)
+    means.door.create({table: SCHEMA}, owners={table: other})
+    add_silver(lake, "uno", "ann")
+    with pytest.raises(TableOwnedError, match="is the table of view 'player_agg' of game 'uno' of"):
+        bring()
+    assert gold(lake, "uno").version() == 0
+
+
+def test_gold_of_a_release_without_the_record_gets_it_and_is_recomputed(bring, means, lake):
+    table = gold_of("uno", VIEW.name)
+    means.door.create({table: SCHEMA})
+    add_silver(lake, "uno", "ann")
+    (found,) = bring().refreshed
+    assert (found.mode, rows(lake, "uno")) == (Mode.FULL, recomputed(lake, "uno"))
+    assert owner_of(lake, table) == Owner(feed="games", key="uno", view=VIEW.name)

@@ -1,4 +1,5 @@
 import os
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -7,13 +8,13 @@ import pytest
 from deltalake import CommitProperties, DeltaTable, write_deltalake
 
 from lake_assets.errors import LakeError
-from lake_assets.gold.plan import info_of
-from lake_assets.gold.plan_all import position_now
 from lake_assets.gold.status import behind_since, games_unread, views_behind
 from lake_assets.lake.failing import Failing
 from lake_assets.model.checks import Severity
 from lake_assets.model.feeds import GoldView
 from lake_assets.model.tables import EVERY_GAME, gold_of, silver_of
+from lake_assets.settings.schema import Settings
+from lake_assets_tests.gold.silver import stands_for, stands_for_all
 from lake_assets_tests.sample import GAMES
 
 ROW = pa.table({"gamer_id": ["a"]})
@@ -22,50 +23,73 @@ ROW = pa.table({"gamer_id": ["a"]})
 VIEW = GAMES.gold[0]
 
 
-def write_gold(lake: Path, silver_version: int) -> None:
+def write_gold(settings: Settings, silver_version: int) -> None:
     write_deltalake(
-        gold_of("uno", VIEW.name).path(lake),
+        gold_of("uno", VIEW.name).path(settings.lake_dir),
         ROW,
         mode="overwrite",
-        commit_properties=CommitProperties(custom_metadata=info_of(VIEW, silver_version)),
+        commit_properties=CommitProperties(stands_for(settings, VIEW, silver_version)),
     )
 
 
-def test_games_without_silver_are_not_behind(tmp_path):
-    assert views_behind(tmp_path, GAMES) == {VIEW.name: ()}
+def test_games_without_silver_are_not_behind(settings):
+    assert views_behind(settings, GAMES) == {VIEW.name: ()}
 
 
-def test_a_game_without_gold_is_behind(tmp_path):
-    write_deltalake(silver_of("uno").path(tmp_path), ROW)
-    assert views_behind(tmp_path, GAMES) == {VIEW.name: ("uno",)}
+def test_a_game_without_gold_is_behind(settings, lake):
+    write_deltalake(silver_of("uno").path(lake), ROW)
+    assert views_behind(settings, GAMES) == {VIEW.name: ("uno",)}
 
 
-def test_a_game_is_behind_until_its_gold_stands_for_its_silver(tmp_path):
-    silver = silver_of("uno").path(tmp_path)
+def test_a_game_is_behind_until_its_gold_stands_for_its_silver(settings, lake):
+    silver = silver_of("uno").path(lake)
     write_deltalake(silver, ROW)
-    write_gold(tmp_path, 0)
-    assert views_behind(tmp_path, GAMES) == {VIEW.name: ()}
+    write_gold(settings, 0)
+    assert views_behind(settings, GAMES) == {VIEW.name: ()}
     write_deltalake(silver, ROW, mode="append")
-    assert views_behind(tmp_path, GAMES) == {VIEW.name: ("uno",)}
+    assert views_behind(settings, GAMES) == {VIEW.name: ("uno",)}
 
 
-def test_a_game_whose_silver_was_made_anew_is_behind(tmp_path):
-    silver = silver_of("uno").path(tmp_path)
+def test_a_game_whose_silver_was_made_anew_is_behind(settings, lake):
+    silver = silver_of("uno").path(lake)
     write_deltalake(silver, ROW)
-    table = gold_of("uno", VIEW.name).path(tmp_path)
+    table = gold_of("uno", VIEW.name).path(lake)
     for known, behind in ((str(DeltaTable(silver).metadata().id), ()), ("another", ("uno",))):
-        info = CommitProperties(custom_metadata=info_of(VIEW, 0, silver_table=known))
+        info = CommitProperties(custom_metadata=stands_for(settings, VIEW, 0, table=known))
         write_deltalake(table, ROW, mode="overwrite", commit_properties=info)
-        assert views_behind(tmp_path, GAMES) == {VIEW.name: behind}
+        assert views_behind(settings, GAMES) == {VIEW.name: behind}
 
 
-def test_a_view_that_is_defined_anew_is_behind(tmp_path):
-    write_deltalake(silver_of("uno").path(tmp_path), ROW)
-    write_gold(tmp_path, 0)
+def test_a_view_that_is_defined_anew_is_behind(settings, lake):
+    write_deltalake(silver_of("uno").path(lake), ROW)
+    write_gold(settings, 0)
     anew = VIEW.model_copy(update={"measures": {"n": "count(*)"}})
-    assert views_behind(tmp_path, GAMES.model_copy(update={"gold": (anew,)})) == {
+    assert views_behind(settings, GAMES.model_copy(update={"gold": (anew,)})) == {
         VIEW.name: ("uno",)
     }
+
+
+def test_a_view_is_behind_once_spark_is_set_to_compute_other_results(settings, lake):
+    write_deltalake(silver_of("uno").path(lake), ROW)
+    write_gold(settings, 0)
+    spark = settings.spark.model_copy(update={"conf": {"spark.sql.session.timeZone": "Asia/Tokyo"}})
+    assert views_behind(settings, GAMES) == {VIEW.name: ()}
+    elsewhere = settings.model_copy(update={"spark": spark})
+    assert views_behind(elsewhere, GAMES) == {VIEW.name: ("uno",)}
+
+
+def test_a_game_whose_silver_was_restored_to_another_commit_is_behind(settings, lake, tmp_path):
+    silver = silver_of("uno").path(lake)
+    write_deltalake(silver, ROW)
+    shutil.copytree(silver, tmp_path / "backup")
+    write_deltalake(silver, ROW, mode="append")
+    write_gold(settings, 1)
+    assert views_behind(settings, GAMES) == {VIEW.name: ()}
+    shutil.rmtree(silver)
+    shutil.copytree(tmp_path / "backup", silver)
+    assert views_behind(settings, GAMES) == {VIEW.name: ("uno",)}
+    write_deltalake(silver, ROW, mode="append")
+    assert views_behind(settings, GAMES) == {VIEW.name: ("uno",)}
 
 
 def commit_of(lake: Path, version: int) -> Path:
@@ -79,45 +103,45 @@ def write_silver(lake: Path, *times: float) -> None:
         os.utime(commit_of(lake, version), (at, at))
 
 
-def test_a_view_is_behind_since_the_first_commit_that_it_lacks(tmp_path):
-    write_silver(tmp_path, 100, 200, 300)
-    assert behind_since(tmp_path, GAMES) == {VIEW.name: {"uno": 100}}
-    write_gold(tmp_path, 0)
-    assert behind_since(tmp_path, GAMES) == {VIEW.name: {"uno": 200}}
-    write_gold(tmp_path, 2)
-    assert behind_since(tmp_path, GAMES) == {VIEW.name: {}}
+def test_a_view_is_behind_since_the_first_commit_that_it_lacks(settings, lake):
+    write_silver(lake, 100, 200, 300)
+    assert behind_since(settings, GAMES) == {VIEW.name: {"uno": 100}}
+    write_gold(settings, 0)
+    assert behind_since(settings, GAMES) == {VIEW.name: {"uno": 200}}
+    write_gold(settings, 2)
+    assert behind_since(settings, GAMES) == {VIEW.name: {}}
 
 
-def test_a_commit_that_the_log_forgot_is_long_ago(tmp_path):
-    write_silver(tmp_path, 100, 200, 300)
-    write_gold(tmp_path, 0)
-    DeltaTable(silver_of("uno").path(tmp_path)).create_checkpoint()
-    commit_of(tmp_path, 1).unlink()
-    assert behind_since(tmp_path, GAMES) == {VIEW.name: {"uno": 0}}
+def test_a_commit_that_the_log_forgot_is_long_ago(settings, lake):
+    write_silver(lake, 100, 200, 300)
+    write_gold(settings, 0)
+    DeltaTable(silver_of("uno").path(lake)).create_checkpoint()
+    commit_of(lake, 1).unlink()
+    assert behind_since(settings, GAMES) == {VIEW.name: {"uno": 0}}
 
 
-def test_a_log_that_cannot_be_read_is_an_error(tmp_path):
-    write_silver(tmp_path, 100)
-    commit_of(tmp_path, 0).write_text("rubbish")
+def test_a_log_that_cannot_be_read_is_an_error(settings, lake):
+    write_silver(lake, 100)
+    commit_of(lake, 0).write_text("rubbish")
     with pytest.raises(LakeError, match="log cannot be read"):
-        views_behind(tmp_path, GAMES)
+        views_behind(settings, GAMES)
 
 
-def test_when_a_view_was_defined_anew_is_not_known(tmp_path):
-    write_silver(tmp_path, 100)
-    write_gold(tmp_path, 0)
+def test_when_a_view_was_defined_anew_is_not_known(settings, lake):
+    write_silver(lake, 100)
+    write_gold(settings, 0)
     anew = VIEW.model_copy(update={"measures": {"n": "count(*)"}})
-    assert behind_since(tmp_path, GAMES.model_copy(update={"gold": (anew,)})) == {VIEW.name: {}}
+    assert behind_since(settings, GAMES.model_copy(update={"gold": (anew,)})) == {VIEW.name: {}}
 
 
-def test_a_game_that_is_held_up_is_not_behind(tmp_path):
-    write_deltalake(silver_of("uno").path(tmp_path), ROW)
+def test_a_game_that_is_held_up_is_not_behind(settings, lake):
+    write_deltalake(silver_of("uno").path(lake), ROW)
     blocking = GAMES.expectations[1].model_copy(update={"blocking": True})
     feed = GAMES.model_copy(update={"expectations": (blocking,)})
     at = datetime(2026, 11, 21, tzinfo=UTC)
     failing = Failing(since=at, severity=Severity.WARN, words="", version=None)
-    assert views_behind(tmp_path, feed, {("uno", blocking.name): failing}) == {VIEW.name: ()}
-    assert views_behind(tmp_path, GAMES, {("uno", blocking.name): failing}) == {VIEW.name: ("uno",)}
+    assert views_behind(settings, feed, {("uno", blocking.name): failing}) == {VIEW.name: ()}
+    assert views_behind(settings, GAMES, {("uno", blocking.name): failing}) == {VIEW.name: ("uno",)}
 
 
 OF_ALL = GoldView(name="top", sql="select gamer_id from silver_all")
@@ -131,45 +155,45 @@ def write_silver_of(lake: Path, game: str, at: float) -> None:
     os.utime(folder / "_delta_log" / f"{version:020}.json", (at, at))
 
 
-def write_gold_of_all(lake: Path, versions: dict[str, int]) -> None:
+def write_gold_of_all(settings: Settings, **versions: int) -> None:
     write_deltalake(
-        ALL_FEED.gold_table(OF_ALL, EVERY_GAME).path(lake),
+        ALL_FEED.gold_table(OF_ALL, EVERY_GAME).path(settings.lake_dir),
         ROW,
         mode="overwrite",
-        commit_properties=CommitProperties(custom_metadata=position_now(OF_ALL, versions).info),
+        commit_properties=CommitProperties(stands_for_all(settings, OF_ALL, **versions)),
     )
 
 
-def test_a_view_over_all_is_behind_until_it_stands_for_all_silver(tmp_path):
-    assert views_behind(tmp_path, ALL_FEED) == {"top": ()}
-    write_silver_of(tmp_path, "uno", 100)
-    assert views_behind(tmp_path, ALL_FEED) == {"top": (EVERY_GAME,)}
-    write_gold_of_all(tmp_path, {"uno": 0})
-    assert views_behind(tmp_path, ALL_FEED) == {"top": ()}
-    write_silver_of(tmp_path, "go_fish", 200)
-    assert views_behind(tmp_path, ALL_FEED) == {"top": (EVERY_GAME,)}
-    assert games_unread(tmp_path, ALL_FEED, {}) == {"go_fish"}
+def test_a_view_over_all_is_behind_until_it_stands_for_all_silver(settings, lake):
+    assert views_behind(settings, ALL_FEED) == {"top": ()}
+    write_silver_of(lake, "uno", 100)
+    assert views_behind(settings, ALL_FEED) == {"top": (EVERY_GAME,)}
+    write_gold_of_all(settings, uno=0)
+    assert views_behind(settings, ALL_FEED) == {"top": ()}
+    write_silver_of(lake, "go_fish", 200)
+    assert views_behind(settings, ALL_FEED) == {"top": (EVERY_GAME,)}
+    assert games_unread(settings, ALL_FEED, {}) == {"go_fish"}
 
 
-def test_a_view_over_all_is_behind_since_its_oldest_lack(tmp_path):
-    write_silver_of(tmp_path, "uno", 300)
-    write_silver_of(tmp_path, "go_fish", 100)
-    assert behind_since(tmp_path, ALL_FEED) == {"top": {EVERY_GAME: 100}}
-    write_gold_of_all(tmp_path, {"uno": 0, "go_fish": 0})
-    assert behind_since(tmp_path, ALL_FEED) == {"top": {}}
-    write_silver_of(tmp_path, "uno", 400)
-    assert behind_since(tmp_path, ALL_FEED) == {"top": {EVERY_GAME: 400}}
+def test_a_view_over_all_is_behind_since_its_oldest_lack(settings, lake):
+    write_silver_of(lake, "uno", 300)
+    write_silver_of(lake, "go_fish", 100)
+    assert behind_since(settings, ALL_FEED) == {"top": {EVERY_GAME: 100}}
+    write_gold_of_all(settings, uno=0, go_fish=0)
+    assert behind_since(settings, ALL_FEED) == {"top": {}}
+    write_silver_of(lake, "uno", 400)
+    assert behind_since(settings, ALL_FEED) == {"top": {EVERY_GAME: 400}}
 
 
-def test_a_view_over_all_is_held_up_by_a_game_that_it_would_read(tmp_path):
+def test_a_view_over_all_is_held_up_by_a_game_that_it_would_read(settings, lake):
     blocking = GAMES.expectations[1].model_copy(update={"blocking": True})
     feed = ALL_FEED.model_copy(update={"expectations": (blocking,)})
     at = datetime(2026, 11, 21, tzinfo=UTC)
     failing = Failing(since=at, severity=Severity.WARN, words="", version=None)
     failures = {("uno", blocking.name): failing}
-    write_silver_of(tmp_path, "uno", 100)
-    assert views_behind(tmp_path, feed, failures) == {"top": ()}
-    assert games_unread(tmp_path, feed, failures) == frozenset()
-    write_gold_of_all(tmp_path, {"uno": 0})
-    write_silver_of(tmp_path, "go_fish", 100)
-    assert views_behind(tmp_path, feed, failures) == {"top": (EVERY_GAME,)}
+    write_silver_of(lake, "uno", 100)
+    assert views_behind(settings, feed, failures) == {"top": ()}
+    assert games_unread(settings, feed, failures) == frozenset()
+    write_gold_of_all(settings, uno=0)
+    write_silver_of(lake, "go_fish", 100)
+    assert views_behind(settings, feed, failures) == {"top": (EVERY_GAME,)}

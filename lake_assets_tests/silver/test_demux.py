@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, write_deltalake
 
 from lake_assets.decode.registry import Registry
 from lake_assets.errors import (
@@ -15,12 +15,15 @@ from lake_assets.errors import (
     ExpectationFailedError,
     FeedError,
     RegistryError,
+    TableOwnedError,
 )
 from lake_assets.lake.change import Batch
 from lake_assets.lake.journal import Journal
 from lake_assets.lake.means import lake_means
+from lake_assets.lake.owners import owner_of
 from lake_assets.lake.scan import Rows
 from lake_assets.model.feeds import Action, Expectation, Route, Unknown
+from lake_assets.model.owners import Owner
 from lake_assets.model.reports import Hop, Judged, Origin
 from lake_assets.model.tables import Layer, quarantine_of, silver_of
 from lake_assets.silver.demux import Demux
@@ -119,6 +122,26 @@ def test_a_batch_is_split_by_game(make, topic, bronze, stored):
     assert offsets(stored(silver_of("uno"))) == [0, 2]
     assert offsets(stored(silver_of("go_fish"))) == [1]
     assert stored(quarantine_of("games")) == []
+
+
+def test_a_declared_game_that_another_feed_has_is_told_with_both_feeds(make, topic, spark, stored):
+    topic.register(0)
+    make().prepare(spark)
+    whose = "is the table of game 'uno' of feed 'games', not of game 'uno' of feed 'takes_uno'"
+    with pytest.raises(TableOwnedError, match=f"silver_uno_events: {whose}"):
+        make(feed="takes_uno").prepare(spark)
+    assert stored(silver_of("uno")) == []
+
+
+def test_tables_record_whose_they_are_and_old_ones_get_the_record(make, topic, spark, settings):
+    topic.register(0)
+    lake = settings.lake_dir
+    for game in ("uno", "chess"):
+        write_deltalake(silver_of(game).path(lake), pa.table({"game_name": [game]}))
+    make(route=CREATE).prepare(spark)
+    for game in ("uno", "chess"):
+        assert owner_of(lake, silver_of(game)) == Owner(feed="games", key=game)
+    assert owner_of(lake, quarantine_of("games")) == Owner(feed="games")
 
 
 def test_a_game_without_rows_has_a_table_and_no_commit(make, topic, bronze, settings):

@@ -48,12 +48,13 @@ UNFIT_NAMES = [
 ]
 
 
-def place(*values, create_unknown=False, version=0, route="game_name"):
+def place(*values, create_unknown=False, version=0, route="game_name", refused=None):
     plan = DecodePlan(
         decoding=decoding_of(version),
         route=route,
         games=GAMES,
         create_unknown=create_unknown,
+        refused_games=refused or {},
         refused_at=pa.scalar(NOW, pa.timestamp("us", tz="UTC")),
     )
     (found,) = decode_task([bronze_batch(*values)], plan)
@@ -81,6 +82,19 @@ def test_a_row_has_its_decoded_columns_and_its_origin():
     }
 
 
+def test_a_new_game_whose_tables_are_anothers_is_refused_and_not_asked_about():
+    values = [framed(KNOWN, game) for game in ("uno", "chess", "poker", "../x")]
+    refused = {"hearts": "for one reason", "chess": "for another"}
+    found = place(*values, create_unknown=True, refused=refused)
+    assert [(row[TABLE], row["#reason"], row["#detail"]) for row in found] == [
+        (0, None, None),
+        (QUARANTINE, Reason.TABLE_TAKEN, "game_name = chess: for another"),
+        (None, None, None),
+        (QUARANTINE, Reason.BAD_GAME_NAME, "game_name = ../x"),
+    ]
+    assert [row[UNRESOLVED] for row in found] == [None, None, "game=poker", None]
+
+
 def test_the_raw_value_of_a_good_row_does_not_travel():
     (row,) = place(framed(KNOWN))
     assert (row["#value"], row["#reason"], row["#detail"]) == (None, None, None)
@@ -99,6 +113,7 @@ def test_every_reason_is_tested():
         Reason.INCOMPATIBLE_SCHEMA,
         Reason.FOREIGN_MESSAGE,
         Reason.WAITING,
+        Reason.TABLE_TAKEN,
     }
     assert {reason for _, reason in REFUSED} == set(Reason) - elsewhere
 

@@ -3,13 +3,14 @@ from deltalake import write_deltalake
 from deltalake.transaction import CommitProperties
 
 from lake_assets.bronze.rows import SCHEMA
-from lake_assets.gold.plan_all import position_now
 from lake_assets.lake.change import Commit
 from lake_assets.lake.means import lake_means
 from lake_assets.logs.entries import SCHEMAS
 from lake_assets.model.feeds import GoldView
+from lake_assets.model.owners import Owner
 from lake_assets.model.tables import EVERY_GAME, bronze_of, silver_of, waiting_of
 from lake_assets.streams.overview import overview
+from lake_assets_tests.gold.silver import stands_for_all
 from lake_assets_tests.sample import GAMES
 
 
@@ -24,7 +25,11 @@ def test_an_empty_lake_has_no_tables(settings):
 def test_a_game_that_the_feed_does_not_declare_is_shown_all_the_same(settings):
     with lake_means(settings) as means:
         means.door.create({bronze_of("games"): SCHEMA})
-        means.door.create({silver_of("chess"): pa.schema([("gamer_id", pa.string())])})
+        chess = silver_of("chess")
+        means.door.create(
+            {chess: pa.schema([("gamer_id", pa.string())])},
+            owners={chess: Owner(feed="games", key="chess")},
+        )
     assert names_of(settings) == ["bronze_games", "silver_chess_events"]
 
 
@@ -42,8 +47,8 @@ def test_a_view_over_all_games_lags_behind_all_their_silver(settings):
     with lake_means(settings) as means:
         means.door.create({bronze_of("games"): SCHEMA, top: columns})
         means.door.create({silver_of(game): columns for game in ("uno", "go_fish")})
-        position = position_now(view, {"uno": 0, "go_fish": 0})
-        means.door.replace([Commit(table=top, files=(), info=position.info)], columns)
+        info = stands_for_all(settings, view, uno=0, go_fish=0)
+        means.door.replace([Commit(table=top, files=(), info=info)], columns)
     rows = pa.table({"gamer_id": ["ann", "bob"]})
     counted = CommitProperties(custom_metadata={"rows": "2"})
     for game in ("uno", "go_fish"):

@@ -1,9 +1,12 @@
+import pyarrow as pa
 import pytest
 
 from lake_assets.errors import FeedError
 from lake_assets.lake.journal import journal_of
+from lake_assets.lake.means import lake_means
 from lake_assets.lake.state import replace_text
 from lake_assets.model.feeds import Reset
+from lake_assets.model.owners import Owner
 from lake_assets.model.tables import bronze_of, gold_of, quarantine_of, silver_of, waiting_of
 from lake_assets.streams.plan import checkpoint_of
 from lake_assets.streams.reset import reset_bronze
@@ -15,15 +18,26 @@ OWN = {
     quarantine_of("games"),
     silver_of("uno"),
     gold_of("uno", "player_agg"),
+    gold_of("uno", "old_view"),
+    silver_of("poker"),
 }
 
-OTHERS = {bronze_of("fitness"), silver_of("running")}
+OTHERS = {bronze_of("fitness"), silver_of("running"), silver_of("go_fish"), silver_of("chess")}
+
+RECORDED = {
+    gold_of("uno", "old_view"): Owner(feed="games", key="uno", view="old_view"),
+    silver_of("poker"): Owner(feed="games", key="poker"),
+    # Declared by the feed, and made for another.
+    silver_of("go_fish"): Owner(feed="fitness", key="go_fish"),
+}
+
+SCHEMA = pa.schema([("a", pa.int64())])
 
 
 @pytest.fixture
 def lake(settings):
-    for table in OWN | OTHERS:
-        table.path(settings.lake_dir).mkdir(parents=True)
+    with lake_means(settings) as means:
+        means.door.create(dict.fromkeys(OWN | OTHERS, SCHEMA), owners=RECORDED)
     for feed in ("games", "fitness"):
         checkpoint_of(settings.state_dir, feed).mkdir(parents=True)
         replace_text(journal_of(settings.state_dir, feed, "waiting").path, "{}")

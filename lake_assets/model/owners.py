@@ -1,0 +1,92 @@
+"""Whose a table is: the feed, and the key and view of it, that it was created for.
+
+A table's name does not tell: `gold_chess_player_agg` is what a view `player_agg` of a game `chess`
+has, and a view `agg` of a game `chess_player`. So each table records its owner in its properties.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from lake_assets.model.feeds import Feed
+from lake_assets.model.tables import (
+    EVERY_GAME,
+    TableRef,
+    bronze_of,
+    gold_of,
+    gold_of_all,
+    quarantine_of,
+    silver_of,
+    waiting_of,
+)
+
+_FEED, _KEY, _VIEW = "lake_assets.feed", "lake_assets.key", "lake_assets.view"
+_LAYER = "lake_assets.layer"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Owner:
+    """What a table was created for."""
+
+    feed: str
+    key: str = ""
+    """Of silver, and of a view with a table a key; empty else."""
+
+    view: str = ""
+    """Of gold; empty else."""
+
+    def __str__(self) -> str:
+        """In words."""
+        parts = [f"view {self.view!r}"] if self.view else []
+        parts += [f"game {self.key!r}"] if self.key else []
+        return " of ".join([*parts, f"feed {self.feed!r}"])
+
+    @property
+    def tables(self) -> tuple[TableRef, ...]:
+        """The tables that an owner of this kind has."""
+        if self.view:
+            return (
+                gold_of(self.key, self.view) if self.key else gold_of_all(self.feed, self.view),
+            )
+        if self.key:
+            return (silver_of(self.key),)
+        return bronze_of(self.feed), waiting_of(self.feed), quarantine_of(self.feed)
+
+    def properties(self, table: TableRef) -> dict[str, str]:
+        """The properties of one of its tables that record it."""
+        told = {_FEED: self.feed, _KEY: self.key, _VIEW: self.view, _LAYER: table.layer.value}
+        return {name: value for name, value in told.items() if value}
+
+    @classmethod
+    def of(cls, properties: Mapping[str, str]) -> Self | None:
+        """Read an owner from a table's properties; None if they record none."""
+        if _FEED not in properties:
+            return None
+        return cls(
+            feed=properties[_FEED], key=properties.get(_KEY, ""), view=properties.get(_VIEW, "")
+        )
+
+
+def owner_of_view(feed: Feed, view: str, scope: str) -> Owner:
+    """The owner of a view's table for a game, or for `EVERY_GAME`."""
+    return Owner(feed=feed.feed, key="" if scope == EVERY_GAME else scope, view=view)
+
+
+def claims_of(feed: Feed, keys: Iterable[str]) -> Iterator[tuple[TableRef, Owner]]:
+    """The tables that a feed has with these keys, each with its owner; a table may come twice."""
+    keys = tuple(keys)
+    mine = Owner(feed=feed.feed)
+    yield from ((table, mine) for table in mine.tables)
+    for view in feed.gold:
+        if view.is_over_all:
+            yield feed.gold_table(view, EVERY_GAME), owner_of_view(feed, view.name, EVERY_GAME)
+    for key in keys:
+        yield from claims_of_key(feed, key)
+
+
+def claims_of_key(feed: Feed, key: str) -> Iterator[tuple[TableRef, Owner]]:
+    """The tables that a feed has for one of its keys, silver first, each with its owner."""
+    yield silver_of(key), Owner(feed=feed.feed, key=key)
+    for view in feed.gold:
+        if not view.is_over_all:
+            yield gold_of(key, view.name), owner_of_view(feed, view.name, key)

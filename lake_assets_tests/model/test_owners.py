@@ -1,0 +1,51 @@
+import pytest
+
+from lake_assets.model.feeds import GoldView
+from lake_assets.model.owners import Owner, claims_of, owner_of_view
+from lake_assets.model.tables import EVERY_GAME, Layer, gold_of, gold_of_all, silver_of
+from lake_assets_tests.sample import GAMES
+
+OWNERS = [
+    (Owner(feed="games"), "feed 'games'", 3),
+    (Owner(feed="games", key="uno"), "game 'uno' of feed 'games'", 1),
+    (Owner(feed="games", key="uno", view="agg"), "view 'agg' of game 'uno' of feed 'games'", 1),
+    (Owner(feed="games", view="agg"), "view 'agg' of feed 'games'", 1),
+]
+
+
+@pytest.mark.parametrize(("owner", "words", "tables"), OWNERS)
+def test_an_owner_is_told_in_words_and_read_back_from_properties(owner, words, tables):
+    assert str(owner) == words
+    assert len(owner.tables) == tables
+    for table in owner.tables:
+        properties = owner.properties(table)
+        assert Owner.of({"delta.appendOnly": "true", **properties}) == owner
+        assert properties["lake_assets.layer"] == table.layer
+
+
+def test_a_table_without_the_properties_has_no_owner():
+    assert Owner.of({"delta.appendOnly": "true"}) is None
+
+
+def test_two_owners_may_ask_for_one_name():
+    one = Owner(feed="a", key="chess", view="player_agg")
+    other = Owner(feed="b", key="chess_player", view="agg")
+    assert one.tables == other.tables
+    assert one != other
+
+
+def test_a_feed_claims_its_own_tables_its_views_over_all_and_those_of_its_keys():
+    over_all = GoldView(name="top", sql="select gamer_id from silver_all")
+    feed = GAMES.model_copy(update={"gold": (*GAMES.gold, over_all)})
+    found = dict(claims_of(feed, ["uno"]))
+    assert [table.layer for table in found] == [
+        Layer.BRONZE,
+        Layer.BRONZE,
+        Layer.QUARANTINE,
+        Layer.GOLD,
+        Layer.SILVER,
+        Layer.GOLD,
+    ]
+    assert found[gold_of_all("games", "top")] == owner_of_view(feed, "top", EVERY_GAME)
+    assert found[silver_of("uno")] == Owner(feed="games", key="uno")
+    assert found[gold_of("uno", "player_agg")] == owner_of_view(feed, "player_agg", "uno")
