@@ -21,6 +21,7 @@ from lake_assets.feeds.load import load_feeds
 from lake_assets.lake.catalog import ensure_known, games_found
 from lake_assets.lake.commit_digest import commit_digest
 from lake_assets.lake.files import active_files
+from lake_assets.lake.history import open_table
 from lake_assets.lake.increments import Point
 from lake_assets.lake.kafka_offsets import Offsets, offsets_of_rows
 from lake_assets.lake.means import Means, lake_means
@@ -98,6 +99,8 @@ def rebuild_silver(
         LakeAssetsError: Spark, the registry or the lake cannot be used.
     """
     ensure_known(feed, games_found(settings.lake_dir, feed), games or ())
+    if open_table(settings.lake_dir, bronze_of(feed.feed)) is None:
+        raise _unbegun(feed)
     with turn(settings.state_dir, REDO_TURN), _redo(settings, feed, endpoints) as redo:
         return rebuild(redo, settings.state_dir, games=games, since=since)
 
@@ -185,12 +188,16 @@ def _position(redo: Redo, state_dir: Path, bronze: DeltaTable) -> Position:
         quarantine = means.door.opened([quarantine_of(feed.feed)])
         found = [read_position(handle, feed.feed) for handle in quarantine.values()]
     if not found or found[0] is None:
-        raise StreamError(
-            f"demux of feed {feed.feed!r}",
-            "has finished no batch",
-            "Let the streams run on, then try again",
-        )
+        raise _unbegun(feed)
     return found[0]
+
+
+def _unbegun(feed: Feed) -> StreamError:
+    return StreamError(
+        f"demux of feed {feed.feed!r}",
+        "has finished no batch",
+        "Let the streams run on, then try again",
+    )
 
 
 def _unheard(_: BatchReport) -> None:

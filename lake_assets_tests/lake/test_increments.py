@@ -90,10 +90,12 @@ def test_rows_that_were_deleted_before_they_were_read_do_not_come(folder, append
     assert (values, found.is_exact) == ([2, 3, 5], False)
 
 
-def test_a_table_put_back_from_a_copy_is_told_whole(folder, append, tmp_path):
+def test_a_table_put_back_from_a_copy_is_told_whole(folder, append, tmp_path, door):
     append(1)
+    door.settle()
     shutil.copytree(folder, tmp_path / "kept")
     append(2)
+    door.settle()
     known = after(folder).until
     shutil.rmtree(folder)
     (tmp_path / "kept").rename(folder)

@@ -1,5 +1,4 @@
 from dataclasses import replace
-from datetime import timedelta
 
 from lake_assets.lake.change import Batch
 from lake_assets.logs.entries import SCHEMAS, entry_of, entry_of_refresh, table_of
@@ -71,12 +70,10 @@ def test_a_batch_is_marked_by_its_query_and_number():
     assert entry_of(ingested(1), GAMES, AT).mark == Batch("i", 1)
 
 
-def test_a_refused_batch_is_marked_by_its_time_since_it_comes_again():
-    first = entry_of(demuxed(4, is_committed=False), GAMES, AT)
-    again = entry_of(demuxed(4, is_committed=False), GAMES, AT + timedelta(seconds=1))
-    assert first.mark.app_id == again.mark.app_id != "d"
-    assert again.mark.version - first.mark.version == 1_000_000
-    (row,) = rows(first, STREAM_LOG)
+def test_a_refused_batch_has_no_mark_since_it_comes_again_under_its_number():
+    refused = entry_of(demuxed(4, is_committed=False), GAMES, AT)
+    assert refused.mark is None
+    (row,) = rows(refused, STREAM_LOG)
     assert (row["is_committed"], row["rows"]) == (False, 0)
 
 

@@ -65,7 +65,7 @@ def test_a_new_checkpoint_counts_its_batches_anew(means):
 def test_a_refused_batch_and_the_one_that_succeeds_are_both_there(means):
     refused = entry(demuxed(3, is_committed=False))
     append(means, [refused])
-    append(means, [refused, entry(demuxed(3), AT + timedelta(seconds=9))])
+    append(means, [entry(demuxed(3), AT + timedelta(seconds=9))])
     found = opened(means).to_pyarrow_table().to_pylist()
     assert sorted(row["is_committed"] for row in found) == [False, True]
 
