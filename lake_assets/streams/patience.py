@@ -44,7 +44,7 @@ def _wait(
                 return locate()
             except ServiceError as problem:
                 reason = str(problem)
-            beat = own_heartbeat(owner, progressed_at=time.time(), waiting_for=reason)
+            beat = own_heartbeat(owner, progressed_at=time.monotonic(), waiting_for=reason)
             write_heartbeat(settings.state_dir, beat)
             if reason == said:
                 yield Tick()

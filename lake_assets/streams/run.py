@@ -77,8 +77,7 @@ def stream_events(
 
 def _beat(settings: Settings, worker: Worker, owner: str) -> None:
     """Write the heartbeat; a disk that takes none stops no stream: they wait for the same disk."""
-    quiet_s = time.monotonic() - worker.progressed_at
-    beat = own_heartbeat(owner, progressed_at=time.time() - quiet_s, waiting_for=worker.waiting_for)
+    beat = own_heartbeat(owner, progressed_at=worker.progressed_at, waiting_for=worker.waiting_for)
     try:
         write_heartbeat(settings.state_dir, beat)
     except OSError as problem:
