@@ -31,12 +31,12 @@ def test_every_definition_is_on_the_list(settings):
         "jobs": [
             "__ASSET_JOB",
             "__anonymous_asset_job_first_gold_of_games",  # the sensor's; Dagster does not show it
+            "gold_refresh_every_1",
             "rebuild",
-            "refresh_gold_player_agg",
             "streams",
         ],
         "sensors": ["alerts", "first_gold_of_games", "supervisor"],
-        "schedules": ["refresh_gold_player_agg_schedule"],
+        "schedules": ["gold_refresh_every_1_schedule"],
     }
 
 

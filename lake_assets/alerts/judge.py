@@ -23,18 +23,23 @@ class Death:
 
     run_id: str
     at: float
+    """Seconds since 1970."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StreamsSeen:
-    """What is known of the streams at a moment; times are seconds since 1970."""
+    """What is known of the streams at a moment; times are by the monotonic clock, as a beat's."""
 
     now: float
+    utc_now: float
+    """Seconds since 1970, to tell when something began."""
+
     awake_since: float
     """Since when somebody looks; what happened before is not news."""
 
-    known_run: str
-    """The newest ended run at the last look; its death is no news any more."""
+    known_run: str | None
+    """The newest ended run at the last look, whose death is no news any more, "" if there was none;
+    None if this is the first look."""
 
     is_wanted: bool
     """Whether the supervisor is on."""
@@ -43,7 +48,7 @@ class StreamsSeen:
     """Whether a living process holds the lake's lock on its streams."""
 
     beat: Heartbeat | None = None
-    """The last heartbeat, of whomever."""
+    """The last heartbeat of a process of this machine since it was booted, whoever's."""
 
     is_beater_alive: bool = False
     death: Death | None = None
@@ -98,18 +103,18 @@ def _judge_holder(
         # Another process began between two looks; what ails that one is seen the next time.
         return Verdict(problem=_died(death), is_clear=False)
     silent_s, stuck_s = seen.now - holder.at, seen.now - holder.progressed_at
-    got_on_s = holder.progressed_at - holder.process_started_at
+    got_on_s = holder.progressed_at - holder.began_at
     proof_s = patience.stall_after_s if is_stalled_before else patience.proven_after_s
     is_proven = got_on_s > proof_s
     if silent_s > patience.silent_after_s:
-        return Verdict(
-            problem=_stalled(holder.at, f"No heartbeat for {silent_s:.0f} s"), is_clear=is_proven
-        )
+        details = f"No heartbeat for {silent_s:.0f} s"
+        return Verdict(problem=_stalled(_utc(holder.at, seen), details), is_clear=is_proven)
     if holder.waiting_for is not None:
-        return Verdict(problem=_waiting(seen.now, holder.waiting_for), is_clear=is_proven)
+        return Verdict(problem=_waiting(seen.utc_now, holder.waiting_for), is_clear=is_proven)
     if stuck_s > patience.stall_after_s:
         details = f"No progress for {stuck_s:.0f} s"
-        return Verdict(problem=_stalled(holder.progressed_at, details), is_clear=is_proven)
+        since = _utc(holder.progressed_at, seen)
+        return Verdict(problem=_stalled(since, details), is_clear=is_proven)
     return Verdict(is_clear=is_proven)
 
 
@@ -123,19 +128,24 @@ def _judge_absence(
         return _UNCLEAR
     if beat and beat.at >= seen.awake_since and _stood_still(beat, patience):
         details = f"No progress for {beat.at - beat.progressed_at:.0f} s"
-        return Verdict(problem=_stalled(beat.progressed_at, details), is_clear=False)
+        since = _utc(beat.progressed_at, seen)
+        return Verdict(problem=_stalled(since, details), is_clear=False)
     if ProblemKind.STREAMS_FAILED in open_kinds:
         return _UNCLEAR
     if death := _news(seen):
         return Verdict(problem=_died(death), is_clear=False)
-    last_sign = max(beat.at if beat else 0.0, seen.awake_since)
+    last_sign = max(beat.at if beat else seen.awake_since, seen.awake_since)
     absent_s = seen.now - last_sign
     if absent_s > patience.absent_after_s:
         details = (
             f"Nothing has run for {absent_s:.0f} s. See the sensor `supervisor` for the reason"
         )
-        return Verdict(problem=_failed(last_sign, details), is_clear=False)
+        return Verdict(problem=_failed(_utc(last_sign, seen), details), is_clear=False)
     return _UNCLEAR
+
+
+def _utc(moment: float, seen: StreamsSeen) -> float:
+    return seen.utc_now - (seen.now - moment)
 
 
 def _stood_still(beat: Heartbeat, patience: StreamsPatience) -> bool:
@@ -149,7 +159,7 @@ def _news(seen: StreamsSeen) -> Death | None:
     heartbeat tells when it really was.
     """
     death, beat = seen.death, seen.beat
-    if death is None or death.run_id == seen.known_run or death.at < seen.awake_since:
+    if death is None or seen.known_run is None or death.run_id == seen.known_run:
         return None
     is_old = beat and beat.owner == death.run_id and beat.at < seen.awake_since
     return None if is_old else death

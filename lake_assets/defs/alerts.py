@@ -23,12 +23,19 @@ from lake_assets.alerts.judge import (
 from lake_assets.alerts.round import Round, go_round
 from lake_assets.alerts.watch import Watch, is_gold_due
 from lake_assets.defs.gold import schedule_name
-from lake_assets.defs.internals import check_results, last_evaluation, last_tick, turned_off
+from lake_assets.defs.internals import (
+    check_results,
+    last_evaluation,
+    last_tick,
+    repository_of,
+    turned_off,
+)
 from lake_assets.defs.keys import gold_key
 from lake_assets.defs.supervision import SENSOR as SUPERVISOR
 from lake_assets.defs.supervision import observe
 from lake_assets.errors import LakeAssetsError
 from lake_assets.gold.status import behind_since
+from lake_assets.lake.identity import lake_id
 from lake_assets.model.alerts import (
     STREAM_KINDS,
     STREAMS,
@@ -39,6 +46,7 @@ from lake_assets.model.alerts import (
 )
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import in_words
+from lake_assets.runtime.processes import boot_id
 from lake_assets.settings.schema import Settings
 from lake_assets.supervision.act import policy_of
 from lake_assets.supervision.facts import Ending, Observed
@@ -54,7 +62,7 @@ _DETAILS_AT_MOST = 200
 
 def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
     """The sensor."""
-    loaded_at = time.time()
+    loaded_at, lake = time.monotonic(), lake_id(settings.state_dir)
 
     @dg.sensor(
         name="alerts",
@@ -67,16 +75,18 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
         ),
     )
     def alerts(context: dg.SensorEvaluationContext) -> dg.SensorResult:
-        now = time.time()
-        watch = Watch.from_json(context.cursor).wake(now, loaded_at=loaded_at)
-        eyes = Eyes(settings, feeds, context, watch, now=now)
+        now, utc_now = time.monotonic(), time.time()
+        watch = Watch.from_json(context.cursor)
+        watch = watch.wake(now, utc_now, boot=boot_id(), loaded_at=loaded_at)
+        watch = replace(watch, last_at=now, last_utc=utc_now)
+        eyes = Eyes(settings, feeds, lake, context, watch)
         done = go_round(settings, eyes.look, context.log)
         said = "; ".join((*eyes.complaints, *done.complaints)) if done else eyes.watch.said
         if done and said and said != watch.said:
             context.log.warning("%s", said)
         return dg.SensorResult(
             skip_reason=_summary(done, said),
-            cursor=replace(eyes.watch, last_at=now, said=said).to_json(),
+            cursor=replace(eyes.watch, said=said).to_json(),
         )
 
     return dg.Definitions(sensors=[alerts])
@@ -97,18 +107,20 @@ class Eyes:
         self,
         settings: Settings,
         feeds: Sequence[Feed],
+        lake: str,
         context: dg.SensorEvaluationContext,
         watch: Watch,
-        *,
-        now: float,
     ) -> None:
-        """Prepare to look, once."""
+        """Prepare to look, once: at the moment of `watch.last_at`."""
         self._settings = settings
         self._feeds = feeds
+        self._lake = lake
         self._instance = context.instance
+        self._repository = repository_of(context)
         graph = context.repository_def.asset_graph if context.repository_def else None
         self._checks = sorted(graph.asset_check_keys) if graph else []
-        self._now = now
+        self._now = watch.last_at
+        self._utc_now = watch.last_utc
         self.watch = watch
         """When was looked; kept up to date by `look`."""
         self.complaints: tuple[str, ...] = ()
@@ -117,7 +129,7 @@ class Eyes:
     def look(self, tracked: Sequence[Tracked]) -> Look:
         """Look at checks, streams, and at gold when that is due."""
         known = {entry.problem.key: entry.problem for entry in tracked}
-        off = turned_off(self._instance)
+        off = turned_off(self._instance, self._repository)
         verdict = self._streams(known, is_wanted=SUPERVISOR not in off)
         failing, unclear = self._failing_checks(known)
         missed = self._missed_refreshes(known, off)
@@ -127,14 +139,23 @@ class Eyes:
             unclear |= {(kind, STREAMS) for kind in STREAM_KINDS}
         streams = [verdict.problem] if verdict.problem else []
         problems = (*streams, *(missed or ()), *failing)
-        return Look(now=self._now, problems=problems, unclear=frozenset(unclear))
+        return Look(
+            now=self._now,
+            utc_now=self._utc_now,
+            boot=self.watch.boot,
+            problems=problems,
+            unclear=frozenset(unclear),
+        )
 
     def _streams(self, known: dict[ProblemKey, Problem], *, is_wanted: bool) -> Verdict:
-        observed = observe(self._settings, self._instance, now=self._now)
+        observed = observe(
+            self._settings, self._instance, self._lake, now=self._now, utc_now=self._utc_now
+        )
         policy = policy_of(self._settings)
         verdict = judge_streams(
             StreamsSeen(
                 now=self._now,
+                utc_now=self._utc_now,
                 awake_since=self.watch.awake_since,
                 known_run=self.watch.known_run,
                 is_wanted=is_wanted,
@@ -170,7 +191,7 @@ class Eyes:
 
     def _check_problem(self, check: dg.AssetCheckKey, game: str | None, subject: str) -> Problem:
         found = last_evaluation(self._instance, check, game)
-        evaluation, at = found or (None, self._now)
+        evaluation, at = found or (None, self._utc_now)
         return Problem(
             kind=ProblemKind.CHECK_FAILED,
             subject=subject,
@@ -185,15 +206,14 @@ class Eyes:
         """Problems of scheduled views; None where nobody looked."""
         grace_s = self._settings.alerts.refresh_grace_s
         ticks = {
-            (feed.feed, view.name): last_tick(view.schedule, self._now - grace_s)
+            (feed.feed, view.name): last_tick(view.schedule, self._utc_now - grace_s)
             for feed in self._feeds
             for view in feed.gold
             if view.schedule and schedule_name(feed, view) not in off
         }
         is_open = any(kind is ProblemKind.REFRESH_MISSED for kind, _ in known)
-        if not is_gold_due(
-            self.watch, self._now, grace_s=grace_s, ticks=ticks.values(), is_open=is_open
-        ):
+        ticked = [self._now - (self._utc_now - tick) for tick in ticks.values()]
+        if not is_gold_due(self.watch, self._now, grace_s=grace_s, ticks=ticked, is_open=is_open):
             return None
         self.watch = replace(self.watch, gold_at=self._now)
         try:

@@ -13,6 +13,7 @@ from lake_assets.defs.keys import games_partitions, gold_key, partition_of, silv
 from lake_assets.defs.processes import note_process
 from lake_assets.defs.reports import Target, result_of
 from lake_assets.lake.catalog import games_of
+from lake_assets.lake.identity import lake_id
 from lake_assets.model.checks import DatasetCheck, GoldCheck, SilverCheck
 from lake_assets.model.feeds import Action, Expectation, Feed, GoldView
 from lake_assets.model.reports import CheckResult
@@ -53,7 +54,8 @@ def results_of(
     results: Sequence[CheckResult],
 ) -> Iterator[dg.AssetCheckEvaluation]:
     """Results of one asset, each on the latest materialization of its partition."""
-    ids = latest_ids(instance, asset) if results else {}
+    partitions = {partition for result in results if (partition := partition_of(result.game))}
+    ids = latest_ids(instance, asset, partitions)
     for result in results:
         partition = partition_of(result.game)
         latest = latest_id(instance, asset) if partition is None else ids.get(partition)
@@ -61,15 +63,15 @@ def results_of(
 
 
 def _of_silver(settings: Settings, feed: Feed) -> dg.AssetChecksDefinition:
-    silver = silver_key(feed)
+    silver, lake = silver_key(feed), lake_id(settings.state_dir)
 
     @dg.multi_asset_check(
         name=f"{silver.to_python_identifier()}_checks",
-        specs=[_spec(games_partitions(feed), silver, check) for check in feed.checks],
+        specs=[_spec(games_partitions(feed, lake), silver, check) for check in feed.checks],
         can_subset=True,
     )
     def check(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckEvaluation]:
-        note_process(context.instance, context.run.run_id)
+        note_process(context.instance, context.run.run_id, lake)
         names = {key.name for key in context.selected_asset_check_keys}
         results = check_silver(
             settings,
@@ -83,8 +85,8 @@ def _of_silver(settings: Settings, feed: Feed) -> dg.AssetChecksDefinition:
 
 
 def _of_gold(settings: Settings, feed: Feed, view: GoldView) -> dg.AssetChecksDefinition:
-    gold = gold_key(feed, view)
-    partitions = None if view.is_over_all else games_partitions(feed)
+    gold, lake = gold_key(feed, view), lake_id(settings.state_dir)
+    partitions = None if view.is_over_all else games_partitions(feed, lake)
 
     @dg.multi_asset_check(
         name=f"{gold.to_python_identifier()}_checks",
@@ -95,7 +97,7 @@ def _of_gold(settings: Settings, feed: Feed, view: GoldView) -> dg.AssetChecksDe
         can_subset=True,
     )
     def check(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckEvaluation]:
-        note_process(context.instance, context.run.run_id)
+        note_process(context.instance, context.run.run_id, lake)
         names = {key.name for key in context.selected_asset_check_keys}
         games = games_asked_for(context.op_execution_context, settings, feed)
         results = check_gold(settings, feed, view, names, view.scopes(games))

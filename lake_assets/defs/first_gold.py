@@ -9,12 +9,13 @@ from collections.abc import Sequence
 
 import dagster as dg
 
-from lake_assets.defs.gold import REFRESH, request, schedule_name
-from lake_assets.defs.internals import turned_off
-from lake_assets.defs.keys import games_partitions, gold_key
-from lake_assets.defs.processes import UNFINISHED
+from lake_assets.defs.gold import former_schedule_names, request, run_tags, schedule_name
+from lake_assets.defs.internals import keep_off, repository_of, turned_off
+from lake_assets.defs.keys import gold_key
+from lake_assets.defs.owned import UNFINISHED, known_games
 from lake_assets.gold.status import never_computed
 from lake_assets.lake.failing import read_failures
+from lake_assets.lake.identity import lake_id
 from lake_assets.model.feeds import Feed
 from lake_assets.settings.schema import Settings
 
@@ -29,6 +30,7 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
 
 
 def _sensor(settings: Settings, feed: Feed) -> dg.SensorDefinition:
+    lake = lake_id(settings.state_dir)
     scheduled = {view.name: view for view in feed.gold if view.schedule}
     keys = [gold_key(feed, view) for view in scheduled.values()]
 
@@ -44,14 +46,16 @@ def _sensor(settings: Settings, feed: Feed) -> dg.SensorDefinition:
     )
     def first_gold(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         instance, asked = context.instance, set(json.loads(context.cursor or "[]"))
-        games = instance.get_dynamic_partitions(str(games_partitions(feed).name))
-        if instance.get_runs_count(dg.RunsFilter(tags=REFRESH, statuses=UNFINISHED)):
+        repository = repository_of(context)
+        keep_off(instance, repository, former_schedule_names(feed))
+        games = known_games(instance, settings, feed, lake)
+        if instance.get_runs_count(dg.RunsFilter(tags=run_tags(lake), statuses=[*UNFINISHED])):
             return dg.SensorResult(
                 skip_reason="A refresh is under way", cursor=json.dumps(sorted(asked))
             )
         failures = read_failures(settings.state_dir, feed.feed)
         lacking = set(never_computed(settings, feed, failures)) if games else set()
-        off = turned_off(instance) if lacking else frozenset()
+        off = turned_off(instance, repository) if lacking else frozenset()
         due = [
             view
             for name, view in scheduled.items()
@@ -61,7 +65,7 @@ def _sensor(settings: Settings, feed: Feed) -> dg.SensorDefinition:
         known = (asked & lacking) | {view.name for view in due}
         return dg.SensorResult(
             # No run key: with one, Dagster would not ask again after a reset.
-            run_requests=[request(feed, due, games)] if due else [],
+            run_requests=[request(feed, due, games, lake)] if due else [],
             skip_reason=None if due else "No view waits for its first refresh",
             cursor=json.dumps(sorted(known)),
         )

@@ -5,7 +5,7 @@ Spark. One run refreshes all games of a view that changed; a game that did not g
 over all games is an asset without partitions.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import dagster as dg
 
@@ -15,29 +15,36 @@ from lake_assets.defs.keys import (
     OWNERS,
     games_partitions,
     gold_key,
+    gold_prefix,
     group_of,
     partition_of,
     silver_key,
 )
 from lake_assets.defs.metadata import family_metadata, refresh_metadata, table_metadata
-from lake_assets.defs.processes import UNFINISHED, note_process
+from lake_assets.defs.owned import UNFINISHED, known_games, lake_tags, runs_of
+from lake_assets.defs.processes import note_process
 from lake_assets.defs.reports import Event
+from lake_assets.feeds.cron import slug
 from lake_assets.gold.status import views_behind
 from lake_assets.lake.catalog import games_of
 from lake_assets.lake.failing import read_failures
+from lake_assets.lake.identity import lake_id
 from lake_assets.model.feeds import Feed, GoldView
 from lake_assets.model.tables import EVERY_GAME, Layer
 from lake_assets.settings.schema import Settings
 from lake_assets.streams.refresh import Refreshed, refresh_gold
 
-REFRESH = {"lake_assets/refresh": "gold"}
-"""Tag of runs that refresh gold; dagster.yaml lets one happen at a time."""
 
-RUN_TAGS = {
-    **REFRESH,
-    # Seconds after which run monitoring ends a run that hangs; a refresh takes seconds to minutes.
-    "dagster/max_runtime": "3600",
-}
+def run_tags(lake: str) -> dict[str, str]:
+    """Tags of a run that refreshes gold; dagster.yaml lets one a lake happen at a time."""
+    return {
+        "lake_assets/refresh": lake,
+        **lake_tags(lake),
+        # Seconds after which run monitoring ends a run that hangs; a refresh takes seconds to
+        # minutes.
+        "dagster/max_runtime": "3600",
+    }
+
 
 Views = Sequence[GoldView]
 
@@ -50,7 +57,7 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
 
 
 def _build_feed(settings: Settings, feed: Feed) -> dg.Definitions:
-    together = _together(feed)
+    lake, together = lake_id(settings.state_dir), _together(feed)
     of_games = [view for view in feed.gold if not view.is_over_all]
     over_all = [view for view in feed.gold if view.is_over_all]
     return dg.Definitions(
@@ -65,7 +72,7 @@ def _build_feed(settings: Settings, feed: Feed) -> dg.Definitions:
                     *(gold_key(feed, view) for view in views)
                 ).without_checks(),
                 description=f"Brings {_names(views)} up to date for the games that changed.",
-                tags=RUN_TAGS,
+                tags=run_tags(lake),
             )
             for views in together
         ],
@@ -77,7 +84,7 @@ def _together(feed: Feed) -> list[list[GoldView]]:
     """The views that are refreshed in one run: due at the same times, or each alone by hand."""
     groups: dict[str, list[GoldView]] = {}
     for view in feed.gold:
-        groups.setdefault(view.schedule or f"by hand: {view.name}", []).append(view)
+        groups.setdefault(_job_name(feed, [view]), []).append(view)
     return list(groups.values())
 
 
@@ -86,15 +93,30 @@ def _names(views: Views) -> str:
 
 
 def _job_name(feed: Feed, views: Views) -> str:
-    first, others = views[0], len(views) - 1
-    more = f"_and_{others}_more" if others else ""
-    return f"refresh_{gold_key(feed, first).to_python_identifier()}{more}"
+    """Stands for when views are refreshed, or for the view that is refreshed by hand.
+
+    A view more or less changes nothing about it, so what a user made of a schedule stays.
+    """
+    cron = views[0].schedule
+    if cron is None:
+        return f"refresh_{gold_key(feed, views[0]).to_python_identifier()}"
+    return f"{gold_prefix(feed)}_refresh_{slug(cron)}"
 
 
 def schedule_name(feed: Feed, view: GoldView) -> str:
     """The schedule of a view that has one."""
-    (views,) = (views for views in _together(feed) if view in views)
-    return f"{_job_name(feed, views)}_schedule"
+    return f"{_job_name(feed, [view])}_schedule"
+
+
+def former_schedule_names(feed: Feed) -> dict[str, str]:
+    """By what the first release called a schedule (first view and count), its name of today."""
+    names = {}
+    for views in _together(feed):
+        if views[0].schedule:
+            first, others = gold_key(feed, views[0]).to_python_identifier(), len(views) - 1
+            more = f"_and_{others}_more" if others else ""
+            names[f"refresh_{first}{more}_schedule"] = schedule_name(feed, views[0])
+    return names
 
 
 def _spec(settings: Settings, feed: Feed, view: GoldView) -> dg.AssetSpec:
@@ -129,16 +151,17 @@ def _description(view: GoldView) -> Iterator[str]:
 
 def _views_of_games(settings: Settings, feed: Feed, views: Views) -> dg.AssetsDefinition:
     by_key = {gold_key(feed, view): view.name for view in views}
+    lake = lake_id(settings.state_dir)
 
     @dg.multi_asset(
         name=f"refresh_gold_of_{feed.feed}",
         specs=[_spec(settings, feed, view) for view in views],
-        partitions_def=games_partitions(feed),
+        partitions_def=games_partitions(feed, lake),
         can_subset=True,
         backfill_policy=dg.BackfillPolicy.single_run(),
     )
     def refresh(context: dg.AssetExecutionContext) -> Iterator[Event]:
-        note_process(context.instance, context.run.run_id)
+        note_process(context.instance, context.run.run_id, lake)
         names = [by_key[key] for key in context.selected_asset_keys]
         games = [g for g in games_of(settings.lake_dir, feed) if g in set(context.partition_keys)]
         if not games:
@@ -152,6 +175,7 @@ def _views_of_games(settings: Settings, feed: Feed, views: Views) -> dg.AssetsDe
 
 def _views_over_all(settings: Settings, feed: Feed, views: Views) -> dg.AssetsDefinition:
     by_key = {gold_key(feed, view): view.name for view in views}
+    lake = lake_id(settings.state_dir)
 
     @dg.multi_asset(
         name=f"refresh_gold_over_{feed.feed}",
@@ -159,7 +183,7 @@ def _views_over_all(settings: Settings, feed: Feed, views: Views) -> dg.AssetsDe
         can_subset=True,
     )
     def refresh(context: dg.AssetExecutionContext) -> Iterator[Event]:
-        note_process(context.instance, context.run.run_id)
+        note_process(context.instance, context.run.run_id, lake)
         names = [by_key[key] for key in context.selected_asset_keys]
         found = refresh_gold(settings, feed, views=names)
         yield from _events(context, settings, feed, found)
@@ -181,7 +205,10 @@ def _events(
             context.log.warning("%s is left as it is: %s", what, reason)
         done = refresh_metadata(settings.lake_dir, feed, report)
         refreshed = {(r.game, r.view) for r in report.refreshed}
-        known = {v: _known(instance, feed, views[v]) for _, v in report.up_to_date}
+        current: dict[str, set[str]] = {}
+        for scope, name in report.up_to_date:
+            current.setdefault(name, set()).add(scope)
+        known = {v: _known(instance, feed, views[v], scopes) for v, scopes in current.items()}
         unseen = {(scope, v) for scope, v in report.up_to_date if scope not in known[v]}
         for scope, name in sorted(refreshed | unseen):
             view = views[name]
@@ -194,17 +221,18 @@ def _events(
         yield from results_of(instance, run_id, gold_key(feed, views[name]), results)
 
 
-def _known(instance: dg.DagsterInstance, feed: Feed, view: GoldView) -> set[str]:
-    """The scopes of a view that Dagster has seen materialized."""
+def _known(
+    instance: dg.DagsterInstance, feed: Feed, view: GoldView, scopes: Collection[str]
+) -> set[str]:
+    """Those of a view's scopes that Dagster has seen materialized."""
     key = gold_key(feed, view)
     if view.is_over_all:
         return {EVERY_GAME} if latest_id(instance, key) is not None else set()
-    return set(latest_ids(instance, key))
+    return set(latest_ids(instance, key, scopes))
 
 
 def _schedule(settings: Settings, feed: Feed, views: Views) -> dg.ScheduleDefinition:
-    job_name = _job_name(feed, views)
-    partitions = games_partitions(feed)
+    job_name, lake = _job_name(feed, views), lake_id(settings.state_dir)
 
     @dg.schedule(
         name=schedule_name(feed, views[0]),
@@ -214,29 +242,31 @@ def _schedule(settings: Settings, feed: Feed, views: Views) -> dg.ScheduleDefini
         description="One run for all views and games whose silver has changed; none if none has.",
     )
     def refresh_behind(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
-        unfinished = dg.RunsFilter(job_name=job_name, statuses=UNFINISHED)
-        if context.instance.get_runs_count(unfinished):
+        if context.instance.get_runs_count(runs_of(lake, UNFINISHED, job_name=job_name)):
             return dg.SkipReason("The last refresh is still under way")
-        games = context.instance.get_dynamic_partitions(str(partitions.name))
+        games = known_games(context.instance, settings, feed, lake)
         failures = read_failures(settings.state_dir, feed.feed)
         behind = views_behind(settings, feed, failures)
         chosen = [view for view in views if behind[view.name]]
         if not games or not chosen:
             held = ", or held up by what fails" if failures else ""
             return dg.SkipReason(f"Every game is up to date with its silver{held}")
-        return request(feed, chosen, games)
+        return request(feed, chosen, games, lake)
 
     return refresh_behind
 
 
-def request(feed: Feed, views: Views, games: Sequence[str]) -> dg.RunRequest:
+def request(feed: Feed, views: Views, games: Sequence[str], lake: str) -> dg.RunRequest:
     """A run that refreshes these views; it looks again, so what changes until then is in it too.
 
     Args:
         feed: whose views.
         views: some of them.
         games: all partitions that Dagster knows of the feed.
+        lake: the id of the lake they are in.
     """
     partitions = {} if all(view.is_over_all for view in views) else all_of(games)
     keys = [gold_key(feed, view) for view in views]
-    return dg.RunRequest(asset_selection=keys, asset_check_keys=[], tags=RUN_TAGS | partitions)
+    return dg.RunRequest(
+        asset_selection=keys, asset_check_keys=[], tags=run_tags(lake) | partitions
+    )

@@ -41,8 +41,12 @@ def silver_key(feed: Feed) -> dg.AssetKey:
 
 def gold_key(feed: Feed, view: GoldView) -> dg.AssetKey:
     """All gold tables of a view, one partition a game; a view over all games has one and none."""
-    prefix = "gold" if feed.feed == _PLAIN else f"gold_{feed.feed}"
-    return dg.AssetKey(f"{prefix}_{view.name}")
+    return dg.AssetKey(f"{gold_prefix(feed)}_{view.name}")
+
+
+def gold_prefix(feed: Feed) -> str:
+    """What the names of all that a feed has of gold begin with."""
+    return "gold" if feed.feed == _PLAIN else f"gold_{feed.feed}"
 
 
 def partition_of(scope: str) -> str | None:
@@ -50,9 +54,12 @@ def partition_of(scope: str) -> str | None:
     return None if scope == EVERY_GAME else scope
 
 
-def games_partitions(feed: Feed) -> dg.DynamicPartitionsDefinition:
-    """The feed's games; the supervisor and the streams add new ones while Dagster runs."""
-    return dg.DynamicPartitionsDefinition(name=feed.feed)
+def games_partitions(feed: Feed, lake: str) -> dg.DynamicPartitionsDefinition:
+    """The feed's games in a lake; the supervisor and the streams add new ones while Dagster runs.
+
+    Dagster keeps one set of partitions under a name for all code locations, hence the lake's id.
+    """
+    return dg.DynamicPartitionsDefinition(name=f"{feed.feed}_{lake}")
 
 
 def group_of(layer: Layer) -> str:

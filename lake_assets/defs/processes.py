@@ -4,51 +4,66 @@ Dagster's default launcher notices a dead process only while the process's paren
 """
 
 import time
+from collections.abc import Callable, Sequence
 
 import dagster as dg
 
-from lake_assets.supervision.act import is_process_alive, own_process
+from lake_assets.defs.internals import let_sensors_tick
+from lake_assets.defs.owned import lake_tags
+from lake_assets.runtime.processes import ProcessId, is_alive, own_process
 
 PROCESS = "lake_assets/process"
 
-_LAUNCHING = [dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING]
-_RUNNING = [dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING]
-
-UNFINISHED = [dg.DagsterRunStatus.QUEUED, *_LAUNCHING, *_RUNNING]
+_LAUNCHING = {dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING}
+_RUNNING = {dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING}
 
 _FENCE_EVERY_S = 10.0
 """Seconds between two looks whether the run still has its record. The supervisor may start another
 run 20 s after a record ended; the lock holds it off, and this frees the lock."""
 
 
-def note_process(instance: dg.DagsterInstance, run_id: str) -> None:
-    """Say that this process works on the run."""
-    instance.add_run_tags(run_id, {PROCESS: own_process()})
+def note_process(instance: dg.DagsterInstance, run_id: str, lake: str) -> None:
+    """Say that this process works on the run, and on which lake.
+
+    A run that was started by hand or by a backfill has none of its job's tags.
+    """
+    instance.add_run_tags(run_id, {PROCESS: str(own_process()), **lake_tags(lake)})
 
 
 def fail_lost_runs(
-    instance: dg.DagsterInstance, *, now: float, launch_within_s: float
+    instance: dg.DagsterInstance,
+    runs: Sequence[dg.DagsterRun],
+    is_overdue: Callable[[str], bool],
 ) -> list[str]:
     """Mark the runs failed whose process is gone: they would hold up later ones for ever.
 
-    A run that is being launched has not said its process yet, so it gets some time for that.
+    A run's process is a child of the code server whose sensor asks, so one of another boot, or of a
+    container that is no more, is gone too.
+
+    Args:
+        instance: has their records.
+        runs: unfinished runs of one lake; others are not ours to judge.
+        is_overdue: whether a run of this id that is being launched has had its time for that; it
+            has not said its process yet.
     """
-    records = instance.get_run_records(dg.RunsFilter(statuses=[*_LAUNCHING, *_RUNNING]))
-    lost = [record.dagster_run for record in records if _is_lost(record, now - launch_within_s)]
+    lost = [run for run in runs if _is_lost(run, is_overdue)]
     for run in lost:
         instance.report_run_failed(run, "Its process is gone; nothing of it is still running")
     return [run.run_id for run in lost]
 
 
-def _is_lost(record: dg.RunRecord, launched_before: float) -> bool:
-    run = record.dagster_run
+def _is_lost(run: dg.DagsterRun, is_overdue: Callable[[str], bool]) -> bool:
     if run.status in _LAUNCHING:
-        return record.update_timestamp.timestamp() < launched_before
-    return PROCESS in run.tags and not is_process_alive(run.tags[PROCESS])
+        return is_overdue(run.run_id)
+    process = ProcessId.parse(run.tags.get(PROCESS, ""))
+    return run.status in _RUNNING and process is not None and not is_alive(process)
 
 
 class Fence:
-    """Ends the op once its run is over on record, so that no second writer ever runs beside it."""
+    """Ends the op once its run is over on record, so that no second writer ever runs beside it.
+
+    It also sees to it that the sensors go on watching over the run after the clock was set back.
+    """
 
     def __init__(self, instance: dg.DagsterInstance, run_id: str) -> None:
         """Guard this run; the first look is at once."""
@@ -69,3 +84,4 @@ class Fence:
         if run is None or run.status is not dg.DagsterRunStatus.STARTED:
             status = run.status.value if run else "unknown"
             raise dg.Failure(f"The record of this run says {status}, so its streams stop")
+        let_sensors_tick(self._instance, run, now=time.time())

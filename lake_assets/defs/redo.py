@@ -9,10 +9,12 @@ from pydantic import Field
 
 from lake_assets.defs.keys import gold_key, partition_of, quarantine_key, silver_key
 from lake_assets.defs.metadata import refresh_metadata, table_metadata
+from lake_assets.defs.owned import lake_tags
 from lake_assets.defs.processes import note_process
 from lake_assets.errors import SettingsError
 from lake_assets.feeds.load import find_feed
 from lake_assets.lake.catalog import games_found
+from lake_assets.lake.identity import lake_id
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import quarantine_of, silver_of
 from lake_assets.services.control import locate
@@ -52,10 +54,11 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
 
 def job(settings: Settings, feeds: Sequence[Feed]) -> dg.JobDefinition:
     """The job for these feeds."""
+    lake = lake_id(settings.state_dir)
 
     @dg.op(out={}, description="Derives the asked-for tables anew while the streams go on.")
     def run_rebuild(context: dg.OpExecutionContext, config: RebuildConfig) -> Events:
-        note_process(context.instance, context.run.run_id)
+        note_process(context.instance, context.run.run_id, lake)
         feed = find_feed(feeds, config.feed or feeds[0].feed)
         games = config.games or None
         if config.layer is Layer.GOLD:
@@ -66,7 +69,7 @@ def job(settings: Settings, feeds: Sequence[Feed]) -> dg.JobDefinition:
     @dg.job(
         name=NAME,
         description="A full refresh: silver from bronze, or gold from silver, anew.",
-        tags={"dagster/max_runtime": str(24 * 3600)},
+        tags={"dagster/max_runtime": str(24 * 3600), **lake_tags(lake)},
         executor_def=dg.in_process_executor,
     )
     def rebuild() -> None:

@@ -1,6 +1,6 @@
 """What the streams did, as Dagster's events: materializations and check results."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -22,36 +22,47 @@ Event = dg.AssetMaterialization | dg.AssetCheckEvaluation
 
 
 def events_of(
-    settings: Settings, feed: Feed, change: Change, instance: dg.DagsterInstance, run_id: str
+    settings: Settings,
+    feed: Feed,
+    changes: Sequence[Change],
+    instance: dg.DagsterInstance,
+    run_id: str,
 ) -> Iterator[Event]:
-    """One table's materialization, then the checks that its new rows were judged by.
+    """The materializations of a feed's tables, then the checks that their new rows were judged by.
 
     A table that nothing was added to gets no materialization, as after a batch that an expectation
     refused. Each event must be stored before the next is asked for: a check refers to the
     materialization that came before it.
     """
+    for change in changes:
+        if not change.is_finding:
+            yield _materialization(settings, feed, change)
+    judged = {change.game: change.judged for change in changes if change.game and change.judged}
+    asset = silver_key(feed)
+    ids = latest_ids(instance, asset, judged)
+    failures = read_failures(settings.state_dir, feed.feed) if judged else {}
+    for game, found in judged.items():
+        target = Target(run_id=run_id, storage_id=ids.get(game))
+        for expectation in feed.expectations:
+            if expectation.name in found:
+                failing = failures.get((game, expectation.name))
+                yield evaluation_of(
+                    dg.AssetCheckKey(asset, expectation.name),
+                    game,
+                    expectation,
+                    found[expectation.name],
+                    target,
+                    failing_since=failing.since if failing else None,
+                )
+
+
+def _materialization(settings: Settings, feed: Feed, change: Change) -> dg.AssetMaterialization:
+    metadata = table_metadata(settings.lake_dir, change.table)
+    metadata["rows_added"] = dg.MetadataValue.int(change.rows)
+    if change.dropped:
+        metadata["rows_dropped"] = dg.MetadataValue.int(change.dropped)
     asset = _asset_of(feed, change.table)
-    if not change.is_finding:
-        metadata = table_metadata(settings.lake_dir, change.table)
-        metadata["rows_added"] = dg.MetadataValue.int(change.rows)
-        if change.dropped:
-            metadata["rows_dropped"] = dg.MetadataValue.int(change.dropped)
-        yield dg.AssetMaterialization(asset, partition=change.game, metadata=metadata)
-    if change.game is None or not change.judged:
-        return
-    storage_id = latest_ids(instance, asset).get(change.game)
-    failures = read_failures(settings.state_dir, feed.feed)
-    for expectation in feed.expectations:
-        if expectation.name in change.judged:
-            failing = failures.get((change.game, expectation.name))
-            yield evaluation_of(
-                dg.AssetCheckKey(asset, expectation.name),
-                change.game,
-                expectation,
-                change.judged[expectation.name],
-                Target(run_id=run_id, storage_id=storage_id),
-                failing_since=failing.since if failing else None,
-            )
+    return dg.AssetMaterialization(asset, partition=change.game, metadata=metadata)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

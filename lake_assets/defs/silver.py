@@ -21,6 +21,7 @@ from lake_assets.defs.metadata import declared_metadata, family_metadata
 from lake_assets.defs.processes import note_process
 from lake_assets.defs.reports import Target, evaluation_of
 from lake_assets.lake.catalog import games_of
+from lake_assets.lake.identity import lake_id
 from lake_assets.model.feeds import Action, Expectation, Feed
 from lake_assets.model.tables import Layer, quarantine_of, silver_of
 from lake_assets.settings.schema import Settings
@@ -60,7 +61,7 @@ def _silver(settings: Settings, feed: Feed) -> dg.AssetSpec:
     return dg.AssetSpec(
         silver_key(feed),
         deps=[bronze_key(feed)],
-        partitions_def=games_partitions(feed),
+        partitions_def=games_partitions(feed, lake_id(settings.state_dir)),
         group_name=group_of(Layer.SILVER),
         description="Decoded, typed, append-only events: one table a game.",
         kinds={"delta", "spark"},
@@ -81,11 +82,11 @@ def _quarantine(settings: Settings, feed: Feed) -> dg.AssetSpec:
     )
 
 
-def _check(feed: Feed, expectation: Expectation) -> dg.AssetCheckSpec:
+def _check(feed: Feed, expectation: Expectation, lake: str) -> dg.AssetCheckSpec:
     return partitioned_check(
         expectation.name,
         silver_key(feed),
-        games_partitions(feed),
+        games_partitions(feed, lake),
         f"`{expectation.sql}` holds for every row. "
         + _CONSEQUENCE[expectation.action].format(share=expectation.allowed_share)
         + (_BLOCKING if expectation.blocking else ""),
@@ -93,20 +94,20 @@ def _check(feed: Feed, expectation: Expectation) -> dg.AssetCheckSpec:
 
 
 def _checks(settings: Settings, feed: Feed) -> dg.AssetChecksDefinition:
-    silver = silver_key(feed)
+    silver, lake = silver_key(feed), lake_id(settings.state_dir)
 
     @dg.multi_asset_check(
         name=f"{silver.to_python_identifier()}_expectations",
-        specs=[_check(feed, expectation) for expectation in feed.expectations],
+        specs=[_check(feed, expectation, lake) for expectation in feed.expectations],
         can_subset=True,
     )
     def check(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckEvaluation]:
-        note_process(context.instance, context.run.run_id)
+        note_process(context.instance, context.run.run_id, lake)
         selected = {key.name for key in context.selected_asset_check_keys}
-        ids = latest_ids(context.instance, silver)
         found = recheck(
             settings, feed, games_asked_for(context.op_execution_context, settings, feed)
         )
+        ids = latest_ids(context.instance, silver, {game for game, _ in found})
         expectations = {one.name: one for one in feed.expectations}
         for (game, name), judged in found.items():
             if name in selected:

@@ -11,10 +11,11 @@ from contextlib import closing
 import dagster as dg
 
 from lake_assets.defs.internals import NO_LIMIT
-from lake_assets.defs.keys import games_partitions
+from lake_assets.defs.owned import add_games, lake_tags
 from lake_assets.defs.processes import Fence
 from lake_assets.defs.reports import Event, events_of, unreported
 from lake_assets.errors import LakeAssetsError
+from lake_assets.lake.identity import lake_id
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import BatchReport, Waiting
 from lake_assets.services.control import locate
@@ -25,17 +26,18 @@ from lake_assets.streams.tally import Change, Tally, changes_of
 
 NAME = "streams"
 
-RUN_TAGS = {
-    "lake_assets/streams": "streams",  # dagster.yaml lets one such run happen at a time
-    **NO_LIMIT,
-}
+
+def run_tags(lake: str) -> dict[str, str]:
+    """Tags of a run of this lake's streams; dagster.yaml lets one such run happen at a time."""
+    return {"lake_assets/streams": lake, **lake_tags(lake), **NO_LIMIT}
+
 
 Stream = Callable[..., Generator[StreamEvent, None, None]]
 """As `streams.patience.patient_events`."""
 
 _AT_MOST = 100
-"""Tables reported between two heartbeats. Each costs up to 17 ms an event, so a thousand at once
-would look like a hung process."""
+"""Tables reported between two looks at the streams. Each costs up to 17 ms an event, so after a
+thousand at once a stop or a lost record would be noticed a minute late."""
 
 
 def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
@@ -47,12 +49,13 @@ def job(
     settings: Settings, feeds: Sequence[Feed], stream: Stream = patient_events
 ) -> dg.JobDefinition:
     """The job for these feeds; `stream` runs them and yields what they do."""
+    lake = lake_id(settings.state_dir)
 
     @dg.op(out={}, description="Kafka to bronze to silver, until told to stop.")
     def run_streams(context: dg.OpExecutionContext) -> Iterator[Event]:
         instance, run_id = context.instance, context.run.run_id
         fence = Fence(instance, run_id)
-        reporter = _Reporter(settings, feeds, instance, run_id)
+        reporter = _Reporter(settings, feeds, instance, run_id, lake)
         said: Waiting | None = None
         with closing(stream(settings, feeds, lambda: locate(settings), owner=run_id)) as it:
             try:
@@ -77,7 +80,7 @@ def job(
             "Kafka to bronze to silver without end. Kept alive by the sensor `supervisor`; to stop "
             "streaming, turn that sensor off and terminate the run."
         ),
-        tags=RUN_TAGS,
+        tags=run_tags(lake),
         executor_def=dg.in_process_executor,
     )
     def streams() -> None:
@@ -95,11 +98,13 @@ class _Reporter:
         feeds: Sequence[Feed],
         instance: dg.DagsterInstance,
         run_id: str,
+        lake: str,
     ) -> None:
         self._settings = settings
         self._feeds = {feed.feed: feed for feed in feeds}
         self._instance = instance
         self._run_id = run_id
+        self._lake = lake
         self._tally = Tally(every_s=settings.stream.report_every_s, at_most=_AT_MOST)
         for feed in feeds:
             self._tally.add(unreported(settings, feed, instance))
@@ -110,16 +115,16 @@ class _Reporter:
 
     def due(self) -> Iterator[Event]:
         """Events of what is due by now."""
-        return self._events(self._tally.take(time.time()))
+        return self._events(self._tally.take(time.monotonic()))
 
     def rest(self) -> Iterator[Event]:
         """Events of all that was not told yet, however much it is: there is no later."""
         return self._events(self._tally.rest())
 
     def _events(self, changes: Sequence[Change]) -> Iterator[Event]:
-        for change in changes:
-            feed = self._feeds[change.feed]
-            if change.game:
-                partitions = str(games_partitions(feed).name)
-                self._instance.add_dynamic_partitions(partitions, [change.game])
-            yield from events_of(self._settings, feed, change, self._instance, self._run_id)
+        for name, feed in self._feeds.items():
+            of_feed = [change for change in changes if change.feed == name]
+            games = [change.game for change in of_feed if change.game]
+            if games:
+                add_games(self._instance, feed, self._lake, games)
+            yield from events_of(self._settings, feed, of_feed, self._instance, self._run_id)

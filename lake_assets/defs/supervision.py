@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import dagster as dg
 
-from lake_assets.defs.keys import games_partitions
-from lake_assets.defs.processes import UNFINISHED, fail_lost_runs
+from lake_assets.defs.owned import UNFINISHED, known_games, runs_of
+from lake_assets.defs.processes import fail_lost_runs
 from lake_assets.defs.streams import NAME
-from lake_assets.lake.catalog import games_of
+from lake_assets.lake.identity import lake_id
 from lake_assets.model.feeds import Feed
+from lake_assets.runtime.processes import boot_id
 from lake_assets.settings.schema import Settings
 from lake_assets.supervision.act import look, policy_of, signal_holder
 from lake_assets.supervision.decide import decide
@@ -27,17 +28,18 @@ _PHASES = {
     dg.DagsterRunStatus.CANCELING: Phase.CANCELING,
 }
 
-_FINISHED = [
+_FINISHED = (
     dg.DagsterRunStatus.SUCCESS,
     dg.DagsterRunStatus.FAILURE,
     dg.DagsterRunStatus.CANCELED,
-]
+)
 
 _DEAD = {dg.DagsterRunStatus.FAILURE}
 
 
 def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
     """The sensor."""
+    lake = lake_id(settings.state_dir)
 
     @dg.sensor(
         name=SENSOR,
@@ -52,11 +54,20 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
     )
     def supervisor(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         instance = context.instance
-        now, policy = time.time(), policy_of(settings)
-        lost = fail_lost_runs(instance, now=now, launch_within_s=policy.launch_within_s)
-        observed = observe(settings, instance, now=now)
-        action, memory = decide(observed, Memory.from_json(context.cursor), policy)
+        now, policy = time.monotonic(), policy_of(settings)
+        unfinished = instance.get_runs(runs_of(lake, UNFINISHED))
+        memory = Memory.from_json(context.cursor, boot=boot_id())
+        memory = memory.see([_fact(run) for run in unfinished], now)
+        lost = fail_lost_runs(
+            instance,
+            unfinished,
+            lambda run_id: memory.age_s(run_id, now) > policy.launch_within_s,
+        )
+        observed = observe(settings, instance, lake, now=now, utc_now=time.time())
+        action, memory = decide(observed, memory, policy)
         act(action, observed, instance)
+        for feed in feeds:
+            known_games(instance, settings, feed, lake)
         is_start = action.kind is Kind.START
         if action.kind is not Kind.NOTHING:
             context.log.info("%s: %s", action.kind, action)
@@ -65,39 +76,47 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
             run_requests=[dg.RunRequest()] if is_start else [],
             skip_reason=None if is_start else f"{action}{_mention(lost)}",
             cursor=memory.to_json(),
-            dynamic_partitions_requests=_new_games(settings, feeds, instance),
         )
 
     return dg.Definitions(sensors=[supervisor])
 
 
-def observe(settings: Settings, instance: dg.DagsterInstance, *, now: float) -> Observed:
-    """Everything the core decides from."""
+def observe(
+    settings: Settings, instance: dg.DagsterInstance, lake: str, *, now: float, utc_now: float
+) -> Observed:
+    """Everything the core decides from.
+
+    Args:
+        settings: whose streams.
+        instance: has the records of their runs.
+        lake: the id that their runs are tagged with.
+        now: the time by the monotonic clock.
+        utc_now: the time in seconds since 1970, as Dagster's records have it.
+    """
     seen = look(settings, now=now)
-    unfinished = instance.get_run_records(dg.RunsFilter(job_name=NAME, statuses=UNFINISHED))
-    ended = instance.get_run_records(dg.RunsFilter(job_name=NAME, statuses=_FINISHED), limit=1)
+    unfinished = instance.get_runs(runs_of(lake, UNFINISHED, job_name=NAME))
+    ended = instance.get_run_records(runs_of(lake, _FINISHED, job_name=NAME), limit=1)
     owner = seen.beat.owner if seen.beat else ""
     return replace(
         seen,
         is_beater_ours=bool(owner) and instance.has_run(owner),
-        runs=tuple(_fact(record) for record in unfinished),
-        last_ended=_ended(ended[0]) if ended else None,
+        runs=tuple(_fact(run) for run in unfinished),
+        last_ended=_ended(ended[0], utc_now) if ended else None,
     )
 
 
-def _fact(record: dg.RunRecord) -> RunFact:
-    run = record.dagster_run
-    since = record.start_time or record.update_timestamp.timestamp()
-    return RunFact(run_id=run.run_id, phase=_PHASES[run.status], since=since)
+def _fact(run: dg.DagsterRun) -> RunFact:
+    return RunFact(run_id=run.run_id, phase=_PHASES[run.status])
 
 
-def _ended(record: dg.RunRecord) -> EndedRun:
+def _ended(record: dg.RunRecord, utc_now: float) -> EndedRun:
     run = record.dagster_run
     ended_at = record.end_time or record.update_timestamp.timestamp()
     return EndedRun(
         run_id=run.run_id,
         ending=Ending.DIED if run.status in _DEAD else Ending.STOPPED,
-        lived_s=ended_at - (record.start_time or ended_at),
+        lived_s=max(0.0, ended_at - (record.start_time or ended_at)),
+        ended_ago_s=max(0.0, utc_now - ended_at),
         ended_at=ended_at,
     )
 
@@ -115,16 +134,3 @@ def act(action: Action, observed: Observed, instance: dg.DagsterInstance) -> Non
 
 def _mention(lost: Sequence[str]) -> str:
     return f"; marked failed: {', '.join(lost)}" if lost else ""
-
-
-def _new_games(
-    settings: Settings, feeds: Sequence[Feed], instance: dg.DagsterInstance
-) -> list[dg.AddDynamicPartitionsRequest]:
-    requests = []
-    for feed in feeds:
-        partitions = games_partitions(feed)
-        known = set(instance.get_dynamic_partitions(str(partitions.name)))
-        new = [game for game in games_of(settings.lake_dir, feed) if game not in known]
-        if new:
-            requests.append(partitions.build_add_request(new))
-    return requests

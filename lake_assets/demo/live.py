@@ -18,6 +18,7 @@ from lake_assets.lake.state import read_heartbeat
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import Layer, bronze_of
+from lake_assets.runtime.processes import boot_id
 from lake_assets.settings.schema import Settings
 from lake_assets.simulator.produce import Progress, produce
 from lake_assets.simulator.script import Script
@@ -171,10 +172,10 @@ def _game_rows(tables: list[TableOverview]) -> list[GameRow]:
 
 def _streams(settings: Settings) -> str:
     beat = read_heartbeat(settings.state_dir)
-    if beat is None:
+    if beat is None or beat.process.boot != boot_id():
         return "starting"
     if beat.waiting_for:
         return f"waiting: {beat.waiting_for}"
-    quiet_s = time.time() - beat.at
+    quiet_s = time.monotonic() - beat.at
     late_s = 5 * settings.stream.heartbeat_every_s
     return "running" if quiet_s < late_s else f"silent for {quiet_s:.0f} s"

@@ -1,4 +1,4 @@
-"""Cron expressions as far as a feed's author can get them wrong: five fields within bounds."""
+"""Cron expressions: how a feed's author can get one wrong, and a name for each."""
 
 import re
 
@@ -31,3 +31,21 @@ def _fits(part: str, least: int, most: int) -> bool:
     first = int(found["first"] or least)
     last = int(found["last"] or first)
     return least <= first <= last <= most
+
+
+_WORDS = (("*/", "every_"), ("*", "any"), ("/", "_step_"), ("-", "_to_"), (",", "_and_"))
+
+
+def slug(expression: str) -> str:
+    """A name made of an expression's fields, another one for each expression.
+
+    `30 6 * * 1-5` is `30_6_any_any_1_to_5`; `*/5 * * * *` is `every_5`: stars at the end are left
+    out.
+    """
+    first, *others = expression.split()
+    while others and others[-1] == "*":
+        others.pop()
+    name = "_".join((first, *others))
+    for sign, word in _WORDS:
+        name = name.replace(sign, word)
+    return name

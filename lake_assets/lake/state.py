@@ -3,21 +3,23 @@
 All of it lies in `Settings.state_dir`. Nothing in here knows Spark or decides anything.
 """
 
+import errno
 import fcntl
-import json
 import os
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-import psutil
 from filelock import FileLock, Timeout
+from pydantic import TypeAdapter, ValidationError
 from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from lake_assets.errors import LakeError, StreamsLockedError
+from lake_assets.runtime.processes import ProcessId, own_process
 
 
 def ensure_writable(folder: Path) -> None:
@@ -28,9 +30,9 @@ def ensure_writable(folder: Path) -> None:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / f".probe-{os.getpid()}"
-        probe.write_bytes(b"")
-        probe.unlink()
+        # A name of its own for each caller: two threads may look at once.
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=".probe-"):
+            pass
     except OSError as problem:
         raise LakeError(
             str(folder),
@@ -115,14 +117,18 @@ def is_locked(state_dir: Path) -> bool:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Heartbeat:
-    """What the process that runs the streams says of itself; times are seconds since 1970."""
+    """What the process that runs the streams says of itself.
 
-    pid: int
-    process_started_at: float
-    """Tells a pid from its reuse."""
+    Times are seconds by the monotonic clock, which nobody sets, which all processes of a boot share
+    and which stands still while the machine sleeps. They mean something within one boot only.
+    """
 
+    process: ProcessId
     owner: str
     """Who started it: the Dagster run's id, or `cli`."""
+
+    began_at: float
+    """When the process began."""
 
     at: float
     progressed_at: float
@@ -131,30 +137,54 @@ class Heartbeat:
     waiting_for: str | None = None
     """What the streams wait for, in words, if they do: a broker, the registry."""
 
+    @property
+    def pid(self) -> int:
+        """The process's pid; it may be another one's by now."""
+        return self.process.pid
+
+
+_HEARTBEAT = TypeAdapter(Heartbeat)
+
+_BEGAN_AT = time.monotonic()
+"""When this process began, as near as matters: this module is loaded within a second or two."""
+
 
 def own_heartbeat(owner: str, *, progressed_at: float, waiting_for: str | None) -> Heartbeat:
-    """This process's heartbeat, now."""
-    process = psutil.Process()
+    """This process's heartbeat, now; `progressed_at` is a `time.monotonic()`."""
     return Heartbeat(
-        pid=process.pid,
-        process_started_at=process.create_time(),
+        process=own_process(),
         owner=owner,
-        at=time.time(),
+        began_at=_BEGAN_AT,
+        at=time.monotonic(),
         progressed_at=progressed_at,
         waiting_for=waiting_for,
     )
 
 
 def write_heartbeat(state_dir: Path, beat: Heartbeat) -> None:
-    """Put a heartbeat in the place of the last one, in one step for readers."""
-    replace_text(state_dir / "heartbeat.json", json.dumps(asdict(beat)))
+    """Put a heartbeat in the place of the last one, in one step for readers.
+
+    On a full disk it is written over the last one, which takes no space: a stream that waits for
+    space lives, and whoever supervises it must see that.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    path, text = state_dir / "heartbeat.json", _HEARTBEAT.dump_json(beat)
+    try:
+        replace_text(path, text.decode())
+    except OSError as problem:
+        if problem.errno != errno.ENOSPC or not path.exists():
+            raise
+        with path.open("r+b") as file:
+            file.write(text.ljust(path.stat().st_size))
 
 
 def read_heartbeat(state_dir: Path) -> Heartbeat | None:
     """The last heartbeat, or None if there never was one or it cannot be read."""
     try:
-        return Heartbeat(**json.loads((state_dir / "heartbeat.json").read_text()))
-    except (FileNotFoundError, ValueError, TypeError):
+        return _HEARTBEAT.validate_json((state_dir / "heartbeat.json").read_bytes())
+    except (FileNotFoundError, ValidationError):
         return None
 
 
@@ -162,8 +192,11 @@ def replace_text(path: Path, text: str) -> None:
     """Write a file so that a reader sees the old or the new text, also after a crash."""
     path.parent.mkdir(parents=True, exist_ok=True)
     staged = path.with_name(f".{path.name}.{os.getpid()}")
-    with staged.open("w") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    staged.replace(path)
+    try:
+        with staged.open("w") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        staged.replace(path)
+    finally:
+        staged.unlink(missing_ok=True)

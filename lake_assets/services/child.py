@@ -1,31 +1,20 @@
 """Child processes that outlive the shell that started them, and are known again by others.
 
-A process is ours if its id, its birth and a mark on its command line fit: ids are used again.
+A process is ours if its id and a mark on its command line fit.
 """
 
 import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wait_fixed
 
-# A clock that is set moves the birth that the system reports, by the same for every process.
-_SAME_BIRTH_S = 5.0
+from lake_assets.runtime.processes import ProcessId, find_process, process_of
 
 # The child of this shell belongs to nobody afterwards, so the system's first process reaps it.
 _LAUNCH = 'log=$1; shift; "$@" </dev/null >>"$log" 2>&1 & echo $!'
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Child:
-    """A process and how to know that it is still the same."""
-
-    pid: int
-    born: float
-    """Seconds since the epoch, as the system reports it."""
 
 
 def mark(folder: Path) -> str:
@@ -33,7 +22,7 @@ def mark(folder: Path) -> str:
     return f"-Dlake_assets.service={folder.resolve()}"
 
 
-def launch(command: list[str], folder: Path, log: Path) -> Child | None:
+def launch(command: list[str], folder: Path, log: Path) -> ProcessId | None:
     """Start `command` in `folder`, in a session of its own, with its output in `log`.
 
     Returns:
@@ -50,17 +39,14 @@ def launch(command: list[str], folder: Path, log: Path) -> Child | None:
         start_new_session=True,
         check=True,
     )
-    with suppress(psutil.NoSuchProcess):
-        process = psutil.Process(int(shell.stdout))
-        return Child(pid=process.pid, born=process.create_time())
-    return None
+    return process_of(int(shell.stdout))
 
 
-def find(child: Child, folder: Path) -> psutil.Process | None:
+def find(child: ProcessId, folder: Path) -> psutil.Process | None:
     """The running process of `child`, if it still runs and is the same."""
     with suppress(psutil.Error):
-        process = psutil.Process(child.pid)
-        if abs(process.create_time() - child.born) < _SAME_BIRTH_S and _is_marked(process, folder):
+        process = find_process(child)
+        if process and _is_marked(process, folder):
             return process
     return None
 

@@ -9,7 +9,8 @@ from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wa
 
 from lake_assets.errors import ServiceError
 from lake_assets.runtime.java import Java
-from lake_assets.services.child import Child, find, find_all, last_words, launch, stop
+from lake_assets.runtime.processes import ProcessId
+from lake_assets.services.child import find, find_all, last_words, launch, stop
 from lake_assets.services.service import LOOPBACK, Ports, Service
 from lake_assets.services.state import ServiceState, read_state, write_state
 
@@ -71,7 +72,7 @@ def stop_service(folder: Path) -> None:
         write_state(folder, ServiceState(ports=state.ports))
 
 
-def _remember(folder: Path, ports: Ports, child: Child | None, *, ready: bool) -> ServiceState:
+def _remember(folder: Path, ports: Ports, child: ProcessId | None, *, ready: bool) -> ServiceState:
     state = ServiceState(ports=ports, child=child, is_ready=ready)
     write_state(folder, state)
     return state

@@ -3,9 +3,15 @@
 import tempfile
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    field_validator,
+)
 
-from lake_assets.services.child import Child
+from lake_assets.runtime.processes import ProcessId
 from lake_assets.services.service import Ports
 
 
@@ -17,9 +23,20 @@ class ServiceState(BaseModel):
     ports: Ports
     """Kept when the service is down, so that it comes back where it was."""
 
-    child: Child | None = None
+    child: ProcessId | None = None
     is_ready: bool = False
     """Whether it answered once since it was started."""
+
+    @field_validator("child", mode="wrap")
+    @classmethod
+    def _unknown_is_none(
+        cls, value: object, validate: ValidatorFunctionWrapHandler
+    ) -> ProcessId | None:
+        """A process noted by the wall clock, as the first release did, is found by its mark."""
+        try:
+            return validate(value)  # type: ignore[no-any-return]
+        except ValidationError:
+            return None
 
 
 def read_state(folder: Path) -> ServiceState | None:

@@ -4,7 +4,8 @@ import time
 from collections.abc import Callable, Generator, Sequence
 
 from lake_assets.errors import ServiceError
-from lake_assets.lake.state import own_heartbeat, streams_lock, write_heartbeat
+from lake_assets.lake.heartbeat import HeartbeatThread, Progress
+from lake_assets.lake.state import streams_lock
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Hop, Waiting
@@ -37,15 +38,21 @@ def patient_events(
 def _wait(
     settings: Settings, feeds: Sequence[Feed], locate: Callable[[], Endpoints], owner: str
 ) -> Generator[StreamEvent, None, Endpoints]:
-    with streams_lock(settings.state_dir):
-        said = ""
+    said = ""
+    every_s = settings.stream.heartbeat_every_s
+
+    def progress() -> Progress:
+        return Progress(progressed_at=time.monotonic(), waiting_for=said or None)
+
+    with (
+        streams_lock(settings.state_dir),
+        HeartbeatThread(settings.state_dir, owner, progress, every_s=every_s),
+    ):
         while True:
             try:
                 return locate()
             except ServiceError as problem:
                 reason = str(problem)
-            beat = own_heartbeat(owner, progressed_at=time.time(), waiting_for=reason)
-            write_heartbeat(settings.state_dir, beat)
             if reason == said:
                 yield Tick()
             else:

@@ -4,14 +4,13 @@ A thread that blocks in a py4j call cannot be interrupted without leaving the JV
 py4j call happens outside the worker. The caller reads events from a queue, in a generator.
 """
 
-import logging
 import queue
-import time
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from lake_assets.lake.state import own_heartbeat, streams_lock, write_heartbeat
+from lake_assets.lake.heartbeat import HeartbeatThread, Progress
+from lake_assets.lake.state import streams_lock
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import BatchReport, Waiting
@@ -26,7 +25,8 @@ class Tick:
     """Nothing new; the caller may look around."""
 
 
-_LOG = logging.getLogger(__name__)
+_TICK_S = 1.0
+"""Seconds without an event after which the caller may look around."""
 
 StreamEvent: TypeAlias = BatchReport | Waiting | Tick
 
@@ -39,7 +39,7 @@ def stream_events(
     owner: str,
     until_caught_up: bool = False,
 ) -> Generator[StreamEvent, None, None]:
-    """Run all feeds' streams and yield what they do, at least once a heartbeat.
+    """Run all feeds' streams and yield what they do, at least once a second.
 
     Closing the generator stops the streams: the batch in hand is finished first, then Spark ends.
     While it runs it holds the lake's lock and writes its heartbeat.
@@ -67,37 +67,27 @@ def stream_events(
                 until_caught_up=until_caught_up,
                 heard=tee(logbook.add, FailureBook(settings, feeds).note),
             )
-            worker.start()
-            try:
-                yield from _events(settings, worker, outbox, owner)
-            finally:
-                worker.stop()
+            every_s = settings.stream.heartbeat_every_s
+            with HeartbeatThread(
+                settings.state_dir, owner, lambda: _progress(worker), every_s=every_s
+            ):
+                worker.start()
+                try:
+                    yield from _events(worker, outbox)
+                finally:
+                    worker.stop()
         worker.raise_failure()
 
 
-def _beat(settings: Settings, worker: Worker, owner: str) -> None:
-    """Write the heartbeat; a disk that takes none stops no stream: they wait for the same disk."""
-    quiet_s = time.monotonic() - worker.progressed_at
-    beat = own_heartbeat(owner, progressed_at=time.time() - quiet_s, waiting_for=worker.waiting_for)
-    try:
-        write_heartbeat(settings.state_dir, beat)
-    except OSError as problem:
-        _LOG.warning("the heartbeat could not be written: %s", problem.strerror)
+def _progress(worker: Worker) -> Progress:
+    return Progress(progressed_at=worker.progressed_at, waiting_for=worker.waiting_for)
 
 
 def _events(
-    settings: Settings,
-    worker: Worker,
-    outbox: "queue.Queue[BatchReport | Waiting]",
-    owner: str,
+    worker: Worker, outbox: "queue.Queue[BatchReport | Waiting]"
 ) -> Generator[StreamEvent, None, None]:
-    pause_s = settings.stream.heartbeat_every_s
-    beaten_at = 0.0
     while worker.is_alive() or not outbox.empty():
-        if time.monotonic() - beaten_at >= pause_s:
-            _beat(settings, worker, owner)
-            beaten_at = time.monotonic()
         try:
-            yield outbox.get(timeout=min(pause_s, 1.0))
+            yield outbox.get(timeout=_TICK_S)
         except queue.Empty:
             yield Tick()

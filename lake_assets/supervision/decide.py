@@ -29,7 +29,7 @@ def decide(observed: Observed, memory: Memory, policy: Policy) -> tuple[Action, 
 
     Args:
         observed: the facts; clock and process table are among them.
-        memory: what the last decision returned.
+        memory: what the last decision returned, after it saw the runs of `observed`.
         policy: how patient to be.
 
     Returns:
@@ -38,7 +38,7 @@ def decide(observed: Observed, memory: Memory, policy: Policy) -> tuple[Action, 
     holder = observed.beat if observed.is_locked and observed.is_beater_alive else None
     owner = holder.owner if holder else None
     for run in observed.runs:
-        if run.run_id != owner and (mending := _mend(run, observed, policy)):
+        if run.run_id != owner and (mending := _mend(run, observed, memory, policy)):
             return mending, memory
     if observed.is_locked:
         action, asked = _watch(holder, observed, memory.asked, policy)
@@ -57,10 +57,10 @@ def delay_s(failures: int, policy: Policy) -> float:
     return min(policy.first_delay_s * 2.0 ** min(failures - 1, 32), policy.longest_delay_s)
 
 
-def _mend(run: RunFact, observed: Observed, policy: Policy) -> Action | None:
+def _mend(run: RunFact, observed: Observed, memory: Memory, policy: Policy) -> Action | None:
     """What a run's record needs that does not hold the lock, if anything."""
-    age_s = observed.now - run.since
-    detail = f"run {run.run_id}, {age_s:.0f} s old"
+    age_s = memory.age_s(run.run_id, observed.now)
+    detail = f"run {run.run_id}, seen for {age_s:.0f} s"
     if run.phase is Phase.WAITING:
         is_surplus = observed.is_locked or run is not observed.runs[0]
         if is_surplus:
@@ -100,16 +100,14 @@ def _watch(
     name = f"pid {holder.pid}, {holder.owner}"
     if holder.owner == CLI or not observed.is_beater_ours:
         return Action(kind=Kind.NOTHING, why=Why.NOT_OURS, detail=name), None
-    if asked and (asked.pid, asked.process_started_at) == (holder.pid, holder.process_started_at):
+    if asked and asked.process == holder.process:
         if observed.now - asked.at <= policy.end_within_s:
             return Action(kind=Kind.NOTHING, why=Why.ENDING, detail=name), asked
         return Action(kind=Kind.KILL, why=Why.STUBBORN, detail=name), asked
     fault = _fault(holder, observed.now, policy)
     if fault:
         action = Action(kind=Kind.ASK_TO_END, why=fault, detail=name)
-        return action, Asked(
-            pid=holder.pid, process_started_at=holder.process_started_at, at=observed.now
-        )
+        return action, Asked(process=holder.process, at=observed.now)
     return _praise(holder, observed), None
 
 
@@ -135,8 +133,9 @@ def _start(observed: Observed, memory: Memory, policy: Policy) -> tuple[Action, 
     """Nothing runs and nothing is on its way: start, now or later."""
     backoff = _count_death(observed, memory.backoff, policy)
     memory = replace(memory, backoff=backoff)
-    if observed.now < backoff.not_before:
-        wait_s = backoff.not_before - observed.now
+    wait_s = backoff.not_before - observed.now
+    # A wait longer than any that is ever asked for is a clock's doing, and no reason to wait.
+    if 0 < wait_s <= policy.longest_delay_s:
         detail = f"{backoff.failures} in a row, {wait_s:.0f} s to go"
         return Action(kind=Kind.NOTHING, why=Why.BACKING_OFF, detail=detail), memory
     return Action(kind=Kind.START, why=Why.ABSENT), memory
@@ -151,5 +150,5 @@ def _count_death(observed: Observed, backoff: Backoff, policy: Policy) -> Backof
         return Backoff(counted_run=ended.run_id)
     was_healthy = ended.lived_s >= policy.healthy_after_s
     failures = 1 if was_healthy else backoff.failures + 1
-    not_before = ended.ended_at + delay_s(failures, policy)
+    not_before = observed.now + delay_s(failures, policy) - ended.ended_ago_s
     return Backoff(failures=failures, counted_run=ended.run_id, not_before=not_before)

@@ -28,8 +28,6 @@ class RunFact:
 
     run_id: str
     phase: Phase
-    since: float
-    """When it started, or its record changed last if it has not; seconds since 1970."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,19 +37,26 @@ class EndedRun:
     run_id: str
     ending: Ending
     lived_s: float
+    ended_ago_s: float
+    """Both by the wall clock of Dagster's records, and never below 0. Whoever sets that clock makes
+    a pause before a restart shorter, or as long as it is after a death just now."""
+
     ended_at: float
+    """Seconds since 1970, for what is shown."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Observed:
-    """Everything a decision is made from; times are seconds since 1970."""
+    """Everything a decision is made from."""
 
     now: float
+    """By the monotonic clock, as a heartbeat's times."""
+
     is_locked: bool
     """Whether a living process holds the lake's lock."""
 
     beat: Heartbeat | None = None
-    """The last heartbeat, of whomever."""
+    """The last heartbeat of a process of this machine since it was booted, whoever's."""
 
     is_beater_alive: bool = False
     """Whether the process that wrote `beat` lives."""

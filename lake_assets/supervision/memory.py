@@ -1,8 +1,16 @@
-"""What the supervisor remembers between two looks, small enough for a sensor's cursor. Pure."""
+"""What the supervisor remembers between two looks, small enough for a sensor's cursor. Pure.
 
-import json
-from dataclasses import asdict, dataclass
+Times are by the monotonic clock of one boot, as a heartbeat's.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Self
+
+from pydantic import TypeAdapter, ValidationError
+
+from lake_assets.runtime.processes import ProcessId
+from lake_assets.supervision.facts import Phase, RunFact
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -16,38 +24,75 @@ class Backoff:
     """The last ended run that `failures` takes account of."""
 
     not_before: float = 0.0
-    """Seconds since 1970."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Asked:
     """A process that was asked to end (SIGTERM)."""
 
-    pid: int
-    process_started_at: float
+    process: ProcessId
     at: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sighting:
+    """Since when an unfinished run has been seen in its phase."""
+
+    run_id: str
+    phase: Phase
+    since: float
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Memory:
     """All that is carried from one decision to the next."""
 
+    boot: str = ""
+    """The boot whose clock the times are by."""
+
     backoff: Backoff = Backoff()
     asked: Asked | None = None
+    sightings: tuple[Sighting, ...] = ()
+    """Of the runs that were unfinished at the last look."""
+
+    def see(self, runs: Iterable[RunFact], now: float) -> Self:
+        """The memory after a look at all unfinished runs."""
+        before = {(seen.run_id, seen.phase): seen for seen in self.sightings}
+        sightings = tuple(
+            before.get((run.run_id, run.phase))
+            or Sighting(run_id=run.run_id, phase=run.phase, since=now)
+            for run in runs
+        )
+        return replace(self, sightings=sightings)
+
+    def age_s(self, run_id: str, now: float) -> float:
+        """For how long a run has been seen in its phase; 0 if it was not.
+
+        Records have times of the wall clock, so how old a run looks by them depends on who set it.
+        """
+        return max(
+            (now - seen.since for seen in self.sightings if seen.run_id == run_id), default=0
+        )
 
     def to_json(self) -> str:
         """The memory as text."""
-        return json.dumps(asdict(self))
+        return _MEMORY.dump_json(self).decode()
 
     @classmethod
-    def from_json(cls, text: str | None) -> Self:
-        """Read a memory back; one that is missing or of another version starts afresh."""
+    def from_json(cls, text: str | None, *, boot: str) -> Self:
+        """Read a memory back; one that is missing or of another version starts afresh.
+
+        Of one from before a reboot only the count of deaths is left: its times are over.
+        """
         try:
-            found = json.loads(text or "")
-            asked = found["asked"]
+            found = _MEMORY.validate_json(text or "")
+        except ValidationError:
+            return cls(boot=boot)
+        if found.boot == boot:
             return cls(
-                backoff=Backoff(**found["backoff"]),
-                asked=Asked(**asked) if asked else None,
+                boot=boot, backoff=found.backoff, asked=found.asked, sightings=found.sightings
             )
-        except (ValueError, KeyError, TypeError):
-            return cls()
+        return cls(boot=boot, backoff=replace(found.backoff, not_before=0.0))
+
+
+_MEMORY = TypeAdapter(Memory)

@@ -1,6 +1,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,14 +26,14 @@ def told(looks: Sequence[tuple[float, Sequence[Problem]]], unclear: Sequence[flo
     found: Told = []
     for now, problems in looks:
         keys = {p.key for p in (CHECK, OTHER, DOWN, WAITS)} if now in unclear else ()
-        look = Look(now=now, problems=problems, unclear=frozenset(keys))
+        look = Look(now=now, utc_now=now, problems=problems, unclear=frozenset(keys))
         alerts, tracked = decide(look, tracked, POLICY)
         found += [(a.at, a.moment, a.problem.subject) for a in alerts]
     return found
 
 
 def test_nothing_is_no_news():
-    assert decide(Look(now=0, problems=[]), (), POLICY) == ((), ())
+    assert decide(Look(now=0, utc_now=0, problems=[]), (), POLICY) == ((), ())
 
 
 def test_a_problem_is_told_once_while_it_lasts():
@@ -83,6 +84,32 @@ def test_streams_may_wait_a_while():
     assert told([(0, [WAITS]), (10, [WAITS]), (20, [])]) == []
     looks = [(0, [WAITS]), (20, [WAITS]), (30, [WAITS]), (40, []), (100, [])]
     assert told(looks) == [(30, BEGUN, "streams"), (100, ENDED, "streams")]
+
+
+@pytest.mark.parametrize("step_s", [-86_400, -10, 3600])
+def test_a_clock_that_is_set_neither_ends_nor_hurries_anything(step_s):
+    """Alerts tell the time of the wall; what they wait for is counted by another clock."""
+    seen = [(0.0, [WAITS]), (20.0, [WAITS]), (30.0, [WAITS]), (40.0, []), (99.0, []), (100.0, [])]
+    tracked: tuple[Tracked, ...] = ()
+    found = []
+    for now, problems in seen:
+        utc_now = 1e9 + now + (step_s if now > 10 else 0)
+        look = Look(now=now, utc_now=utc_now, problems=problems)
+        alerts, tracked = decide(look, tracked, POLICY)
+        found += [(now, alert.moment, alert.at - utc_now) for alert in alerts]
+    assert found == [(30, BEGUN, 0), (100, ENDED, 0)]
+
+
+def test_a_reboot_begins_the_count_anew_and_repeats_nothing():
+    gone = Tracked(problem=CHECK, seen_since=5e6, is_told=True, gone_since=5e6 + 50, boot="before")
+    new = Tracked(problem=WAITS, seen_since=5e6, boot="before")
+    tracked: tuple[Tracked, ...] = (gone, new)
+    told = []
+    for now in (1.0, 30.0, 31.0, 60.0, 61.0):
+        look = Look(now=now, utc_now=1e9, problems=[WAITS], boot="now")
+        alerts, tracked = decide(look, tracked, POLICY)
+        told += [(now, alert.moment, alert.problem.kind) for alert in alerts]
+    assert told == [(31, BEGUN, WAITS.kind), (61, ENDED, CHECK.kind)]
 
 
 @given(st.lists(st.booleans(), max_size=60))

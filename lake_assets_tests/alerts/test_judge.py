@@ -13,9 +13,11 @@ from lake_assets.alerts.judge import (
 from lake_assets.lake.state import Heartbeat
 from lake_assets.model.alerts import ProblemKind as Kind
 from lake_assets.model.alerts import Severity
+from lake_assets.runtime.processes import ProcessId
 
 PATIENCE = StreamsPatience(stall_after_s=180, silent_after_s=60, proven_after_s=60)
 NOW = 10_000.0
+UTC_NOW = 1.8e9
 
 
 def beat(
@@ -27,9 +29,9 @@ def beat(
     waiting_for: str | None = None,
 ) -> Heartbeat:
     return Heartbeat(
-        pid=1,
-        process_started_at=started_at,
+        process=ProcessId(boot="now", pid=1, start="2"),
         owner=owner,
+        began_at=started_at,
         at=at,
         progressed_at=progressed_at,
         waiting_for=waiting_for,
@@ -42,7 +44,7 @@ def judge(
     usual = {"is_locked": True, "is_beater_alive": True, "is_wanted": True, "known_run": ""}
     usual |= {"awake_since": NOW - 5000}
     verdict = judge_streams(
-        StreamsSeen(now=NOW, beat=found, **(usual | facts)),
+        StreamsSeen(now=NOW, utc_now=UTC_NOW, beat=found, **(usual | facts)),
         {open_kind} if open_kind else set(),
         PATIENCE,
     )
@@ -76,7 +78,7 @@ def test_streams_that_nobody_wants_are_not_missed():
     assert judge(long_ago, is_locked=False, is_wanted=False) == (None, True)
 
 
-DEAD = Death(run_id="run-1", at=NOW - 5)
+DEAD = Death(run_id="run-1", at=UTC_NOW - 5)
 DIED_A_MOMENT_AGO = beat(at=NOW - 6, progressed_at=NOW - 6)
 
 
@@ -103,11 +105,30 @@ def test_a_death_is_news_once():
 
 
 def test_a_death_that_nobody_watched_is_no_news():
-    stopped = Death(run_id="run-1", at=NOW - 5001)
-    assert judge(beat(at=NOW - 5001), is_locked=False, death=stopped, awake_since=NOW - 30) == (
-        None,
-        False,
+    assert judge(
+        beat(at=NOW - 5001), is_locked=False, death=DEAD, awake_since=NOW, known_run=None
+    ) == (None, False)
+
+
+@pytest.mark.parametrize("step_s", [-86_400, -10, 3600])
+def test_a_death_is_news_whatever_the_clock_of_the_wall_says(step_s):
+    died = Death(run_id="run-1", at=UTC_NOW - 5 - step_s)
+    assert judge(DIED_A_MOMENT_AGO, is_locked=False, death=died)[0] is Kind.STREAMS_FAILED
+
+
+def test_a_stall_is_told_by_the_clock_of_the_wall():
+    seen = StreamsSeen(
+        now=NOW,
+        utc_now=UTC_NOW,
+        awake_since=0,
+        known_run="",
+        is_wanted=True,
+        is_locked=True,
+        is_beater_alive=True,
+        beat=beat(progressed_at=NOW - 181),
     )
+    problem = judge_streams(seen, set(), PATIENCE).problem
+    assert problem.since == UTC_NOW - 181
 
 
 def test_a_death_marked_only_after_the_start_is_no_news():

@@ -42,7 +42,7 @@ def told(settings, hook, office):
 @pytest.fixture
 def go(told):
     def with_problems(now: float, *problems: Problem):
-        return go_round(told, lambda _: Look(now=now, problems=problems), LOG)
+        return go_round(told, lambda _: Look(now=now, utc_now=now, problems=problems), LOG)
 
     return with_problems
 
@@ -106,7 +106,7 @@ def test_a_mistake_after_news_was_kept_loses_none(go, told, hook):
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
-        go_round(told, lambda _: Look(now=0, problems=[CHECK]), Broken("broken"))
+        go_round(told, lambda _: Look(now=0, utc_now=0, problems=[CHECK]), Broken("broken"))
     assert hook.got == []
     go(10, CHECK)
     assert events(hook) == [("begun", CHECK.subject)]
@@ -123,7 +123,7 @@ class Deadly(logging.Logger):
     def log(self, *_args, **_kwargs):
         os._exit(9)
 
-go_round(load_settings(), lambda _: Look(now=0, problems=[problem()]), Deadly("deadly"))
+go_round(load_settings(), lambda _: Look(now=0, utc_now=0, problems=[problem()]), Deadly("deadly"))
 """
 
 
@@ -167,4 +167,4 @@ def test_a_lake_that_cannot_be_written_is_an_error(told):
     told.home.mkdir()
     told.lake_dir.write_text("in the way")
     with pytest.raises(LakeError, match="cannot be written"):
-        go_round(told, lambda _: Look(now=0, problems=()), LOG)
+        go_round(told, lambda _: Look(now=0, utc_now=0, problems=()), LOG)

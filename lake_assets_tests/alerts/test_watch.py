@@ -2,7 +2,15 @@ import pytest
 
 from lake_assets.alerts.watch import Watch, is_gold_due
 
-AWAKE = Watch(awake_since=1000, last_at=1990, gold_at=1900, known_run="a", said="b")
+UTC = 1.8e9
+AWAKE = Watch(
+    boot="now", awake_since=1000, last_at=1990, last_utc=UTC, gold_at=1900, known_run="a", said="b"
+)
+
+
+def wake(now: float, *, step_s: float = 0.0, boot: str = "now", loaded_at: float = 900) -> Watch:
+    """The watch at a look, after the clock of the wall went so much further than the other."""
+    return AWAKE.wake(now, UTC + now - 1990 + step_s, boot=boot, loaded_at=loaded_at)
 
 
 def test_a_watch_survives_as_text():
@@ -15,15 +23,23 @@ def test_anything_else_starts_afresh(text):
 
 
 def test_looks_without_a_gap_are_one_watch():
-    assert AWAKE.wake(2000, loaded_at=900) == AWAKE
+    assert wake(2000) == wake(2000, step_s=-10) == AWAKE
 
 
-def test_a_gap_begins_a_new_one():
-    assert AWAKE.wake(2111, loaded_at=900).awake_since == 2111
+@pytest.mark.parametrize(
+    ("now", "step_s"), [(2111, 0), (2000, 121), (2000, -86_400)], ids=["gap", "slept", "set"]
+)
+def test_a_gap_a_sleep_or_a_clock_that_is_set_begins_a_new_one(now, step_s):
+    found = wake(now, step_s=step_s)
+    assert (found.awake_since, found.known_run, found.gold_at) == (now, None, 1900)
 
 
 def test_a_new_process_begins_a_new_one():
-    assert AWAKE.wake(2000, loaded_at=1995).awake_since == 2000
+    assert wake(2000, loaded_at=1995).awake_since == 2000
+
+
+def test_a_reboot_begins_a_new_one_of_which_no_time_is_left():
+    assert wake(20, boot="later") == Watch(boot="later", awake_since=20, said="b")
 
 
 @pytest.mark.parametrize(

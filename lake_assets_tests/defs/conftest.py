@@ -7,11 +7,14 @@ import dagster as dg
 import pytest
 from dagster._core.remote_origin import RemoteJobOrigin
 
+from lake_assets.defs.owned import lake_tags
+from lake_assets.lake.identity import lake_id
+from lake_assets.settings.schema import Settings
 from lake_assets_tests.defs.origins import REPOSITORY
 
 _ORIGIN = RemoteJobOrigin(REPOSITORY, "streams")
 
-CreateRun = Callable[[dg.DagsterRunStatus], str]
+CreateRun = Callable[..., str]
 
 
 @dg.job(name="streams")
@@ -36,12 +39,20 @@ def stored(tmp_path: Path) -> Iterator[dg.DagsterInstance]:
 
 
 @pytest.fixture
-def run(instance: dg.DagsterInstance) -> CreateRun:
+def lake(settings: Settings) -> str:
+    """The id of the test's lake."""
+    return lake_id(settings.state_dir)
+
+
+@pytest.fixture
+def run(instance: dg.DagsterInstance, lake: str) -> CreateRun:
     """Records a run of the streams without launching it; returns its id."""
 
-    def create(status: dg.DagsterRunStatus) -> str:
+    def create(status: dg.DagsterRunStatus, *, of: str = lake) -> str:
         # Dagster wants an origin of queued runs only, but takes it of any.
-        created = instance.create_run_for_job(streams, status=status, remote_job_origin=_ORIGIN)
+        created = instance.create_run_for_job(
+            streams, status=status, remote_job_origin=_ORIGIN, tags=lake_tags(of)
+        )
         return str(created.run_id)
 
     return create

@@ -3,6 +3,7 @@
 import os
 import time
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import dagster as dg
@@ -109,7 +110,7 @@ def judge(instance):
                     Judged(seen=8, violated=violated),
                     Target(
                         run_id=context.run.run_id,
-                        storage_id=latest_ids(context.instance, SILVER)[game],
+                        storage_id=latest_ids(context.instance, SILVER, [game])[game],
                     ),
                     failing_since=FAILING_SINCE,
                 )
@@ -204,7 +205,7 @@ def test_streams_that_run_again_end_the_alert(told, sensor, die):
     die()
     sensor.tick()
     with streams_lock(told.state_dir):
-        for progressed_at, events in ((0.0, 1), (time.time(), 2)):
+        for progressed_at, events in ((0.0, 1), (time.monotonic(), 2)):
             beat = own_heartbeat("a", progressed_at=progressed_at, waiting_for="a broker")
             write_heartbeat(told.state_dir, beat)
             assert len([e for e in sensor.events() if e[1] == "streams_failed"]) == events
@@ -230,7 +231,7 @@ def test_streams_that_nobody_wants_are_not_told_of(sensor, die, instance):
 )
 def test_streams_that_wait_or_stand_still_are_told_of(told, sensor, quiet_s, waiting_for, kind):
     with streams_lock(told.state_dir):
-        quiet_since = time.time() - quiet_s
+        quiet_since = time.monotonic() - quiet_s
         beat = own_heartbeat("cli", progressed_at=quiet_since, waiting_for=waiting_for)
         write_heartbeat(told.state_dir, beat)
         assert sensor.events() == sensor.events() == [("begun", kind, "streams")]
@@ -261,7 +262,7 @@ MISSED = ("begun", "refresh_missed", "gold_player_agg")
 
 def look_at_gold_again(sensor: Sensor) -> None:
     watch = Watch.from_json(sensor.cursor)
-    sensor.cursor = Watch(awake_since=watch.awake_since, last_at=watch.last_at).to_json()
+    sensor.cursor = replace(watch, gold_at=Watch().gold_at).to_json()
 
 
 def test_a_missed_refresh_is_told_once_and_its_end_once(told, sensor):
@@ -320,7 +321,7 @@ def test_a_sink_that_is_down_is_said_and_logged_once(sensor, judge, hook, capfd)
 
 
 def test_another_process_is_left_to_it(told, sensor):
-    told.state_dir.mkdir(parents=True)
+    told.state_dir.mkdir(parents=True, exist_ok=True)
     with ExitStack() as held:
         held.enter_context(FileLock(told.state_dir / "alerts.lock"))
         assert "Another process" in sensor.tick()

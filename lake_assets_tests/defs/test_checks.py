@@ -40,8 +40,8 @@ def results(instance):
 
 
 @pytest.fixture
-def execute(instance):
-    instance.add_dynamic_partitions("games", ["uno", "go_fish"])
+def execute(instance, lake):
+    instance.add_dynamic_partitions(f"games_{lake}", ["uno", "go_fish"])
 
     def run(definitions, selection, tags):
         job = dg.Definitions.merge(

@@ -11,10 +11,9 @@ from dagster._core.scheduler.instigation import (
 from deltalake import write_deltalake
 
 from lake_assets.definitions import assemble
-from lake_assets.defs import gold
 from lake_assets.defs.first_gold import build
-from lake_assets.defs.gold import RUN_TAGS
-from lake_assets.defs.internals import all_of
+from lake_assets.defs.gold import run_tags
+from lake_assets.defs.internals import all_of, turned_off
 from lake_assets.model.feeds import GoldView
 from lake_assets.model.tables import EVERY_GAME, gold_of, silver_of
 from lake_assets_tests.defs.origins import instigator
@@ -36,10 +35,21 @@ def write(settings):
     return add
 
 
+def turn_off(instance: dg.DagsterInstance, name: str) -> None:
+    instance.add_instigator_state(
+        InstigatorState(
+            instigator(name),
+            InstigatorType.SCHEDULE,
+            InstigatorStatus.STOPPED,
+            ScheduleInstigatorData("* * * * *"),
+        )
+    )
+
+
 @pytest.fixture
-def look(settings, stored):
+def look(settings, stored, lake):
     """Assets asked for by one tick after the other; the cursor goes on."""
-    stored.add_dynamic_partitions("games", ["uno", "go_fish"])
+    stored.add_dynamic_partitions(f"games_{lake}", ["uno", "go_fish"])
     repository = assemble(settings, [FEED]).get_repository_def()
     sensor = repository.get_sensor_def("first_gold_of_games")
     cursor = None
@@ -62,11 +72,11 @@ def test_nothing_is_asked_for_before_silver_has_rows(look, write):
     assert look() == []
 
 
-def test_all_scheduled_views_that_never_were_are_asked_for_in_one_run(look, write):
+def test_all_scheduled_views_that_never_were_are_asked_for_in_one_run(look, write, lake):
     write(silver_of("uno"))
     ((assets, tags),) = look()
     assert assets == {OFTEN_KEY, TOP_KEY}
-    assert tags.items() >= {**RUN_TAGS, **all_of(["uno", "go_fish"])}.items()
+    assert tags.items() >= {**run_tags(lake), **all_of(["uno", "go_fish"])}.items()
 
 
 def test_a_view_is_asked_for_once_also_if_it_fails(look, write):
@@ -97,14 +107,14 @@ def test_a_view_counts_as_new_again_after_a_reset(look, write, settings):
     assert assets == {OFTEN_KEY}
 
 
-def test_nothing_is_asked_for_while_a_refresh_is_under_way(look, write, stored):
+def test_nothing_is_asked_for_while_a_refresh_is_under_way(look, write, stored, lake):
     write(silver_of("uno"))
 
-    @dg.job(name="refresh_gold_player_agg", tags=gold.RUN_TAGS)
+    @dg.job(name="refresh_gold_player_agg")
     def refreshing():
         """Stands for the real job."""
 
-    run = stored.create_run_for_job(refreshing, status=Status.STARTED, tags=dict(gold.RUN_TAGS))
+    run = stored.create_run_for_job(refreshing, status=Status.STARTED, tags=run_tags(lake))
     assert look() == []
     stored.report_run_failed(run)
     assert len(look()) == 1
@@ -112,16 +122,17 @@ def test_nothing_is_asked_for_while_a_refresh_is_under_way(look, write, stored):
 
 def test_a_view_whose_schedule_is_off_is_not_asked_for(look, write, stored):
     write(silver_of("uno"))
-    stored.add_instigator_state(
-        InstigatorState(
-            instigator("refresh_gold_player_agg_schedule"),
-            InstigatorType.SCHEDULE,
-            InstigatorStatus.STOPPED,
-            ScheduleInstigatorData("* * * * *"),
-        )
-    )
+    turn_off(stored, "gold_refresh_every_1_schedule")
     ((assets, _),) = look()
     assert assets == {TOP_KEY}
+
+
+def test_a_schedule_that_was_turned_off_under_its_former_name_stays_off(look, write, stored):
+    write(silver_of("uno"))
+    turn_off(stored, "refresh_gold_player_agg_schedule")
+    ((assets, _),) = look()
+    assert assets == {TOP_KEY}
+    assert turned_off(stored, None) == {"gold_refresh_every_1_schedule"}
 
 
 def test_a_feed_without_schedules_has_no_such_sensor(settings):

@@ -7,7 +7,7 @@ from dagster import DagsterRunStatus as Status
 from deltalake import write_deltalake
 
 from lake_assets.defs.checks import build as build_checks
-from lake_assets.defs.gold import RUN_TAGS, build, schedule_name
+from lake_assets.defs.gold import build, former_schedule_names, run_tags, schedule_name
 from lake_assets.defs.internals import all_of, latest_ids, latest_metadata
 from lake_assets.defs.processes import PROCESS
 from lake_assets.gold.run import refresh_views
@@ -19,7 +19,7 @@ from lake_assets.settings.schema import Settings
 from lake_assets_tests.sample import GAMES
 
 GOLD = dg.AssetKey("gold_player_agg")
-JOB = "refresh_gold_player_agg"
+JOB = "gold_refresh_every_1"
 
 
 def write_silver(settings: Settings, game: str, gamers: list[str]) -> None:
@@ -63,24 +63,24 @@ def test_a_feed_without_views_has_no_gold(settings):
     assert not build(settings, [feed]).resolve_asset_graph().get_all_asset_keys()
 
 
-def test_a_view_without_a_schedule_is_refreshed_by_hand(settings):
+def test_a_view_without_a_schedule_is_refreshed_by_hand(settings, lake):
     view = GAMES.gold[0].model_copy(update={"schedule": None})
     feed = GAMES.model_copy(update={"gold": (view,)})
     found = build(settings, [feed])
     assert not found.schedules
-    assert found.resolve_job_def(JOB).tags.items() >= RUN_TAGS.items()
+    assert found.resolve_job_def("refresh_gold_player_agg").tags.items() >= run_tags(lake).items()
 
 
-def test_nothing_is_refreshed_before_there_is_silver(tick, stored):
-    stored.add_dynamic_partitions("games", ["uno"])
+def test_nothing_is_refreshed_before_there_is_silver(tick, stored, lake):
+    stored.add_dynamic_partitions(f"games_{lake}", ["uno"])
     assert tick() == dg.SkipReason("Every game is up to date with its silver")
 
 
-def test_games_that_are_held_up_ask_for_no_run(settings, stored):
+def test_games_that_are_held_up_ask_for_no_run(settings, stored, lake):
     blocking = GAMES.expectations[1].model_copy(update={"blocking": True})
     feed = GAMES.model_copy(update={"expectations": (blocking,)})
     schedule = build(settings, [feed]).resolve_schedule_def(f"{JOB}_schedule")
-    stored.add_dynamic_partitions("games", ["uno"])
+    stored.add_dynamic_partitions(f"games_{lake}", ["uno"])
     write_silver(settings, "uno", ["a"])
     at = datetime(2026, 1, 1, tzinfo=UTC)
     verdict = Verdict(game="uno", name=blocking.name, severity=Severity.WARN)
@@ -91,46 +91,48 @@ def test_games_that_are_held_up_ask_for_no_run(settings, stored):
     )
 
 
-def test_one_run_is_asked_for_over_all_games(tick, stored, settings):
-    stored.add_dynamic_partitions("games", ["uno", "chess", "go_fish"])
+def test_one_run_is_asked_for_over_all_games(tick, stored, settings, lake):
+    stored.add_dynamic_partitions(f"games_{lake}", ["uno", "chess", "go_fish"])
     write_silver(settings, "uno", ["a"])
     found = tick()
-    assert found.tags == RUN_TAGS | all_of(["uno", "chess", "go_fish"])
+    assert found.tags == run_tags(lake) | all_of(["uno", "chess", "go_fish"])
     assert (found.asset_selection, found.asset_check_keys) == ([GOLD], [])
 
 
-def test_a_refresh_waits_for_the_one_before(tick, stored, settings):
+def test_a_refresh_waits_for_the_one_before(tick, stored, settings, lake):
     write_silver(settings, "uno", ["a"])
-    stored.add_dynamic_partitions("games", ["uno"])
+    stored.add_dynamic_partitions(f"games_{lake}", ["uno"])
 
     @dg.job(name=JOB)
     def refreshing():
         """Stands for the real job."""
 
-    stored.create_run_for_job(refreshing, status=Status.STARTED)
+    stored.create_run_for_job(refreshing, status=Status.STARTED, tags=run_tags("another lake"))
+    assert isinstance(tick(), dg.RunRequest)
+    stored.create_run_for_job(refreshing, status=Status.STARTED, tags=run_tags(lake))
     assert tick() == dg.SkipReason("The last refresh is still under way")
 
 
 @pytest.mark.spark
-def test_a_range_run_tells_of_the_games_that_changed(execute, instance, settings):
+def test_a_range_run_tells_of_the_games_that_changed(execute, instance, settings, lake):
     write_silver(settings, "uno", ["a", "a", "b"])
     write_silver(settings, "go_fish", ["a"])
-    instance.add_dynamic_partitions("games", ["uno", "chess", "go_fish"])
+    instance.add_dynamic_partitions(f"games_{lake}", ["uno", "chess", "go_fish"])
     everything = all_of(["uno", "chess", "go_fish"])
     assert execute(everything) == {"uno", "go_fish"}
     write_silver(settings, "uno", ["c"])
     assert execute(everything) == {"uno"}
     assert execute(everything) == set()
     assert latest_metadata(instance, GOLD, "uno")["dagster/row_count"].value == 3
-    assert set(latest_ids(instance, GOLD)) == {"uno", "go_fish"}
+    assert set(latest_ids(instance, GOLD, ["uno", "chess", "go_fish"])) == {"uno", "go_fish"}
     assert all(PROCESS in run.tags for run in instance.get_runs())
 
 
 @pytest.mark.spark
-def test_gold_that_others_refreshed_is_told_of_once(execute, instance, settings):
+def test_gold_that_others_refreshed_is_told_of_once(execute, instance, settings, lake):
     write_silver(settings, "uno", ["a"])
     refresh_views(settings, GAMES)
-    instance.add_dynamic_partitions("games", ["uno"])
+    instance.add_dynamic_partitions(f"games_{lake}", ["uno"])
     assert execute({"dagster/partition": "uno"}) == {"uno"}
     assert execute({"dagster/partition": "uno"}) == set()
 
@@ -154,7 +156,7 @@ OF_ALL = GoldView(
 )
 THREE = GAMES.model_copy(update={"gold": (OFTEN, TOP, OF_ALL)})
 TOP_KEY, OF_ALL_KEY = dg.AssetKey("gold_top"), dg.AssetKey("gold_of_all")
-TOGETHER = "refresh_gold_top_and_1_more"
+TOGETHER = "gold_refresh_every_5"
 
 
 def test_views_with_the_same_schedule_share_its_runs(settings):
@@ -170,11 +172,31 @@ def test_views_with_the_same_schedule_share_its_runs(settings):
     ]
 
 
-def test_a_view_over_all_games_comes_from_all_silver_and_has_no_partitions(settings):
+def test_a_view_more_or_less_renames_no_schedule(settings):
+    """A name that changes loses its history, and one that was turned off runs again."""
+    more = THREE.model_copy(update={"gold": (TOP.model_copy(update={"name": "a"}), *THREE.gold)})
+    less = THREE.model_copy(update={"gold": (OFTEN, OF_ALL)})
+    names = {s.name for s in build(settings, [THREE]).schedules}
+    for feed in (more, less):
+        assert {s.name for s in build(settings, [feed]).schedules} == names
+    assert {s.cron_schedule for s in build(settings, [more]).schedules} == {
+        "*/1 * * * *",
+        "*/5 * * * *",
+    }
+
+
+def test_the_names_of_the_first_release_are_known():
+    assert former_schedule_names(THREE) == {
+        "refresh_gold_player_agg_schedule": f"{JOB}_schedule",
+        "refresh_gold_top_and_1_more_schedule": f"{TOGETHER}_schedule",
+    }
+
+
+def test_a_view_over_all_games_comes_from_all_silver_and_has_no_partitions(settings, lake):
     graph = build(settings, [THREE]).resolve_asset_graph()
     assert graph.get(OF_ALL_KEY).parent_keys == {dg.AssetKey("silver_events")}
     assert graph.get(OF_ALL_KEY).partitions_def is None
-    assert graph.get(TOP_KEY).partitions_def.name == "games"
+    assert graph.get(TOP_KEY).partitions_def.name == f"games_{lake}"
 
 
 def test_a_view_tells_what_it_is_for_and_how_it_is_computed(settings):
@@ -198,21 +220,21 @@ def look(settings, stored):
     return ask
 
 
-def test_a_run_is_of_the_views_that_are_behind(look, stored, settings):
-    stored.add_dynamic_partitions("games", ["uno", "go_fish"])
+def test_a_run_is_of_the_views_that_are_behind(look, stored, settings, lake):
+    stored.add_dynamic_partitions(f"games_{lake}", ["uno", "go_fish"])
     write_silver(settings, "uno", ["a"])
     assert look().asset_selection == [TOP_KEY, OF_ALL_KEY]
-    assert look().tags == RUN_TAGS | all_of(["uno", "go_fish"])
+    assert look().tags == run_tags(lake) | all_of(["uno", "go_fish"])
 
 
 @pytest.mark.spark
-def test_a_run_of_both_kinds_tells_of_games_and_of_all(instance, stored, settings, look):
+def test_a_run_of_both_kinds_tells_of_games_and_of_all(instance, stored, settings, look, lake):
     definitions = dg.Definitions.merge(
         build(settings, [THREE]), dg.Definitions(executor=dg.in_process_executor)
     )
     job = definitions.resolve_job_def(TOGETHER)
     for where in (instance, stored):
-        where.add_dynamic_partitions("games", ["uno", "go_fish"])
+        where.add_dynamic_partitions(f"games_{lake}", ["uno", "go_fish"])
     write_silver(settings, "uno", ["a", "a"])
     write_silver(settings, "go_fish", ["a"])
 

@@ -38,8 +38,8 @@ def test_a_topic_is_called_as_in_kafka_as_far_as_dagster_lets_it():
     assert topic_key(GAMES).to_user_string() == "game_stream"
 
 
-def test_partitions_are_called_as_the_feed():
-    assert games_partitions(FITNESS).name == "fitness"
+def test_partitions_are_called_as_the_feed_and_belong_to_a_lake():
+    assert games_partitions(FITNESS, "a").name == "fitness_a"
 
 
 def test_two_feeds_with_different_names_go_together():

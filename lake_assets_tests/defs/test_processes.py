@@ -1,52 +1,87 @@
-import time
-
 import dagster as dg
 import pytest
 from dagster import DagsterRunStatus as Status
 
+from lake_assets.defs.owned import LAKE, UNFINISHED, runs_of
 from lake_assets.defs.processes import PROCESS, Fence, fail_lost_runs, note_process
+from lake_assets.runtime.processes import process_of
 
 
-def lost_runs(instance: dg.DagsterInstance, *, later_s: float = 0) -> list[str]:
-    return fail_lost_runs(instance, now=time.time() + later_s, launch_within_s=90)
+@pytest.fixture
+def lost_runs(instance, lake):
+    """Marks lost runs of the lake as failed, as the supervisor does; returns their ids."""
+
+    def mark(*, is_overdue: bool = False) -> list[str]:
+        unfinished = instance.get_runs(runs_of(lake, UNFINISHED))
+        return fail_lost_runs(instance, unfinished, lambda _: is_overdue)
+
+    return mark
 
 
 @pytest.fixture
 def dead_process(sleeper):
-    name = f"{sleeper.pid}@{sleeper.create_time()}"
+    name = str(process_of(sleeper.pid))
     sleeper.kill()
     sleeper.wait()
     return name
 
 
-def test_a_run_whose_process_is_gone_is_marked_failed(instance, run, dead_process):
+def test_a_run_whose_process_is_gone_is_marked_failed(instance, run, lost_runs, dead_process):
     run_id = run(Status.STARTED)
     instance.add_run_tags(run_id, {PROCESS: dead_process})
-    assert lost_runs(instance) == [run_id]
+    assert lost_runs() == [run_id]
     assert instance.get_run_by_id(run_id).status is Status.FAILURE
-    assert lost_runs(instance) == []
+    assert lost_runs() == []
 
 
-def test_a_run_whose_process_lives_is_left_alone(instance, run):
-    note_process(instance, run(Status.STARTED))
-    assert lost_runs(instance) == []
+def test_a_run_from_before_a_reboot_is_marked_failed(instance, run, lost_runs, sleeper):
+    run_id = run(Status.STARTED)
+    _, _, rest = str(process_of(sleeper.pid)).partition("/")
+    instance.add_run_tags(run_id, {PROCESS: f"before/{rest}"})
+    assert lost_runs() == [run_id]
 
 
-def test_a_run_that_has_not_said_its_process_is_left_alone(instance, run):
-    run(Status.STARTED)
-    assert lost_runs(instance) == []
+def test_a_run_whose_process_lives_is_left_alone(instance, run, lost_runs, lake):
+    note_process(instance, run(Status.STARTED), lake)
+    assert lost_runs() == []
+
+
+def test_a_run_by_hand_is_the_lakes_once_its_process_has_said_so(instance, run, lake):
+    run_id = run(Status.STARTED, of="none")
+    note_process(instance, run_id, lake)
+    assert instance.get_run_by_id(run_id).tags[LAKE] == lake
+
+
+@pytest.mark.parametrize("said", [{}, {PROCESS: "1@1.0"}], ids=["nothing", "by the first release"])
+def test_a_run_that_has_not_said_its_process_is_left_alone(instance, run, lost_runs, said):
+    instance.add_run_tags(run(Status.STARTED), said)
+    assert lost_runs() == []
 
 
 @pytest.mark.parametrize("status", [Status.NOT_STARTED, Status.STARTING])
-def test_a_run_that_is_being_launched_has_its_time(instance, run, status):
+def test_a_run_that_is_being_launched_has_its_time(run, lost_runs, status):
     run_id = run(status)
-    assert lost_runs(instance, later_s=80) == []
-    assert lost_runs(instance, later_s=100) == [run_id]
+    assert lost_runs() == []
+    assert lost_runs(is_overdue=True) == [run_id]
 
 
-def test_a_queued_run_has_no_process_to_lose(instance, run):
+def test_a_queued_run_has_no_process_to_lose(run, lost_runs):
     run(Status.QUEUED)
-    assert lost_runs(instance, later_s=9999) == []
+    assert lost_runs(is_overdue=True) == []
+
+
+@pytest.mark.parametrize("status", [Status.STARTING, Status.STARTED])
+def test_runs_of_others_are_not_ours_to_judge(instance, run, lost_runs, dead_process, status):
+    """Another team's jobs, another lake's runs."""
+
+    @dg.job
+    def of_another_team():
+        """Starts slowly."""
+
+    theirs = instance.create_run_for_job(of_another_team, status=status)
+    for run_id in (theirs.run_id, run(status, of="another lake")):
+        instance.add_run_tags(run_id, {PROCESS: dead_process})
+    assert lost_runs(is_overdue=True) == []
 
 
 def test_a_run_on_record_as_started_may_go_on(instance, run):

@@ -46,7 +46,7 @@ def change(
 def test_a_game_gets_a_materialization_and_its_checks(settings, instance):
     judged = {"gamer_is_known": Judged(seen=8, violated=2)}
     found = change(rows=2, dropped=2, judged=judged)
-    table, check = events_of(settings, GAMES, found, instance, "run")
+    table, check = events_of(settings, GAMES, [found], instance, "run")
     assert isinstance(table, dg.AssetMaterialization)
     assert (table.asset_key, table.partition) == (dg.AssetKey("silver_events"), "uno")
     numbers = {name: table.metadata[name].value for name in ("rows_added", "rows_dropped")}
@@ -61,7 +61,7 @@ def test_a_game_gets_a_materialization_and_its_checks(settings, instance):
     [(bronze_of("games"), "bronze_games"), (quarantine_of("games"), "quarantine_games")],
 )
 def test_bronze_and_quarantine_have_no_partitions(settings, instance, table, key):
-    (event,) = events_of(settings, GAMES, change(table, None, rows=2), instance, "run")
+    (event,) = events_of(settings, GAMES, [change(table, None, rows=2)], instance, "run")
     assert (event.asset_key.to_user_string(), event.partition) == (key, None)
 
 
@@ -125,7 +125,7 @@ def test_a_refused_batch_is_a_failed_check_and_no_materialization(settings, inst
     at = datetime(2026, 11, 21, tzinfo=UTC)
     verdict = Verdict(game="uno", name="gamer_is_known", severity=Severity.ERROR)
     note_verdicts(settings.state_dir, "games", [verdict], at)
-    (check,) = events_of(settings, GAMES, found, instance, "run")
+    (check,) = events_of(settings, GAMES, [found], instance, "run")
     assert isinstance(check, dg.AssetCheckEvaluation)
     assert (check.passed, check.metadata["failing_since"].value) == (False, at.timestamp())
 
@@ -133,7 +133,7 @@ def test_a_refused_batch_is_a_failed_check_and_no_materialization(settings, inst
 @pytest.mark.usefixtures("lake")
 def test_what_is_not_expected_any_more_is_not_reported(settings, instance):
     found = change(judged={"gone": Judged(seen=8, violated=2)})
-    (table,) = events_of(settings, GAMES, found, instance, "run")
+    (table,) = events_of(settings, GAMES, [found], instance, "run")
     assert isinstance(table, dg.AssetMaterialization)
 
 
@@ -156,7 +156,7 @@ def test_tables_that_dagster_never_heard_of_are_unreported(settings, instance):
 
 def test_a_table_is_unreported_again_once_it_has_a_new_version(lake, settings, instance):
     for found in list(unreported(settings, GAMES, instance)):
-        for event in events_of(settings, GAMES, found, instance, "run"):
+        for event in events_of(settings, GAMES, [found], instance, "run"):
             instance.report_runless_asset_event(event)
     assert list(unreported(settings, GAMES, instance)) == []
     write_deltalake(UNO.path(lake), ROWS, mode="append")

@@ -1,10 +1,11 @@
 import dagster as dg
 import pyarrow as pa
 import pytest
+import sqlalchemy
 from deltalake import write_deltalake
 
 from lake_assets.defs.internals import latest_ids
-from lake_assets.defs.streams import RUN_TAGS, build, job
+from lake_assets.defs.streams import build, job, run_tags
 from lake_assets.errors import ExpectationFailedError
 from lake_assets.model.reports import BatchReport, Hop, Judged, Waiting
 from lake_assets.model.tables import bronze_of, silver_of
@@ -58,7 +59,7 @@ def run(settings, instance):
 
 def test_batches_become_materializations_and_checks(run, instance):
     assert run(INGEST, Tick(), DEMUX, Tick()).success
-    assert set(latest_ids(instance, SILVER)) == {"uno"}
+    assert set(latest_ids(instance, SILVER, ["uno"])) == {"uno"}
     assert instance.get_latest_materialization_event(dg.AssetKey("bronze_games"))
     checks = [dg.AssetCheckKey(SILVER, name) for name in ("gamer_is_known", "device_is_known")]
     info = instance.event_log_storage.get_asset_check_partition_info(checks)
@@ -69,9 +70,49 @@ def test_batches_become_materializations_and_checks(run, instance):
     }
 
 
-def test_a_game_is_a_partition_once_it_has_rows(run, instance):
+def test_a_game_is_a_partition_once_it_has_rows(run, instance, lake):
     run(DEMUX)
-    assert instance.get_dynamic_partitions("games") == ["uno"]
+    assert instance.get_dynamic_partitions(f"games_{lake}") == ["uno"]
+
+
+@pytest.fixture
+def queries():
+    """All that is asked of any database, statement by statement."""
+    asked: list[str] = []
+
+    def note(_connection, _cursor, statement, *_):
+        asked.append(statement)
+
+    sqlalchemy.event.listen(sqlalchemy.Engine, "before_cursor_execute", note)
+    yield asked
+    sqlalchemy.event.remove(sqlalchemy.Engine, "before_cursor_execute", note)
+
+
+@pytest.mark.parametrize("games", [1, 7])
+def test_a_report_asks_once_and_for_its_games_alone(settings, stored, queries, games):
+    """Without partitions Dagster groups the whole history: 500 ms a game after some days."""
+    names = [f"g{n}" for n in range(games)]
+    for name in names:
+        write_deltalake(silver_of(name).path(settings.lake_dir), pa.table({"n": [1]}))
+    report = BatchReport(
+        feed="games",
+        hop=Hop.DEMUX,
+        batch_id=0,
+        rows={silver_of(name).name: 1 for name in names},
+        judged={(name, "gamer_is_known"): Judged(seen=1, violated=0) for name in names},
+    )
+
+    def stream(*_, **__):
+        queries.clear()  # what the start of the streams asks is another matter
+        yield report
+
+    prompt = settings.model_copy(update={"stream": StreamSettings(report_every_s=1e-6)})
+    assert job(prompt, [GAMES], stream).execute_in_process(instance=stored).success
+    (asked,) = [text for text in queries if "GROUP BY" in text and "max(" in text]
+    assert "event_logs.partition IN" in asked
+    check = dg.AssetCheckKey(SILVER, "gamer_is_known")
+    found = stored.event_log_storage.get_asset_check_partition_info([check])
+    assert {i.partition_key for i in found if i.is_current} == set(names)
 
 
 def test_waiting_is_logged(run, instance):
@@ -96,13 +137,13 @@ def test_a_refused_batch_is_shown_though_the_streams_end_with_it(run, instance):
     )
     problem = ExpectationFailedError("gamer_is_known", "uno", "2 of 2 rows violate it")
     assert run(DEMUX, Tick()).success
-    before = latest_ids(instance, SILVER)
+    before = latest_ids(instance, SILVER, ["uno"])
     assert not run(Tick(), refused, problem=problem, report_every_s=3600).success
     (info,) = instance.event_log_storage.get_asset_check_partition_info(
         [dg.AssetCheckKey(SILVER, "gamer_is_known")]
     )
     assert (info.partition_key, info.latest_execution_status.value) == ("uno", "FAILED")
-    assert latest_ids(instance, SILVER) == before
+    assert latest_ids(instance, SILVER, ["uno"]) == before
 
 
 def test_what_was_not_due_yet_is_told_at_the_end(run, instance):
@@ -124,7 +165,8 @@ def test_streams_end_when_the_record_of_their_run_does(settings, instance):
     assert not found.success
 
 
-def test_the_job_is_one_at_a_time_and_never_overdue(settings):
+def test_the_job_is_one_at_a_time_for_a_lake_and_never_overdue(settings, lake):
     streams = build(settings, [GAMES]).get_job_def("streams")
-    assert streams.tags == RUN_TAGS
-    assert RUN_TAGS["dagster/max_runtime"] == "0"
+    assert streams.tags == run_tags(lake)
+    assert streams.tags["lake_assets/streams"] == streams.tags["lake_assets/lake"] == lake
+    assert streams.tags["dagster/max_runtime"] == "0"

@@ -8,6 +8,7 @@ from dagster import DagsterRunStatus as Status
 
 from lake_assets.defs.supervision import act, build, observe
 from lake_assets.lake.state import Heartbeat, own_heartbeat, streams_lock, write_heartbeat
+from lake_assets.runtime.processes import boot_id, process_of
 from lake_assets.settings.schema import Settings
 from lake_assets.supervision.decide import decide
 from lake_assets.supervision.facts import (
@@ -25,6 +26,20 @@ from lake_assets.supervision.memory import Backoff, Memory
 from lake_assets_tests.sample import GAMES
 
 Tick = Callable[[str | None], dg.SensorResult]
+
+NOW = 1000.0
+
+
+@pytest.fixture
+def observed(
+    settings: Settings, instance: dg.DagsterInstance, lake: str
+) -> Callable[..., Observed]:
+    """What is observed now, by a clock of the wall that was set by so many seconds."""
+
+    def look(*, step_s: float = 0) -> Observed:
+        return observe(settings, instance, lake, now=NOW, utc_now=time.time() + step_s)
+
+    return look
 
 
 @pytest.fixture
@@ -60,22 +75,19 @@ def test_a_second_queued_run_is_taken_back(tick, run, instance):
     assert statuses == [Status.CANCELED, Status.QUEUED]
 
 
-def test_games_become_partitions(tick):
-    (request,) = tick(None).dynamic_partitions_requests
-    assert (request.partitions_def_name, list(request.partition_keys)) == (
-        "games",
-        ["uno", "go_fish"],
-    )
+def test_games_become_partitions(tick, instance, lake):
+    tick(None)
+    assert instance.get_dynamic_partitions(f"games_{lake}") == ["uno", "go_fish"]
 
 
-def test_games_that_are_known_are_not_added_again(tick, instance):
-    instance.add_dynamic_partitions("games", ["uno", "go_fish"])
-    assert tick(None).dynamic_partitions_requests == []
-
-
-def test_memory_is_carried_in_the_cursor(tick):
-    memory = Memory(backoff=Backoff(failures=1, counted_run="a", not_before=5.0))
-    assert Memory.from_json(tick(memory.to_json()).cursor) == memory
+def test_memory_is_carried_in_the_cursor(tick, run):
+    boot = boot_id()
+    memory = Memory(boot=boot, backoff=Backoff(failures=1, counted_run="a", not_before=5.0))
+    run_id = run(Status.QUEUED)
+    before = Memory.from_json(tick(memory.to_json()).cursor, boot=boot)
+    assert before.backoff == memory.backoff
+    assert [seen.run_id for seen in before.sightings] == [run_id]
+    assert Memory.from_json(tick(before.to_json()).cursor, boot=boot) == before
 
 
 def test_a_death_is_answered_after_a_pause(tick, run):
@@ -89,14 +101,10 @@ def test_a_rubbish_cursor_does_not_stop_the_sensor(tick):
     assert len(tick("rubbish").run_requests) == 1
 
 
-def test_a_run_that_lost_its_process_is_marked_failed(tick, run, instance, settings):
+def test_a_run_that_lost_its_process_is_marked_failed(tick, run, instance, observed):
     run_id = run(Status.STARTED)
-    record = instance.get_run_record_by_id(run_id)
-    action, _ = decide(
-        observe(settings, instance, now=record.create_timestamp.timestamp() + 60),
-        Memory(),
-        Policy(stall_after_s=180),
-    )
+    memory = Memory().see([RunFact(run_id=run_id, phase=Phase.RUNNING)], NOW - 60)
+    action, _ = decide(observed(), memory, Policy(stall_after_s=180))
     act(action, Observed(now=0, is_locked=False), instance)
     assert instance.get_run_by_id(run_id).status is Status.FAILURE
     assert "the streams died" in tick(None).skip_reason.skip_message
@@ -104,28 +112,24 @@ def test_a_run_that_lost_its_process_is_marked_failed(tick, run, instance, setti
 
 def test_a_process_that_hangs_is_asked_to_end(instance, sleeper):
     beat = Heartbeat(
-        pid=sleeper.pid,
-        process_started_at=sleeper.create_time(),
-        owner="A",
-        at=0.0,
-        progressed_at=0.0,
+        process=process_of(sleeper.pid), owner="A", began_at=0.0, at=0.0, progressed_at=0.0
     )
     seen = Observed(now=0, is_locked=True, beat=beat, is_beater_alive=True, is_beater_ours=True)
     act(Action(kind=Kind.ASK_TO_END, why=Why.SILENT), seen, instance)
     assert sleeper.wait(10) in {None, -signal.SIGTERM}
 
 
-def test_an_empty_instance_is_observed(settings, instance):
-    assert observe(settings, instance, now=5.0) == Observed(now=5.0, is_locked=False)
+def test_an_empty_instance_is_observed(observed):
+    assert observed() == Observed(now=NOW, is_locked=False)
 
 
-def test_a_holder_of_this_instance_is_told_from_others(settings, instance, run):
+def test_a_holder_of_this_instance_is_told_from_others(settings, run, observed):
     run_id = run(Status.STARTED)
     with streams_lock(settings.state_dir):
         for owner, is_ours in ((run_id, True), ("elsewhere", False), ("cli", False)):
             beat = own_heartbeat(owner, progressed_at=1.0, waiting_for=None)
             write_heartbeat(settings.state_dir, beat)
-            seen = observe(settings, instance, now=5.0)
+            seen = observed()
             assert (seen.is_locked, seen.is_beater_alive, seen.is_beater_ours) == (
                 True,
                 True,
@@ -133,7 +137,7 @@ def test_a_holder_of_this_instance_is_told_from_others(settings, instance, run):
             )
 
 
-def test_every_unfinished_status_has_its_phase(settings, instance, run):
+def test_every_unfinished_status_has_its_phase(run, observed):
     expected = {
         run(Status.QUEUED): Phase.WAITING,
         run(Status.NOT_STARTED): Phase.LAUNCHING,
@@ -141,16 +145,23 @@ def test_every_unfinished_status_has_its_phase(settings, instance, run):
         run(Status.STARTED): Phase.RUNNING,
         run(Status.CANCELING): Phase.CANCELING,
     }
-    seen = observe(settings, instance, now=time.time())
+    seen = observed()
     assert {fact.run_id: fact.phase for fact in seen.runs} == expected
 
 
-def test_a_run_is_as_old_as_its_start_or_its_record(settings, instance, run):
-    before = time.time()
-    run(Status.STARTED)
-    (fact,) = observe(settings, instance, now=time.time()).runs
-    assert isinstance(fact, RunFact)
-    assert before - 1 <= fact.since <= time.time()
+@pytest.mark.parametrize("step_s", [-86_400, -10, 0, 3600])
+def test_a_clock_that_is_set_keeps_no_death_waiting(run, step_s, observed):
+    run(Status.FAILURE)
+    died = observed(step_s=step_s).last_ended
+    assert died.lived_s >= 0
+    assert max(0, step_s) <= died.ended_ago_s <= max(0, step_s) + 60
+
+
+def test_the_runs_of_another_lake_are_its_own(run, tick, observed):
+    for status in (Status.STARTED, Status.FAILURE):
+        run(status, of="another")
+    assert observed() == Observed(now=NOW, is_locked=False)
+    assert len(tick(None).run_requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -161,8 +172,8 @@ def test_a_run_is_as_old_as_its_start_or_its_record(settings, instance, run):
         (Status.SUCCESS, Ending.STOPPED),
     ],
 )
-def test_the_last_ended_run_says_how(settings, instance, run, status, ending):
+def test_the_last_ended_run_says_how(run, status, ending, observed):
     run_id = run(status)
-    seen = observe(settings, instance, now=time.time()).last_ended
+    seen = observed().last_ended
     assert isinstance(seen, EndedRun)
     assert (seen.run_id, seen.ending) == (run_id, ending)

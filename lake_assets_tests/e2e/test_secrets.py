@@ -221,7 +221,9 @@ def test_no_secret_is_left_anywhere(home, shell, environment, monkeypatch, caplo
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     down = problem("streams", ProblemKind.STREAMS_WAITING, details=refused.said()[-500:])
-    done = go_round(load_settings(), lambda _: Look(now=1e9, problems=(down,)), logging.getLogger())
+    done = go_round(
+        load_settings(), lambda _: Look(now=1e9, utc_now=1e9, problems=(down,)), logging.getLogger()
+    )
     assert done is not None
     (home / "said" / "alerts.txt").write_text("\n".join((*done.complaints, caplog.text)))
     assert searched(home) >= {"events", "said", "dagster", "lake", "other", "third"}

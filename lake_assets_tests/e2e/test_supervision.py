@@ -14,6 +14,7 @@ from lake_assets.defs.internals import latest_ids
 from lake_assets.lake.history import open_table, rows_of
 from lake_assets.lake.state import Heartbeat, is_locked, read_heartbeat
 from lake_assets.model.tables import silver_of
+from lake_assets.runtime.processes import is_alive
 from lake_assets.services.control import locate
 from lake_assets.settings.schema import Settings, StreamSettings
 from lake_assets.simulator.produce import produce
@@ -93,7 +94,7 @@ def runs(instance: dg.DagsterInstance, *statuses: Status) -> list[str]:
 def holder(settings: Settings) -> Heartbeat | None:
     """Who says of itself that it runs the streams, while somebody does."""
     beat = read_heartbeat(settings.state_dir)
-    return beat if beat and is_locked(settings.state_dir) and psutil.pid_exists(beat.pid) else None
+    return beat if beat and is_locked(settings.state_dir) and is_alive(beat.process) else None
 
 
 def wait_for_holder(settings: Settings, *, but: Heartbeat | None = None) -> Heartbeat:
@@ -121,11 +122,11 @@ def test_streams_and_gold_are_reported_and_streams_come_back_after_a_kill(
 ):
     send(2000)
     dev.start()
-    wait_for(lambda: set(latest_ids(instance, SILVER)) == set(GAMES), "silver", within_s=240)
+    wait_for(lambda: set(latest_ids(instance, SILVER, GAMES)) == set(GAMES), "silver", within_s=240)
     wait_for(lambda: checked(instance) == dict.fromkeys(GAMES, "SUCCEEDED"), "checks", within_s=10)
     first = wait_for_holder(connected)
     assert runs(instance, Status.STARTED) == [first.owner]
-    wait_for(lambda: set(latest_ids(instance, GOLD)) == set(GAMES), "gold", within_s=300)
+    wait_for(lambda: set(latest_ids(instance, GOLD, GAMES)) == set(GAMES), "gold", within_s=300)
 
     process = psutil.Process(first.pid)
     children = process.children(recursive=True)

@@ -1,6 +1,6 @@
 import pytest
 
-from lake_assets.feeds.cron import complaint
+from lake_assets.feeds.cron import complaint, slug
 
 
 @pytest.mark.parametrize(
@@ -28,3 +28,18 @@ def test_a_schedule_that_can_be_is_fine(expression):
 )
 def test_a_schedule_that_cannot_be_is_explained(expression, fact):
     assert fact in str(complaint(expression))
+
+
+@pytest.mark.parametrize(
+    ("expression", "name"),
+    [
+        ("* * * * *", "any"),
+        ("*/5 * * * *", "every_5"),
+        ("0 6 * * *", "0_6"),
+        (" 0  6 * * * ", "0_6"),
+        ("30 4 1,15 * 1-5", "30_4_1_and_15_any_1_to_5"),
+        ("5-55/10 */2 * * *", "5_to_55_step_10_every_2"),
+    ],
+)
+def test_each_expression_has_a_name(expression, name):
+    assert slug(expression) == name

@@ -2,9 +2,9 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import replace
 
-import psutil
 import pytest
 
 from lake_assets.errors import LakeError, StreamsLockedError
@@ -18,6 +18,7 @@ from lake_assets.lake.state import (
     streams_lock,
     write_heartbeat,
 )
+from lake_assets.runtime.processes import ProcessId, own_process
 
 _HOLDER = """
 import signal, sys
@@ -29,7 +30,12 @@ with streams_lock(Path(sys.argv[1])):
 """
 
 BEAT = Heartbeat(
-    pid=1, process_started_at=2.5, owner="cli", at=3.5, progressed_at=3.0, waiting_for="a broker"
+    process=ProcessId(boot="b", pid=1, start="25"),
+    owner="cli",
+    began_at=2.5,
+    at=3.5,
+    progressed_at=3.0,
+    waiting_for="a broker",
 )
 
 
@@ -90,7 +96,15 @@ def test_the_last_heartbeat_counts(tmp_path):
     assert read_heartbeat(tmp_path) == replace(BEAT, at=9.0)
 
 
-@pytest.mark.parametrize("text", [None, "", "{", "{}", '{"pid": 1}', "[]"])
+OF_THE_FIRST_RELEASE = (
+    '{"pid": 1, "process_started_at": 2.5, "owner": "cli", "at": 3.5, "progressed_at": 3.0}'
+)
+TORN = '{"process": {"boot": "b", "pid": 1, "st'
+
+
+@pytest.mark.parametrize(
+    "text", [None, "", "{", "{}", "[]", '{"process": 1}', TORN, OF_THE_FIRST_RELEASE]
+)
 def test_a_heartbeat_that_cannot_be_read_is_none(tmp_path, text):
     if text is not None:
         (tmp_path / "heartbeat.json").write_text(text)
@@ -99,8 +113,8 @@ def test_a_heartbeat_that_cannot_be_read_is_none(tmp_path, text):
 
 def test_an_own_heartbeat_tells_this_process_from_others():
     beat = own_heartbeat("run 1", progressed_at=1.0, waiting_for=None)
-    own = psutil.Process()
-    assert (beat.pid, beat.process_started_at) == (own.pid, own.create_time())
+    assert (beat.process, beat.pid) == (own_process(), os.getpid())
+    assert beat.began_at <= beat.at <= time.monotonic()
 
 
 def test_a_replaced_text_leaves_one_file(tmp_path):

@@ -1,15 +1,16 @@
 import os
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
-import psutil
 import pytest
 from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 
-from lake_assets.services.child import Child, find, find_all, last_words, launch, stop
+from lake_assets.runtime.processes import ProcessId, own_process
+from lake_assets.services.child import find, find_all, last_words, launch, stop
 
-Start = Callable[[str], Child]
+Start = Callable[[str], ProcessId]
 
 _WAITS = "import signal; print('ready', flush=True); signal.pause()"
 _REFUSES = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); " + _WAITS
@@ -26,7 +27,7 @@ def _once_ready(log: Path) -> str:
 def start(tmp_path: Path) -> Iterator[Start]:
     """Starts a Python program that stands for a service, and waits until it speaks."""
 
-    def start_program(code: str) -> Child:
+    def start_program(code: str) -> ProcessId:
         program = tmp_path / "program"
         program.write_text(f"#!{sys.executable}\n{code}\n")
         program.chmod(0o755)
@@ -51,14 +52,14 @@ def test_a_child_leaves_the_session_of_its_shell(start):
     assert os.getsid(start(_WAITS).pid) != os.getsid(0)
 
 
-def test_a_used_id_with_another_birth_is_somebody_else(start, tmp_path):
+@pytest.mark.parametrize("other", [{"start": "0"}, {"boot": "another"}], ids=["start", "boot"])
+def test_a_used_id_of_another_start_or_boot_is_somebody_else(start, tmp_path, other):
     child = start(_WAITS)
-    assert find(Child(pid=child.pid, born=child.born - 60), tmp_path) is None
+    assert find(replace(child, **other), tmp_path) is None
 
 
 def test_a_process_of_another_folder_is_not_ours(tmp_path):
-    own = psutil.Process()
-    assert find(Child(pid=own.pid, born=own.create_time()), tmp_path) is None
+    assert find(own_process(), tmp_path) is None
 
 
 def test_a_process_without_a_record_is_found_by_its_mark(start, tmp_path):

@@ -6,84 +6,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lake_assets.lake.state import Heartbeat
 from lake_assets.supervision.decide import CLI, decide, delay_s
-from lake_assets.supervision.facts import (
-    Action,
-    EndedRun,
-    Ending,
-    Kind,
-    Observed,
-    Phase,
-    Policy,
-    RunFact,
-    Why,
-)
+from lake_assets.supervision.facts import Action, Ending, Kind, Observed, Phase, RunFact, Why
 from lake_assets.supervision.memory import Asked, Backoff, Memory
-
-NOW = 1_000_000.0
-POLICY = Policy(stall_after_s=180.0)
-NEW = Memory()
-
-
-def beat(
-    owner: str = "A",
-    *,
-    silent_s: float = 1.0,
-    stalled_s: float = 1.0,
-    waiting_for: str | None = None,
-) -> Heartbeat:
-    return Heartbeat(
-        pid=7,
-        process_started_at=5.0,
-        owner=owner,
-        at=NOW - silent_s,
-        progressed_at=NOW - stalled_s,
-        waiting_for=waiting_for,
-    )
-
-
-def run(run_id: str = "A", phase: Phase = Phase.RUNNING, *, age_s: float = 600.0) -> RunFact:
-    return RunFact(run_id=run_id, phase=phase, since=NOW - age_s)
-
-
-def held(by: Heartbeat, *runs: RunFact, ours: bool = True) -> Observed:
-    """The lock is held by a living process that says so."""
-    return Observed(
-        now=NOW,
-        is_locked=True,
-        beat=by,
-        is_beater_alive=True,
-        is_beater_ours=ours,
-        runs=runs,
-    )
-
-
-def free(*runs: RunFact, last_ended: EndedRun | None = None) -> Observed:
-    """Nobody holds the lock; the last heartbeat is a dead process's."""
-    return Observed(
-        now=NOW,
-        is_locked=False,
-        beat=beat("dead", silent_s=9.0),
-        runs=runs,
-        last_ended=last_ended,
-    )
-
-
-def let_go(by: Heartbeat, *runs: RunFact) -> Observed:
-    """Nobody holds the lock, and its last holder still lives."""
-    return Observed(now=NOW, is_locked=False, beat=by, is_beater_alive=True, runs=runs)
-
-
-def ended(
-    ending: Ending = Ending.DIED,
-    *,
-    run_id: str = "dead",
-    lived_s: float = 10.0,
-    ago_s: float = 1.0,
-) -> EndedRun:
-    return EndedRun(run_id=run_id, ending=ending, lived_s=lived_s, ended_at=NOW - ago_s)
-
+from lake_assets_tests.supervision.situations import (
+    HOLDER,
+    NEW,
+    NOW,
+    POLICY,
+    beat,
+    ended,
+    free,
+    held,
+    let_go,
+    look,
+    run,
+)
 
 NOTHING, START = Kind.NOTHING, Kind.START
 
@@ -185,29 +123,29 @@ SITUATIONS: dict[str, tuple[Observed, Kind, Why, str | None]] = {
 @pytest.mark.parametrize("name", SITUATIONS)
 def test_each_situation_has_its_action(name):
     observed, kind, why, run_id = SITUATIONS[name]
-    action, _ = decide(observed, NEW, POLICY)
+    action, _ = look(observed)
     assert (action.kind, action.why, action.run_id) == (kind, why, run_id)
 
 
 def test_a_process_that_does_not_end_is_killed_after_its_time():
     hung = held(beat(silent_s=61), run())
-    action, memory = decide(hung, NEW, POLICY)
-    assert memory.asked == Asked(pid=7, process_started_at=5.0, at=NOW)
-    action, memory = decide(replace(hung, now=NOW + 20), memory, POLICY)
+    action, memory = look(hung)
+    assert memory.asked == Asked(process=HOLDER, at=NOW)
+    action, memory = look(replace(hung, now=NOW + 20), memory)
     assert (action.kind, action.why) == (Kind.NOTHING, Why.ENDING)
-    action, memory = decide(replace(hung, now=NOW + 21), memory, POLICY)
+    action, memory = look(replace(hung, now=NOW + 21), memory)
     assert (action.kind, action.why) == (Kind.KILL, Why.STUBBORN)
 
 
 def test_another_process_is_not_killed_for_the_one_that_was_asked():
-    asked = Memory(asked=Asked(pid=7, process_started_at=4.0, at=NOW - 60))
-    action, memory = decide(held(beat(), run()), asked, POLICY)
+    asked = Memory(asked=Asked(process=replace(HOLDER, start="4"), at=NOW - 60))
+    action, memory = look(held(beat(), run()), asked)
     assert (action.why, memory.asked) == (Why.HEALTHY, None)
 
 
 def test_what_was_asked_is_forgotten_once_the_lock_is_free():
-    asked = Memory(asked=Asked(pid=7, process_started_at=5.0, at=NOW - 60))
-    _, memory = decide(free(), asked, POLICY)
+    asked = Memory(asked=Asked(process=HOLDER, at=NOW - 60))
+    _, memory = look(free(), asked)
     assert memory.asked is None
 
 
@@ -220,26 +158,57 @@ def test_deaths_in_a_row_wait_ever_longer():
 def test_each_death_is_counted_once():
     memory = NEW
     for _ in range(3):
-        _, memory = decide(free(last_ended=ended()), memory, POLICY)
+        _, memory = look(free(last_ended=ended()), memory)
     assert memory.backoff == Backoff(failures=1, counted_run="dead", not_before=NOW + 1)
 
 
 def test_a_second_death_soon_after_doubles_the_pause():
     memory = Memory(backoff=Backoff(failures=1, counted_run="first"))
-    _, memory = decide(free(last_ended=ended(run_id="second", ago_s=0)), memory, POLICY)
+    _, memory = look(free(last_ended=ended(run_id="second", ago_s=0)), memory)
     assert memory.backoff == Backoff(failures=2, counted_run="second", not_before=NOW + 4)
 
 
 def test_a_death_after_a_healthy_life_starts_the_count_anew():
     memory = Memory(backoff=Backoff(failures=5, counted_run="first"))
-    _, memory = decide(free(last_ended=ended(run_id="b", lived_s=300, ago_s=0)), memory, POLICY)
+    _, memory = look(free(last_ended=ended(run_id="b", lived_s=300, ago_s=0)), memory)
     assert memory.backoff.failures == 1
 
 
 def test_a_cancelled_run_clears_the_count():
     memory = Memory(backoff=Backoff(failures=5, counted_run="first", not_before=NOW + 60))
-    action, memory = decide(free(last_ended=ended(Ending.STOPPED, run_id="b")), memory, POLICY)
+    action, memory = look(free(last_ended=ended(Ending.STOPPED, run_id="b")), memory)
     assert (action.kind, memory.backoff) == (Kind.START, Backoff(counted_run="b"))
+
+
+BEGUN = Backoff(failures=3, counted_run="dead", not_before=NOW + 8)
+
+
+@pytest.mark.parametrize("step_s", [-86_400, -10, 3600])
+def test_no_wait_depends_on_who_sets_the_clock_of_the_wall(step_s):
+    """Records are by that clock; what they say of a death is older or younger by the step."""
+    death = ended(ago_s=max(0.0, 1.0 + step_s))
+    waits = Memory(backoff=Backoff(failures=2, counted_run="before"))
+    action, memory = look(free(last_ended=death), waits)
+    wait_s = memory.backoff.not_before - NOW
+    assert wait_s <= delay_s(3, POLICY)
+    action, _ = look(replace(free(last_ended=death), now=NOW + 8), memory)
+    assert action.kind is Kind.START
+
+
+@pytest.mark.parametrize("not_before", [NOW + 86_401, NOW + 1e9])
+def test_no_wait_is_longer_than_the_longest(not_before):
+    memory = Memory(backoff=replace(BEGUN, not_before=not_before))
+    assert look(free(last_ended=ended()), memory)[0].kind is Kind.START
+    memory = Memory(backoff=replace(BEGUN, not_before=NOW + POLICY.longest_delay_s))
+    assert look(free(last_ended=ended()), memory)[0].why is Why.BACKING_OFF
+
+
+def test_a_run_is_given_its_time_from_when_it_is_first_seen():
+    """Whatever its record says of its age: a run that is on its way is not failed for a clock."""
+    launching = RunFact(run_id="A", phase=Phase.LAUNCHING)
+    assert decide(free(launching), NEW, POLICY)[0].why is Why.COMING_UP
+    seen = NEW.see([launching], NOW - 91)
+    assert decide(free(launching), seen, POLICY)[0].why is Why.NEVER_LAUNCHED
 
 
 def test_a_reason_is_said_with_its_detail():
@@ -268,7 +237,7 @@ observations = st.builds(
 
 @given(observations)
 def test_nothing_is_started_beside_a_lock_or_a_run(observed):
-    action, _ = decide(observed, NEW, POLICY)
+    action, _ = look(observed)
     if action.kind is Kind.START:
         assert not observed.is_locked
         assert not observed.runs
@@ -276,7 +245,7 @@ def test_nothing_is_started_beside_a_lock_or_a_run(observed):
 
 @given(observations)
 def test_only_a_living_holder_of_ours_is_ever_signalled(observed):
-    action, _ = decide(observed, NEW, POLICY)
+    action, _ = look(observed)
     if action.kind in {Kind.ASK_TO_END, Kind.KILL}:
         assert observed.is_locked
         assert observed.is_beater_alive
@@ -286,6 +255,6 @@ def test_only_a_living_holder_of_ours_is_ever_signalled(observed):
 
 @given(observations)
 def test_the_record_of_a_living_holder_is_never_failed(observed):
-    action, _ = decide(observed, NEW, POLICY)
+    action, _ = look(observed)
     if observed.is_locked and observed.is_beater_alive:
         assert action.run_id != observed.beat.owner
