@@ -38,25 +38,34 @@ def patient_events(
 def _wait(
     settings: Settings, feeds: Sequence[Feed], locate: Callable[[], Endpoints], owner: str
 ) -> Generator[StreamEvent, None, Endpoints]:
-    said = ""
-    every_s = settings.stream.heartbeat_every_s
+    with streams_lock(settings.state_dir):
+        found = _look(locate)
+        if isinstance(found, Endpoints):
+            return found
+        reason, said = found, ""
 
-    def progress() -> Progress:
-        return Progress(progressed_at=time.monotonic(), waiting_for=said or None)
+        def progress() -> Progress:
+            return Progress(progressed_at=time.monotonic(), waiting_for=reason)
 
-    with (
-        streams_lock(settings.state_dir),
-        HeartbeatThread(settings.state_dir, owner, progress, every_s=every_s),
-    ):
-        while True:
-            try:
-                return locate()
-            except ServiceError as problem:
-                reason = str(problem)
-            if reason == said:
-                yield Tick()
-            else:
-                said = reason
-                for feed in feeds:
-                    yield Waiting(feed=feed.feed, hop=Hop.INGEST, reason=reason)
-            time.sleep(_PAUSE_S)
+        every_s = settings.stream.heartbeat_every_s
+        with HeartbeatThread(settings.state_dir, owner, progress, every_s=every_s):
+            while True:
+                if reason == said:
+                    yield Tick()
+                else:
+                    said = reason
+                    for feed in feeds:
+                        yield Waiting(feed=feed.feed, hop=Hop.INGEST, reason=reason)
+                time.sleep(_PAUSE_S)
+                found = _look(locate)
+                if isinstance(found, Endpoints):
+                    return found
+                reason = found
+
+
+def _look(locate: Callable[[], Endpoints]) -> Endpoints | str:
+    """The services, or why they cannot be found."""
+    try:
+        return locate()
+    except ServiceError as problem:
+        return str(problem)
