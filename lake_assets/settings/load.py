@@ -14,6 +14,7 @@ from pydantic import SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from lake_assets.errors import SettingsError
+from lake_assets.settings.checks import address_complaint, folder_complaint
 from lake_assets.settings.schema import RuntimeSettings, Settings
 
 _PREFIX = "LAKE_ASSETS_"
@@ -48,10 +49,24 @@ def load_settings(*, home: Path | None = None, lake: Path | None = None) -> Sett
     fields = {name: getattr(found, name) for name in Settings.model_fields}
     for name in ("home", "lake", "feeds"):
         if fields[name] is not None:
-            fields[name] = fields[name].expanduser().absolute()
+            fields[name] = _folder(name, fields[name], is_option=name in given)
     runtime = {n: p.expanduser().absolute() for n, p in found.runtime if p is not None}
     fields["runtime"] = RuntimeSettings(**runtime)
     return Settings(**fields)
+
+
+def _folder(name: str, path: Path, *, is_option: bool) -> Path:
+    """A folder's whole path.
+
+    Raises:
+        SettingsError: it is an address, or tables could not lie there.
+    """
+    whole = path.expanduser().absolute()
+    complaint = address_complaint(path) or (folder_complaint(whole) if name != "feeds" else None)
+    if complaint:
+        thing = f"--{name}" if is_option else _PREFIX + name.upper()
+        raise SettingsError(thing, complaint, "Name another folder")
+    return whole
 
 
 def java_environment() -> dict[str, str]:
