@@ -11,6 +11,8 @@
     - SchemaUnusableError      the schema is there, and no columns can be made of it
   + LakeError                  the lake cannot be read or written
     - CommitConflictError      another writer holds the same table
+    - TableFeatureError        a table asks for something of Delta that is not supported here
+    - ConstraintViolatedError  rows violate a CHECK constraint of their table
   + StreamError                a streaming query ended, or may not start
     - StreamsLockedError       another process runs the streams of this lake
     - ExpectationFailedError   rows violate an expectation whose action is to fail
@@ -73,6 +75,26 @@ class LakeError(_ThreePartError):
 
 class CommitConflictError(LakeError):
     """Another writer committed the same micro-batch, or changed the table under this commit."""
+
+
+class TableFeatureError(LakeError):
+    """A table's protocol, properties or columns ask for what is not supported; nothing was done."""
+
+    def __init__(self, table: str, feature: str, fact: str, next_step: str) -> None:
+        """Record the table and Delta's name of the feature."""
+        super().__init__(table, fact, next_step)
+        self.table = table
+        self.feature = feature
+
+
+class ConstraintViolatedError(LakeError):
+    """New rows violate a constraint of their table; nothing of their batch was committed."""
+
+    def __init__(self, table: str, constraint: str, fact: str, next_step: str) -> None:
+        """Record the table and the constraint's name."""
+        super().__init__(table, fact, next_step)
+        self.table = table
+        self.constraint = constraint
 
 
 class StreamError(_ThreePartError):

@@ -15,7 +15,10 @@ from tenacity import retry, retry_if_exception_type, stop_after_attempt
 from lake_assets.errors import CommitConflictError
 from lake_assets.lake.change import Commit, DataFile
 from lake_assets.lake.commits import CommitDoor
+from lake_assets.lake.deletions import Mask, kept_rows, without_deleted
 from lake_assets.lake.files import active_files
+from lake_assets.lake.gate import ensure_usable
+from lake_assets.lake.table_features import Use
 from lake_assets.lake.writer import write_pieces
 from lake_assets.model.tables import TableRef
 
@@ -44,6 +47,7 @@ def widen(
     Raises:
         CommitConflictError: another process keeps changing a table.
         LakeError: the lake cannot be written, or a type does not hold the rows that are there.
+        TableFeatureError: a table's features forbid it; the table is left as it is.
     """
     found = {table: _rewrite(door, lake, table, schema) for table, schema in tables.items()}
     done = {table: names for table, names in found.items() if names}
@@ -66,9 +70,10 @@ def _rewrite(door: CommitDoor, lake: Path, table: TableRef, schema: pa.Schema) -
     ]
     if not names:
         return []
+    ensure_usable(handle, Use.READ, Use.REPLACE)
     version, target = handle.version(), _target(have, schema)
-    folder = table.path(lake)
-    files = [_write(folder, file, target) for file in active_files(handle)]
+    folder, kept = table.path(lake), kept_rows(handle)
+    files = [_write(folder, file, target, kept.get(file.path)) for file in active_files(handle)]
     info = {WIDENED: ", ".join(names)}
     door.replace([Commit(table=table, files=files, info=info, seen=version)], target)
     return names
@@ -93,16 +98,19 @@ def _is_other(have: pa.DataType, wanted: pa.DataType) -> bool:
     return bool(have != wanted)
 
 
-def _write(folder: Path, file: DataFile, schema: pa.Schema) -> DataFile:
+def _write(folder: Path, file: DataFile, schema: pa.Schema, kept: Mask | None) -> DataFile:
     path = str(PurePosixPath(file.path).with_name(f"part-{uuid.uuid4()}.parquet"))
-    kept = [field for field in schema if field.name not in file.partition]
+    stored = pa.schema([field for field in schema if field.name not in file.partition])
     with pq.ParquetFile(folder / file.path) as source:
-        pieces = _cast(source.iter_batches(_ROWS_AT_ONCE), pa.schema(kept))
-        written = write_pieces(pieces, pa.schema(kept), folder, path)
+        pieces = _cast(source.iter_batches(_ROWS_AT_ONCE), stored, kept)
+        written = write_pieces(pieces, stored, folder, path)
     return DataFile(partition=file.partition, **written)  # type: ignore[arg-type]
 
 
-def _cast(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
+def _cast(
+    batches: Iterable[pa.RecordBatch], schema: pa.Schema, kept: Mask | None
+) -> Iterator[pa.Table]:
+    start = 0
     for batch in batches:
         arrays = [
             batch[field.name].cast(field.type)
@@ -110,4 +118,5 @@ def _cast(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.T
             else pa.nulls(batch.num_rows, field.type)
             for field in schema
         ]
-        yield pa.Table.from_arrays(arrays, schema=schema)
+        yield without_deleted(pa.Table.from_arrays(arrays, schema=schema), kept, start)
+        start += batch.num_rows
