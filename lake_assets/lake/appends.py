@@ -106,18 +106,21 @@ class Appends:
         )
         self._remember(table, known)
 
+    def is_judged(self, table: TableRef, batch: Batch) -> bool:
+        """Whether a table is as our last append left it, and asks nothing of new rows."""
+        known = self._known.get(table)
+        if known is None or known.has_constraints:
+            return False
+        return is_last(table.path(self._lake), known, batch)
+
     def judge(self, commit: Commit, batch: Batch) -> None:
         """Refuse an append that its table does not allow, before any of its batch is committed.
-
-        A table that is as our last append left it is not looked at.
 
         Raises:
             TableFeatureError: a feature of the table forbids it.
             ConstraintViolatedError: the rows violate a constraint of the table.
         """
-        known, folder = self._known.get(commit.table), commit.table.path(self._lake)
-        if known is None or known.has_constraints or not is_last(folder, known, batch):
-            self._known[commit.table] = self._look(commit, batch)
+        self._known[commit.table] = self._look(commit, batch)
 
     def add(self, commit: Commit, batch: Batch) -> bool:
         """Append a commit's files.

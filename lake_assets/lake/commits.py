@@ -178,7 +178,8 @@ class CommitDoor:
             elif not is_done(handle := self.fresh(commit.table), batch):
                 self._judge(handle, commit)
 
-        self._each(judge_one, list(commits))
+        sure = self._appends.is_judged
+        self._each(judge_one, [c for c in commits if c.removed or not sure(c.table, batch)])
 
     def _judge(self, handle: DeltaTable, commit: Commit, columns: pa.Schema | None = None) -> None:
         ensure_committable(handle, commit, self._session, columns)
