@@ -9,9 +9,9 @@ from urllib.parse import unquote, urlsplit
 
 from deltalake import DeltaTable
 
-SPARK_OPTIONS = {"__globPaths__": "false"}
-"""For whoever gives Spark paths of files: they are names and no patterns. Spark sets this itself
-where it reads a table, so nothing has to be escaped by the rules of its patterns."""
+SPARK_OPTIONS = {"__globPaths__": "false", "recursiveFileLookup": "true"}
+"""For whoever gives Spark paths of files: they are names, no patterns (Spark sets this where it
+reads a table), and a folder with `=` in its name is no partition."""
 
 
 def for_spark(folder: Path, relative: str = "") -> str:

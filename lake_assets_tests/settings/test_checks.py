@@ -55,6 +55,6 @@ def test_a_folder_may_have_nearly_any_name(name):
     assert folder_complaint(Path("/home") / name) is None
 
 
-@pytest.mark.parametrize("part", ["[", "]", "?", "#", "^", "|", "\\", "\n", "\t", "%20"])
+@pytest.mark.parametrize("part", ["[", "]", "?", "#", ":", "^", "|", "\\", "\n", "\t", "%20"])
 def test_what_delta_could_not_find_again_is_named(part):
     assert f"a path with {part!r}" in str(folder_complaint(Path(f"/home/a{part}b")))
