@@ -13,6 +13,8 @@
   + LakeError                  the lake cannot be read or written
     - CommitConflictError      another writer holds the same table
     - TableOwnedError          the table was created for another feed, game or view
+    - TableFeatureError        a table asks for something of Delta that is not supported here
+    - ConstraintViolatedError  rows violate a CHECK constraint of their table
   + StreamError                a streaming query ended, or may not start
     - StreamsLockedError       another process runs the streams of this lake
     - ExpectationFailedError   rows violate an expectation whose action is to fail
@@ -93,6 +95,26 @@ class TableOwnedError(LakeError):
         )
         self.owner = owner
         self.holder = holder
+
+
+class TableFeatureError(LakeError):
+    """A table's protocol, properties or columns ask for what is not supported; nothing was done."""
+
+    def __init__(self, table: str, feature: str, fact: str, next_step: str) -> None:
+        """Record the table and Delta's name of the feature."""
+        super().__init__(table, fact, next_step)
+        self.table = table
+        self.feature = feature
+
+
+class ConstraintViolatedError(LakeError):
+    """New rows violate a constraint of their table; nothing of their batch was committed."""
+
+    def __init__(self, table: str, constraint: str, fact: str, next_step: str) -> None:
+        """Record the table and the constraint's name."""
+        super().__init__(table, fact, next_step)
+        self.table = table
+        self.constraint = constraint
 
 
 class StreamError(_ThreePartError):

@@ -24,6 +24,8 @@ Asked = tuple[Subject, DatasetCheck]
 Measured = Mapping[tuple[str, str], Found]
 """By game's table and check, by their names."""
 
+_TABLE = "#table"
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _WANTED = {"freshness": (TimestampType, "a timestamp"), "equals_source": (NumericType, "a number")}
@@ -59,14 +61,12 @@ def _family(
 ) -> DataFrame:
     """`family string, table string, found array<string>`, a row a table; texts carry any type."""
     handles = {subject.table: subject.handle for subject, _ in asked if subject.handle}
-    rows = read_tables(session, list(handles.values()))
-    _ensure_fit(rows, checks)
-    # The folder of a file is its table: none of these is partitioned.
-    table = F.element_at(F.split("_metadata.file_path", "/"), -2).alias("table")
+    rows = read_tables(session, list(handles.values()), named=_TABLE)
+    _ensure_fit(rows.drop(_TABLE), checks)
     found = [_measure(check).cast("string") for check in checks]
     try:
         return (
-            rows.groupBy(table)
+            rows.groupBy(F.col(f"`{_TABLE}`").alias("table"))
             .agg(F.array(*found).alias("found"))
             .select(F.lit(name).alias("family"), "table", "found")
         )
@@ -74,7 +74,7 @@ def _family(
         raise FeedError(
             f"checks of {name}",
             f"do not compile ({first_line(problem)})",
-            f"Correct their columns; there are {', '.join(rows.columns)}",
+            f"Correct their columns; there are {', '.join(rows.drop(_TABLE).columns)}",
         ) from problem
 
 

@@ -10,6 +10,7 @@ from deltalake import DeltaTable
 from lake_assets.lake.history import newest_of, open_table, rows_at, rows_of, state_of
 from lake_assets.lake.standing import position_from
 from lake_assets.lake.standing_all import PositionOfAll
+from lake_assets.lake.table_features import Use, features_of
 from lake_assets.model.checks import DatasetCheck, GoldCheck, SilverCheck
 from lake_assets.model.feeds import Feed, GoldView
 from lake_assets.model.tables import TableRef, silver_of
@@ -112,8 +113,14 @@ def _source_rows(lake: Path, versions: Mapping[str, int]) -> int | None:
 
 
 def told_by_log(subject: Subject) -> Mapping[str, Found]:
-    """By check, what the table's log tells; checks that need its rows are left out."""
+    """By check, what the table's log tells; checks that need its rows are left out.
+
+    Raises:
+        TableFeatureError: the table cannot be read here.
+    """
     told: dict[str, Found] = {}
+    if subject.handle is not None:
+        features_of(subject.handle).ensure(Use.READ)
     for check in subject.checks:
         if subject.handle is None:
             told[check.name] = 0 if check.freshness is None else None
@@ -123,6 +130,6 @@ def told_by_log(subject: Subject) -> Mapping[str, Found]:
             newest, is_told = newest_of(subject.handle, check.freshness.column)
             if is_told:
                 told[check.name] = newest
-        elif not subject.handle.file_uris():
+        elif not state_of(subject.handle).files:
             told[check.name] = 0
     return told

@@ -13,13 +13,15 @@ from lake_assets.gold.buckets import bucket_of, buckets_for, buckets_now
 from lake_assets.gold.measures import STATE_FORMAT
 from lake_assets.gold.plan import info_of
 from lake_assets.gold.source import Source, source_of
-from lake_assets.lake.appends import is_plain
+from lake_assets.gold.usable import ensure_refreshable
 from lake_assets.lake.change import Commit, DataFile
 from lake_assets.lake.files import active_files
 from lake_assets.lake.gained import Gained, gained_between
 from lake_assets.lake.history import last_info, rows_of
 from lake_assets.lake.means import Means
+from lake_assets.lake.read import TableVersion, contents_of
 from lake_assets.lake.standing import position_from
+from lake_assets.lake.table_features import features_of
 from lake_assets.model.feeds import GoldView
 from lake_assets.model.reports import Mode, ViewRefresh
 from lake_assets.model.tables import gold_of, silver_of
@@ -45,6 +47,9 @@ class Catchup:
     rows_read: int
     buckets: int
     """Number of them after the refresh."""
+
+    silver_versions: tuple[TableVersion, ...] = ()
+    """Silver whose files may have deleted rows, read in full."""
 
     gold_files: tuple[DataFile, ...] = ()
     """Of an incremental refresh: what the view has now."""
@@ -140,7 +145,11 @@ def catch_up(
         opened: the games.
         means: where the lake is.
         anew: whether all is to be recomputed.
+
+    Raises:
+        TableFeatureError: a game's silver cannot be read, or its gold not be replaced.
     """
+    ensure_refreshable((one.silver for one in opened), (one.gold for one in opened))
     schema = DeltaSchema.from_arrow(columns)
     text, fields = schema.to_json(), schema.fields
     asked = "asked for" if anew else unmergeable
@@ -149,7 +158,7 @@ def catch_up(
         found = _why_full(fields, one, asked) or _merge(view, one, means)
         if isinstance(found, str):
             found = _full(one, means, found, keeps_states=not unmergeable)
-        is_known = one.gold is None or is_plain(one.gold)
+        is_known = one.gold is None or features_of(one.gold).is_plain
         work.append(replace(found, columns=text if is_known else ""))
     return work
 
@@ -173,6 +182,8 @@ def _merge(view: GoldView, one: Opened, means: Means) -> Catchup | str:
     gained = gained_between(folder, position.silver_version, source.silver.version)
     if gained.obstacle:
         return gained.obstacle
+    if features_of(one.gold).may_have_deletion_vectors:
+        return "gold's files may have deleted rows"
     has = tuple(active_files(one.gold))
     had = position.buckets
     if had > 1 and any(bucket_of(file) is None for file in has):
@@ -209,12 +220,13 @@ def merging(
 
 
 def _full(one: Opened, means: Means, why: str, *, keeps_states: bool) -> Catchup:
-    rows = rows_of(one.gold) if one.gold else 0
+    rows, contents = rows_of(one.gold) if one.gold else 0, contents_of([one.silver])
     return Catchup(
         source=one.source,
         mode=Mode.FULL,
         why=why,
-        silver_files=tuple(one.silver.file_uris()),
+        silver_files=contents.files,
+        silver_versions=contents.versions,
         rows_read=rows_of(one.silver),
         buckets=buckets_for(rows, means.bucket_rows) if keeps_states else 1,
         keeps_states=keeps_states,

@@ -17,6 +17,7 @@ from lake_assets.gold.judge import ensure_none_fails, judged_of
 from lake_assets.gold.plan import Silver, definition_of, info_of, is_behind
 from lake_assets.gold.plan_all import held_up_by, is_all_behind, position_now, unread
 from lake_assets.gold.query import Computed, Query, Source, compute
+from lake_assets.gold.usable import ensure_refreshable
 from lake_assets.lake.catalog import games_of
 from lake_assets.lake.commit_digest import commit_digest
 from lake_assets.lake.history import last_info, open_table, rows_of
@@ -136,6 +137,7 @@ def _choose(  # noqa: PLR0913 - all facts of the decision
         elif reason is not None:
             held[scope] = reason
         else:
+            ensure_refreshable(handles, [gold])
             sources.append(Source(scope=scope, table=table, handles=handles, info=info))
     return _Choice(sources=sources, current=current, held=held)
 

@@ -6,6 +6,7 @@ and one aggregation, not a thousand plans. Commits nothing; small gains are `gol
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -20,7 +21,8 @@ from lake_assets.gold.recipe import BUCKET, GAME, Recipe
 from lake_assets.lake.change import DataFile
 from lake_assets.lake.fanout import FanOut, discard, fan_out
 from lake_assets.lake.means import Means
-from lake_assets.lake.read import read_files
+from lake_assets.lake.paths import for_spark
+from lake_assets.lake.read import Contents, read_contents, read_files
 from lake_assets.lake.writer import Layout, Target, WritePlan
 from lake_assets.model.reports import Judged
 from lake_assets.model.tables import gold_of
@@ -97,21 +99,27 @@ def _run(
     plan: WritePlan,
 ) -> tuple[FanOut, dict[str, tuple[DataFile, ...]]]:
     """Write what changes; the files, and by game those that give way to them."""
-    silver = [file for one in work for file in one.silver_files]
-    states = _bucketed(recipe.states_of(read_files(session, silver, columns)), recipe, work)
+    silver = Contents(
+        files=tuple(file for one in work for file in one.silver_files),
+        versions=tuple(version for one in work for version in one.silver_versions),
+    )
+    states = _bucketed(recipe.states_of(read_contents(session, silver, columns)), recipe, work)
     is_partial = any(not one.is_whole and one.silver_files for one in work)
     if is_partial:
         states = states.persist()
     try:
         touched = _touched(states, work) if is_partial else {}
         gone = {one.source.game: one.touched(touched.get(one.source.game, ())) for one in work}
+        by_target = [one.source.game for one in work for _ in range(one.buckets)]
+        folders = {
+            game: Path(target.path) for game, target in zip(by_target, plan.targets, strict=True)
+        }
         has = [
-            f"{plan.targets[0].path.rpartition('/')[0]}/"
-            f"{gold_of(one.source.game, recipe.view.name).name}/{file.path}"
+            for_spark(folders[one.source.game], file.path)
             for one in work
             for file in gone[one.source.game]
         ]
-        if not silver and not has:
+        if not silver.files and not silver.versions and not has:
             return FanOut(written={}, notes=()), gone
         rows = _rows(session, recipe, work, states, has)
         games = [one.source.game for one in work]

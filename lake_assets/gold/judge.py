@@ -125,11 +125,9 @@ def recount(
     Raises:
         FeedError: an expectation does not compile against the view's columns.
     """
-    rows = marked(read_tables(session, list(handles.values())), view)
-    # <lake>/gold/<table>/<file>
-    table = F.element_at(F.split(F.input_file_name(), "/"), -2).alias("#of")
+    rows = marked(read_tables(session, list(handles.values()), named="#of"), view)
     counts = [F.count_if(f"`{_mark(e.name)}`").alias(_mark(e.name)) for e in view.expectations]
-    counted = rows.groupBy(table).agg(F.count(F.lit(1)).alias("#seen"), *counts).collect()
+    counted = rows.groupBy("#of").agg(F.count(F.lit(1)).alias("#seen"), *counts).collect()
     by_name = {row["#of"]: row for row in counted}
     return {
         table: {

@@ -90,7 +90,7 @@ def _refresh(
     session = start_session(settings, ensure_runtime(settings))
     session_s = perf_counter() - started
     try:
-        with lake_means(settings) as means:
+        with lake_means(settings, session) as means:
             blocked = around.before(session, games) if around else {}
             reports = [
                 _refresh_one(view)(session, feed, view, games, means, blocked, anew=anew)

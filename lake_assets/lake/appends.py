@@ -23,13 +23,11 @@ from lake_assets.lake.change import TABLE_ID, Batch, Commit, DataFile, identity_
 from lake_assets.lake.checkpoints import Checkpoints
 from lake_assets.lake.conflicts import moved_on, overtaken
 from lake_assets.lake.put import commit_file, put, text_of
+from lake_assets.lake.table_features import features_of
 from lake_assets.model.tables import TableRef
 
 _TRIES = 5
 """Tries of an append whose table others change at the same time, such as by a new column."""
-
-_PLAIN_WRITER = 2
-"""Delta's writer version whose appends need nothing but `add` actions."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,6 +45,9 @@ class Known:
     """Whether `last` names every stream: the table has been followed since it was created."""
 
     partition_by: tuple[str, ...] = ()
+
+    has_constraints: bool = False
+    """Whether rows must be judged before they come."""
 
     def has(self, batch: Batch) -> bool | None:
         """Whether the table has this batch or a later one; None if this stream was not looked at.
@@ -66,6 +67,7 @@ class Known:
             last={**self.last, batch.app_id: batch.version},
             is_whole=self.is_whole,
             partition_by=self.partition_by,
+            has_constraints=self.has_constraints,
         )
 
 
@@ -73,10 +75,22 @@ class Appends:
     """The appends of one door, which remembers each table as its last one left it. Thread-safe."""
 
     def __init__(
-        self, lake: Path, fresh: Callable[[TableRef], DeltaTable], checkpoints: Checkpoints
+        self,
+        lake: Path,
+        fresh: Callable[[TableRef], DeltaTable],
+        checkpoints: Checkpoints,
+        judge: Callable[[DeltaTable, Commit], None],
     ) -> None:
-        """Append to tables of `lake`, which `fresh` opens where nothing is known of one."""
+        """Append to tables of `lake`.
+
+        Args:
+            lake: its folder.
+            fresh: opens a table of which nothing is known.
+            checkpoints: of the tables' logs.
+            judge: refuses a commit to a table that was opened.
+        """
         self._lake = lake
+        self._judge = judge
         self._fresh = fresh
         self._checkpoints = checkpoints
         self._known: dict[TableRef, Known] = {}
@@ -92,25 +106,42 @@ class Appends:
         )
         self._remember(table, known)
 
-    def add(self, commit: Commit, batch: Batch) -> bool | None:
+    def is_judged(self, table: TableRef, batch: Batch) -> bool:
+        """Whether a table is as our last append left it, and asks nothing of new rows."""
+        known = self._known.get(table)
+        if known is None or known.has_constraints:
+            return False
+        return is_last(table.path(self._lake), known, batch)
+
+    def judge(self, commit: Commit, batch: Batch) -> None:
+        """Refuse an append that its table does not allow, before any of its batch is committed.
+
+        Raises:
+            TableFeatureError: a feature of the table forbids it.
+            ConstraintViolatedError: the rows violate a constraint of the table.
+        """
+        self._known[commit.table] = self._look(commit, batch)
+
+    def add(self, commit: Commit, batch: Batch) -> bool:
         """Append a commit's files.
 
         Returns:
-            False if the table has the batch already; None if it asks more of a writer than this.
+            False if the table has the batch already.
 
         Raises:
             CommitConflictError: another writer committed the same batch meanwhile.
+            TableFeatureError: the table was changed meanwhile, and a feature of it forbids this.
+            ConstraintViolatedError: it was, and the rows violate a constraint of it.
             OSError: the log cannot be written.
         """
         table, folder = commit.table, commit.table.path(self._lake)
-        known, has_looked = self._known.get(table), False
+        known = self._known.get(table)
         if known is not None and (known.has(batch) is None or not stands(folder, known)):
             known = None
+        has_looked = known is not None
         for _ in range(_TRIES):
             if known is None:
-                known = look(self._fresh(table), batch)
-                if known is None:
-                    return None
+                known = self._look(commit, batch)
                 if known.has(batch) and has_looked:
                     raise overtaken(table, "the same batch came first")
                 has_looked = True
@@ -121,6 +152,13 @@ class Appends:
                 return True
             known = None
         raise overtaken(table, f"{_TRIES} times in a row")
+
+    def _look(self, commit: Commit, batch: Batch) -> Known:
+        handle = self._fresh(commit.table)
+        known = look(handle, batch)
+        if not known.has(batch):
+            self._judge(handle, commit)
+        return known
 
     def _remember(self, table: TableRef, known: Known) -> None:
         self._known[table] = known
@@ -147,21 +185,14 @@ class Appends:
         return True
 
 
-def is_plain(handle: DeltaTable) -> bool:
-    """Whether a table asks no more of a writer than `append` does."""
-    protocol = handle.protocol()
-    return protocol.min_writer_version <= _PLAIN_WRITER and not protocol.writer_features
-
-
-def look(handle: DeltaTable, batch: Batch) -> Known | None:
-    """What `append` must know; None if the table asks more of a writer than `append` does."""
-    if not is_plain(handle):
-        return None
+def look(handle: DeltaTable, batch: Batch) -> Known:
+    """What `append` must know."""
     return Known(
         version=handle.version(),
         table_id=str(handle.metadata().id),
         last={batch.app_id: handle.transaction_version(batch.app_id)},
         partition_by=tuple(handle.metadata().partition_columns),
+        has_constraints=bool(features_of(handle).constraints),
     )
 
 
@@ -173,7 +204,21 @@ def stands(folder: Path, known: Known) -> bool:
     return commit_file(folder, known.version).exists()
 
 
-def append(folder: Path, known: Known, commit: Commit, batch: Batch | None, at_ms: int) -> bool:
+def is_last(folder: Path, known: Known, batch: Batch) -> bool:
+    """Whether nobody committed after what is known, and it tells of this batch."""
+    if known.has(batch) is None or not stands(folder, known):
+        return False
+    return not commit_file(folder, known.version + 1).exists()
+
+
+def append(
+    folder: Path,
+    known: Known,
+    commit: Commit,
+    batch: Batch | None,
+    at_ms: int,
+    further: Sequence[Mapping[str, Any]] = (),
+) -> bool:
     """Make a commit the table's next version; False if there is one already, and nothing happens.
 
     Args:
@@ -182,12 +227,13 @@ def append(folder: Path, known: Known, commit: Commit, batch: Batch | None, at_m
         commit: adds files and removes some that the table has in the version that is known.
         batch: the identity it carries, if it has one.
         at_ms: time of the commit, milliseconds since 1970.
+        further: actions that go with it.
 
     Raises:
         OSError: the log cannot be written, or is not there any more.
     """
     target = commit_file(folder, known.version + 1)
-    return put(target, text_of(_actions(known, commit, batch, at_ms)))
+    return put(target, text_of([*_actions(known, commit, batch, at_ms), *further]))
 
 
 def _actions(known: Known, commit: Commit, batch: Batch | None, at_ms: int) -> list[dict[str, Any]]:

@@ -13,6 +13,8 @@ from deltalake import DeltaTable
 from deltalake.exceptions import TableNotFoundError
 
 from lake_assets.lake.durability import sync_file
+from lake_assets.lake.paths import for_deltalake
+from lake_assets.lake.table_features import features_of
 from lake_assets.lake.tail import files_of_checkpoint
 from lake_assets.model.tables import TableRef
 
@@ -73,11 +75,12 @@ class Checkpoints:
 def _checkpoint(folder: Path, version: int) -> None:
     with suppress(TableNotFoundError):  # a table that is gone needs none
         # Opened for this alone: a kept handle would replay all that it ever saw.
-        handle = DeltaTable(folder, version=version)
+        handle = DeltaTable(for_deltalake(folder), version=version)
         handle.create_checkpoint()
         # The sweep deletes commits that then stand in the checkpoint alone.
         sync_file(folder / "_delta_log" / f"{version:020}.checkpoint.parquet")
-        if handle.metadata().configuration.get(_SWEEPS, "true") == "true":
+        is_swept = handle.metadata().configuration.get(_SWEEPS, "true") == "true"
+        if is_swept and not features_of(handle).keeps_checkpoints:
             handle.cleanup_metadata()
 
 

@@ -4,27 +4,29 @@ Each commit of a micro-batch carries `(app_id, version)`, so a batch that runs a
 table by table. deltalake accepts an older version without complaint, so the check is made here.
 """
 
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 from uuid import uuid4
 
 import pyarrow as pa
 from deltalake import DeltaTable
-from deltalake.exceptions import DeltaError, TableNotFoundError
+from pyspark.sql import SparkSession
 
-from lake_assets.errors import CommitConflictError, LakeError
+from lake_assets.errors import CommitConflictError
 from lake_assets.lake.appends import Appends
 from lake_assets.lake.births import TABLE_PROPERTIES, Blueprint, as_delta, bear
 from lake_assets.lake.change import Batch, Commit
 from lake_assets.lake.checkpoints import Checkpoints
-from lake_assets.lake.delta_writer import write_commit
+from lake_assets.lake.conflicts import lake_errors
+from lake_assets.lake.delta_writer import add_columns, write_commit
 from lake_assets.lake.durability import flush
+from lake_assets.lake.gate import ensure_committable, ensure_usable
+from lake_assets.lake.handles import Handles
 from lake_assets.lake.history import is_done
 from lake_assets.lake.owners import claim
+from lake_assets.lake.table_features import Use
 from lake_assets.model.owners import Owner
 from lake_assets.model.tables import TableRef
 from lake_assets.settings.schema import Durability
@@ -39,21 +41,28 @@ _TRIES = 5
 class CommitDoor:
     """Creates, widens, appends to and replaces the Delta tables below one folder.
 
-    Handles of opened tables are kept: reading what was added to a log is several times cheaper than
-    opening it anew. Thread-safe; two processes may each have a door on the same lake.
+    Thread-safe; two processes may each have a door on the same lake.
     """
 
     def __init__(
-        self, lake: Path, *, threads: int, durability: Durability = Durability.POWER
+        self,
+        lake: Path,
+        *,
+        threads: int,
+        durability: Durability = Durability.POWER,
+        session: SparkSession | None = None,
     ) -> None:
-        """Open the door on `lake`, committing up to `threads` tables at once."""
+        """Open the door on `lake`, committing up to `threads` tables at once.
+
+        Spark, if there is one, judges the rows of tables with constraints.
+        """
+        self._session = session
         self._lake = lake
         self._durability = durability
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="commit")
-        self._handles: dict[TableRef, DeltaTable] = {}
+        self._handles = Handles(lake)
         self._checkpoints = Checkpoints(lake)
-        self._appends = Appends(lake, self.fresh, self._checkpoints)
-        self._lock = threading.Lock()
+        self._appends = Appends(lake, self.fresh, self._checkpoints, self._judge)
 
     def close(self) -> None:
         """Wait for commits and log checkpoints under way, and release the threads.
@@ -62,7 +71,7 @@ class CommitDoor:
             LakeError: a log checkpoint could not be written.
         """
         self._pool.shutdown()
-        with self._telling():
+        with lake_errors(self._lake):
             self._checkpoints.close()
 
     def flush(self) -> None:
@@ -78,7 +87,7 @@ class CommitDoor:
 
     def settle(self) -> None:
         """Wait for log checkpoints under way, which follow their commits; raises as `close`."""
-        with self._telling():
+        with lake_errors(self._lake):
             self._checkpoints.settle()
 
     def create(
@@ -135,11 +144,8 @@ class CommitDoor:
         """
 
         def widen(table: TableRef) -> None:
-            handle = self.fresh(table)
-            present = {f.name: f.type for f in handle.schema().fields}
-            missing = [f for f in as_delta(tables[table]).fields if present.get(f.name) != f.type]
-            if missing:
-                handle.alter.add_columns(missing)
+            handle = self._open_to(table, Use.ALTER)
+            add_columns(handle, table, as_delta(tables[table]))
 
         self._each(widen, list(tables))
 
@@ -154,17 +160,41 @@ class CommitDoor:
         Raises:
             CommitConflictError: another writer committed the same batch meanwhile, or removed a
                 file that this commit removes.
+            TableFeatureError, ConstraintViolatedError: as `judge`.
         """
 
         def append_one(commit: Commit) -> TableRef | None:
-            is_new = None if commit.removed else self._appends.add(commit, batch)
-            if is_new is None:
-                is_new = self._exchange(commit, batch)
-            return None if is_new else commit.table
+            take = self._exchange if commit.removed else self._appends.add
+            return None if take(commit, batch) else commit.table
 
+        self.judge(commits, batch)
         self.flush()
         skipped = self._each(append_one, list(commits))
         return [table for table in skipped if table is not None]
+
+    def judge(self, commits: Sequence[Commit], batch: Batch) -> None:
+        """Refuse commits of a batch that their tables do not allow; raises as `lake.gate`."""
+
+        def judge_one(commit: Commit) -> None:
+            if not commit.removed:
+                self._appends.judge(commit, batch)
+            elif not is_done(handle := self.fresh(commit.table), batch):
+                self._judge(handle, commit)
+
+        sure = self._appends.is_judged
+        self._each(judge_one, [c for c in commits if c.removed or not sure(c.table, batch)])
+
+    def _judge(self, handle: DeltaTable, commit: Commit, columns: pa.Schema | None = None) -> None:
+        ensure_committable(handle, commit, self._session, columns)
+
+    def ensure_usable(self, tables: Sequence[TableRef], *uses: Use) -> None:
+        """Refuse tables whose features forbid what is to be done; raises as `lake.gate`."""
+        for handle in self.opened(tables).values():
+            ensure_usable(handle, *uses)
+
+    def _open_to(self, table: TableRef, use: Use) -> DeltaTable:
+        ensure_usable(handle := self.fresh(table), use)
+        return handle
 
     def _exchange(self, commit: Commit, batch: Batch) -> bool:
         """Append files, and remove others, by deltalake's means; else as `Appends.add`."""
@@ -188,20 +218,21 @@ class CommitDoor:
         Raises:
             CommitConflictError: another writer committed one of them meanwhile.
         """
+        self._judge(self.fresh(commit.table), commit)
         self.flush()
         self._each(lambda one: write_commit(self.fresh(one.table), one, None, marks), [commit])
 
     def compact(self, table: TableRef) -> None:
         """Join a table's small files; its rows stay what they are."""
-        self._each(lambda one: self.fresh(one).optimize.compact(), [table])
+        self._each(lambda one: self._open_to(one, Use.COMPACT).optimize.compact(), [table])
 
     def delete(self, table: TableRef, predicate: str) -> None:
         """Delete the rows that meet an SQL condition."""
-        self._each(lambda one: self.fresh(one).delete(predicate), [table])
+        self._each(lambda one: self._open_to(one, Use.REWRITE).delete(predicate), [table])
 
     def vacuum(self, table: TableRef) -> None:
         """Delete the files that no version needs which the table's properties want kept."""
-        self._each(lambda one: self.fresh(one).vacuum(dry_run=False), [table])
+        self._each(lambda one: self._open_to(one, Use.COMPACT).vacuum(dry_run=False), [table])
 
     def replace(self, commits: Sequence[Commit], schema: pa.Schema) -> None:
         """Put each commit's files in the place of all its table's rows, in one step for readers.
@@ -211,14 +242,19 @@ class CommitDoor:
 
         Raises:
             CommitConflictError: a table is not at the version that its commit was made for.
+            TableFeatureError, ConstraintViolatedError: as `judge`; no table is changed.
         """
         columns = as_delta(schema)
 
-        def replace_one(commit: Commit) -> None:
-            write_commit(self.fresh(commit.table), commit, columns, ())
+        def judge_one(commit: Commit) -> DeltaTable:
+            handle = self.fresh(commit.table)
+            self._judge(handle, commit, schema)
+            return handle
 
+        handles = self._each(judge_one, list(commits))
         self.flush()
-        self._each(replace_one, list(commits))
+        work = list(zip(handles, commits, strict=True))
+        self._each(lambda one: write_commit(*one, columns, ()), work)
 
     def exchange(self, commits: Sequence[Commit]) -> None:
         """Put each commit's files in the place of those that it removes, in one step for readers.
@@ -231,12 +267,14 @@ class CommitDoor:
             if not self._appends.exchange(commit):
                 write_commit(self.fresh(commit.table), commit, None, ())
 
+        unsure = [commit for commit in commits if not commit.plain_id]
+        self._each(lambda one: self._judge(self.fresh(one.table), one), unsure)
         self.flush()
         self._each(exchange_one, list(commits))
 
     def opened(self, tables: Sequence[TableRef]) -> dict[TableRef, DeltaTable]:
         """The handles of those of the tables that are there, each at its newest version."""
-        found = zip(tables, self._each(self._find, tables), strict=True)
+        found = zip(tables, self._each(self._handles.find, tables), strict=True)
         return {table: handle for table, handle in found if handle is not None}
 
     def fresh(self, table: TableRef) -> DeltaTable:
@@ -245,38 +283,9 @@ class CommitDoor:
         Raises:
             LakeError: there is no such table.
         """
-        if (handle := self._find(table)) is None:
-            raise LakeError(
-                str(table.path(self._lake)), "there is no such table", "Run the streams first"
-            )
-        return handle
-
-    def _find(self, table: TableRef) -> DeltaTable | None:
-        with self._lock:
-            handle = self._handles.get(table)
-        try:
-            if handle is None:
-                handle = DeltaTable(table.path(self._lake))
-            else:
-                handle.update_incremental()
-        except TableNotFoundError:
-            return None
-        with self._lock:
-            self._handles[table] = handle
-        return handle
+        return self._handles.fresh(table)
 
     def _each(self, act: Callable[[_In], _Out], items: Sequence[_In]) -> list[_Out]:
-        with self._telling():
+        with lake_errors(self._lake):
             self._checkpoints.ensure_none_failed()
             return list(self._pool.map(act, items))
-
-    @contextmanager
-    def _telling(self) -> Iterator[None]:
-        try:
-            yield
-        except (DeltaError, OSError) as problem:
-            # deltalake's messages may end in a backtrace.
-            reason = str(problem).strip().partition("\n")[0]
-            raise LakeError(
-                str(self._lake), f"cannot be written ({reason})", "Check the folder and the disk"
-            ) from problem

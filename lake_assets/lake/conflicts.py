@@ -1,9 +1,14 @@
-"""Commits that another writer came before: how that is noticed, and in which words it is told."""
+"""Commits that cannot be made, such as one that another writer came before: noticed and told."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pyarrow as pa
 from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
 
-from lake_assets.errors import CommitConflictError
+from lake_assets.errors import CommitConflictError, LakeError
 from lake_assets.lake.change import Commit
 from lake_assets.model.tables import TableRef
 
@@ -47,3 +52,20 @@ def ensure_there(handle: DeltaTable, commit: Commit) -> None:
             f"another writer removed {len(gone)} of the files that this commit replaces",
             "Do it again from the table as it is now",
         )
+
+
+@contextmanager
+def lake_errors(lake: Path) -> Iterator[None]:
+    """Tell what deltalake and the system say of a lake as an error of ours.
+
+    Raises:
+        LakeError: the lake cannot be written.
+    """
+    try:
+        yield
+    except (DeltaError, OSError) as problem:
+        # deltalake's messages may end in a backtrace.
+        reason = str(problem).strip().partition("\n")[0]
+        raise LakeError(
+            str(lake), f"cannot be written ({reason})", "Check the folder and the disk"
+        ) from problem

@@ -1,6 +1,7 @@
-"""One commit through deltalake: for all that is more than a blind append to a plain table.
+"""Commits that are more than an append: through deltalake, or ours where deltalake refuses.
 
-When to commit what, and what to do about a conflict, is `lake.commits`' business.
+When to commit what, and what to do about a conflict, is `lake.commits`' business; what a table
+allows is asked before, by `lake.gate`.
 """
 
 import time
@@ -8,11 +9,14 @@ from collections.abc import Sequence
 
 from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError
-from deltalake.schema import Schema
+from deltalake.schema import Field, Schema
 from deltalake.transaction import AddAction, CommitProperties, RemoveAction, Transaction
 
+from lake_assets.lake import rewrites
 from lake_assets.lake.change import TABLE_ID, Batch, Commit, identity_of
 from lake_assets.lake.conflicts import ensure_seen, ensure_there, overtaken
+from lake_assets.lake.table_features import features_of
+from lake_assets.model.tables import TableRef
 
 
 def write_commit(
@@ -33,6 +37,11 @@ def write_commit(
     if commit.removed:
         ensure_there(handle, commit)
     ensure_seen(handle, commit)
+    if replacing is not None:
+        replacing = rewrites.with_traits(handle, replacing)
+    if not features_of(handle).is_writable_by_deltalake:
+        rewrites.rewrite(handle, commit, replacing, batches)
+        return
     now_ms = int(time.time() * 1000)
     adds = [
         AddAction(f.path, f.size, dict(f.partition), now_ms, data_change=True, stats=f.stats)
@@ -56,3 +65,13 @@ def write_commit(
         )
     except CommitFailedError as problem:
         raise overtaken(commit.table, str(problem)) from problem
+
+
+def add_columns(handle: DeltaTable, table: TableRef, columns: Schema) -> None:
+    """Add the columns, and fields of structs, that a table lacks; raises as `write_commit`."""
+    present = {field.name: field.type for field in handle.schema().fields}
+    missing: list[Field] = [f for f in columns.fields if present.get(f.name) != f.type]
+    if missing and features_of(handle).is_writable_by_deltalake:
+        handle.alter.add_columns(missing)
+    elif missing:
+        rewrites.add_columns(handle, table, columns)

@@ -6,6 +6,8 @@ What a row means, and which table to look into, is the caller's business.
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import and_
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,8 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
 from lake_assets.errors import LakeError
+from lake_assets.lake.deletions import Mask, kept_rows, without_deleted
+from lake_assets.lake.table_features import Use, features_of
 
 _SLACK_MS = 1000
 """Milliseconds that a commit's file may look older than the time that was noted in it: file systems
@@ -52,12 +56,17 @@ def find_rows(
 
     Raises:
         LakeError: a file cannot be read.
+        TableFeatureError: the table cannot be read here.
     """
-    return [
-        FoundRow(file=folder / path, row=row, added=added)
-        for path, modified_ms in _candidates(handle, key)
-        for row, added in _read(folder, path, key, columns, modified_ms)
-    ]
+    features_of(handle).ensure(Use.READ)
+    kept = kept_rows(handle)
+    found = []
+    for path, modified_ms in _candidates(handle, key):
+        rows = _read(folder / path, key, columns, kept.get(path))
+        if rows:
+            added = _addition(folder, path, modified_ms)
+            found += [FoundRow(file=folder / path, row=row, added=added) for row in rows]
+    return found
 
 
 def _candidates(handle: DeltaTable, key: Mapping[str, object]) -> Iterator[tuple[str, int]]:
@@ -73,25 +82,23 @@ def _candidates(handle: DeltaTable, key: Mapping[str, object]) -> Iterator[tuple
 
 
 def _read(
-    folder: Path, path: str, key: Mapping[str, object], columns: Sequence[str], modified_ms: int
-) -> Iterator[tuple[dict[str, Any], Addition]]:
-    wanted = [(name, "=", value) for name, value in key.items()]
+    path: Path, key: Mapping[str, object], columns: Sequence[str], kept: Mask | None
+) -> list[dict[str, Any]]:
+    wanted = reduce(and_, (pc.field(name) == value for name, value in key.items()))
+    # Whole where rows are deleted: their numbers count all rows of the file.
+    filters = wanted if kept is None else None
     try:
         # Partitioning off: folders such as `day=...` would else become columns of the file.
-        table = pq.read_table(
-            folder / path, columns=[*key, *columns], filters=wanted, partitioning=None
-        )
+        table = pq.read_table(path, columns=[*key, *columns], filters=filters, partitioning=None)
     except (OSError, pa.ArrowException) as problem:
         reason = str(problem).partition("\n")[0]
         raise LakeError(
-            str(folder / path),
+            str(path),
             f"the table's log names it, and it cannot be read ({reason})",
             "Restore the file, or the table as of an earlier version",
         ) from problem
-    rows = table.to_pylist()
-    if rows:
-        added = _addition(folder, path, modified_ms)
-        yield from ((row, added) for row in rows)
+    found: list[dict[str, Any]] = without_deleted(table, kept).filter(wanted).to_pylist()
+    return found
 
 
 def _addition(folder: Path, path: str, modified_ms: int) -> Addition:

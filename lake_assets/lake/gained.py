@@ -51,6 +51,8 @@ def gained_between(folder: Path, after: int, upto: int) -> Gained:
             return Gained(obstacle=f"silver's log has no version {version} any more")
         if any(kind == "remove" and action["dataChange"] for kind, action in actions):
             return Gained(obstacle=f"rows left silver or changed in its version {version}")
+        if any(kind == "add" and action.get("deletionVector") for kind, action in actions):
+            return Gained(obstacle=f"silver gained deleted rows in its version {version}")
         has_changed |= any(kind in {"metaData", "protocol"} for kind, _ in actions)
         rearranged |= {unquote(action["path"]) for kind, action in actions if kind == "remove"}
         for kind, action in actions:

@@ -12,6 +12,8 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from lake_assets.lake.change import Batch
+from lake_assets.lake.deletions import deleted_rows, kept_rows
+from lake_assets.lake.paths import folder_of, for_deltalake
 from lake_assets.lake.put import commit_file
 from lake_assets.lake.tail import tail_of, texts_of
 from lake_assets.model.tables import TableRef
@@ -35,7 +37,7 @@ class TableState:
 def open_table(lake: Path, table: TableRef) -> DeltaTable | None:
     """A table of the lake at its newest version; None if there is no such table."""
     try:
-        return DeltaTable(table.path(lake))
+        return DeltaTable(for_deltalake(table.path(lake)))
     except TableNotFoundError:
         return None
 
@@ -46,7 +48,7 @@ def state_of(handle: DeltaTable) -> TableState:
     newest = _newest_commit(handle)
     return TableState(
         version=handle.version(),
-        rows=pc.sum(actions["num_records"]).as_py() or 0,
+        rows=rows_of(handle),
         files=actions.num_rows,
         size_bytes=pc.sum(actions["size_bytes"]).as_py() or 0,
         committed_at=datetime.fromtimestamp(newest["timestamp"] / 1000, tz=UTC),
@@ -93,8 +95,8 @@ def committed_at(lake: Path, table: TableRef, version: int) -> float | None:
 
 
 def rows_of(handle: DeltaTable) -> int:
-    """Rows of a table, from its log."""
-    return pc.sum(_files(handle)["num_records"]).as_py() or 0
+    """Rows of a table, from its log and its deletion vectors."""
+    return (pc.sum(_files(handle)["num_records"]).as_py() or 0) - deleted_rows(handle)
 
 
 def _files(handle: DeltaTable) -> pa.Table:
@@ -107,7 +109,7 @@ def rows_at(handle: DeltaTable, version: int) -> int | None:
     if version == handle.version():
         return rows_of(handle)
     try:
-        return rows_of(DeltaTable(handle.table_uri, version=version))
+        return rows_of(DeltaTable(for_deltalake(folder_of(handle)), version=version))
     except DeltaError:
         return None
 
@@ -121,7 +123,8 @@ def newest_of(handle: DeltaTable, column: str) -> tuple[datetime | None, bool]:
     names = (f"max.{column}", f"null_count.{column}")
     if not files.num_rows:
         return None, True
-    if not all(name in files.column_names for name in names):
+    # Bounds of a file with deleted rows are those that it had with them.
+    if not all(name in files.column_names for name in names) or kept_rows(handle):
         return None, False
     found, nulls = (files[name] for name in names)
     is_told = pc.or_(pc.is_valid(found), pc.equal(nulls, files["num_records"]))

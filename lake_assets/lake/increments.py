@@ -18,6 +18,7 @@ from lake_assets.lake.change import DataFile
 from lake_assets.lake.commit_digest import commit_digest
 from lake_assets.lake.files import active_files
 from lake_assets.lake.kafka_offsets import Offsets, furthest, recorded_offsets, table_offsets
+from lake_assets.lake.paths import for_deltalake
 from lake_assets.lake.tail import actions_of, file_of, newest_version
 
 
@@ -133,7 +134,7 @@ def _versions(folder: Path, after: int, newest: int) -> Iterator[tuple[int, list
 
 
 def _by_snapshot(folder: Path, topics: list[str], newest: int) -> Increment:
-    handle = DeltaTable(folder, version=newest)
+    handle = DeltaTable(for_deltalake(folder), version=newest)
     return Increment(
         until=Point(version=newest, digest=commit_digest(folder, newest) or ""),
         files=tuple(active_files(handle)),

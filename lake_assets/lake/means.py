@@ -5,6 +5,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from pyspark.sql import SparkSession
+
 from lake_assets.lake.commits import CommitDoor
 from lake_assets.lake.crash_recovery import recover_after_crash
 from lake_assets.lake.session_digest import session_digest
@@ -26,8 +28,12 @@ class Means:
 
 
 @contextmanager
-def lake_means(settings: Settings) -> Iterator[Means]:
+def lake_means(settings: Settings, session: SparkSession | None = None) -> Iterator[Means]:
     """Open the lake of `settings` for writing; the door is closed at the end.
+
+    Args:
+        settings: where the lake is.
+        session: judges rows of tables with constraints, which are refused without it.
 
     Raises:
         LakeError: the folder cannot be written, or a table's log is torn where it cannot be mended.
@@ -36,7 +42,10 @@ def lake_means(settings: Settings) -> Iterator[Means]:
     recover_after_crash(settings.lake_dir, settings.state_dir, boot_id())
     fanout = settings.fanout
     door = CommitDoor(
-        settings.lake_dir, threads=fanout.commit_threads, durability=fanout.durability
+        settings.lake_dir,
+        threads=fanout.commit_threads,
+        durability=fanout.durability,
+        session=session,
     )
     try:
         yield Means(

@@ -5,7 +5,7 @@ them, row by row (docs/performance.md): no row passes through the JVM. Which fil
 caller's to say.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias, TypeVar
@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from lake_assets.lake.arrow_types import without_views
+from lake_assets.lake.deletions import Mask
 from lake_assets.lake.origins import RowSet
 
 _Piece = TypeVar("_Piece")
@@ -49,6 +50,7 @@ def scan(
     *,
     tasks: int,
     keep: RowSet | None = None,
+    kept: Mapping[Path, Mask] | None = None,
 ) -> Rows:
     """Rows of some Parquet files, read where they are needed.
 
@@ -58,15 +60,23 @@ def scan(
         columns: which of their columns.
         tasks: how many share them, if there are as many files.
         keep: which of the rows, whose columns have their origin; all by default.
+        kept: of files with deleted rows, which are still there (`lake.deletions`).
     """
     shares = share([(path, path.stat().st_size) for path in files], tasks)
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for path in shared(batches, shares):
-            for rows in rows_of_file(path, columns):
+            for rows in _undeleted(rows_of_file(path, columns), (kept or {}).get(path)):
                 yield rows if keep is None else _kept(rows, keep)
 
     return Rows(numbered(session, shares), read)
+
+
+def _undeleted(batches: Iterable[pa.RecordBatch], kept: Mask | None) -> Iterator[pa.RecordBatch]:
+    start = 0
+    for batch in batches:
+        yield batch if kept is None else batch.filter(pa.array(kept[start:][: batch.num_rows]))
+        start += batch.num_rows
 
 
 def _kept(rows: pa.RecordBatch, keep: RowSet) -> pa.RecordBatch:

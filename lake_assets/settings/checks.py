@@ -1,7 +1,9 @@
 """What is wrong with a value, in words that do not repeat it: it may be a secret. Pure."""
 
+import re
 from collections.abc import Mapping
 from email.utils import getaddresses
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,6 +17,31 @@ def web_complaint(url: str) -> str | None:
     except ValueError:
         return wanted
     return None if is_fine and url.isascii() and url.isprintable() else wanted
+
+
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
+
+_UNUSABLE = re.compile(r"[\x00-\x1f\x7f\[\]^|\\?#:]|%[0-9A-Fa-f]{2}")
+"""What deltalake's paths cannot have: it stops, or looks for files elsewhere than it wrote them, or
+finds no history. With a colon, Hadoop takes a folder's name for an address."""
+
+
+def address_complaint(path: Path) -> str | None:
+    """What is wrong with a path that may be an address, or None."""
+    scheme = _ADDRESS.match(str(path))
+    if scheme is None:
+        return None
+    if scheme[1].lower() == "file":
+        return "is an address: write the folder's path alone, without file://"
+    return f"is an address ({scheme[1]}://…), and only folders of this machine are supported yet"
+
+
+def folder_complaint(path: Path) -> str | None:
+    """What is wrong with the whole path of a folder that is to have tables, or None."""
+    found = _UNUSABLE.search(str(path))
+    if found is None:
+        return None
+    return f"is {str(path)!r}, and Delta's libraries cannot use a path with {found[0]!r}"
 
 
 def mail_complaint(addresses: str) -> str | None:

@@ -16,6 +16,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from pydantic_settings import SettingsError as UnreadableError
 
 from lake_assets.errors import SettingsError
+from lake_assets.settings.checks import address_complaint, folder_complaint
 from lake_assets.settings.schema import Settings
 
 _G = TypeVar("_G", bound=BaseModel)
@@ -61,7 +62,7 @@ def load_settings(*, home: Path | None = None, lake: Path | None = None) -> Sett
     fields = {name: getattr(found, name) for name in Settings.model_fields}
     for name in ("home", "lake", "feeds"):
         if fields[name] is not None:
-            fields[name] = fields[name].expanduser().absolute()
+            fields[name] = _folder(name, fields[name], is_option=name in given)
     for name in ("runtime", "registry"):
         fields[name] = _with_absolute_paths(fields[name])
     return Settings(**fields)
@@ -70,6 +71,20 @@ def load_settings(*, home: Path | None = None, lake: Path | None = None) -> Sett
 def _with_absolute_paths(group: _G) -> _G:
     paths = {n: p.expanduser().absolute() for n, p in group if isinstance(p, Path)}
     return group.model_copy(update=paths)
+
+
+def _folder(name: str, path: Path, *, is_option: bool) -> Path:
+    """A folder's whole path.
+
+    Raises:
+        SettingsError: it is an address, or tables could not lie there.
+    """
+    whole = path.expanduser().absolute()
+    complaint = address_complaint(path) or (folder_complaint(whole) if name != "feeds" else None)
+    if complaint:
+        thing = f"--{name}" if is_option else _PREFIX + name.upper()
+        raise SettingsError(thing, complaint, "Name another folder")
+    return whole
 
 
 def java_environment() -> dict[str, str]:

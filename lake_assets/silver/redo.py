@@ -10,16 +10,18 @@ from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from lake_assets.lake.catalog import games_found
-from lake_assets.lake.change import Batch, DataFile
+from lake_assets.lake.change import Batch, Commit, DataFile
 from lake_assets.lake.fanout import Written
 from lake_assets.lake.files import active_files
 from lake_assets.lake.kafka_offsets import offsets_of_rows
 from lake_assets.lake.origins import COLUMNS, origin_columns
+from lake_assets.lake.paths import for_spark
+from lake_assets.lake.read import read_files
 from lake_assets.lake.scan import Rows
 from lake_assets.lake.table_changes import ChangeJournal, Range, TableChange, TablesChange, finish
+from lake_assets.lake.table_features import Use
 from lake_assets.model.tables import TableRef, quarantine_of, silver_of, waiting_of
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.job import Demuxed, Job, failure
@@ -200,7 +202,10 @@ class Redo:
             )
             for table in order
         ]
-        batch = self._next(order)
+        batch, door = self._next(order), self.demux.means.door
+        # Before it is noted: what is noted is finished by whoever starts next.
+        door.judge([Commit(table=t, files=w.files) for t, w in demuxed.written.items()], batch)
+        door.ensure_usable([t for t in order if t in leaving or t in aside], Use.REWRITE)
         self.journal.write(TablesChange(batch=batch, tables=parts))
         removed = finish(self.journal, self.demux.means)
         return Redone(
@@ -225,8 +230,8 @@ class Redo:
         """Some columns of some files, the origin's under the names that bronze has for them."""
         schema = pa.schema(self.demux.means.door.fresh(table).schema())
         names = dict(zip(origin_columns(schema.names), COLUMNS, strict=True))
-        paths = [str(self._folder(table) / file.path) for file in files]
-        rows = self.session.read.schema(from_arrow_schema(schema)).parquet(*paths)
+        paths = [for_spark(self._folder(table), file.path) for file in files]
+        rows = read_files(self.session, paths, schema)
         return rows.withColumnsRenamed(names).select(*columns)
 
     def _folder(self, table: TableRef) -> Path:

@@ -24,6 +24,7 @@ from lake_assets.streams.pace import demux_every_s
 from lake_assets.streams.plan import Road, catch_up_of, demux_of, follower_of, start_ingest
 from lake_assets.streams.redo import finish_interrupted
 from lake_assets.streams.schemas import Schemas, cached_registry
+from lake_assets.streams.usable import ensure_streamable
 from lake_assets.streams.waiting import CatchUp
 
 _PAUSE_S = 2.0
@@ -115,6 +116,7 @@ class FeedStreams:
         self.announce(self.waiting)
 
     def _stream(self) -> None:
+        ensure_streamable(self.road.means, self.feed)
         finish_interrupted(self.road.means, self.settings, self.feed)
         if not self._await_topic():
             return

@@ -11,6 +11,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from lake_assets.lake.catalog import games_found
+from lake_assets.lake.deletions import kept_rows
 from lake_assets.lake.increments import Increment, next_increment
 from lake_assets.lake.kafka_offsets import furthest
 from lake_assets.lake.origins import Before, NotIn
@@ -101,7 +102,11 @@ class Follower:
             last = replace(reached, number=number, tables=checksum(numbers))
             return {POSITION: last.to_json()}
 
-        files = [bronze_of(self._feed.feed).path(self._lake) / file.path for file in found.files]
+        bronze = bronze_of(self._feed.feed)
+        folder = bronze.path(self._lake)
+        files = [folder / file.path for file in found.files]
+        # Versions that only added files deleted no rows.
+        kept = {} if found.is_exact else kept_rows(self.demux.means.door.fresh(bronze))
         cores = self.session.sparkContext.defaultParallelism
         rows = scan(
             self.session,
@@ -109,6 +114,7 @@ class Follower:
             ("value", *BRONZE_NAMES),
             tasks=tasks_of(rows_in(files), self.demux.tables, cores),
             keep=None if found.is_exact else NotIn(Before(position.offsets)),
+            kept={folder / path: mask for path, mask in kept.items()},
         )
         span = Span(
             query=f"{demux_app(self._feed.feed)}:{position.bronze_id}",

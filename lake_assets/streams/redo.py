@@ -13,7 +13,6 @@ from pathlib import Path
 from deltalake import DeltaTable
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from lake_assets.bronze.rows import FILE_SCHEMA
 from lake_assets.errors import LakeError, StreamError, StreamsLockedError
@@ -25,6 +24,7 @@ from lake_assets.lake.history import open_table
 from lake_assets.lake.increments import Point
 from lake_assets.lake.kafka_offsets import Offsets, offsets_of_rows
 from lake_assets.lake.means import Means, lake_means
+from lake_assets.lake.read import read_tables
 from lake_assets.lake.session import start_session
 from lake_assets.lake.state import streams_lock, turn, turn_if_free
 from lake_assets.lake.table_changes import Range, TableChange, finish
@@ -152,9 +152,9 @@ def finish_interrupted(means: Means, settings: Settings, feed: Feed) -> None:
 @contextmanager
 def _redo(settings: Settings, feed: Feed, endpoints: Endpoints) -> Iterator[Redo]:
     registry, payload = cached_registry(settings, endpoints), feed.payload.protobuf
-    with lake_means(settings) as means:
-        session = start_session(settings, ensure_runtime(settings))
-        try:
+    session = start_session(settings, ensure_runtime(settings))
+    try:
+        with lake_means(settings, session) as means:
             yield Redo(
                 session=session,
                 demux=Demux(
@@ -168,8 +168,8 @@ def _redo(settings: Settings, feed: Feed, endpoints: Endpoints) -> Iterator[Redo
                 ),
                 journal=redo_journal(settings.state_dir, feed.feed),
             )
-        finally:
-            session.stop()
+    finally:
+        session.stop()
 
 
 def _position(redo: Redo, state_dir: Path, bronze: DeltaTable) -> Position:
@@ -239,12 +239,7 @@ def _from_nothing(redo: Redo, bronze: DeltaTable) -> Redone:
 def _rows_of(redo: Redo, bronze: DeltaTable) -> DataFrame:
     """All rows of bronze, with what says when they came."""
     session: SparkSession = redo.session
-    schema = from_arrow_schema(FILE_SCHEMA)
-    folder = bronze_of(redo.demux.feed.feed).path(redo.demux.means.lake)
-    files = [str(folder / file.path) for file in active_files(bronze)]
-    if not files:
-        return session.createDataFrame([], schema)
-    return session.read.schema(schema).parquet(*files)
+    return read_tables(session, [bronze], FILE_SCHEMA)
 
 
 def _below(offsets: Offsets) -> Column:

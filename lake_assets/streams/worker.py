@@ -99,7 +99,7 @@ class Worker:
     def _stream(self) -> None:
         session = start_session(self._settings, ensure_runtime(self._settings))
         try:
-            with lake_means(self._settings) as means:
+            with lake_means(self._settings, session) as means:
                 road = Road(
                     session=session,
                     endpoints=self._endpoints,

@@ -97,15 +97,6 @@ def test_a_table_that_was_made_anew_is_looked_at_again(tmp_path, door, land):
     assert stored(tmp_path, UNO) == [4]
 
 
-def test_a_table_that_asks_more_of_its_writers_goes_through_deltalake(tmp_path, door, land):
-    door.create({UNO: SCHEMA})
-    opened(tmp_path).alter.add_constraint({"small": "a < 100"})
-    assert look(opened(tmp_path), FIRST) is None
-    door.append([land(UNO, rows(1))], FIRST)
-    assert door.append([land(UNO, rows(1))], FIRST) == [UNO]
-    assert stored(tmp_path, UNO) == [1]
-
-
 def test_an_appended_commit_is_complete_json_lines(tmp_path, door, land):
     door.create({UNO: SCHEMA})
     door.append([land(UNO, rows(1), rows="1")], FIRST)

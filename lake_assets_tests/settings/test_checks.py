@@ -1,6 +1,13 @@
+from pathlib import Path
+
 import pytest
 
-from lake_assets.settings.checks import mail_complaint, web_complaint
+from lake_assets.settings.checks import (
+    address_complaint,
+    folder_complaint,
+    mail_complaint,
+    web_complaint,
+)
 
 
 @pytest.mark.parametrize(
@@ -27,3 +34,27 @@ def test_mail_addresses_are_fine(text):
 @pytest.mark.parametrize("text", ["", "nobody", "a@example.com, b", "@host", "a@b\nBcc: c@d"])
 def test_what_is_no_mail_address_is_refused(text):
     assert mail_complaint(text)
+
+
+@pytest.mark.parametrize("path", ["/lake", "lake", "a:b/c", "/s3:/x", "~/jo s\u00e9 100%"])
+def test_a_folder_is_no_address(path):
+    assert address_complaint(Path(path)) is None
+
+
+@pytest.mark.parametrize("path", ["s3://bucket/lake", "hdfs://host:1/lake", "abfss://a@b/c"])
+def test_an_address_of_a_store_is_no_folder(path):
+    assert "only folders of this machine" in str(address_complaint(Path(path)))
+
+
+def test_the_address_of_a_folder_is_to_be_written_as_a_path():
+    assert "without file://" in str(address_complaint(Path("file:///lake")))
+
+
+@pytest.mark.parametrize("name", ["jo s\u00e9 100%", "{y} * + & ' \" , = ; $ ~ ( ) @ ! < >", "."])
+def test_a_folder_may_have_nearly_any_name(name):
+    assert folder_complaint(Path("/home") / name) is None
+
+
+@pytest.mark.parametrize("part", ["[", "]", "?", "#", ":", "^", "|", "\\", "\n", "\t", "%20"])
+def test_what_delta_could_not_find_again_is_named(part):
+    assert f"a path with {part!r}" in str(folder_complaint(Path(f"/home/a{part}b")))

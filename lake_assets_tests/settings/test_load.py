@@ -178,3 +178,34 @@ def test_a_child_gets_the_secrets_of_brokers_and_registries(monkeypatch):
 def test_the_files_of_a_registry_are_found_from_any_folder(monkeypatch):
     monkeypatch.setenv("LAKE_ASSETS_REGISTRY_CA", "ca.pem")
     assert load_settings().registry.ca == Path.cwd() / "ca.pem"
+
+
+@pytest.mark.parametrize("name", ["HOME", "LAKE", "FEEDS"])
+def test_an_address_that_is_given_as_a_folder_is_refused_and_no_folder_is_made(
+    monkeypatch, tmp_path, name
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(f"LAKE_ASSETS_{name}", "s3://bucket/lake")
+    with pytest.raises(SettingsError, match=rf"LAKE_ASSETS_{name}: is an address \(s3://"):
+        load_settings()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_address_that_is_given_as_an_option_is_refused_by_that_name():
+    with pytest.raises(SettingsError, match="--lake: is an address"):
+        load_settings(lake=Path("abfss://container@account/lake"))
+
+
+@pytest.mark.parametrize("name", ["HOME", "LAKE"])
+def test_a_folder_where_tables_cannot_lie_is_refused(monkeypatch, name):
+    monkeypatch.setenv(f"LAKE_ASSETS_{name}", "/data/[x]")
+    with pytest.raises(SettingsError, match=rf"LAKE_ASSETS_{name}: is '/data/\[x\]'"):
+        load_settings()
+
+
+def test_so_is_the_folder_that_a_home_without_a_path_is_in(monkeypatch, tmp_path):
+    odd = tmp_path / "100%25"
+    odd.mkdir()
+    monkeypatch.chdir(odd)
+    with pytest.raises(SettingsError, match="a path with '%25'"):
+        load_settings()

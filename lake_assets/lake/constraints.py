@@ -1,0 +1,92 @@
+"""CHECK constraints, invariants and NOT NULL of a table, judged on the files it is about to get.
+
+Their language is Spark's SQL, so Spark judges them. Which there are is told by
+`lake.table_features`; tables without any cost nothing here.
+"""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+from deltalake import DeltaTable
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from lake_assets.errors import ConstraintViolatedError, LakeError, TableFeatureError
+from lake_assets.lake.change import DataFile
+from lake_assets.lake.paths import folder_of, for_spark
+from lake_assets.lake.read import read_files
+from lake_assets.lake.sql import first_line, holds
+from lake_assets.lake.table_features import features_of
+
+
+def ensure_met(
+    session: SparkSession | None, handle: DeltaTable, files: Sequence[DataFile], columns: pa.Schema
+) -> None:
+    """Refuse files with rows that violate a constraint of the table.
+
+    Args:
+        session: judges the rows; None if this process has no Spark.
+        handle: the table.
+        files: that it is about to get; they are there already.
+        columns: that the table will have.
+
+    Raises:
+        ConstraintViolatedError: names the table, the constraint and how many rows.
+        TableFeatureError: there are constraints, and no Spark to judge them.
+        LakeError: a constraint cannot be evaluated.
+    """
+    features = features_of(handle)
+    constraints = list(features.constraints.items())
+    if not constraints or not files:
+        return
+    table = features.name
+    if session is None:
+        name = constraints[0][0]
+        fact = f"has the constraint {name!r}, which only a process with Spark can judge"
+        step = f"Run ALTER TABLE delta.`{table}` DROP CONSTRAINT {name}"
+        raise TableFeatureError(table, "checkConstraints", fact, step)
+    rows = _rows(session, folder_of(handle), files, columns)
+    try:
+        counts = rows.select(*(F.count_if(~holds(sql)) for _, sql in constraints)).collect()[0]
+    except PySparkException as problem:
+        raise LakeError(
+            table,
+            f"its constraints cannot be evaluated on new rows ({first_line(problem)})",
+            f"Correct them: {', '.join(name for name, _ in constraints)}",
+        ) from problem
+    for (name, sql), violated in zip(constraints, counts, strict=True):
+        if violated:
+            raise ConstraintViolatedError(
+                table,
+                name,
+                f"{violated} new rows violate its constraint {name!r} ({sql}); nothing of their "
+                "batch was committed",
+                "Make it an expectation of the feed with `action: quarantine`, so that such rows "
+                "go to quarantine, or drop the constraint",
+            )
+
+
+def _rows(
+    session: SparkSession, folder: Path, files: Sequence[DataFile], columns: pa.Schema
+) -> DataFrame:
+    """The rows of new files, with the columns that their folders' names have."""
+    by_partition: dict[tuple[tuple[str, str | None], ...], list[str]] = {}
+    for file in files:
+        partition = tuple(file.partition.items())
+        by_partition.setdefault(partition, []).append(for_spark(folder, file.path))
+    frames = [
+        _placed(read_files(session, paths, columns), partition)
+        for partition, paths in by_partition.items()
+    ]
+    rows = frames[0]
+    for more in frames[1:]:
+        rows = rows.unionByName(more)
+    return rows
+
+
+def _placed(rows: DataFrame, partition: Iterable[tuple[str, str | None]]) -> DataFrame:
+    for name, value in partition:
+        rows = rows.withColumn(name, F.lit(value).cast(rows.schema[name].dataType))
+    return rows

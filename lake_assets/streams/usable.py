@@ -1,0 +1,22 @@
+"""Whether the streams can work with the tables that are there; asked before they begin."""
+
+from lake_assets.lake.catalog import games_found
+from lake_assets.lake.means import Means
+from lake_assets.lake.table_features import Use
+from lake_assets.model.feeds import Feed
+from lake_assets.model.tables import bronze_of, quarantine_of, silver_of, waiting_of
+
+
+def ensure_streamable(means: Means, feed: Feed) -> None:
+    """Refuse tables of a feed that the streams could not read or append to.
+
+    Raises:
+        TableFeatureError: names the table, the feature and what to do.
+    """
+    tables = [
+        bronze_of(feed.feed),
+        quarantine_of(feed.feed),
+        waiting_of(feed.feed),
+        *map(silver_of, games_found(means.lake, feed)),
+    ]
+    means.door.ensure_usable(tables, Use.READ, Use.APPEND)
