@@ -227,7 +227,7 @@ def let_sensors_tick(
         Their names.
     """
     origin = run.remote_job_origin
-    if origin is None:
+    if origin is None or instance.schedule_storage is None:  # an instance in memory has no daemon
         return ()
     states = instance.all_instigator_state(
         repository_selector_id=origin.repository_origin.get_selector_id(),

@@ -19,9 +19,9 @@ def test_silver_and_quarantine_come_from_bronze(settings):
     assert graph.get(dg.AssetKey("quarantine_games")).parent_keys == bronze
 
 
-def test_silver_has_a_partition_a_game_and_quarantine_none(settings):
+def test_silver_has_a_partition_a_game_and_quarantine_none(settings, lake):
     graph = build(settings, [GAMES]).resolve_asset_graph()
-    assert graph.get(SILVER).partitions_def == dg.DynamicPartitionsDefinition(name="games")
+    assert graph.get(SILVER).partitions_def == dg.DynamicPartitionsDefinition(name=f"games_{lake}")
     assert graph.get(dg.AssetKey("quarantine_games")).partitions_def is None
 
 
