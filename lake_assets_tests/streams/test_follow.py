@@ -107,7 +107,8 @@ def test_a_batch_from_the_journal_is_placed_as_it_was_though_the_feed_changed_si
     lake.topic.produce(framed(known, "uno"), framed(known, "chess"))
     lake.stream()
     refused = lake.quarantine
-    files = lake.folder(silver_of("uno")).glob("*.parquet")
+    folders = [lake.folder(t) for t in (quarantine_of("games"), silver_of("uno"))]
+    files = [path for folder in folders for path in folder.glob("*.parquet")]
     written = [(path, path.read_bytes()) for path in files]
     for copy in kept:
         lake.put_back(copy)
