@@ -10,8 +10,9 @@ from urllib.parse import unquote, urlsplit
 from deltalake import DeltaTable
 
 SPARK_OPTIONS = {"__globPaths__": "false", "recursiveFileLookup": "true"}
-"""For whoever gives Spark paths of files: they are names, no patterns (Spark sets this where it
-reads a table), and a folder with `=` in its name is no partition."""
+"""For whoever gives Spark paths of files: they are names, not patterns; Spark sets the first itself
+where it reads a table. Without the second it looks for partitions, and reads the files twice if
+their path looks like a pattern."""
 
 
 def for_spark(folder: Path, relative: str = "") -> str:

@@ -21,9 +21,9 @@ def web_complaint(url: str) -> str | None:
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 
-_UNUSABLE = re.compile(r"[\x00-\x1f\x7f\[\]^|\\?#:]|%[0-9A-Fa-f]{2}")
+_UNUSABLE = re.compile(r"[\x00-\x1f\x7f\[\]^|\\?#]|%[0-9A-Fa-f]{2}")
 """What deltalake's paths cannot have: it stops, or looks for files elsewhere than it wrote them, or
-finds no history. With a colon, Hadoop takes a folder's name for an address."""
+finds no history."""
 
 
 def address_complaint(path: Path) -> str | None:
@@ -41,7 +41,7 @@ def folder_complaint(path: Path) -> str | None:
     found = _UNUSABLE.search(str(path))
     if found is None:
         return None
-    return f"is {str(path)!r}, and Delta's libraries cannot use a path with {found[0]!r}"
+    return f"is {str(path)!r}, and Delta's library cannot use a path with {found[0]!r}"
 
 
 def mail_complaint(addresses: str) -> str | None:

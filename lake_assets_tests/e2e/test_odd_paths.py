@@ -9,7 +9,7 @@ from lake_assets_tests.e2e.world import World
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 
-ODD = "jo s\u00e9 100% {y} * + & ' \" , = ; $ ~ ( ) @ ! < > `."
+ODD = "jo s\u00e9 100% {y} * + & ' \" , = ; : $ ~ ( ) @ ! < > `."
 
 
 @pytest.mark.timeout(900)

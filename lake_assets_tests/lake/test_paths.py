@@ -7,7 +7,7 @@ from deltalake import DeltaTable, write_deltalake
 from lake_assets.lake.files import active_files
 from lake_assets.lake.paths import folder_of, for_deltalake, for_spark, from_address
 
-ODD = "jo s\u00e9 100% {y} * + & ' \" , = ; $ ~ ( ) @ ! < > `."
+ODD = "jo s\u00e9 100% {y} * + & ' \" , = ; : $ ~ ( ) @ ! < > `."
 
 
 @pytest.mark.parametrize("name", ["plain", ODD, "trailing ", ".hidden"])

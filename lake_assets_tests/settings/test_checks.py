@@ -50,11 +50,11 @@ def test_the_address_of_a_folder_is_to_be_written_as_a_path():
     assert "without file://" in str(address_complaint(Path("file:///lake")))
 
 
-@pytest.mark.parametrize("name", ["jo s\u00e9 100%", "{y} * + & ' \" , = ; $ ~ ( ) @ ! < >", "."])
+@pytest.mark.parametrize("name", ["jo s\u00e9 100%", "{y} * + & ' \" , = ; : $ ~ ( ) @ ! < >", "."])
 def test_a_folder_may_have_nearly_any_name(name):
     assert folder_complaint(Path("/home") / name) is None
 
 
-@pytest.mark.parametrize("part", ["[", "]", "?", "#", ":", "^", "|", "\\", "\n", "\t", "%20"])
+@pytest.mark.parametrize("part", ["[", "]", "?", "#", "^", "|", "\\", "\n", "\t", "%20"])
 def test_what_delta_could_not_find_again_is_named(part):
     assert f"a path with {part!r}" in str(folder_complaint(Path(f"/home/a{part}b")))
