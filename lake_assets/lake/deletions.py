@@ -4,7 +4,7 @@ Other engines leave them by DELETE, UPDATE and MERGE; nothing here writes any. C
 tables whose protocol has none. Spark's jobs leave them to Delta's own reader (`lake.read`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -50,14 +50,14 @@ def deleted_rows(handle: DeltaTable) -> int:
     return sum(int((~kept).sum()) for kept in kept_rows(handle).values())
 
 
-def without_deleted(rows: pa.Table, kept: Mask | None, start: int = 0) -> pa.Table:
-    """Those of some rows of a file that are still there.
+def without_deleted(rows: pa.Table, kept: Mask | None) -> pa.Table:
+    """Those of a file's rows that are still there; all of them without a mask of `kept_rows`."""
+    return rows if kept is None else rows.filter(pa.array(kept))
 
-    Args:
-        rows: in the order of the file.
-        kept: as in `kept_rows`; None for a file without deleted rows.
-        start: number of the first of `rows` in its file.
-    """
-    if kept is None:
-        return rows
-    return rows.filter(pa.array(kept[start : start + rows.num_rows]))
+
+def undeleted(batches: Iterable[pa.RecordBatch], kept: Mask | None) -> Iterator[pa.RecordBatch]:
+    """As `without_deleted`, of a file that comes in batches, in its order."""
+    start = 0
+    for batch in batches:
+        yield batch if kept is None else batch.filter(pa.array(kept[start:][: batch.num_rows]))
+        start += batch.num_rows

@@ -124,5 +124,5 @@ def _field(have: Mapping[str, Any] | None, wanted: dict[str, Any]) -> dict[str, 
         **wanted,
         "type": _strict(have["type"], wanted["type"]) if both else wanted["type"],
         "nullable": have["nullable"],
-        "metadata": have["metadata"],
+        "metadata": {**have["metadata"], **wanted["metadata"]},
     }

@@ -5,7 +5,7 @@ What is wider than what, and which field had which name, is not decided here.
 """
 
 import uuid
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -16,7 +16,7 @@ from tenacity import retry, retry_if_exception_type, stop_after_attempt
 from lake_assets.errors import CommitConflictError
 from lake_assets.lake.change import Commit, DataFile
 from lake_assets.lake.commits import CommitDoor
-from lake_assets.lake.deletions import Mask, kept_rows, without_deleted
+from lake_assets.lake.deletions import Mask, kept_rows, undeleted
 from lake_assets.lake.files import active_files
 from lake_assets.lake.gate import ensure_usable
 from lake_assets.lake.renames import Renames, under_newest, unmarked
@@ -115,7 +115,7 @@ def _change(
     if anew is not None:
         ensure_usable(handle, Use.READ, Use.REPLACE)
         kept = kept_rows(handle)
-        files = [_write(folder, file, anew, kept.get(file.path)) for file in active_files(handle)]
+        files = [_write(folder, one, anew, kept.get(one.path)) for one in active_files(handle)]
         change = Commit(table=table, files=files, info=anew.info, seen=version)
         door.replace([change], anew.columns)
     return anew
@@ -166,19 +166,11 @@ def _is_other(have: pa.DataType, wanted: pa.DataType) -> bool:
     return bool(have != wanted)
 
 
-def _write(folder: Path, file: DataFile, anew: _Anew, kept: Mask | None) -> DataFile:
+def _write(folder: Path, file: DataFile, anew: _Anew, left: Mask | None) -> DataFile:
     path = str(PurePosixPath(file.path).with_name(f"part-{uuid.uuid4()}.parquet"))
-    stored = pa.schema([field for field in anew.columns if field.name not in file.partition])
+    kept = pa.schema([field for field in anew.columns if field.name not in file.partition])
     with pq.ParquetFile(folder / file.path) as source:
-        pieces = _pieces(source.iter_batches(_ROWS_AT_ONCE), stored, anew.renames, kept)
-        written = write_pieces(pieces, stored, folder, path)
+        batches = source.iter_batches(_ROWS_AT_ONCE)
+        pieces = (under_newest(rows, kept, anew.renames) for rows in undeleted(batches, left))
+        written = write_pieces(pieces, kept, folder, path)
     return DataFile(partition=file.partition, **written)  # type: ignore[arg-type]
-
-
-def _pieces(
-    batches: Iterable[pa.RecordBatch], schema: pa.Schema, renames: Renames, kept: Mask | None
-) -> Iterator[pa.Table]:
-    start = 0
-    for batch in batches:
-        yield without_deleted(under_newest(batch, schema, renames), kept, start)
-        start += batch.num_rows

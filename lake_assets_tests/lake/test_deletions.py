@@ -10,7 +10,7 @@ from deltalake import DeltaTable
 
 from lake_assets.errors import TableFeatureError
 from lake_assets.lake.change import Batch
-from lake_assets.lake.deletions import deleted_rows, kept_rows, without_deleted
+from lake_assets.lake.deletions import deleted_rows, kept_rows, undeleted, without_deleted
 from lake_assets.lake.files import active_files
 from lake_assets.lake.find import find_rows
 from lake_assets.lake.gained import gained_between
@@ -106,8 +106,10 @@ def test_who_follows_a_log_is_told_that_rows_left(tmp_path):
     assert "version 2" in gained_between(UNO.path(tmp_path), 1, 2).obstacle
 
 
-def test_a_part_of_a_file_is_masked_from_where_it_begins():
+def test_a_file_that_comes_in_batches_is_masked_as_a_whole():
     kept = np.array([True, False, True, False, True])
-    rows = pa.table({"n": [2, 3]})
-    assert without_deleted(rows, kept, 2)["n"].to_pylist() == [2]
-    assert without_deleted(rows, None)["n"].to_pylist() == [2, 3]
+    rows = pa.table({"n": range(5)})
+    batches = rows.to_batches(max_chunksize=2)
+    assert pa.Table.from_batches(undeleted(batches, kept))["n"].to_pylist() == [0, 2, 4]
+    assert pa.Table.from_batches(undeleted(batches, None)) == rows
+    assert without_deleted(rows, kept)["n"].to_pylist() == [0, 2, 4]
