@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from lake_assets.lake.arrow_types import without_views
-from lake_assets.lake.deletions import Mask
+from lake_assets.lake.deletions import Mask, undeleted
 from lake_assets.lake.origins import RowSet
 
 _Piece = TypeVar("_Piece")
@@ -66,17 +66,10 @@ def scan(
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for path in shared(batches, shares):
-            for rows in _undeleted(rows_of_file(path, columns), (kept or {}).get(path)):
+            for rows in undeleted(rows_of_file(path, columns), (kept or {}).get(path)):
                 yield rows if keep is None else _kept(rows, keep)
 
     return Rows(numbered(session, shares), read)
-
-
-def _undeleted(batches: Iterable[pa.RecordBatch], kept: Mask | None) -> Iterator[pa.RecordBatch]:
-    start = 0
-    for batch in batches:
-        yield batch if kept is None else batch.filter(pa.array(kept[start:][: batch.num_rows]))
-        start += batch.num_rows
 
 
 def _kept(rows: pa.RecordBatch, keep: RowSet) -> pa.RecordBatch:
