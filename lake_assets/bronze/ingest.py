@@ -18,6 +18,7 @@ from lake_assets.lake.change import Batch, Commit, DataFile
 from lake_assets.lake.conflicts import overtaken
 from lake_assets.lake.fanout import fan_out
 from lake_assets.lake.files import active_files
+from lake_assets.lake.history import rows_of
 from lake_assets.lake.kafka_offsets import (
     Offsets,
     offset_transactions,
@@ -76,7 +77,9 @@ class Ingest:
         self._number = handle.transaction_version(self._app) or 0
         recorded = self._recorded(handle)
         identity = handle.transaction_version(topic_app(self.topic))
-        have = self._recorded(handle) or self._by_rows(handle)
+        have = recorded or self._by_rows(handle)
+        if identity != found.identity and not rows_of(handle):
+            have = {}  # nothing was read of the topic that had the name before
         if have:
             self._offsets = next_offsets(found, have, identity)
         else:

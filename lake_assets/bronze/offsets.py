@@ -37,15 +37,29 @@ class TopicRange:
 
 
 def first_offsets(found: TopicRange, declared: Declared) -> dict[int, int]:
-    """Where to begin in a topic that bronze has nothing of, by partition."""
+    """Where to begin in a topic that bronze has nothing of, by partition.
+
+    Raises:
+        StreamError: the topic has no such offset as the feed declares.
+    """
     if declared == "latest":
         return dict(found.ends)
     if isinstance(declared, str):
         return dict(found.begins)
-    return {
+    starts = {
         partition: _resolved(declared.get(partition, _EARLIEST), begin, found.ends[partition])
         for partition, begin in found.begins.items()
     }
+    for partition in sorted({*starts, *declared}):
+        begin, end = found.begins.get(partition), found.ends.get(partition)
+        if begin is None or end is None or not begin <= starts[partition] <= end:
+            has = "is not there" if begin is None else f"has the offsets {begin} to {end}"
+            raise StreamError(
+                f"partition {partition} of topic {found.topic!r}",
+                f"{has}, and the feed begins at {declared[partition]}",
+                "Correct source.kafka.starting_offsets of the feed",
+            )
+    return starts
 
 
 def _resolved(declared: int, begin: int, end: int) -> int:

@@ -58,6 +58,11 @@ APP_ID, BATCH = "lake_assets.app_id", "lake_assets.batch"
 """Keys in a commit's custom metadata: the identity under which it happened."""
 
 
+ATTEMPT = "lake_assets.attempt"
+"""Key in a commit's custom metadata: which run of its batch made it; another run of the same batch
+may have placed its rows otherwise."""
+
+
 def identity_of(batches: Iterable[Batch]) -> dict[str, str]:
     """Custom metadata that names the first of the batches; empty if there is none."""
     first = next(iter(batches), None)

@@ -99,8 +99,9 @@ class _Gathered:
         for path in taken:
             del self.added[path]
         self.added |= {path: file_of(action) for path, action in adds.items()}
-        # Rows that were rewritten came earlier, and stand beside those that are new.
-        self.is_exact = self.is_exact and not removed
+        # Rows that were rewritten or restored came earlier, and stand beside those that are new.
+        is_append = not removed and any(kind == "txn" for kind, _ in actions)
+        self.is_exact = self.is_exact and (is_append or not adds)
 
     @property
     def size(self) -> int:

@@ -138,7 +138,11 @@ def finish(journal: ChangeJournal, means: Means) -> dict[TableRef, int]:
             raise _cut_off(journal)
         journal.clear()  # nothing of it happened, and nothing can
         return {}
-    moved = change.moved(means.lake)
+    try:
+        moved = change.moved(means.lake)
+    except FileNotFoundError as problem:
+        # A table that has its part was rewritten and vacuumed since.
+        raise _cut_off(journal) from problem
     removed = {one.table: _apply(one, change, moved, means) for one in change.tables}
     means.door.flush()
     journal.clear()
@@ -159,6 +163,9 @@ def _apply(one: TableChange, change: TablesChange, moved: RowSet, means: Means) 
     # Its own new files may be in the table's folder, and are in no version of it.
     removed, kept = without(folder, active_files(handle), leaving)
     gone = _rows(removed) - _rows(kept)
+    is_last = one is change.tables[-1]
+    if not (one.files or removed or is_last):
+        return 0
     commit = Commit(
         table=one.table,
         files=[*one.files, *kept],

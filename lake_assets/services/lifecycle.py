@@ -9,7 +9,7 @@ from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wa
 
 from lake_assets.errors import ServiceError
 from lake_assets.runtime.java import Java
-from lake_assets.runtime.processes import ProcessId
+from lake_assets.runtime.processes import ProcessId, is_alive
 from lake_assets.services.child import find, find_all, last_words, launch, stop
 from lake_assets.services.service import LOOPBACK, Ports, Service
 from lake_assets.services.state import ServiceState, read_state, write_state
@@ -45,7 +45,7 @@ def ensure_started(
         ServiceError: it does not start or does not answer; names its log.
     """
     state = running(folder)
-    if state is not None and _becomes_healthy(service, folder, state):
+    if state is not None and _becomes_healthy(service, state):
         return state if state.is_ready else _remember(folder, state.ports, state.child, ready=True)
     stop_service(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -54,9 +54,9 @@ def ensure_started(
         command = service.prepare(folder, java, jars, ports)
         child = launch(command, folder, log_of(folder))
         state = _remember(folder, ports, child, ready=False)
-        if child is not None and _becomes_healthy(service, folder, state):
+        if child is not None and _becomes_healthy(service, state):
             return _remember(folder, ports, child, ready=True)
-        is_slow = child is not None and find(child, folder) is not None
+        is_slow = child is not None and is_alive(child)
         stop_service(folder)
         if is_slow or not _lost_its_port(folder):
             break
@@ -78,11 +78,12 @@ def _remember(folder: Path, ports: Ports, child: ProcessId | None, *, ready: boo
     return state
 
 
-def _becomes_healthy(service: Service, folder: Path, state: ServiceState) -> bool:
+def _becomes_healthy(service: Service, state: ServiceState) -> bool:
     """Wait until the service answers; False when it died or took too long."""
 
     def look() -> bool | None:
-        if state.child is None or find(state.child, folder) is None:
+        # Its command line may be empty for a moment, while a shell becomes a Java.
+        if state.child is None or not is_alive(state.child):
             return False
         return True if _listens(state.ports[0]) and service.answers(state.ports[0]) else None
 

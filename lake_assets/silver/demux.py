@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from time import perf_counter, time
 from typing import TypeAlias
+from uuid import uuid4
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -19,7 +20,7 @@ from lake_assets.decode.assign import MESSAGE_QUESTION, SCHEMA_QUESTION, message
 from lake_assets.decode.schemas import Decoding, SchemaSet
 from lake_assets.decode.settle import made_by, settle
 from lake_assets.lake.catalog import adoptable_games, refused_games
-from lake_assets.lake.change import Batch, Commit
+from lake_assets.lake.change import ATTEMPT, Batch, Commit
 from lake_assets.lake.conflicts import overtaken
 from lake_assets.lake.fanout import UnresolvedError, Written
 from lake_assets.lake.journal import Journal
@@ -130,13 +131,15 @@ class Demux:
     def _commits(self, demuxed: Demuxed, reached: Reached) -> list[Commit]:
         """The batch's commits, quarantine's last."""
         quarantine = quarantine_of(self.feed.feed)
+        attempt = {ATTEMPT: uuid4().hex}
         commits = [
-            Commit(table=table, files=written.files, info={"rows": str(written.rows)})
+            Commit(table=table, files=written.files, info={"rows": str(written.rows), **attempt})
             for table, written in demuxed.written.items()
             if table != quarantine
         ]
         refused = demuxed.written.get(quarantine, Written())
-        info = {"rows": str(refused.rows), **reached(commit.table for commit in commits)}
+        told = reached(commit.table for commit in commits)
+        info = {"rows": str(refused.rows), **attempt, **told}
         return [*commits, Commit(table=quarantine, files=refused.files, info=info)]
 
     @property

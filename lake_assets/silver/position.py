@@ -113,19 +113,22 @@ def read_position(quarantine: DeltaTable, feed: str) -> Position | None:
         return None
     for limit in _COMMITS_BACK:
         commits = quarantine.history(limit)
-        found = _newest(commit.get(POSITION) for commit in commits)
+        # The history is the folder's, which may have newer batches by now than what was opened.
+        found = _of_number(number, (commit.get(POSITION) for commit in commits))
         if found is not None:
-            return found if found.number == number else None
+            return found
         if limit is None or len(commits) < limit:
             break
     return None
 
 
-def _newest(texts: Iterable[object]) -> Position | None:
+def _of_number(number: int, texts: Iterable[object]) -> Position | None:
     for text in texts:
         if isinstance(text, str):
             try:
-                return Position.from_json(text)
+                found = Position.from_json(text)
             except (ValueError, KeyError, TypeError, AttributeError):
-                return None
+                continue
+            if found.number == number:
+                return found
     return None

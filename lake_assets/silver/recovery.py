@@ -12,7 +12,7 @@ from pathlib import Path
 from deltalake import DeltaTable
 
 from lake_assets.errors import LakeError, StreamError
-from lake_assets.lake.change import APP_ID, BATCH, Batch, Commit
+from lake_assets.lake.change import APP_ID, ATTEMPT, BATCH, Batch, Commit
 from lake_assets.lake.files import active_files, without
 from lake_assets.lake.history import rows_of
 from lake_assets.lake.journal import Journal
@@ -77,14 +77,17 @@ class Recovery:
         finished = self._finish(position)
         position = finished or position
         numbers = numbers_of(self.feed, self.means.door.opened(list(handles)))
-        ahead = [table for table, number in numbers.items() if number > position.number]
-        for table in ahead:
-            self._undo(table, position)
-        if ahead:
-            numbers = numbers_of(self.feed, self.means.door.opened(list(handles)))
-        if position.tables and checksum(numbers) != position.tables:
+        before = {
+            table: _number_before(self.means.door.fresh(table), self.feed, position.number)
+            for table, number in numbers.items()
+            if number > position.number
+        }
+        left = {table: number for table, number in {**numbers, **before}.items() if number}
+        if position.tables and checksum(left) != position.tables:
             raise self._refusal(_unfit(position, numbers))
-        return Recovered(position=position, numbers=numbers)
+        for table, number in before.items():
+            self._undo(table, position, number)
+        return Recovered(position=position, numbers=left)
 
     def _ensure_unbegun(
         self, handles: Mapping[TableRef, DeltaTable], quarantine: Mapping[TableRef, DeltaTable]
@@ -118,17 +121,20 @@ class Recovery:
         is_whole = reached is not None and reached.bronze_id == position.bronze_id
         if not is_whole or not all(_has_files(self.means.lake, one) for one in commits):
             return None
+        handles = self.means.door.opened([commit.table for commit in others])
+        if not all(_is_of(commit, handles.get(commit.table), batch) for commit in others):
+            return None
         self.means.door.append(others, batch)
         self.means.door.append([last], batch)
         self.report(replayed(self.feed, batch, commits, self.journal.note()))
         return reached
 
-    def _undo(self, table: TableRef, position: Position) -> None:
-        """Take the rows out of a table that came after the position."""
+    def _undo(self, table: TableRef, position: Position, number: int) -> None:
+        """Take the rows out of a table that came after the position, and its batches' numbers."""
         handle, folder = self.means.door.fresh(table), table.path(self.means.lake)
         later = NotIn(Before(position.offsets))
         removed, kept = without(folder, active_files(handle), later)
-        before = Batch(demux_app(self.feed), _number_before(handle, self.feed, position.number))
+        before = batch_of(self.feed, number)
         undo = Commit(
             table=table,
             files=kept,
@@ -171,6 +177,17 @@ def _noted(journal: Journal) -> tuple[Batch, list[Commit]] | None:
 def _position_in(commit: Commit) -> Position | None:
     text = commit.info.get(POSITION)
     return Position.from_json(text) if text else None
+
+
+def _is_of(commit: Commit, handle: DeltaTable | None, batch: Batch) -> bool:
+    """Whether a table has no rows of a batch yet, or those of the run that a journal is of."""
+    if handle is None:
+        return False
+    if (handle.transaction_version(batch.app_id) or 0) < batch.version:
+        return True
+    made = (one for one in handle.history() if one.get(APP_ID) == batch.app_id)
+    own = next((one for one in made if int(one[BATCH]) == batch.version), {})
+    return own.get(ATTEMPT) == commit.info.get(ATTEMPT)
 
 
 def _has_files(lake: Path, commit: Commit) -> bool:

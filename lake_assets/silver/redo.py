@@ -130,7 +130,10 @@ class Redo:
         parts += self._strays(bronze, games)
         self._stop_if_failing(parts)
         both = _joined([demuxed for _, demuxed in parts])
-        return self._change(both, {silver_of(game): bronze.range for game in games}, record)
+        chosen = {silver_of(game): bronze.range for game in games}
+        # Rows that come to these games may have been others' before.
+        others = {table: None for table in self._silver() if table not in chosen}
+        return self._change(both, {**chosen, **others}, record)
 
     @property
     def _quarantine(self) -> TableRef:
@@ -177,15 +180,15 @@ class Redo:
     def _change(
         self,
         demuxed: Demuxed,
-        leaving: Mapping[TableRef, Range],
+        leaving: Mapping[TableRef, Range | None],
         record: Callable[[], TableChange] | None = None,
     ) -> Redone:
         """Commit what was derived; the quarantine's part comes last and makes the change whole.
 
         Args:
             demuxed: what was derived.
-            leaving: by table, which rows leave it. What was derived leaves quarantine and the
-                waiting rows anyway.
+            leaving: by table, which rows leave it; None are those that are derived, wherever they
+                go. They leave quarantine and the waiting rows anyway.
             record: what else the last part records.
         """
         aside = [*self._aside(), self._quarantine]

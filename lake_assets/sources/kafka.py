@@ -59,6 +59,8 @@ def read_topic(
         .option("includeHeaders", "true")
         # Rows that Kafka deleted before they were read must stop the stream, not vanish in silence.
         .option("failOnDataLoss", "true")
+        # Rows of transactions that were aborted are no events.
+        .option("kafka.isolation.level", "read_committed")
         .option("kafka.fetch.max.wait.ms", _FETCH_WAIT_MS)
         .option("kafka.max.poll.records", _POLL_RECORDS)
         .option("kafka.max.partition.fetch.bytes", _FETCH_BYTES)

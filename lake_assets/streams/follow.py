@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from lake_assets.lake.catalog import games_found
 from lake_assets.lake.deletions import kept_rows
 from lake_assets.lake.increments import Increment, next_increment
-from lake_assets.lake.kafka_offsets import furthest
+from lake_assets.lake.kafka_offsets import furthest, offsets_of_rows
 from lake_assets.lake.origins import Before, NotIn
 from lake_assets.lake.scan import rows_in, scan
 from lake_assets.model.feeds import Feed
@@ -62,7 +62,10 @@ class Follower:
         )
         if found is None:
             return False
-        offsets = furthest([position.offsets, found.offsets])
+        told = found.offsets
+        if found.files and not told:  # bronze of another release or engine
+            told = offsets_of_rows(table.path(self._lake), found.files)
+        offsets = furthest([position.offsets, told])
         reached = replace(position, bronze=found.until, offsets=offsets)
         self._position = self._take(position, reached, found) if found.files else reached
         return True

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from deltalake import DeltaTable
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from lake_assets.bronze.rows import FILE_SCHEMA
@@ -22,7 +22,7 @@ from lake_assets.lake.commit_digest import commit_digest
 from lake_assets.lake.files import active_files
 from lake_assets.lake.history import open_table
 from lake_assets.lake.increments import Point
-from lake_assets.lake.kafka_offsets import Offsets, offsets_of_rows
+from lake_assets.lake.kafka_offsets import Offsets, offsets_of_rows, table_offsets
 from lake_assets.lake.means import Means, lake_means
 from lake_assets.lake.read import read_tables
 from lake_assets.lake.session import start_session
@@ -122,20 +122,39 @@ def rebuild(
         if games is not None or since is not None:
             raise
         with streams_lock(state_dir):
-            redo.journal.clear()
+            # Half a change stays noted until this one is: both say the same of what to do.
             return _from_nothing(redo, bronze)
-    rows = _rows_of(redo, bronze).where(_below(position.offsets))
+    # Opened again: the stream may have gone on since, and the position with it.
+    bronze = means.door.fresh(bronze_of(feed.feed))
+    _ensure_reaches(feed, bronze, position)
+    every, whole = _rows_of(redo, bronze), Range(ends=position.offsets)
     if games is None and since is None:
         # Before, since they may keep rows out; after, since values may have left them.
         drop_unused(redo.demux, state_dir)
-        redone = redo.rebuild(Bronze(rows=rows, range=Range(ends=position.offsets)))
+        redone = redo.rebuild(_bronze(redo, every, whole))
         drop_unused(redo.demux, state_dir)
         return redone
-    if since is None:
-        return redo.rebuild(Bronze(rows=rows, range=Range(ends=position.offsets)), games)
-    rows = rows.where(F.col("ingested_at") >= F.lit(since))
-    span = Range(starts=_starts(rows), ends=position.offsets)
-    return redo.rebuild(Bronze(rows=rows, range=span), games)
+    if since is not None:
+        # From the first of them on, whatever the clock said of later ones.
+        late = every.where(F.col("ingested_at") >= F.lit(since))
+        whole = Range(starts=_starts(late), ends=position.offsets)
+    return redo.rebuild(_bronze(redo, every, whole), games)
+
+
+def _ensure_reaches(feed: Feed, bronze: DeltaTable, position: Position) -> None:
+    """Make sure that bronze has the rows that are derived again: they leave silver.
+
+    Raises:
+        StreamError: it has not; it was put back from a copy and the streams have not run since.
+    """
+    for (topic, partition), offset in position.offsets.items():
+        has = table_offsets(bronze, topic).get((topic, partition), offset)
+        if has < offset:
+            raise StreamError(
+                bronze_of(feed.feed).name,
+                f"ends at {has} in partition {partition} of {topic!r}, and silver at {offset}",
+                "Let the streams run first: they read from Kafka again what bronze lacks",
+            )
 
 
 def finish_interrupted(means: Means, settings: Settings, feed: Feed) -> None:
@@ -242,13 +261,19 @@ def _rows_of(redo: Redo, bronze: DeltaTable) -> DataFrame:
     return read_tables(session, [bronze], FILE_SCHEMA)
 
 
-def _below(offsets: Offsets) -> Column:
-    """Whether a row of bronze is below these offsets."""
-    found = F.lit(False)  # noqa: FBT003 - a literal
-    for (topic, partition), offset in offsets.items():
-        is_there = (F.col("topic") == topic) & (F.col("partition") == partition)
-        found = found | (is_there & (F.col("offset") < offset))
-    return found
+def _bronze(redo: Redo, rows: DataFrame, span: Range) -> Bronze:
+    """The rows within a range; the range is a table, since there may be thousands of partitions."""
+    ends, starts = span.ends or {}, span.starts
+    bounds = [
+        (topic, partition, 0 if starts is None else starts[topic, partition], end)
+        for (topic, partition), end in ends.items()
+        if starts is None or (topic, partition) in starts
+    ]
+    names = "topic string, partition int, `#first` long, `#end` long"
+    within = redo.session.createDataFrame(bounds, names)
+    is_in = (F.col("offset") >= F.col("`#first`")) & (F.col("offset") < F.col("`#end`"))
+    found = rows.join(F.broadcast(within), ["topic", "partition"], "inner").where(is_in)
+    return Bronze(rows=found.select(*rows.columns), range=span)
 
 
 def _starts(rows: DataFrame) -> Offsets:

@@ -20,6 +20,7 @@ from lake_assets.model.tables import TableRef, bronze_of, quarantine_of, silver_
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.redo import Redo
+from lake_assets.streams.follow import Follower
 from lake_assets.streams.plan import Road, demux_of, follower_of, start_ingest
 from lake_assets.streams.redo import finish_interrupted, rebuild
 from lake_assets.streams.schemas import Schemas
@@ -64,6 +65,12 @@ class StreamedLake:
             start_ingest(road, feed or self.feed, until_caught_up=True).awaitTermination()
 
     def demux(self, feed: Feed | None = None) -> None:
+        with self.following(feed) as follower:
+            follower.drain()
+
+    @contextmanager
+    def following(self, feed: Feed | None = None) -> Iterator[Follower]:
+        """What demuxes, as a process that has just started has it."""
         feed = feed or self.feed
         with self.road() as road:
             finish_interrupted(road.means, self.settings, feed)
@@ -73,7 +80,7 @@ class StreamedLake:
                 stop=threading.Event(),
                 announce=lambda _: None,
             )
-            follower_of(road, demux_of(road, feed, schemas)).drain()
+            yield follower_of(road, demux_of(road, feed, schemas))
 
     def stream(self, feed: Feed | None = None) -> None:
         self.ingest(feed)

@@ -1,0 +1,218 @@
+"""Lakes in states that neither a kill nor a backup leaves, each found by trying to break them."""
+
+import shutil
+from collections import Counter
+from contextlib import suppress
+from uuid import uuid4
+
+import pytest
+from confluent_kafka import Producer
+from deltalake import DeltaTable
+
+from lake_assets.errors import CommitConflictError, StreamError
+from lake_assets.lake.commits import CommitDoor
+from lake_assets.model.feeds import Route
+from lake_assets.model.tables import bronze_of, quarantine_of, silver_of
+from lake_assets.silver.position import read_position
+from lake_assets.sources.topics import client_config, ensure_topic
+from lake_assets.streams.plan import demux_journal
+from lake_assets_tests.events import Topic, framed
+from lake_assets_tests.streams.lakes import StreamedLake
+
+pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
+
+BRONZE, QUARANTINE = bronze_of("games"), quarantine_of("games")
+
+
+class KilledError(BaseException):
+    """Stands for the end of a process."""
+
+
+class HalfBatch(CommitDoor):
+    """A door that goes down after the first table of a batch."""
+
+    def append(self, commits, batch):
+        if "demux" in batch.app_id and any(commit.files for commit in commits):
+            super().append(commits[:1], batch)
+            raise KilledError
+        return super().append(commits, batch)
+
+
+class HalfChange(CommitDoor):
+    """A door that goes down after the first table of a rebuild."""
+
+    def append(self, commits, batch):
+        done = super().append(commits, batch)
+        if "redo" in batch.app_id:
+            raise KilledError
+        return done
+
+
+@pytest.fixture
+def lake(spark, services, settings):
+    return StreamedLake(spark, settings, Topic(services))
+
+
+@pytest.fixture
+def known(lake):
+    return lake.topic.register(0)
+
+
+@pytest.fixture
+def produce(lake, known):
+    def go(count):
+        values = [framed(known, ("uno", "go_fish")[i % 2], gamer=f"g{i}") for i in range(count)]
+        return Counter(lake.topic.produce(*values))
+
+    return go
+
+
+@pytest.fixture
+def dying(lake):
+    def through(kind):
+        return StreamedLake(lake.spark, lake.settings, lake.topic, kind=kind)
+
+    return through
+
+
+def test_a_position_is_read_as_of_the_table_that_was_opened(lake, produce):
+    produce(4)
+    lake.stream()
+    handle = DeltaTable(lake.folder(QUARANTINE))
+    produce(4)
+    lake.stream()
+    assert read_position(handle, "games").number == 1
+
+
+def test_rows_that_are_restored_to_bronze_while_demux_lives_are_not_taken_again(lake, produce):
+    first = produce(6)
+    lake.ingest()
+    with lake.following() as living:
+        living.drain()
+        handle = DeltaTable(lake.folder(BRONZE))
+        before = handle.version()
+        handle.delete()
+        living.drain()
+        DeltaTable(lake.folder(BRONZE)).restore(before)
+        living.drain()
+    assert lake.silver == first
+
+
+def test_a_rebuild_of_one_game_takes_from_the_others_what_is_its_own_by_now(lake, known):
+    row = Counter(lake.topic.produce(framed(known, "go_fish", device="uno")))
+    lake.stream()
+    by_device = lake.topic.feed(route=Route(column="device_id", keys=("uno", "go_fish")))
+    with lake.redo(by_device) as redo:
+        lake.rebuild_with(redo, games=["uno"])
+    assert lake.silver == row
+    assert lake.places(silver_of("uno")) == row
+
+
+def test_a_rebuild_of_a_bronze_that_was_put_back_is_refused_before_rows_leave(lake, produce):
+    produce(6)
+    lake.stream()
+    kept = lake.keep(lake.folder(BRONZE))
+    produce(4)
+    lake.stream()
+    before = lake.silver
+    lake.put_back(kept)
+    with pytest.raises(StreamError, match="Let the streams run first"):
+        lake.rebuild(games=["uno"])
+    assert lake.silver == before
+    lake.stream()
+    lake.rebuild()
+    assert lake.silver == before
+
+
+def test_the_journal_of_another_run_of_a_batch_is_not_believed(lake, produce, dying):
+    first = produce(6)
+    lake.stream()
+    second = produce(4)
+    lake.ingest()
+    with suppress(KilledError):
+        dying(HalfBatch).demux()
+    kept = lake.keep(lake.settings.state_dir)
+    shutil.rmtree(lake.settings.state_dir)
+    third = produce(6)
+    lake.ingest()
+    with suppress(KilledError):
+        dying(HalfBatch).demux()
+    lake.put_back(kept)
+    lake.stream()
+    assert lake.silver == first + second + third
+
+
+def test_two_processes_that_each_got_half_of_a_batch_lose_nothing(lake, produce, dying):
+    first = produce(6)
+    lake.stream()
+    second = produce(4)
+    lake.ingest()
+    with lake.following() as late:
+        late.recover()
+        with suppress(KilledError):
+            dying(HalfBatch).demux()
+        third = produce(4)
+        lake.ingest()
+        with suppress(CommitConflictError):
+            late.step()
+    lake.stream()
+    assert lake.silver == first + second + third
+
+
+def test_rows_of_a_bronze_that_records_no_offsets_are_undone_by_their_own(lake, produce, dying):
+    first = produce(6)
+    lake.ingest()
+    lake.forget_transactions(BRONZE)
+    lake.demux()
+    second = produce(4)
+    lake.ingest()
+    with suppress(KilledError):
+        dying(HalfBatch).demux()
+    demux_journal(lake.settings.state_dir, lake.feed).path.unlink()
+    lake.stream()
+    assert lake.silver == first + second
+
+
+def test_half_a_rebuild_whose_table_was_rewritten_since_is_mended_by_another(lake, produce, dying):
+    first = produce(8)
+    lake.stream()
+    with suppress(KilledError), dying(HalfChange).redo() as redo:
+        lake.rebuild_with(redo)
+    handle = DeltaTable(lake.folder(silver_of("go_fish")))
+    handle.delete("gamer_id = 'g1'")
+    handle.vacuum(retention_hours=0, enforce_retention_duration=False, dry_run=False)
+    lake.rebuild()
+    lake.stream()
+    assert lake.silver == first
+
+
+def test_starting_offsets_that_the_topic_has_not_are_refused_and_can_be_corrected(lake, produce):
+    first = produce(6)
+    bad = lake.topic.feed(source=lake.topic.source(starting_offsets={0: 1000}))
+    with pytest.raises(StreamError, match=r"Correct source\.kafka\.starting_offsets"):
+        lake.stream(bad)
+    lake.stream()
+    assert lake.silver == first
+
+
+def test_a_topic_made_anew_before_a_row_of_it_was_read_is_taken(lake, services, known):
+    ensure_topic(services, lake.topic.name)
+    lake.stream()
+    lake.topic.delete()
+    row = Counter(lake.topic.produce(framed(known)))
+    lake.stream()
+    assert lake.silver == row
+
+
+def test_rows_of_transactions_that_were_aborted_do_not_come(lake, known):
+    lake.topic.produce(framed(known))
+    producer = Producer({**client_config(lake.topic.endpoints), "transactional.id": uuid4().hex})
+    producer.init_transactions(30)
+    for end in (producer.abort_transaction, producer.commit_transaction):
+        producer.begin_transaction()
+        for _ in range(3):
+            producer.produce(lake.topic.name, framed(known), key="0")
+        producer.flush(20)
+        end(30)
+    lake.stream()
+    assert lake.silver.total() == 1 + 3
