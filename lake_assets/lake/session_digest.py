@@ -49,7 +49,8 @@ def session_digest(settings: Settings) -> str:
     Args:
         settings: the session is started with them.
     """
-    found = {**RESULT_PROPERTIES, **settings.spark.conf}
+    own = {name: value.get_secret_value() for name, value in settings.spark.conf.items()}
+    found = {**RESULT_PROPERTIES, **own}
     told = {name: value for name, value in found.items() if _counts(name)}
     text = json.dumps({"version": _spark_version(), **told}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
