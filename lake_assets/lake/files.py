@@ -37,6 +37,12 @@ def active_files(handle: DeltaTable) -> list[DataFile]:
     ]
 
 
+def are_whole(folder: Path, files: Sequence[DataFile]) -> bool:
+    """Whether a table's folder has all these files, each of the size that was noted of it."""
+    found = ((folder / file.path, file.size) for file in files)
+    return all(path.is_file() and path.stat().st_size == size for path, size in found)
+
+
 def without(
     folder: Path, files: Sequence[DataFile], rows: RowSet
 ) -> tuple[list[DataFile], list[DataFile]]:

@@ -9,7 +9,7 @@ Then whoever reads them takes the rows that are new by their origin. Opens no da
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from urllib.parse import unquote
 
 from deltalake import DeltaTable
@@ -32,6 +32,11 @@ class Point:
     digest: str = ""
     """Of the version's commit: a restored table may have another one under the same number. Empty
     if it is not known."""
+
+    @classmethod
+    def at(cls, folder: Path, version: int) -> Self:
+        """A version that the table in a folder has."""
+        return cls(version=version, digest=commit_digest(folder, version) or "")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -119,7 +124,7 @@ def _by_commits(folder: Path, after: int, newest: int, max_bytes: int) -> Increm
     if until == after or any(not (folder / path).exists() for path in gathered.added):
         return None
     return Increment(
-        until=Point(version=until, digest=commit_digest(folder, until) or ""),
+        until=Point.at(folder, until),
         files=tuple(gathered.added.values()),
         offsets=recorded_offsets(gathered.transactions),
         is_exact=gathered.is_exact,
@@ -137,7 +142,7 @@ def _versions(folder: Path, after: int, newest: int) -> Iterator[tuple[int, list
 def _by_snapshot(folder: Path, topics: list[str], newest: int) -> Increment:
     handle = DeltaTable(for_deltalake(folder), version=newest)
     return Increment(
-        until=Point(version=newest, digest=commit_digest(folder, newest) or ""),
+        until=Point.at(folder, newest),
         files=tuple(active_files(handle)),
         offsets=furthest(table_offsets(handle, topic) for topic in topics),
         is_exact=False,

@@ -51,11 +51,7 @@ class From:
 
     def mask(self, rows: pa.Table) -> Mask:
         """True from the partition's start on."""
-        found = np.zeros(rows.num_rows, dtype=np.bool_)
-        for place, here, offsets in _by_place(rows):
-            if place in self.starts:
-                found[here] = offsets >= self.starts[place]
-        return found
+        return _compared(rows, self.starts, np.greater_equal)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +62,7 @@ class Before:
 
     def mask(self, rows: pa.Table) -> Mask:
         """True below the partition's end."""
-        found = np.zeros(rows.num_rows, dtype=np.bool_)
-        for place, here, offsets in _by_place(rows):
-            if place in self.ends:
-                found[here] = offsets < self.ends[place]
-        return found
+        return _compared(rows, self.ends, np.less)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +112,15 @@ class Origins:
                 self._offsets[place] = [np.concatenate(self._offsets[place])]
                 found[here] = np.isin(offsets, self._offsets[place][0])
         return found
+
+
+def _compared(rows: pa.Table, bounds: Mapping[Place, int], compare: np.ufunc) -> Mask:
+    """Which rows' offsets compare so to their partition's bound; of other partitions none."""
+    found = np.zeros(rows.num_rows, dtype=np.bool_)
+    for place, here, offsets in _by_place(rows):
+        if place in bounds:
+            found[here] = compare(offsets, bounds[place])
+    return found
 
 
 def _by_place(

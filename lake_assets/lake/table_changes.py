@@ -18,7 +18,7 @@ from tenacity import retry, retry_if_exception_type, stop_after_attempt
 
 from lake_assets.errors import CommitConflictError, LakeError
 from lake_assets.lake.change import Batch, Commit, DataFile
-from lake_assets.lake.files import active_files, read_file, without
+from lake_assets.lake.files import active_files, are_whole, read_file, without
 from lake_assets.lake.history import is_done
 from lake_assets.lake.kafka_offsets import Offsets, as_json, from_json
 from lake_assets.lake.means import Means
@@ -133,7 +133,9 @@ def finish(journal: ChangeJournal, means: Means) -> dict[TableRef, int]:
         if one.table in handles and is_done(handles[one.table], change.batch)
     ]
     left = [one for one in change.tables if one not in done]
-    if not all(one.table in handles and _is_there(means.lake, one) for one in left):
+    if not all(
+        one.table in handles and are_whole(one.table.path(means.lake), one.files) for one in left
+    ):
         if done:
             raise _cut_off(journal)
         journal.clear()  # nothing of it happened, and nothing can
@@ -187,12 +189,6 @@ def _cut_off(journal: ChangeJournal) -> LakeError:
         "names tables or files that are gone, of a change that was cut off half done",
         "Run `lake-assets rebuild silver`, which derives silver from bronze again",
     )
-
-
-def _is_there(lake: Path, one: TableChange) -> bool:
-    folder = one.table.path(lake)
-    found = ((folder / file.path, file.size) for file in one.files)
-    return all(path.is_file() and path.stat().st_size == size for path, size in found)
 
 
 def _rows(files: Sequence[DataFile]) -> int:

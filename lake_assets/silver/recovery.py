@@ -7,14 +7,13 @@ batch runs anew. Tables that fit no batch are refused: nothing is guessed. Commi
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from deltalake import DeltaTable
 
 from lake_assets.errors import LakeError, StreamError
 from lake_assets.lake.change import APP_ID, ATTEMPT, BATCH, Batch, Commit
-from lake_assets.lake.files import active_files, without
-from lake_assets.lake.history import rows_of
+from lake_assets.lake.files import active_files, are_whole, without
+from lake_assets.lake.history import is_done, rows_of
 from lake_assets.lake.journal import Journal
 from lake_assets.lake.means import Means
 from lake_assets.lake.origins import Before, NotIn
@@ -75,8 +74,9 @@ class Recovery:
         if position.bronze_id != _id_of(bronze):
             raise self._refusal("they were made of another bronze table than there is now")
         finished = self._finish(position)
-        position = finished or position
-        numbers = numbers_of(self.feed, self.means.door.opened(list(handles)))
+        if finished is not None:
+            position, handles = finished, self.means.door.opened(list(handles))
+        numbers = numbers_of(self.feed, handles)
         before = {
             table: _number_before(self.means.door.fresh(table), self.feed, position.number)
             for table, number in numbers.items()
@@ -119,7 +119,8 @@ class Recovery:
         *others, last = commits
         reached = _position_in(last)
         is_whole = reached is not None and reached.bronze_id == position.bronze_id
-        if not is_whole or not all(_has_files(self.means.lake, one) for one in commits):
+        lake = self.means.lake
+        if not is_whole or not all(are_whole(one.table.path(lake), one.files) for one in commits):
             return None
         handles = self.means.door.opened([commit.table for commit in others])
         if not all(_is_of(commit, handles.get(commit.table), batch) for commit in others):
@@ -183,18 +184,11 @@ def _is_of(commit: Commit, handle: DeltaTable | None, batch: Batch) -> bool:
     """Whether a table has no rows of a batch yet, or those of the run that a journal is of."""
     if handle is None:
         return False
-    if (handle.transaction_version(batch.app_id) or 0) < batch.version:
+    if not is_done(handle, batch):
         return True
     made = (one for one in handle.history() if one.get(APP_ID) == batch.app_id)
     own = next((one for one in made if int(one[BATCH]) == batch.version), {})
     return own.get(ATTEMPT) == commit.info.get(ATTEMPT)
-
-
-def _has_files(lake: Path, commit: Commit) -> bool:
-    """Whether the files that a journal names are still there, whole."""
-    folder = commit.table.path(lake)
-    paths = ((folder / file.path, file.size) for file in commit.files)
-    return all(path.is_file() and path.stat().st_size == size for path, size in paths)
 
 
 def _number_before(handle: DeltaTable, feed: str, most: int) -> int:

@@ -18,7 +18,6 @@ from lake_assets.bronze.rows import FILE_SCHEMA
 from lake_assets.errors import LakeError, StreamError, StreamsLockedError
 from lake_assets.feeds.load import load_feeds
 from lake_assets.lake.catalog import ensure_known, games_found
-from lake_assets.lake.commit_digest import commit_digest
 from lake_assets.lake.files import active_files
 from lake_assets.lake.history import open_table
 from lake_assets.lake.increments import Point
@@ -231,9 +230,7 @@ def _from_nothing(redo: Redo, bronze: DeltaTable) -> Redone:
     offsets = offsets_of_rows(folder, active_files(bronze))
     reached = Position(
         bronze_id=str(bronze.metadata().id),
-        bronze=Point(
-            version=bronze.version(), digest=commit_digest(folder, bronze.version()) or ""
-        ),
+        bronze=Point.at(folder, bronze.version()),
         offsets=offsets,
     )
 
