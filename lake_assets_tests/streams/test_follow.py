@@ -35,17 +35,28 @@ def produce(lake):
     return go
 
 
-def test_a_state_folder_older_than_the_tables_loses_nothing(lake, produce):
-    first, bad = produce(20)
-    lake.stream()
-    kept = lake.keep(lake.settings.state_dir)
-    second, _ = produce(9)
-    lake.stream()
-    lake.put_back(kept)
-    third, _ = produce(5)
-    lake.stream()
-    assert lake.silver == first + second + third
-    assert lake.bronze == first + second + third + bad
+@pytest.fixture
+def go_on_from_a_copy(lake, produce):
+    """Streams, with a folder put back meanwhile as it was earlier; returns the rows by kind."""
+
+    def go(folder):
+        first, bad = produce(20)
+        lake.stream()
+        kept = lake.keep(folder)
+        second, _ = produce(9)
+        lake.stream()
+        lake.put_back(kept)
+        third, _ = produce(5)
+        lake.stream()
+        return first + second + third, bad
+
+    return go
+
+
+def test_a_state_folder_older_than_the_tables_loses_nothing(lake, go_on_from_a_copy):
+    good, bad = go_on_from_a_copy(lake.settings.state_dir)
+    assert lake.silver == good
+    assert lake.bronze == good + bad
 
 
 def test_a_state_folder_that_is_gone_loses_nothing_and_doubles_nothing(lake, produce):
@@ -58,31 +69,17 @@ def test_a_state_folder_that_is_gone_loses_nothing_and_doubles_nothing(lake, pro
     assert lake.quarantine == bad
 
 
-def test_a_lake_put_back_from_a_copy_goes_on_from_there(lake, produce):
-    first, bad = produce(20)
-    lake.stream()
-    kept = lake.keep(lake.settings.lake_dir)
-    second, _ = produce(9)
-    lake.stream()
-    lake.put_back(kept)
-    third, _ = produce(5)
-    lake.stream()
-    assert lake.silver == first + second + third
+def test_a_lake_put_back_from_a_copy_goes_on_from_there(lake, go_on_from_a_copy):
+    good, bad = go_on_from_a_copy(lake.settings.lake_dir)
+    assert lake.silver == good
     assert lake.quarantine == bad
 
 
 def test_bronze_put_back_from_a_copy_is_filled_again_and_silver_gets_only_what_is_new(
-    lake, produce
+    lake, go_on_from_a_copy
 ):
-    first, _ = produce(20)
-    lake.stream()
-    kept = lake.keep(lake.folder(bronze_of("games")))
-    second, _ = produce(9)
-    lake.stream()
-    lake.put_back(kept)
-    third, _ = produce(5)
-    lake.stream()
-    assert lake.silver == first + second + third
+    good, _ = go_on_from_a_copy(lake.folder(bronze_of("games")))
+    assert lake.silver == good
     assert Counter(lake.bronze.values()).keys() == {1}
 
 
