@@ -6,6 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from deltalake import CommitProperties, DeltaTable, write_deltalake
+from pydantic import SecretStr
 
 from lake_assets.errors import LakeError
 from lake_assets.gold.status import behind_since, games_unread, views_behind
@@ -72,7 +73,8 @@ def test_a_view_that_is_defined_anew_is_behind(settings, lake):
 def test_a_view_is_behind_once_spark_is_set_to_compute_other_results(settings, lake):
     write_deltalake(silver_of("uno").path(lake), ROW)
     write_gold(settings, 0)
-    spark = settings.spark.model_copy(update={"conf": {"spark.sql.session.timeZone": "Asia/Tokyo"}})
+    zone = SecretStr("Asia/Tokyo")
+    spark = settings.spark.model_copy(update={"conf": {"spark.sql.session.timeZone": zone}})
     assert views_behind(settings, GAMES) == {VIEW.name: ()}
     elsewhere = settings.model_copy(update={"spark": spark})
     assert views_behind(elsewhere, GAMES) == {VIEW.name: ("uno",)}

@@ -206,6 +206,7 @@ def test_a_folder_where_tables_cannot_lie_is_refused(monkeypatch, name):
 def test_so_is_the_folder_that_a_home_without_a_path_is_in(monkeypatch, tmp_path):
     odd = tmp_path / "100%25"
     odd.mkdir()
+    monkeypatch.delenv("LAKE_ASSETS_HOME", raising=False)
     monkeypatch.chdir(odd)
     with pytest.raises(SettingsError, match="a path with '%25'"):
         load_settings()
