@@ -21,12 +21,14 @@ from lake_assets.lake.files import active_files
 from lake_assets.lake.history import rows_of
 from lake_assets.lake.kafka_offsets import (
     Offsets,
+    begin_info,
     offset_transactions,
     offsets_of_rows,
     table_offsets,
     topic_app,
 )
 from lake_assets.lake.means import Means
+from lake_assets.lake.restores import held_offsets
 from lake_assets.lake.writer import Layout, Target, WritePlan
 from lake_assets.model.owners import Owner
 from lake_assets.model.reports import BatchReport, Hop, Span
@@ -75,9 +77,11 @@ class Ingest:
         handle = self.means.door.fresh(self._table)
         self._bronze_id = str(handle.metadata().id)
         self._number = handle.transaction_version(self._app) or 0
-        recorded = self._recorded(handle)
+        recorded = self._by_partition(table_offsets(handle, self.topic))
         identity = handle.transaction_version(topic_app(self.topic))
-        have = recorded or self._by_rows(handle)
+        # After a RESTORE the rows are fewer than recorded: they are read again.
+        held = self._by_partition(held_offsets(handle, self.topic)) if recorded else {}
+        have = held or self._by_rows(handle)
         if identity != found.identity and not rows_of(handle):
             have = {}  # nothing was read of the topic that had the name before
         if have:
@@ -124,8 +128,9 @@ class Ingest:
             )
         )
 
-    def _recorded(self, handle: DeltaTable) -> dict[int, int]:
-        return {p: offset for (_, p), offset in table_offsets(handle, self.topic).items()}
+    @staticmethod
+    def _by_partition(offsets: Offsets) -> dict[int, int]:
+        return {partition: offset for (_, partition), offset in offsets.items()}
 
     def _by_rows(self, handle: DeltaTable) -> dict[int, int]:
         """Where a bronze table is whose commits do not tell: another release or engine made it."""
@@ -152,7 +157,10 @@ class Ingest:
         commit = Commit(
             table=self._table,
             files=files,
-            info={"rows": str(sum(file.rows for file in files))},
+            info={
+                "rows": str(sum(file.rows for file in files)),
+                **(begin_info(self._placed(reached), self._placed(before)) if files else {}),
+            },
             transactions=[
                 *offset_transactions(self._placed(reached), self._placed(before)),
                 *further,

@@ -1,13 +1,15 @@
-"""Logs after a power cut: a newest commit that did not reach the disk whole is set aside.
+"""Logs after a power cut or a copy: newest commits that are not there whole are set aside.
 
-A file that was new when the power went may be empty or end early afterwards. Readers take an empty
-commit for one that did nothing, and whoever appends to it builds on rows that are not there. Looked
-at once after each start of the machine, before anything is read. Rows of a commit that is set aside
-come again from their source: positions are in the commits themselves.
+A file that was new when the power went may be empty or end early afterwards; a copy that was made
+while rows were written may have a commit and not its files. Readers take an empty commit for one
+that did nothing, and whoever appends to it builds on rows that are not there. Looked at once after
+each start of the machine, and at a folder that was not here before, before anything is read. Rows
+of a commit that is set aside come again from their source: positions are in the commits themselves.
 """
 
+import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,12 +36,12 @@ class SetAside:
 
 
 def recover_after_crash(lake: Path, state_dir: Path, boot_id: str) -> list[SetAside]:
-    """Look at the ends of all logs of a lake, unless that was done since the machine started.
+    """Look at the ends of a lake's logs, once of each since the machine started.
 
     Args:
         lake: its folder.
-        state_dir: where it is noted for which start of the machine this was done; what is set
-            aside goes to `torn` below it.
+        state_dir: where it is noted for which start of the machine, and of which folders, this was
+            done; what is set aside goes to `torn` below it.
         boot_id: of this start of the machine.
 
     Returns:
@@ -48,14 +50,27 @@ def recover_after_crash(lake: Path, state_dir: Path, boot_id: str) -> list[SetAs
     Raises:
         LakeError: a commit is torn that later ones stand on.
     """
-    done_for = state_dir / "checked_boot"
-    if done_for.exists() and done_for.read_text() == boot_id:
+    note = state_dir / "checked_logs.json"
+    done = _noted(note, boot_id)
+    # A folder that was copied, or put back from a copy, is another one to the file system.
+    logs = {str(log.relative_to(lake)): log.stat().st_ino for log in lake.glob("*/*/_delta_log")}
+    new = sorted(name for name, inode in logs.items() if done.get(name) != inode)
+    if not new and note.exists():
         return []
-    found = [one for log in sorted(lake.glob("*/*/_delta_log")) for one in _recover(log, state_dir)]
+    found = [one for name in new for one in _recover(lake / name, state_dir)]
     for one in found:
         _LOG.warning("%s: %s was set aside, since it %s", one.table, one.file, one.why)
-    replace_text(done_for, boot_id)
+    replace_text(note, json.dumps({"boot": boot_id, "logs": logs}))
     return found
+
+
+def _noted(note: Path, boot_id: str) -> Mapping[str, int]:
+    """Which logs were looked at since the machine started."""
+    try:
+        noted = json.loads(note.read_text())
+        return noted["logs"] if noted["boot"] == boot_id else {}
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return {}
 
 
 def _recover(log: Path, state_dir: Path) -> Iterator[SetAside]:
@@ -65,12 +80,18 @@ def _recover(log: Path, state_dir: Path) -> Iterator[SetAside]:
         newest = newest_version(table)
     except FileNotFoundError:
         return
-    is_end = True
+    is_end, later, removed = True, list[int](), set[str]()
     for version in range(newest, _first(table) - 1, -1):
-        why = _what_is_wrong(table, version)
+        why, actions = _look(table, version, removed)
         if not why:
-            is_end = False
+            later.append(version)
+            is_end = is_end and not any(kind == "add" for kind, _ in actions)
+        elif commit_file(table, newest + 1).exists():
+            return  # somebody writes here, in whose sight nothing was lost
         elif is_end:
+            for empty in later:
+                yield _set_aside(table, commit_file(table, empty), aside, "stands on a torn one")
+            later.clear()
             yield _set_aside(table, commit_file(table, version), aside, why)
         else:
             raise LakeError(
@@ -99,25 +120,33 @@ def _first(table: Path) -> int:
     return int(last_checkpoint(table).get("version") or -1) + 1
 
 
-def _what_is_wrong(table: Path, version: int) -> str:
-    """What is not whole of a commit; empty if nothing is, or if it is not there any more."""
+def _look(table: Path, version: int, removed: set[str]) -> tuple[str, list[tuple[str, Any]]]:
+    """What is not whole of a commit, and what it did; empty if nothing is, or it is swept away.
+
+    Args:
+        table: its folder.
+        version: of the commit.
+        removed: by later commits; what it removes itself comes to it.
+    """
     try:
         actions = list(actions_of(table, version))
     except FileNotFoundError:
-        return ""
+        return "", []
     except ValueError:
-        return "is torn"
+        return "is torn", []
     if not actions:
-        return "is empty"
+        return "is empty", []
     added = [action for kind, action in actions if kind == "add"]
-    lost = [action["path"] for action in added if not _is_whole(table, action)]
-    return f"names {lost[0]}, which is not whole" if lost else ""
+    lost = [
+        one["path"] for one in added if one["path"] not in removed and not _is_whole(table, one)
+    ]
+    removed |= {action["path"] for kind, action in actions if kind == "remove"}
+    return f"names {lost[0]}, which is not whole" if lost else "", actions
 
 
 def _is_whole(table: Path, add: dict[str, Any]) -> bool:
     path = table / unquote(add["path"])
-    # One that is gone may have been removed and vacuumed since.
-    return not path.exists() or path.stat().st_size == add["size"]
+    return path.exists() and path.stat().st_size == add["size"]
 
 
 def _set_aside(table: Path, file: Path, aside: Path, why: str) -> SetAside:

@@ -17,8 +17,9 @@ from deltalake import DeltaTable
 from lake_assets.lake.change import DataFile
 from lake_assets.lake.commit_digest import commit_digest
 from lake_assets.lake.files import active_files
-from lake_assets.lake.kafka_offsets import Offsets, furthest, recorded_offsets, table_offsets
+from lake_assets.lake.kafka_offsets import Offsets, begin_offsets, furthest, recorded_offsets
 from lake_assets.lake.paths import for_deltalake
+from lake_assets.lake.restores import held_offsets
 from lake_assets.lake.tail import actions_of, file_of, newest_version
 
 
@@ -53,7 +54,12 @@ class Increment:
 
 
 def next_increment(
-    folder: Path, topics: Callable[[], list[str]], after: Point, *, max_bytes: int
+    folder: Path,
+    topics: Callable[[], list[str]],
+    after: Point,
+    *,
+    taken: Offsets,
+    max_bytes: int,
 ) -> Increment | None:
     """What came next to a table; None if nothing did.
 
@@ -61,6 +67,7 @@ def next_increment(
         folder: of the table.
         topics: whose offsets its commits may record.
         after: what is known already.
+        taken: rows below were taken, whichever version had them.
         max_bytes: of the files, after which no further version is taken.
 
     Raises:
@@ -71,7 +78,7 @@ def next_increment(
     if newest == after.version and _is_same(folder, after):
         return None
     if after.version < newest and _is_same(folder, after):
-        found = _by_commits(folder, after.version, newest, max_bytes)
+        found = _by_commits(folder, after.version, newest, taken, max_bytes)
         if found is not None:
             return found
     return _by_snapshot(folder, topics(), newest)
@@ -88,6 +95,7 @@ def _is_same(folder: Path, after: Point) -> bool:
 class _Gathered:
     """What some versions added, in their order."""
 
+    taken: Offsets
     added: dict[str, DataFile] = field(default_factory=dict)
     transactions: dict[str, int] = field(default_factory=dict)
     is_exact: bool = True
@@ -105,17 +113,26 @@ class _Gathered:
             del self.added[path]
         self.added |= {path: file_of(action) for path, action in adds.items()}
         # Rows that were rewritten or restored came earlier, and stand beside those that are new.
-        is_append = not removed and any(kind == "txn" for kind, _ in actions)
-        self.is_exact = self.is_exact and (is_append or not adds)
+        self.is_exact = self.is_exact and (not adds or (not removed and self._is_new(actions)))
+
+    def _is_new(self, actions: list[tuple[str, Any]]) -> bool:
+        """Whether a version's rows were not taken yet, as it tells itself."""
+        infos = [action for kind, action in actions if kind == "commitInfo"]
+        begins = begin_offsets(infos[0]) if infos else None
+        if begins is None:
+            return False
+        return all(self.taken.get(place, 0) <= offset for place, offset in begins.items())
 
     @property
     def size(self) -> int:
         return sum(file.size for file in self.added.values())
 
 
-def _by_commits(folder: Path, after: int, newest: int, max_bytes: int) -> Increment | None:
+def _by_commits(
+    folder: Path, after: int, newest: int, taken: Offsets, max_bytes: int
+) -> Increment | None:
     """By the commits of the versions; None if the log does not have them any more."""
-    gathered, until = _Gathered(), after
+    gathered, until = _Gathered(taken), after
     for version, actions in _versions(folder, after, newest):
         gathered.take(actions)
         until = version
@@ -144,6 +161,6 @@ def _by_snapshot(folder: Path, topics: list[str], newest: int) -> Increment:
     return Increment(
         until=Point.at(folder, newest),
         files=tuple(active_files(handle)),
-        offsets=furthest(table_offsets(handle, topic) for topic in topics),
+        offsets=furthest(held_offsets(handle, topic) for topic in topics),
         is_exact=False,
     )

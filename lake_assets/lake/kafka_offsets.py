@@ -6,9 +6,10 @@ offsets that fit its rows. Talks to no broker. Format: the Delta protocol's "Tra
 Identifiers", https://github.com/delta-io/delta/blob/master/PROTOCOL.md#transaction-identifiers
 """
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,6 +21,10 @@ from lake_assets.lake.origins import COLUMNS, Place
 
 Offsets: TypeAlias = Mapping[Place, int]
 """By topic and partition, the offset that comes next."""
+
+BEGIN = "lake_assets.begin_offsets"
+"""Key in a commit's custom metadata: by topic and partition, the offset of its first row, as
+JSON."""
 
 _TOPIC = "kafka:"
 """How the application ids begin: `kafka:<topic>` has the number of partitions that were met,
@@ -54,6 +59,25 @@ def table_offsets(handle: DeltaTable, topic: str) -> dict[Place, int]:
     count = handle.transaction_version(f"{_TOPIC}{topic}") or 0
     found = ((p, handle.transaction_version(f"{_TOPIC}{topic}:{p}")) for p in range(count))
     return {(topic, partition): offset for partition, offset in found if offset is not None}
+
+
+def begin_info(reached: Offsets, before: Offsets) -> dict[str, str]:
+    """What a commit tells of where its rows begin, of the partitions that it has rows of.
+
+    Whoever follows the table sees by it that rows come again which were there before.
+    """
+    begins = {
+        place: before.get(place, 0) for place, end in reached.items() if before.get(place, 0) < end
+    }
+    return {BEGIN: json.dumps(as_json(begins))}
+
+
+def begin_offsets(info: Mapping[str, Any]) -> Offsets | None:
+    """What `begin_info` made; None if the commit does not tell."""
+    try:
+        return from_json(json.loads(info[BEGIN]))
+    except (KeyError, ValueError, TypeError, AttributeError):
+        return None
 
 
 def offsets_of_rows(folder: Path, files: Sequence[DataFile]) -> dict[Place, int]:

@@ -24,6 +24,7 @@ from lake_assets.lake.kafka_offsets import Offsets, as_json, from_json
 from lake_assets.lake.means import Means
 from lake_assets.lake.origins import Before, Both, Everything, From, Origins, RowSet, origin_columns
 from lake_assets.lake.state import replace_text
+from lake_assets.lake.table_numbers import checksum_record, numbers_of
 from lake_assets.model.tables import Layer, TableRef
 
 _TRIES = 5
@@ -66,6 +67,8 @@ class TablesChange:
 
     batch: Batch
     tables: Sequence[TableChange]
+    companions: Sequence[TableRef] = ()
+    """Tables whose numbers of changes the last part records a checksum of."""
 
     def moved(self, lake: Path) -> Origins:
         """The rows in its new files."""
@@ -85,7 +88,11 @@ class ChangeJournal:
 
     def write(self, change: TablesChange) -> None:
         """Note a change whose new files are all written."""
-        noted = {"batch": asdict(change.batch), "tables": [_noted(one) for one in change.tables]}
+        noted = {
+            "batch": asdict(change.batch),
+            "tables": [_noted(one) for one in change.tables],
+            "companions": [_named(table) for table in change.companions],
+        }
         replace_text(self.path, json.dumps(noted))
 
     def read(self) -> TablesChange | None:
@@ -96,7 +103,11 @@ class ChangeJournal:
         """
         try:
             noted = json.loads(self.path.read_text())
-            batch, parts = Batch(**noted["batch"]), [_part(entry) for entry in noted["tables"]]
+            change = TablesChange(
+                batch=Batch(**noted["batch"]),
+                tables=[_part(entry) for entry in noted["tables"]],
+                companions=[_table(entry) for entry in noted["companions"]],
+            )
         except FileNotFoundError:
             return None
         except (ValueError, KeyError, TypeError, AttributeError) as problem:
@@ -105,7 +116,7 @@ class ChangeJournal:
                 f"is damaged ({problem}), so a change that was cut off cannot be finished",
                 "Run `lake-assets rebuild silver`, which derives silver from bronze again",
             ) from problem
-        return TablesChange(batch=batch, tables=parts)
+        return change
 
     def clear(self) -> None:
         """Forget the change, all of whose parts are committed."""
@@ -133,6 +144,9 @@ def finish(journal: ChangeJournal, means: Means) -> dict[TableRef, int]:
         if one.table in handles and is_done(handles[one.table], change.batch)
     ]
     left = [one for one in change.tables if one not in done]
+    if change.tables[-1] in done:
+        journal.clear()  # the last part makes it whole
+        return {}
     if not all(
         one.table in handles and are_whole(one.table.path(means.lake), one.files) for one in left
     ):
@@ -168,6 +182,7 @@ def _apply(one: TableChange, change: TablesChange, moved: RowSet, means: Means) 
     is_last = one is change.tables[-1]
     if not (one.files or removed or is_last):
         return 0
+    further = [_checksum(change, means)] if is_last else []
     commit = Commit(
         table=one.table,
         files=[*one.files, *kept],
@@ -177,10 +192,16 @@ def _apply(one: TableChange, change: TablesChange, moved: RowSet, means: Means) 
             "lake_assets.rows_removed": str(gone),
             **one.info,
         },
-        transactions=one.transactions,
+        transactions=[*one.transactions, *further],
     )
     means.door.append([commit], change.batch)
     return gone
+
+
+def _checksum(change: TablesChange, means: Means) -> Batch:
+    """What the last part records of the others, all of which have their parts."""
+    app_id = change.batch.app_id
+    return checksum_record(app_id, numbers_of(app_id, means.door.opened(change.companions)))
 
 
 def _cut_off(journal: ChangeJournal) -> LakeError:
@@ -197,13 +218,16 @@ def _rows(files: Sequence[DataFile]) -> int:
 
 def _noted(one: TableChange) -> dict[str, Any]:
     return {
-        "layer": one.table.layer.value,
-        "name": one.table.name,
+        **_named(one.table),
         "files": [asdict(file) for file in one.files],
         "leaving": None if one.leaving is None else dict(_bounds(one.leaving)),
         "info": dict(one.info),
         "transactions": [asdict(batch) for batch in one.transactions],
     }
+
+
+def _named(table: TableRef) -> dict[str, str]:
+    return {"layer": table.layer.value, "name": table.name}
 
 
 def _bounds(leaving: Range) -> Iterator[tuple[str, object]]:
@@ -215,9 +239,13 @@ def _part(entry: Mapping[str, Any]) -> TableChange:
     bounds = entry["leaving"]
     leaving = bounds and {name: found and from_json(found) for name, found in bounds.items()}
     return TableChange(
-        table=TableRef(layer=Layer(entry["layer"]), name=entry["name"]),
+        table=_table(entry),
         files=[DataFile(**file) for file in entry["files"]],
         leaving=None if leaving is None else Range(**leaving),
         info=entry["info"],
         transactions=[Batch(**one) for one in entry["transactions"]],
     )
+
+
+def _table(entry: Mapping[str, Any]) -> TableRef:
+    return TableRef(layer=Layer(entry["layer"]), name=entry["name"])

@@ -7,17 +7,15 @@ Reading and writing of it; what follows from it is `silver.recovery`'s.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from hashlib import blake2b
-from typing import Self
+from typing import Any, Self
 
 from deltalake import DeltaTable
 
 from lake_assets.lake.change import Batch
 from lake_assets.lake.increments import Point
 from lake_assets.lake.kafka_offsets import Offsets, as_json, from_json
-from lake_assets.model.tables import TableRef
 
 _NOWHERE = Point()
 
@@ -44,8 +42,8 @@ class Position:
     offsets: Offsets = field(default_factory=dict)
     """The same in Kafka's terms: rows of bronze below were taken, whichever version has them."""
 
-    tables: str = ""
-    """A checksum of the newest batch of each table (`checksum`); empty if it was not recorded."""
+    tables: int = 0
+    """A checksum of the newest batch of each table (`lake.table_numbers`)."""
 
     def to_json(self) -> str:
         """As a commit records it."""
@@ -73,7 +71,7 @@ class Position:
             bronze_id=str(found["bronze_id"]),
             bronze=Point(version=int(found["version"]), digest=str(found["digest"])),
             offsets=from_json(found["offsets"]),
-            tables=str(found["tables"]),
+            tables=int(found["tables"]),
         )
 
 
@@ -82,28 +80,14 @@ def demux_app(feed: str) -> str:
     return f"lake_assets:demux:{feed}"
 
 
+def redo_app(feed: str) -> str:
+    """The application id under which a feed's tables record requeues, rebuilds and catching up."""
+    return f"lake_assets:redo:{feed}"
+
+
 def batch_of(feed: str, number: int) -> Batch:
     """The identity of a batch's commits."""
     return Batch(demux_app(feed), number)
-
-
-def numbers_of(feed: str, tables: Mapping[TableRef, DeltaTable]) -> dict[TableRef, int]:
-    """By table, the newest batch that it has rows of; tables without any are absent."""
-    app_id = demux_app(feed)
-    found = {table: handle.transaction_version(app_id) for table, handle in tables.items()}
-    return {table: number for table, number in found.items() if number}
-
-
-def checksum(numbers: Mapping[TableRef, int]) -> str:
-    """A checksum of which batch each table has: 16 hexadecimal digits.
-
-    A sum of hashes, so that the tables' order is of no matter.
-    """
-    total = 0
-    for table, number in numbers.items():
-        text = f"{table.relative}:{number}".encode()
-        total += int.from_bytes(blake2b(text, digest_size=8).digest(), "big")
-    return f"{total % 2**64:016x}"
 
 
 def read_position(quarantine: DeltaTable, feed: str) -> Position | None:
@@ -114,7 +98,7 @@ def read_position(quarantine: DeltaTable, feed: str) -> Position | None:
     for limit in _COMMITS_BACK:
         commits = quarantine.history(limit)
         # The history is the folder's, which may have newer batches by now than what was opened.
-        found = _of_number(number, (commit.get(POSITION) for commit in commits))
+        found = next((p for p in map(position_in, commits) if p and p.number == number), None)
         if found is not None:
             return found
         if limit is None or len(commits) < limit:
@@ -122,13 +106,9 @@ def read_position(quarantine: DeltaTable, feed: str) -> Position | None:
     return None
 
 
-def _of_number(number: int, texts: Iterable[object]) -> Position | None:
-    for text in texts:
-        if isinstance(text, str):
-            try:
-                found = Position.from_json(text)
-            except (ValueError, KeyError, TypeError, AttributeError):
-                continue
-            if found.number == number:
-                return found
-    return None
+def position_in(info: Mapping[str, Any]) -> Position | None:
+    """The position that a commit's information has; None if it has none that can be read."""
+    try:
+        return Position.from_json(info[POSITION])
+    except (KeyError, ValueError, TypeError, AttributeError):
+        return None

@@ -6,17 +6,20 @@ batch runs anew. Tables that fit no batch are refused: nothing is guessed. Commi
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from deltalake import DeltaTable
 
 from lake_assets.errors import LakeError, StreamError
 from lake_assets.lake.change import APP_ID, ATTEMPT, BATCH, Batch, Commit
 from lake_assets.lake.files import active_files, are_whole, without
-from lake_assets.lake.history import is_done, rows_of
+from lake_assets.lake.history import is_done, last_info, rows_of
 from lake_assets.lake.journal import Journal
 from lake_assets.lake.means import Means
 from lake_assets.lake.origins import Before, NotIn
+from lake_assets.lake.restores import is_restored
+from lake_assets.lake.table_numbers import checksum, numbers_of, recorded_checksum
 from lake_assets.model.owners import Owner
 from lake_assets.model.reports import BatchReport
 from lake_assets.model.tables import TableRef, quarantine_of
@@ -24,10 +27,10 @@ from lake_assets.silver.position import (
     POSITION,
     Position,
     batch_of,
-    checksum,
     demux_app,
-    numbers_of,
+    position_in,
     read_position,
+    redo_app,
 )
 from lake_assets.silver.replay import replayed
 from lake_assets.silver.rows import QUARANTINE
@@ -71,34 +74,51 @@ class Recovery:
         if position is None:
             self._ensure_unbegun(handles, quarantine)
             return Recovered(position=self._begin(bronze), numbers={})
+        ensure_none_restored(self.feed, self.means.lake, {**handles, **quarantine})
         if position.bronze_id != _id_of(bronze):
-            raise self._refusal("they were made of another bronze table than there is now")
+            raise refusal(self.feed, "they were made of another bronze table than there is now")
         finished = self._finish(position)
         if finished is not None:
             position, handles = finished, self.means.door.opened(list(handles))
-        numbers = numbers_of(self.feed, handles)
+        numbers = numbers_of(demux_app(self.feed), handles)
         before = {
             table: _number_before(self.means.door.fresh(table), self.feed, position.number)
             for table, number in numbers.items()
             if number > position.number
         }
         left = {table: number for table, number in {**numbers, **before}.items() if number}
-        if position.tables and checksum(left) != position.tables:
-            raise self._refusal(_unfit(position, numbers))
+        if checksum(left) != position.tables:
+            raise refusal(self.feed, _unfit(position, numbers))
         for table, number in before.items():
             self._undo(table, position, number)
-        return Recovered(position=position, numbers=left)
+        return Recovered(position=self.renewed(position), numbers=left)
+
+    def renewed(self, position: Position) -> Position:
+        """Record a position again, as an empty batch, if others have committed since.
+
+        It is in a commit's own information, which the log keeps for some weeks only, and others'
+        commits let the log forget older ones.
+        """
+        quarantine = quarantine_of(self.feed)
+        handle = self.means.door.fresh(quarantine)
+        if position_in(last_info(handle)) == position:
+            return position
+        again = replace(position, number=position.number + 1)
+        commit = Commit(table=quarantine, files=(), info={POSITION: again.to_json()})
+        self.means.door.append([commit], batch_of(self.feed, again.number))
+        return again
 
     def _ensure_unbegun(
         self, handles: Mapping[TableRef, DeltaTable], quarantine: Mapping[TableRef, DeltaTable]
     ) -> None:
         """Make sure that a feed without a position has no rows either."""
         having = [t.name for t, handle in {**handles, **quarantine}.items() if rows_of(handle)]
-        numbered = [t.name for t in numbers_of(self.feed, {**handles, **quarantine})]
+        numbered = [t.name for t in numbers_of(demux_app(self.feed), {**handles, **quarantine})]
         if having or numbered:
-            raise self._refusal(
+            raise refusal(
+                self.feed,
                 f"{', '.join((having or numbered)[:3])} has rows, and no commit of "
-                f"{quarantine_of(self.feed).name} says how far in bronze they reach"
+                f"{quarantine_of(self.feed).name} says how far in bronze they reach",
             )
 
     def _begin(self, bronze: DeltaTable) -> Position:
@@ -117,7 +137,7 @@ class Recovery:
             return None
         batch, commits = noted
         *others, last = commits
-        reached = _position_in(last)
+        reached = position_in(last.info)
         is_whole = reached is not None and reached.bronze_id == position.bronze_id
         lake = self.means.lake
         if not is_whole or not all(are_whole(one.table.path(lake), one.files) for one in commits):
@@ -146,13 +166,50 @@ class Recovery:
         )
         self.means.door.exchange([undo])
 
-    def _refusal(self, fact: str) -> StreamError:
-        return StreamError(
-            f"silver of feed {self.feed!r}",
-            f"its tables do not fit together: {fact}",
-            "Nothing was changed. Put all tables of one backup back, or run `lake-assets rebuild "
-            "silver`, which derives them from bronze again",
+
+def ensure_whole(feed: str, means: Means, tables: Iterable[TableRef]) -> None:
+    """Make sure that a feed's tables have the changes that its quarantine table knows as whole.
+
+    Args:
+        feed: whose tables.
+        means: opens them.
+        tables: that may have had a part of a requeue or a rebuild, quarantine aside.
+
+    Raises:
+        StreamError: one lacks a change or has one that the others lack: it was put back alone.
+    """
+    app_id = redo_app(feed)
+    handles = means.door.opened(list(tables))
+    quarantine = means.door.opened([quarantine_of(feed)])
+    ensure_none_restored(feed, means.lake, {**handles, **quarantine})
+    expected = next((recorded_checksum(app_id, one) for one in quarantine.values()), checksum({}))
+    if checksum(numbers_of(app_id, handles)) != expected:
+        raise refusal(
+            feed,
+            "the last requeue, rebuild or catching up left other tables than there are (a table "
+            "is missing or of another time)",
         )
+
+
+def ensure_none_restored(feed: str, lake: Path, tables: Mapping[TableRef, DeltaTable]) -> None:
+    """Make sure that no table of a feed was put back to an older version by itself.
+
+    Raises:
+        StreamError: one was, by a RESTORE that no commit of ours followed.
+    """
+    for table, handle in tables.items():
+        if is_restored(table.path(lake), handle.version()):
+            raise refusal(feed, f"{table.name} was put back to an older version (RESTORE)")
+
+
+def refusal(feed: str, fact: str) -> StreamError:
+    """The error of tables that are of several times, or of another bronze."""
+    return StreamError(
+        f"silver of feed {feed!r}",
+        f"its tables do not fit together: {fact}",
+        "Nothing was changed. Put all tables of one backup back, or run `lake-assets rebuild "
+        "silver`, which derives them from bronze again",
+    )
 
 
 def _unfit(position: Position, numbers: Mapping[TableRef, int]) -> str:
@@ -173,11 +230,6 @@ def _noted(journal: Journal) -> tuple[Batch, list[Commit]] | None:
         return journal.last()
     except LakeError:
         return None  # torn: what it was about is undone
-
-
-def _position_in(commit: Commit) -> Position | None:
-    text = commit.info.get(POSITION)
-    return Position.from_json(text) if text else None
 
 
 def _is_of(commit: Commit, handle: DeltaTable | None, batch: Batch) -> bool:

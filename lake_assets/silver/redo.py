@@ -26,12 +26,8 @@ from lake_assets.model.tables import TableRef, quarantine_of, silver_of, waiting
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.job import Demuxed, Job, failure
 from lake_assets.silver.judge import Refused, Scope
+from lake_assets.silver.position import redo_app
 from lake_assets.silver.rows import BRONZE_NAMES
-
-
-def redo_app(feed: str) -> str:
-    """The application id under which tables record the changes that were made to them here."""
-    return f"lake_assets:redo:{feed}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -209,7 +205,8 @@ class Redo:
         # Before it is noted: what is noted is finished by whoever starts next.
         door.judge([Commit(table=t, files=w.files) for t, w in demuxed.written.items()], batch)
         door.ensure_usable([t for t in order if t in leaving or t in aside], Use.REWRITE)
-        self.journal.write(TablesChange(batch=batch, tables=parts))
+        companions = {*self._silver(), *self._aside(), *order} - {self._quarantine}
+        self.journal.write(TablesChange(batch=batch, tables=parts, companions=[*companions]))
         removed = finish(self.journal, self.demux.means)
         return Redone(
             number=batch.version,

@@ -16,11 +16,12 @@ from lake_assets.lake.increments import Increment, next_increment
 from lake_assets.lake.kafka_offsets import furthest, offsets_of_rows
 from lake_assets.lake.origins import Before, NotIn
 from lake_assets.lake.scan import rows_in, scan
+from lake_assets.lake.table_numbers import checksum
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Span
 from lake_assets.model.tables import TableRef, bronze_of, silver_of, waiting_of
 from lake_assets.silver.demux import Demux
-from lake_assets.silver.position import POSITION, Position, batch_of, checksum, demux_app
+from lake_assets.silver.position import POSITION, Position, batch_of, demux_app
 from lake_assets.silver.recovery import Recovery
 from lake_assets.silver.rows import BRONZE_NAMES
 from lake_assets.streams.pace import tasks_of
@@ -58,6 +59,7 @@ class Follower:
             table.path(self._lake),
             lambda: sorted(topics),
             position.bronze,
+            taken=position.offsets,
             max_bytes=self.max_bytes,
         )
         if found is None:

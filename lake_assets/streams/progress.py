@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from lake_assets.lake.history import open_table
-from lake_assets.lake.kafka_offsets import table_offsets
+from lake_assets.lake.restores import held_offsets
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import bronze_of, quarantine_of
 from lake_assets.silver.position import Position, read_position
@@ -14,7 +14,7 @@ def ingested_offsets(lake: Path, feed: Feed) -> dict[int, int]:
     bronze = open_table(lake, bronze_of(feed.feed))
     if bronze is None:
         return {}
-    found = table_offsets(bronze, feed.source.kafka.topic)
+    found = held_offsets(bronze, feed.source.kafka.topic)
     return {partition: offset for (_, partition), offset in found.items()}
 
 

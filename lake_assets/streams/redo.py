@@ -21,12 +21,14 @@ from lake_assets.lake.catalog import ensure_known, games_found
 from lake_assets.lake.files import active_files
 from lake_assets.lake.history import open_table
 from lake_assets.lake.increments import Point
-from lake_assets.lake.kafka_offsets import Offsets, offsets_of_rows, table_offsets
+from lake_assets.lake.kafka_offsets import Offsets, offsets_of_rows
 from lake_assets.lake.means import Means, lake_means
 from lake_assets.lake.read import read_tables
+from lake_assets.lake.restores import held_offsets
 from lake_assets.lake.session import start_session
 from lake_assets.lake.state import streams_lock, turn, turn_if_free
-from lake_assets.lake.table_changes import Range, TableChange, finish
+from lake_assets.lake.table_changes import ChangeJournal, Range, TableChange, finish
+from lake_assets.lake.table_numbers import checksum, numbers_of
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import BatchReport
@@ -38,11 +40,10 @@ from lake_assets.silver.position import (
     POSITION,
     Position,
     batch_of,
-    checksum,
-    numbers_of,
+    demux_app,
     read_position,
 )
-from lake_assets.silver.recovery import Recovery
+from lake_assets.silver.recovery import Recovery, ensure_whole
 from lake_assets.silver.redo import Bronze, Redo, Redone
 from lake_assets.silver.unused import drop_unused
 from lake_assets.streams.follow import tables_of_silver
@@ -63,7 +64,7 @@ def requeue(
     """
     ensure_known(feed, games_found(settings.lake_dir, feed), games or ())
     with turn(settings.state_dir, REDO_TURN), _redo(settings, feed, endpoints) as redo:
-        finish(redo.journal, redo.demux.means)
+        _finish(redo.journal, redo.demux.means, feed)
         return redo.requeue(games)
 
 
@@ -115,7 +116,7 @@ def rebuild(
     feed, means = redo.demux.feed, redo.demux.means
     bronze = means.door.fresh(bronze_of(feed.feed))
     try:
-        finish(redo.journal, means)
+        _finish(redo.journal, means, feed)
         position = _position(redo, state_dir, bronze)
     except (LakeError, StreamError):
         if games is not None or since is not None:
@@ -147,7 +148,7 @@ def _ensure_reaches(feed: Feed, bronze: DeltaTable, position: Position) -> None:
         StreamError: it has not; it was put back from a copy and the streams have not run since.
     """
     for (topic, partition), offset in position.offsets.items():
-        has = table_offsets(bronze, topic).get((topic, partition), offset)
+        has = held_offsets(bronze, topic).get((topic, partition), offset)
         if has < offset:
             raise StreamError(
                 bronze_of(feed.feed).name,
@@ -160,11 +161,17 @@ def finish_interrupted(means: Means, settings: Settings, feed: Feed) -> None:
     """Finish a requeue or a rebuild that died between two commits, unless another is under way.
 
     Raises:
+        StreamError: the feed's tables are not those that the last one left.
         LakeError: the lake cannot be written, or the change cannot be finished.
     """
     with turn_if_free(settings.state_dir, REDO_TURN) as is_free:
         if is_free:
-            finish(redo_journal(settings.state_dir, feed.feed), means)
+            _finish(redo_journal(means.lake, feed.feed), means, feed)
+
+
+def _finish(journal: ChangeJournal, means: Means, feed: Feed) -> None:
+    finish(journal, means)
+    ensure_whole(feed.feed, means, tables_of_silver(means.lake, feed))
 
 
 @contextmanager
@@ -184,7 +191,7 @@ def _redo(settings: Settings, feed: Feed, endpoints: Endpoints) -> Iterator[Redo
                     resolve=registry.resolve,
                     report=_unheard,
                 ),
-                journal=redo_journal(settings.state_dir, feed.feed),
+                journal=redo_journal(means.lake, feed.feed),
             )
     finally:
         session.stop()
@@ -238,7 +245,7 @@ def _from_nothing(redo: Redo, bronze: DeltaTable) -> Redone:
         quarantine = quarantine_of(feed)
         tables = tables_of_silver(means.lake, redo.demux.feed)
         handles = means.door.opened([*tables, quarantine])
-        numbers = numbers_of(feed, handles)
+        numbers = numbers_of(demux_app(feed), handles)
         number = max(numbers.values(), default=0) + 1
         numbers.pop(quarantine, None)
         position = replace(reached, number=number, tables=checksum(numbers))

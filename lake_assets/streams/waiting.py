@@ -16,9 +16,10 @@ from lake_assets.lake.history import open_table, rows_of
 from lake_assets.lake.state import turn_if_free
 from lake_assets.lake.table_changes import ChangeJournal, finish
 from lake_assets.model.reports import BatchReport, Hop, Span
-from lake_assets.model.tables import waiting_of
+from lake_assets.model.tables import quarantine_of, waiting_of
 from lake_assets.silver.demux import Demux
-from lake_assets.silver.redo import Redo, Redone, redo_app
+from lake_assets.silver.position import redo_app
+from lake_assets.silver.redo import Redo, Redone
 from lake_assets.streams.schemas import Schemas
 
 _PAUSE_S = 5.0
@@ -28,9 +29,13 @@ REDO_TURN = "redo"
 """What at most one process of a lake does at a time: changing tables beside the streams."""
 
 
-def redo_journal(state_dir: Path, feed: str) -> ChangeJournal:
-    """Where a feed's changes beside its streams are noted until they are whole."""
-    return ChangeJournal(state_dir / "journals" / f"{feed}-redo.json")
+def redo_journal(lake: Path, feed: str) -> ChangeJournal:
+    """Where a feed's changes beside its streams are noted until they are whole.
+
+    In the folder of the table whose commit makes them so: who has the one has the other. Delta
+    passes over names that begin like this.
+    """
+    return ChangeJournal(quarantine_of(feed).path(lake) / "_change.json")
 
 
 @dataclass(kw_only=True)
@@ -71,7 +76,7 @@ class CatchUp:
 
     def _move(self) -> Redone:
         feed = self.demux.feed.feed
-        journal = redo_journal(self.state_dir, feed)
+        journal = redo_journal(self.demux.means.lake, feed)
         finish(journal, self.demux.means)
         done = Redo(session=self.session, demux=self.demux, journal=journal).catch_up()
         self.schemas.announce(None)

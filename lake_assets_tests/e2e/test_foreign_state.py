@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka import Producer
 from deltalake import DeltaTable
 
-from lake_assets.errors import CommitConflictError, StreamError
+from lake_assets.errors import CommitConflictError, LakeError, StreamError
 from lake_assets.lake.commits import CommitDoor
 from lake_assets.model.feeds import Route
 from lake_assets.model.tables import bronze_of, quarantine_of, silver_of
@@ -216,3 +216,112 @@ def test_rows_of_transactions_that_were_aborted_do_not_come(lake, known):
         end(30)
     lake.stream()
     assert lake.silver.total() == 1 + 3
+
+
+@pytest.mark.parametrize("table", [silver_of("chess"), QUARANTINE])
+def test_a_table_put_back_alone_after_a_requeue_is_refused(lake, produce, known, table):
+    with_chess = lake.topic.feed(route=Route(column="game_name", keys=("uno", "go_fish", "chess")))
+    rows = produce(4) + Counter(lake.topic.produce(framed(known, "chess", gamer="c")))
+    lake.stream()
+    rows += Counter(lake.topic.produce(framed(known, "chess", gamer="d")))
+    lake.stream(with_chess)
+    kept = lake.keep(lake.folder(table))
+    with lake.redo(with_chess) as redo:
+        redo.requeue()
+    lake.put_back(kept)
+    with pytest.raises(StreamError, match="do not fit together"):
+        lake.stream(with_chess)
+    with lake.redo(with_chess) as redo:
+        lake.rebuild_with(redo)
+    lake.stream(with_chess)
+    assert lake.silver + lake.places(silver_of("chess")) == rows
+    assert not lake.quarantine
+
+
+def test_a_change_that_was_cut_off_is_finished_without_the_state_folder(lake, produce, dying):
+    rows = produce(6)
+    lake.stream()
+    for column in ("device_id", "game_name"):
+        feed = lake.topic.feed(route=Route(column=column, keys=("uno", "go_fish")))
+        with suppress(KilledError), dying(HalfChange).redo(feed) as redo:
+            lake.rebuild_with(redo)
+        shutil.rmtree(lake.settings.state_dir)
+        lake.stream(feed)
+        assert lake.silver + lake.quarantine == rows
+
+
+def test_rows_that_a_restore_took_from_bronze_are_read_again(lake, produce):
+    first = produce(6)
+    lake.stream()
+    before = lake.version(BRONZE)
+    second = produce(4)
+    lake.ingest()
+    DeltaTable(lake.folder(BRONZE)).restore(before)
+    lake.stream()
+    assert (lake.bronze, lake.silver) == (first + second, first + second)
+
+
+def test_rows_that_come_to_bronze_again_are_not_taken_again(lake, produce):
+    first = produce(6)
+    lake.stream()
+    before = lake.version(BRONZE)
+    second = produce(4)
+    with lake.following() as living:
+        lake.ingest()
+        living.drain()
+        DeltaTable(lake.folder(BRONZE)).restore(before)
+        living.drain()
+        third = produce(4)
+        lake.ingest()
+        living.drain()
+    assert (lake.bronze, lake.silver) == (first + second + third, first + second + third)
+
+
+@pytest.mark.parametrize("table", [silver_of("uno"), QUARANTINE])
+def test_a_restore_of_silver_is_refused_until_it_is_rebuilt(lake, produce, table):
+    rows = produce(4)
+    lake.stream()
+    before = lake.version(table)
+    rows += produce(4) + Counter(lake.topic.produce(b"bad"))
+    lake.stream()
+    DeltaTable(lake.folder(table)).restore(before)
+    for use in (lake.stream, lambda: lake.rebuild(games=["uno"])):
+        with pytest.raises(StreamError, match=rf"{table.name} was put back .* \(RESTORE\)"):
+            use()
+    lake.rebuild()
+    lake.stream()
+    assert lake.silver + lake.quarantine == rows
+
+
+def test_a_restore_of_silver_under_a_living_demux_is_noticed(lake, produce):
+    rows = produce(4)
+    lake.ingest()
+    with lake.following() as living:
+        living.drain()
+        before = lake.version(silver_of("uno"))
+        rows += produce(4)
+        lake.ingest()
+        living.drain()
+        DeltaTable(lake.folder(silver_of("uno"))).restore(before)
+        rows += produce(4)
+        lake.ingest()
+        with pytest.raises(LakeError, match="was put back to an older version"):
+            living.drain()
+    lake.rebuild()
+    lake.stream()
+    assert lake.silver == rows
+
+
+def test_a_position_outlives_the_log_s_retention(lake, produce, known):
+    rows = produce(4) + Counter(lake.topic.produce(b"bad", b"worse"))
+    lake.stream()
+    quarantine = lake.folder(QUARANTINE)
+    DeltaTable(quarantine).optimize.z_order(["offset"])
+    lake.stream()
+    DeltaTable(quarantine).create_checkpoint()
+    for commit in (quarantine / "_delta_log").glob("*.json"):
+        if int(commit.stem) < lake.version(QUARANTINE):
+            commit.unlink()
+    rows += Counter(lake.topic.produce(framed(known)))
+    lake.stream()
+    assert lake.silver + lake.quarantine == rows

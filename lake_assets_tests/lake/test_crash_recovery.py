@@ -1,9 +1,11 @@
+import shutil
+
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
 from lake_assets.errors import LakeError
-from lake_assets.lake.change import Batch
+from lake_assets.lake.change import Batch, Commit
 from lake_assets.lake.crash_recovery import recover_after_crash
 from lake_assets.lake.put import commit_file
 from lake_assets.model.tables import Layer, TableRef
@@ -93,3 +95,30 @@ def test_logs_are_looked_at_once_after_each_start_of_the_machine(folder, tmp_pat
     damage(commit_file(folder, 3), "empty")
     assert recover_after_crash(tmp_path, state, "this boot") == []
     assert len(recover_after_crash(tmp_path, state, "another")) == 1
+
+
+def test_a_newest_commit_whose_data_file_is_missing_is_set_aside(folder, recover, door):
+    (newest,) = set(DeltaTable(folder).file_uris()) - set(DeltaTable(folder, 2).file_uris())
+    (folder / newest.rsplit("/", 1)[1]).unlink()
+    door.append([Commit(table=TABLE, files=())], Batch("demux", 4))
+    assert [one.file for one in recover()] == [commit_file(folder, n).name for n in (4, 3)]
+    assert values(folder) == [1, 2]
+
+
+def test_a_commit_whose_files_were_vacuumed_since_is_whole(folder, recover):
+    handle = DeltaTable(folder)
+    handle.optimize.compact()
+    handle.vacuum(retention_hours=0, enforce_retention_duration=False, dry_run=False)
+    assert recover() == []
+    assert values(folder) == [1, 2, 3]
+
+
+def test_a_table_that_was_put_back_is_looked_at_in_the_same_boot(folder, tmp_path):
+    state = tmp_path / "_state"
+    recover_after_crash(tmp_path, state, "this boot")
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    shutil.rmtree(folder)
+    copy.rename(folder)
+    damage(commit_file(folder, 3), "empty")
+    assert len(recover_after_crash(tmp_path, state, "this boot")) == 1

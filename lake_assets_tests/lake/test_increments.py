@@ -3,11 +3,11 @@ import shutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, write_deltalake
 
 from lake_assets.lake.change import Batch, Commit
 from lake_assets.lake.increments import Point, next_increment
-from lake_assets.lake.kafka_offsets import offset_transactions
+from lake_assets.lake.kafka_offsets import begin_info, offset_transactions
 from lake_assets.model.tables import Layer, TableRef
 
 TABLE = TableRef(layer=Layer.BRONZE, name="bronze_games")
@@ -30,15 +30,16 @@ def append(door, land):
         sent.extend(values)
         commit = land(TABLE, pa.table({"n": list(values)}, ROWS))
         marks = offset_transactions({("t", 0): len(sent)}, before)
-        whole = Commit(table=TABLE, files=commit.files, transactions=marks)
+        info = begin_info({("t", 0): len(sent)}, before)
+        whole = Commit(table=TABLE, files=commit.files, info=info, transactions=marks)
         door.append([whole], Batch("ingest", len(sent)))
         return commit.files[0]
 
     return add
 
 
-def after(folder, point=Point(), max_bytes=2**40):  # noqa: B008 - it is frozen
-    return next_increment(folder, lambda: ["t"], point, max_bytes=max_bytes)
+def after(folder, point=Point(), max_bytes=2**40, taken=()):  # noqa: B008 - it is frozen
+    return next_increment(folder, lambda: ["t"], point, taken=dict(taken), max_bytes=max_bytes)
 
 
 def test_what_was_appended_since_a_point_is_told_with_its_offsets(folder, append):
@@ -118,3 +119,27 @@ def test_a_log_whose_beginning_was_swept_is_read_from_its_checkpoint(folder, app
     (folder / "_delta_log" / f"{1:020}.json").unlink()
     found = after(folder, Point(version=0))
     assert (len(found.files), found.is_exact, found.offsets) == (3, False, {("t", 0): 3})
+
+
+def test_rows_that_were_taken_before_may_come_again(folder, append):
+    append(1)
+    known = after(folder).until
+    append(2)
+    for end, is_exact in ((1, True), (2, False)):
+        assert after(folder, known, taken={("t", 0): end}).is_exact is is_exact
+
+
+def test_rows_of_a_commit_that_does_not_tell_where_they_begin_may_be_known(folder, append):
+    append(1)
+    known = after(folder).until
+    write_deltalake(folder, pa.table({"n": [2]}, ROWS), mode="append")
+    found = after(folder, known)
+    assert (len(found.files), found.is_exact) == (1, False)
+
+
+def test_a_table_that_was_restored_is_as_far_as_it_was_then(folder, append):
+    append(1)
+    append(2)
+    DeltaTable(folder).restore(1)
+    found = after(folder, Point(version=2, digest="another's"))
+    assert found.offsets == {("t", 0): 1}

@@ -17,7 +17,8 @@ from lake_assets.lake.table_changes import ChangeJournal, Range, finish
 from lake_assets.model.feeds import Action, Expectation, Route
 from lake_assets.model.tables import quarantine_of, silver_of, waiting_of
 from lake_assets.silver.demux import Demux
-from lake_assets.silver.redo import Bronze, Redo, redo_app
+from lake_assets.silver.position import redo_app
+from lake_assets.silver.redo import Bronze, Redo
 from lake_assets_tests.events import Topic, framed
 from lake_assets_tests.silver.given import bronze_batch, no_position
 

@@ -113,7 +113,7 @@ class StreamedLake:
                 resolve=registry.resolve,
                 report=self.reports.append,
             )
-            journal = redo_journal(road.state_dir, feed.feed)
+            journal = redo_journal(road.means.lake, feed.feed)
             yield Redo(session=self.spark, demux=demux, journal=journal)
 
     def forget_transactions(self, table: TableRef) -> None:
