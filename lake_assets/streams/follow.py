@@ -7,6 +7,7 @@ One batch at a time, as plain Spark jobs in the caller's thread. What a batch do
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from time import monotonic
 
 from pyspark.sql import SparkSession
 
@@ -26,6 +27,10 @@ from lake_assets.silver.recovery import Recovery
 from lake_assets.silver.rows import BRONZE_NAMES
 from lake_assets.streams.pace import tasks_of
 
+_RENEW_EVERY_S = 86_400.0
+"""Seconds between two looks whether a quiet feed's position is in the newest commit; logs are kept
+for 30 days by default."""
+
 
 def tables_of_silver(lake: Path, feed: Feed) -> list[TableRef]:
     """The tables that batches of demux write, quarantine aside."""
@@ -42,6 +47,7 @@ class Follower:
     max_bytes: int
     """Of bronze's files in a batch, after which no further version of bronze is taken."""
 
+    _renewed_at: float = field(default_factory=monotonic)
     _position: Position | None = None
     _numbers: dict[TableRef, int] = field(default_factory=dict)
 
@@ -63,6 +69,7 @@ class Follower:
             max_bytes=self.max_bytes,
         )
         if found is None:
+            self._renew(position)
             return False
         told = found.offsets
         if found.files and not told:  # bronze of another release or engine
@@ -71,6 +78,12 @@ class Follower:
         reached = replace(position, bronze=found.until, offsets=offsets)
         self._position = self._take(position, reached, found) if found.files else reached
         return True
+
+    def _renew(self, position: Position) -> None:
+        """Keep the position where the log does not forget it, though no batch comes for weeks."""
+        if monotonic() - self._renewed_at > _RENEW_EVERY_S:
+            self._position = self.recovery.renewed(position)
+            self._renewed_at = monotonic()
 
     def recover(self) -> None:
         """Finish or undo a batch that was cut off; raises as `step`."""
