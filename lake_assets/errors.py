@@ -24,6 +24,11 @@ A message names the thing, the fact and the next step, in that order.
 """
 
 
+def first_line(problem: BaseException) -> str:
+    """What an error says first: another library's may end in a backtrace."""
+    return str(problem).strip().partition("\n")[0]
+
+
 class LakeAssetsError(Exception):
     """Anything this package raises on purpose; the CLI prints it in one line."""
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from deltalake.exceptions import DeltaError
 
-from lake_assets.errors import LakeError
+from lake_assets.errors import LakeError, first_line
 from lake_assets.gold.blocks import blocked_games
 from lake_assets.gold.plan import Silver, definition_of, is_behind
 from lake_assets.gold.plan_all import held_up_by, is_all_behind, unread
@@ -185,7 +185,8 @@ def _reading(lake: Path) -> Iterator[None]:
     try:
         yield
     except (DeltaError, OSError) as problem:
-        reason = str(problem).strip().partition("\n")[0]
         raise LakeError(
-            str(lake), f"a table's log cannot be read ({reason})", "Check the folder and the disk"
+            str(lake),
+            f"a table's log cannot be read ({first_line(problem)})",
+            "Check the folder and the disk",
         ) from problem

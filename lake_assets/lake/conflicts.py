@@ -8,7 +8,7 @@ import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
-from lake_assets.errors import CommitConflictError, LakeError
+from lake_assets.errors import CommitConflictError, LakeError, first_line
 from lake_assets.lake.change import Commit
 from lake_assets.model.tables import TableRef
 
@@ -64,8 +64,6 @@ def lake_errors(lake: Path) -> Iterator[None]:
     try:
         yield
     except (DeltaError, OSError) as problem:
-        # deltalake's messages may end in a backtrace.
-        reason = str(problem).strip().partition("\n")[0]
         raise LakeError(
-            str(lake), f"cannot be written ({reason})", "Check the folder and the disk"
+            str(lake), f"cannot be written ({first_line(problem)})", "Check the folder and the disk"
         ) from problem

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
-from lake_assets.errors import LakeError
+from lake_assets.errors import LakeError, first_line
 from lake_assets.lake.deletions import Mask, kept_rows, without_deleted
 from lake_assets.lake.table_features import Use, features_of
 
@@ -91,10 +91,9 @@ def _read(
         # Partitioning off: folders such as `day=...` would else become columns of the file.
         table = pq.read_table(path, columns=[*key, *columns], filters=filters, partitioning=None)
     except (OSError, pa.ArrowException) as problem:
-        reason = str(problem).partition("\n")[0]
         raise LakeError(
             str(path),
-            f"the table's log names it, and it cannot be read ({reason})",
+            f"the table's log names it, and it cannot be read ({first_line(problem)})",
             "Restore the file, or the table as of an earlier version",
         ) from problem
     found: list[dict[str, Any]] = without_deleted(table, kept).filter(wanted).to_pylist()

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
-from lake_assets.errors import LakeError, TableOwnedError
+from lake_assets.errors import LakeError, TableOwnedError, first_line
 from lake_assets.lake.put import commit_file
 from lake_assets.lake.tail import actions_of, last_checkpoint
 from lake_assets.model.owners import Owner
@@ -150,9 +150,10 @@ def _telling(folder: Path, done: str) -> Iterator[None]:
     try:
         yield
     except (DeltaError, OSError, ValueError, KeyError, pa.ArrowException) as problem:
-        reason = str(problem).strip().partition("\n")[0]
         raise LakeError(
-            str(folder), f"its log cannot be {done} ({reason})", "Check the folder and the disk"
+            str(folder),
+            f"its log cannot be {done} ({first_line(problem)})",
+            "Check the folder and the disk",
         ) from problem
 
 

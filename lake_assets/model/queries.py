@@ -6,6 +6,8 @@ Spark has the last word on a query; what is refused here is what no refresh coul
 from functools import cache
 from typing import TYPE_CHECKING
 
+from lake_assets.errors import first_line
+
 if TYPE_CHECKING:
     from sqlglot import exp
     from sqlglot.errors import SqlglotError
@@ -87,6 +89,6 @@ def _complaint(problem: "SqlglotError") -> str:
     """What was expected and where; the excerpt that follows is coloured for terminals."""
     errors = getattr(problem, "errors", None)
     if not errors:
-        return str(problem).partition("\n")[0].rstrip(".")
+        return first_line(problem).rstrip(".")
     first = errors[0]
     return f"{first['description'].rstrip('.')}, line {first['line']}, column {first['col']}"

@@ -1,5 +1,6 @@
 """What all groups of settings have in common: frozen, complete, and silent about their values."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,15 +18,15 @@ class Group(BaseModel):
     )
 
 
-class RelatedGroup(Group):
+class RelatedGroup(Group, ABC):
     """A group in which each field is judged together with those before it."""
 
     model_config = ConfigDict(validate_default=True)  # what is unset may be missing
 
     @staticmethod
+    @abstractmethod
     def complaint(field: str, value: Any, before: Mapping[str, Any]) -> str | None:  # noqa: ANN401
         """What is wrong with a field's value, given those before it, or None."""
-        raise NotImplementedError
 
     @field_validator("*")
     @classmethod
