@@ -12,6 +12,9 @@ JARS := $(VENV)/.jars
 CHECKSUMS := lake_assets/runtime/artifacts/checksums.txt
 UV := VIRTUAL_ENV="$(CURDIR)/$(VENV)" UV_COMPILE_BYTECODE=1 $(BIN)/uv
 ARGS ?=
+# Processes that run tests side by side; each has a Spark, a broker and a registry of its own.
+WORKERS ?= 2
+PYTEST := pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 # The Python to use, as `requires-python` says; `make setup PYTHON=python3.12` chooses another.
 FITS := import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 13))
@@ -36,13 +39,13 @@ demo-once: setup ## The same once, without a UI: produce, stream, refresh, check
 .PHONY: test
 test: setup ## Run all tests, with real Kafka, registry, Spark and Dagster, and measure coverage
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest $(ARGS)
+	$(BIN)/coverage run -m $(PYTEST) $(ARGS)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report $(if $(ARGS),--fail-under=0)
 
 .PHONY: test-fast
 test-fast: setup ## Run the tests that start no Java: no Spark, no Kafka, no registry
-	$(BIN)/python -m pytest -m "not (java or spark or kafka or slow)" $(ARGS)
+	$(BIN)/python -m $(PYTEST) -m "not (java or spark or kafka or slow)" $(ARGS)
 
 .PHONY: check
 check: $(INSTALLED) ## Lint, format check, types, and who may import whom

@@ -90,8 +90,8 @@ def test_every_make_command_leads_to_what_the_readme_says():
         "demo": "lake-assets demo",
         "demo-once": "lake-assets demo --once",
         "check": "ruff check",
-        "test": "coverage run -m pytest",
-        "test-fast": 'pytest -m "not (java or spark or kafka or slow)"',
+        "test": "coverage run -m pytest --numprocesses 2",
+        "test-fast": '-m "not (java or spark or kafka or slow)"',
         "bench": "lake-assets bench",
     }
     assert set(targets) == set(behind)
