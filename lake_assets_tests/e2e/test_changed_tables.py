@@ -3,6 +3,7 @@
 import pytest
 from deltalake import DeltaTable
 
+from lake_assets.lake.session import start_session
 from lake_assets.model.tables import gold_of, quarantine_of, silver_of
 from lake_assets_tests.e2e.world import World
 
@@ -15,14 +16,18 @@ GAMER_IS_KNOWN = "{name: gamer_is_known, sql: gamer_id <> '', action: quarantine
 
 
 @pytest.fixture
-def world(connected, services, tmp_path, spark):
+def world(connected, services, tmp_path, spark_settings, runtime):
     class Altered(World):
+        @property
+        def spark(self):
+            return start_session(spark_settings, runtime)  # a command may have stopped it
+
         def alter(self, table, *statements):
             for statement in statements:
-                spark.sql(statement.format(t=f"delta.`{self.path(table)}`"))
+                self.spark.sql(statement.format(t=f"delta.`{self.path(table)}`"))
 
         def gamers(self, table):
-            rows = spark.read.format("delta").load(str(self.path(table))).collect()
+            rows = self.spark.read.format("delta").load(str(self.path(table))).collect()
             return sorted(row.gamer_id for row in rows)
 
         def version(self, table):

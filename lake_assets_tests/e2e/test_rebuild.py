@@ -10,7 +10,7 @@ from deltalake import DeltaTable
 from lake_assets.lake.history import open_table, rows_of
 from lake_assets.model.tables import bronze_of, quarantine_of, silver_of
 from lake_assets.settings.load import child_environment
-from lake_assets_tests.commandline import COMMAND, lake_assets
+from lake_assets_tests.commandline import COMMAND, lake_assets_here
 from lake_assets_tests.events import Topic, framed
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
@@ -48,7 +48,7 @@ class World:
         self.sent += len(games)
 
     def run(self, *arguments):
-        done = lake_assets(self.settings, *arguments)
+        done = lake_assets_here(self.settings, *arguments)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -113,7 +113,7 @@ def test_rebuild_and_requeue_beside_a_live_stream_lose_and_double_nothing(world)
 @pytest.mark.timeout(400)
 def test_the_commands_from_a_shell(world):
     world.produce("uno", "uno", "chess")
-    refused = lake_assets(world.settings, "rebuild", "silver")
+    refused = lake_assets_here(world.settings, "rebuild", "silver")
     assert refused.returncode == 1
     assert "has finished no batch" in refused.stderr
     world.run("stream", "--until-caught-up")
@@ -121,7 +121,7 @@ def test_the_commands_from_a_shell(world):
         "rebuild", "silver", "--since", "2020-01-01", "--game", "uno"
     )
     assert "player_agg of uno: 1 rows" in world.run("rebuild", "gold")
-    protected = lake_assets(world.settings, "rebuild", "bronze")
+    protected = lake_assets_here(world.settings, "rebuild", "bronze")
     assert protected.returncode == 1
     assert "bronze_games: is protected" in protected.stderr
     assert "reset: allowed" in protected.stderr
@@ -142,6 +142,6 @@ def test_the_commands_from_a_shell(world):
     ],
 )
 def test_what_does_not_go_is_one_line(world, arguments, complaint):
-    done = lake_assets(world.settings, *arguments)
+    done = lake_assets_here(world.settings, *arguments)
     assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
     assert complaint in done.stderr

@@ -7,7 +7,7 @@ from lake_assets.lake.history import open_table, rows_of
 from lake_assets.lake.owners import owner_of
 from lake_assets.model.owners import Owner
 from lake_assets.model.tables import bronze_of, gold_of, quarantine_of, silver_of
-from lake_assets_tests.commandline import lake_assets
+from lake_assets_tests.commandline import lake_assets_here
 from lake_assets_tests.events import Topic, framed
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
@@ -54,7 +54,7 @@ class World:
             (folder / f"{name}.yaml").write_text(text)
 
     def run(self, *arguments):
-        done = lake_assets(self.settings, *arguments)
+        done = lake_assets_here(self.settings, *arguments)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

@@ -1,6 +1,6 @@
 """A lake with one feed, worked on by commands as from a shell, and by others through Spark SQL."""
 
-from lake_assets_tests.commandline import lake_assets
+from lake_assets_tests.commandline import lake_assets_here
 from lake_assets_tests.events import Topic, framed
 
 FEED = """
@@ -32,12 +32,12 @@ class World:
         return self.topic.produce(*(framed(self.known, game, gamer=gamer) for gamer in gamers))
 
     def run(self, *arguments):
-        done = lake_assets(self.settings, *arguments)
+        done = lake_assets_here(self.settings, *arguments)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
     def refused(self, *arguments):
-        done = lake_assets(self.settings, *arguments)
+        done = lake_assets_here(self.settings, *arguments)
         assert done.returncode == 1, done.stdout
         return done.stderr
 
