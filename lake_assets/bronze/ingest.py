@@ -18,10 +18,11 @@ from lake_assets.lake.change import Batch, Commit, DataFile
 from lake_assets.lake.conflicts import overtaken
 from lake_assets.lake.fanout import fan_out
 from lake_assets.lake.files import active_files
-from lake_assets.lake.history import rows_of
 from lake_assets.lake.kafka_offsets import (
     Offsets,
     begin_info,
+    begun_offsets,
+    begun_transactions,
     offset_transactions,
     offsets_of_rows,
     table_offsets,
@@ -75,14 +76,14 @@ class Ingest:
             {self._table: rows.SCHEMA}, partition_by=[rows.PARTITION], owners=owners
         )
         handle = self.means.door.fresh(self._table)
+        self.means.door.watch({self._table: handle})
         self._bronze_id = str(handle.metadata().id)
         self._number = handle.transaction_version(self._app) or 0
         recorded = self._by_partition(table_offsets(handle, self.topic))
         identity = handle.transaction_version(topic_app(self.topic))
         # After a RESTORE the rows are fewer than recorded: they are read again.
-        held = self._by_partition(held_offsets(handle, self.topic)) if recorded else {}
-        have = held or self._by_rows(handle)
-        if identity != found.identity and not rows_of(handle):
+        have = self._by_partition(held_offsets(handle, self.topic)) or self._by_rows(handle)
+        if identity != found.identity and recorded and recorded == self._begun(handle, recorded):
             have = {}  # nothing was read of the topic that had the name before
         if have:
             self._offsets = next_offsets(found, have, identity)
@@ -90,7 +91,11 @@ class Ingest:
             self._offsets = first_offsets(found, declared)
         if self._offsets != recorded or identity != found.identity:
             made = [] if found.identity is None else [Batch(topic_app(self.topic), found.identity)]
-            self._commit([], self._offsets, recorded, made)
+            begun = {
+                p: at for p, at in self._offsets.items() if p not in (recorded if have else {})
+            }
+            first = begun_transactions(self._placed(begun))
+            self._commit([], self._offsets, recorded, [*made, *first])
         return dict(self._offsets)
 
     def __call__(self, kafka: DataFrame, until: Mapping[int, int]) -> None:
@@ -127,6 +132,9 @@ class Ingest:
                 ),
             )
         )
+
+    def _begun(self, handle: DeltaTable, recorded: Mapping[int, int]) -> dict[int, int]:
+        return self._by_partition(begun_offsets(handle, self._placed(recorded)))
 
     @staticmethod
     def _by_partition(offsets: Offsets) -> dict[int, int]:

@@ -19,12 +19,10 @@ from urllib.parse import quote
 
 from deltalake import DeltaTable
 
-from lake_assets.errors import LakeError
 from lake_assets.lake.change import TABLE_ID, Batch, Commit, DataFile, identity_of
 from lake_assets.lake.checkpoints import Checkpoints
 from lake_assets.lake.conflicts import moved_on, overtaken
 from lake_assets.lake.put import commit_file, put, text_of
-from lake_assets.lake.restores import is_restored
 from lake_assets.lake.table_features import features_of
 from lake_assets.model.tables import TableRef
 
@@ -119,7 +117,6 @@ class Appends:
         """Refuse an append that its table does not allow, before any of its batch is committed.
 
         Raises:
-            LakeError: the table was restored since it was last seen.
             TableFeatureError: a feature of the table forbids it.
             ConstraintViolatedError: the rows violate a constraint of the table.
         """
@@ -133,7 +130,6 @@ class Appends:
 
         Raises:
             CommitConflictError: another writer committed the same batch meanwhile.
-            LakeError: the table was restored since it was last seen.
             TableFeatureError: the table was changed meanwhile, and a feature of it forbids this.
             ConstraintViolatedError: it was, and the rows violate a constraint of it.
             OSError: the log cannot be written.
@@ -159,15 +155,6 @@ class Appends:
 
     def _look(self, commit: Commit, batch: Batch) -> Known:
         handle = self._fresh(commit.table)
-        # Forgotten: whoever appends next has found out how far the table is.
-        before = self._known.pop(commit.table, None)
-        folder = commit.table.path(self._lake)
-        if before is not None and is_restored(folder, handle.version(), before.version):
-            raise LakeError(
-                commit.table.name,
-                "was put back to an older version (RESTORE) since rows were last added to it",
-                "Start again: what it lacks by now is found out then",
-            )
         known = look(handle, batch)
         if not known.has(batch):
             self._judge(handle, commit)

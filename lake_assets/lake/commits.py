@@ -26,6 +26,7 @@ from lake_assets.lake.gate import ensure_committable, ensure_usable
 from lake_assets.lake.handles import Handles
 from lake_assets.lake.history import is_done
 from lake_assets.lake.owners import claim
+from lake_assets.lake.restores import RestoreGuard
 from lake_assets.lake.table_features import Use
 from lake_assets.model.owners import Owner
 from lake_assets.model.tables import TableRef
@@ -62,7 +63,8 @@ class CommitDoor:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="commit")
         self._handles = Handles(lake)
         self._checkpoints = Checkpoints(lake)
-        self._appends = Appends(lake, self.fresh, self._checkpoints, self._judge)
+        self._restores = RestoreGuard(lake)
+        self._appends = Appends(lake, self._unrestored, self._checkpoints, self._judge)
 
     def close(self) -> None:
         """Wait for commits and log checkpoints under way, and release the threads.
@@ -77,8 +79,8 @@ class CommitDoor:
     def flush(self) -> None:
         """Make what was written to the lake so far outlive what `durability` says it does.
 
-        Each call that commits files does so first, once for all of its tables: a log never names a
-        file that the disk may not have. What the call commits itself the next flush makes durable.
+        Each call that commits files does so first: a log never names a file that the disk may not
+        have. What the call commits itself the next flush makes durable.
 
         Raises:
             LakeError: the disk does not take it.
@@ -86,7 +88,7 @@ class CommitDoor:
         flush(self._lake, self._durability)
 
     def settle(self) -> None:
-        """Wait for log checkpoints under way, which follow their commits; raises as `close`."""
+        """Wait for log checkpoints under way; raises as `close`."""
         with lake_errors(self._lake):
             self._checkpoints.settle()
 
@@ -124,6 +126,7 @@ class CommitDoor:
             if not bear(table.path(self._lake), table.name, blueprint, id_ := str(uuid4())):
                 claim(self._lake, table, owner)
                 return None
+            self._restores.watch({table: 0})
             if blueprint.is_plain:
                 self._appends.created(table, id_, blueprint.partition_by)
             return table
@@ -160,6 +163,7 @@ class CommitDoor:
         Raises:
             CommitConflictError: another writer committed the same batch meanwhile, or removed a
                 file that this commit removes.
+            LakeError: a table that is watched was restored.
             TableFeatureError, ConstraintViolatedError: as `judge`.
         """
 
@@ -178,7 +182,7 @@ class CommitDoor:
         def judge_one(commit: Commit) -> None:
             if not commit.removed:
                 self._appends.judge(commit, batch)
-            elif not is_done(handle := self.fresh(commit.table), batch):
+            elif not is_done(handle := self._unrestored(commit.table), batch):
                 self._judge(handle, commit)
 
         sure = self._appends.is_judged
@@ -200,7 +204,7 @@ class CommitDoor:
         """Append files, and remove others, by deltalake's means; else as `Appends.add`."""
         for tries_left in reversed(range(_TRIES)):
             # The same handle for the look and the commit: what happens in between is noticed.
-            handle = self.fresh(commit.table)
+            handle = self._unrestored(commit.table)
             if is_done(handle, batch):
                 return False
             try:
@@ -276,6 +280,14 @@ class CommitDoor:
         """The handles of those of the tables that are there, each at its newest version."""
         found = zip(tables, self._each(self._handles.find, tables), strict=True)
         return {table: handle for table, handle in found if handle is not None}
+
+    def watch(self, handles: Mapping[TableRef, DeltaTable]) -> None:
+        """Refuse appends to these tables once a RESTORE comes after what the caller looked at."""
+        self._restores.watch({table: handle.version() for table, handle in handles.items()})
+
+    def _unrestored(self, table: TableRef) -> DeltaTable:
+        self._restores.ensure_unrestored(table, (handle := self.fresh(table)).version())
+        return handle
 
     def fresh(self, table: TableRef) -> DeltaTable:
         """The table's handle at its newest version.

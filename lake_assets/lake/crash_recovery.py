@@ -9,21 +9,28 @@ of a commit that is set aside come again from their source: positions are in the
 
 import json
 import logging
+import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lake_assets.errors import LakeError
+from lake_assets.lake.paths import from_address
 from lake_assets.lake.put import commit_file
 from lake_assets.lake.state import replace_text
 from lake_assets.lake.tail import LAST_CHECKPOINT, actions_of, last_checkpoint, newest_version
+from lake_assets.model.tables import Layer
 
 _LOG = logging.getLogger(__name__)
+
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*:/")
+"""How a file's name begins that is not below its table's folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +47,7 @@ def recover_after_crash(lake: Path, state_dir: Path, boot_id: str) -> list[SetAs
 
     Args:
         lake: its folder.
-        state_dir: where it is noted for which start of the machine, and of which folders, this was
+        state_dir: where it is noted for which start of the machine, and of which logs, this was
             done; what is set aside goes to `torn` below it.
         boot_id: of this start of the machine.
 
@@ -52,19 +59,47 @@ def recover_after_crash(lake: Path, state_dir: Path, boot_id: str) -> list[SetAs
     """
     note = state_dir / "checked_logs.json"
     done = _noted(note, boot_id)
-    # A folder that was copied, or put back from a copy, is another one to the file system.
-    logs = {str(log.relative_to(lake)): log.stat().st_ino for log in lake.glob("*/*/_delta_log")}
-    new = sorted(name for name, inode in logs.items() if done.get(name) != inode)
+    tables = [log.parent for layer in Layer for log in sorted(lake.glob(f"{layer}/*/_delta_log"))]
+    new = [table for table in tables if not _is_known(table, done.get(_name(table)))]
     if not new and note.exists():
         return []
-    found = [one for name in new for one in _recover(lake / name, state_dir)]
+    found = [one for table in new for one in _recover(table, state_dir)]
     for one in found:
         _LOG.warning("%s: %s was set aside, since it %s", one.table, one.file, one.why)
-    replace_text(note, json.dumps({"boot": boot_id, "logs": logs}))
+    seen = {_name(table): mark for table in tables if (mark := _mark_of(table))}
+    replace_text(note, json.dumps({"boot": boot_id, "logs": seen}))
     return found
 
 
-def _noted(note: Path, boot_id: str) -> Mapping[str, int]:
+_Mark: TypeAlias = list[int]
+"""What tells a log from a copy that took its place: version, inode and change time of a commit."""
+
+
+def _name(table: Path) -> str:
+    return f"{table.parent.name}/{table.name}"
+
+
+def _mark_of(table: Path) -> _Mark | None:
+    try:
+        return _mark_at(table, newest_version(table))
+    except FileNotFoundError:
+        return None  # dropped meanwhile
+
+
+def _mark_at(table: Path, version: int) -> _Mark:
+    found = commit_file(table, version).stat()
+    return [version, found.st_ino, found.st_ctime_ns]
+
+
+def _is_known(table: Path, mark: _Mark | None) -> bool:
+    """Whether a log still has the commit that was its newest when it was looked at."""
+    try:
+        return mark is not None and _mark_at(table, mark[0]) == mark
+    except FileNotFoundError:
+        return False
+
+
+def _noted(note: Path, boot_id: str) -> Mapping[str, _Mark]:
     """Which logs were looked at since the machine started."""
     try:
         noted = json.loads(note.read_text())
@@ -73,8 +108,8 @@ def _noted(note: Path, boot_id: str) -> Mapping[str, int]:
         return {}
 
 
-def _recover(log: Path, state_dir: Path) -> Iterator[SetAside]:
-    table, aside = log.parent, state_dir / "torn" / log.parent.parent.name / log.parent.name
+def _recover(table: Path, state_dir: Path) -> Iterator[SetAside]:
+    aside = state_dir / "torn" / table.parent.name / table.name
     yield from _drop_torn_checkpoint(table, aside)
     try:
         newest = newest_version(table)
@@ -82,24 +117,27 @@ def _recover(log: Path, state_dir: Path) -> Iterator[SetAside]:
         return
     is_end, later, removed = True, list[int](), set[str]()
     for version in range(newest, _first(table) - 1, -1):
-        why, actions = _look(table, version, removed)
-        if not why:
+        look = _look(table, version, removed)
+        if not look.why:
             later.append(version)
-            is_end = is_end and not any(kind == "add" for kind, _ in actions)
+            is_end = is_end and look.does_nothing
         elif commit_file(table, newest + 1).exists():
             return  # somebody writes here, in whose sight nothing was lost
         elif is_end:
             for empty in later:
                 yield _set_aside(table, commit_file(table, empty), aside, "stands on a torn one")
             later.clear()
-            yield _set_aside(table, commit_file(table, version), aside, why)
-        else:
+            yield _set_aside(table, commit_file(table, version), aside, look.why)
+        elif look.is_torn:
             raise LakeError(
                 str(commit_file(table, version)),
-                f"{why}, and later commits stand on it",
+                f"{look.why}, and later commits stand on it",
                 "Restore the table from a backup; silver and gold can be derived again "
                 "(`lake-assets rebuild silver`, `rebuild gold`)",
             )
+        else:  # who reads the file fails; the other rows are there
+            _LOG.warning("%s %s", commit_file(table, version), look.why)
+            is_end = False
 
 
 def _drop_torn_checkpoint(table: Path, aside: Path) -> Iterator[SetAside]:
@@ -120,36 +158,55 @@ def _first(table: Path) -> int:
     return int(last_checkpoint(table).get("version") or -1) + 1
 
 
-def _look(table: Path, version: int, removed: set[str]) -> tuple[str, list[tuple[str, Any]]]:
-    """What is not whole of a commit, and what it did; empty if nothing is, or it is swept away.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Look:
+    """What was found of a commit."""
+
+    why: str = ""
+    """What is not whole; empty if nothing is, or the commit was swept away."""
+
+    is_torn: bool = False
+    """Whether the commit itself is not whole, and not a file that it names."""
+
+    does_nothing: bool = True
+    """Whether it changes neither rows nor columns: how far streams are may be all it tells."""
+
+
+def _look(table: Path, version: int, removed: set[str]) -> _Look:
+    """Look at a commit.
 
     Args:
         table: its folder.
         version: of the commit.
-        removed: by later commits; what it removes itself comes to it.
+        removed: files that later commits remove; what it removes itself comes to it.
     """
     try:
         actions = list(actions_of(table, version))
     except FileNotFoundError:
-        return "", []
+        return _Look()
     except ValueError:
-        return "is torn", []
+        return _Look(why="is torn", is_torn=True)
     if not actions:
-        return "is empty", []
+        return _Look(why="is empty", is_torn=True)
     added = [action for kind, action in actions if kind == "add"]
-    lost = [
-        one["path"] for one in added if one["path"] not in removed and not _is_whole(table, one)
-    ]
+    active = (one for one in added if one["path"] not in removed)
+    lost = [one["path"] for one in active if not _is_whole(table, one)]
     removed |= {action["path"] for kind, action in actions if kind == "remove"}
-    return f"names {lost[0]}, which is not whole" if lost else "", actions
+    does_nothing = all(kind in {"commitInfo", "txn"} for kind, _ in actions)
+    why = f"names {lost[0]}, which is not whole" if lost else ""
+    return _Look(why=why, does_nothing=does_nothing)
 
 
 def _is_whole(table: Path, add: dict[str, Any]) -> bool:
-    path = table / unquote(add["path"])
+    name = add["path"]
+    if _ADDRESS.match(name) and not name.startswith("file:"):
+        return True  # elsewhere, as a shallow clone's files may be
+    path = from_address(name) if _ADDRESS.match(name) else table / unquote(name)
     return path.exists() and path.stat().st_size == add["size"]
 
 
 def _set_aside(table: Path, file: Path, aside: Path, why: str) -> SetAside:
     aside.mkdir(parents=True, exist_ok=True)
-    file.replace(aside / file.name)
+    with suppress(FileNotFoundError):  # another process that starts now was quicker
+        file.replace(aside / file.name)
     return SetAside(table, file.name, why)

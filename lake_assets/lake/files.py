@@ -10,10 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
+from lake_assets.errors import LakeError
 from lake_assets.lake.arrow_types import without_views
 from lake_assets.lake.change import DataFile
-from lake_assets.lake.origins import RowSet, origin_columns
+from lake_assets.lake.origins import Everything, RowSet, origin_columns
 from lake_assets.lake.writer import write_file
+from lake_assets.model.tables import TableRef
 
 _PARTITION = "partition."
 
@@ -43,13 +45,31 @@ def are_whole(folder: Path, files: Sequence[DataFile]) -> bool:
     return all(path.is_file() and path.stat().st_size == size for path, size in found)
 
 
+def ensure_there(table: TableRef, folder: Path, files: Sequence[DataFile]) -> None:
+    """Make sure that a table's folder has its files.
+
+    Raises:
+        LakeError: it has not.
+    """
+    missing = [file.path for file in files if not (folder / file.path).is_file()]
+    if missing:
+        raise LakeError(
+            table.name,
+            f"{len(missing)} of its files are missing, such as {missing[0]}",
+            "Put them back, or run `lake-assets rebuild silver`, which derives silver from bronze",
+        )
+
+
 def without(
     folder: Path, files: Sequence[DataFile], rows: RowSet
 ) -> tuple[list[DataFile], list[DataFile]]:
     """The files of a table that have some of `rows`, and new ones with what else was in them.
 
-    One file is in memory at a time, and read whole only if some of its rows stay and some go.
+    One file is in memory at a time, and read whole only if some of its rows stay and some go. If
+    all rows go, none is read: some may be missing.
     """
+    if isinstance(rows, Everything):
+        return list(files), []
     removed: list[DataFile] = []
     added: list[DataFile] = []
     for file in files:

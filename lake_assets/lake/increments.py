@@ -19,7 +19,7 @@ from lake_assets.lake.commit_digest import commit_digest
 from lake_assets.lake.files import active_files
 from lake_assets.lake.kafka_offsets import Offsets, begin_offsets, furthest, recorded_offsets
 from lake_assets.lake.paths import for_deltalake
-from lake_assets.lake.restores import held_offsets
+from lake_assets.lake.restores import held_offsets, is_restore
 from lake_assets.lake.tail import actions_of, file_of, newest_version
 
 
@@ -131,9 +131,11 @@ class _Gathered:
 def _by_commits(
     folder: Path, after: int, newest: int, taken: Offsets, max_bytes: int
 ) -> Increment | None:
-    """By the commits of the versions; None if the log does not have them any more."""
+    """By the commits of the versions; None if they do not tell, or are not there any more."""
     gathered, until = _Gathered(taken), after
     for version, actions in _versions(folder, after, newest):
+        if any(kind == "commitInfo" and is_restore(told) for kind, told in actions):
+            return None  # how far the table is, its later transactions do not tell
         gathered.take(actions)
         until = version
         if gathered.size >= max_bytes:

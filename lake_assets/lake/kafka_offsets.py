@@ -26,6 +26,10 @@ BEGIN = "lake_assets.begin_offsets"
 """Key in a commit's custom metadata: by topic and partition, the offset of its first row, as
 JSON."""
 
+_BEGUN = "kafka-begun:"
+"""How the application ids `kafka-begun:<topic>:<partition>` begin, under which a table records the
+offset that a partition was first read from."""
+
 _TOPIC = "kafka:"
 """How the application ids begin: `kafka:<topic>` has the number of partitions that were met,
 `kafka:<topic>:<partition>` the partition's next offset. A topic's name has no colon."""
@@ -59,6 +63,19 @@ def table_offsets(handle: DeltaTable, topic: str) -> dict[Place, int]:
     count = handle.transaction_version(f"{_TOPIC}{topic}") or 0
     found = ((p, handle.transaction_version(f"{_TOPIC}{topic}:{p}")) for p in range(count))
     return {(topic, partition): offset for partition, offset in found if offset is not None}
+
+
+def begun_transactions(offsets: Offsets) -> list[Batch]:
+    """What a commit records of partitions that a table begins to have: the first offset of each."""
+    return [Batch(f"{_BEGUN}{topic}:{partition}", at) for (topic, partition), at in offsets.items()]
+
+
+def begun_offsets(handle: DeltaTable, places: Iterable[Place]) -> dict[Place, int]:
+    """The first offsets that a table was to have; 0 where its commits do not tell."""
+    return {
+        (topic, partition): handle.transaction_version(f"{_BEGUN}{topic}:{partition}") or 0
+        for topic, partition in places
+    }
 
 
 def begin_info(reached: Offsets, before: Offsets) -> dict[str, str]:

@@ -6,17 +6,25 @@ to decide. Reads logs only.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
+from lake_assets.errors import LakeError
 from lake_assets.lake.change import TABLE_ID
 from lake_assets.lake.files import active_files
-from lake_assets.lake.kafka_offsets import Offsets, offsets_of_rows, table_offsets
+from lake_assets.lake.kafka_offsets import (
+    Offsets,
+    begun_offsets,
+    offsets_of_rows,
+    table_offsets,
+)
 from lake_assets.lake.paths import folder_of, for_deltalake
 from lake_assets.lake.tail import actions_of
+from lake_assets.model.tables import TableRef
 
 _RESTORE = "RESTORE"
 
@@ -29,28 +37,71 @@ def is_restored(folder: Path, newest: int, after: int = -1) -> bool:
         newest: its version.
         after: a version that is known, which the look back ends at.
     """
-    return any(_operation(told) == _RESTORE for _, told in _since_ours(folder, newest, after))
+    return any(is_restore(told) for _, told in _since_ours(folder, newest, after))
+
+
+def is_restore(info: Mapping[str, Any]) -> bool:
+    """Whether a commit's information is that of a RESTORE."""
+    return info.get("operation") == _RESTORE
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreGuard:
+    """Refuses a table that was restored since it was looked at. Thread-safe."""
+
+    lake: Path
+    _versions: dict[TableRef, int] = field(default_factory=dict)
+
+    def watch(self, tables: Mapping[TableRef, int]) -> None:
+        """Take these versions for what the caller has looked at, and whatever we commit to them."""
+        self._versions.update(tables)
+
+    def ensure_unrestored(self, table: TableRef, version: int) -> None:
+        """Make sure that a table was not restored between what was looked at and a version.
+
+        Raises:
+            LakeError: it was. Nothing of ours may follow: who looks back ends at our last commit.
+        """
+        after = self._versions.get(table)
+        if after is not None and is_restored(table.path(self.lake), version, after):
+            raise LakeError(
+                table.name,
+                "was put back to an older version (RESTORE) since it was looked at",
+                "Start again: what it lacks by now is found out then",
+            )
 
 
 def held_offsets(handle: DeltaTable, topic: str) -> Offsets:
-    """How far a table's rows are in a topic; unlike `table_offsets` after a RESTORE, too."""
-    folder = folder_of(handle)
+    """How far a table's rows are in a topic; unlike `table_offsets` after a RESTORE, too.
+
+    It has the partitions that `table_offsets` has: one of which no row is there has the offset at
+    which its first was to be read.
+    """
+    folder, recorded = folder_of(handle), table_offsets(handle, topic)
     version = _version_of_rows(folder, handle.version())
-    if version == handle.version():
-        return table_offsets(handle, topic)
-    if version is not None:
-        try:
-            return table_offsets(DeltaTable(for_deltalake(folder), version=version), topic)
-        except DeltaError:
-            pass  # the log has forgotten the version; the rows are there
-    found = offsets_of_rows(folder, active_files(handle))
-    return {place: offset for place, offset in found.items() if place[0] == topic}
+    if version == handle.version() or not recorded:
+        return recorded
+    found = _offsets_at(folder, version, topic)
+    if found is None:
+        found = offsets_of_rows(folder, active_files(handle))
+    first = begun_offsets(handle, recorded)
+    return {place: found.get(place, first[place]) for place in recorded}
+
+
+def _offsets_at(folder: Path, version: int | None, topic: str) -> Offsets | None:
+    """What a version's transactions tell; None if the log has forgotten it."""
+    if version is None:
+        return None
+    try:
+        return table_offsets(DeltaTable(for_deltalake(folder), version=version), topic)
+    except DeltaError:
+        return None
 
 
 def _version_of_rows(folder: Path, version: int) -> int | None:
     """Of which version the transactions tell of a version's rows; None if nothing tells."""
     for at, told in _since_ours(folder, version, -1):
-        if _operation(told) == _RESTORE:
+        if is_restore(told):
             restored = told.get("operationParameters", {}).get("version")
             # Put back to a version that is no older there is none to ask.
             known = restored is not None and str(restored).isdigit() and int(restored) < at
@@ -72,7 +123,3 @@ def _since_ours(folder: Path, newest: int, after: int) -> Iterator[tuple[int, Ma
 
 def _told(actions: Iterable[tuple[str, Any]]) -> Mapping[str, Any]:
     return next((action for kind, action in actions if kind == "commitInfo"), {})
-
-
-def _operation(told: Mapping[str, Any]) -> object:
-    return told.get("operation")

@@ -41,6 +41,8 @@ class Range:
     @property
     def rows(self) -> RowSet:
         """The set."""
+        if self.starts is None and self.ends is None:
+            return Everything()
         starts = Everything() if self.starts is None else From(self.starts)
         ends = Everything() if self.ends is None else Before(self.ends)
         return Both(starts, ends)
@@ -137,6 +139,7 @@ def finish(journal: ChangeJournal, means: Means) -> dict[TableRef, int]:
     change = journal.read()
     if change is None:
         return {}
+    _ensure_newest(journal, change, means)
     handles = means.door.opened([one.table for one in change.tables])
     done = [
         one
@@ -180,7 +183,7 @@ def _apply(one: TableChange, change: TablesChange, moved: RowSet, means: Means) 
     removed, kept = without(folder, active_files(handle), leaving)
     gone = _rows(removed) - _rows(kept)
     is_last = one is change.tables[-1]
-    if not (one.files or removed or is_last):
+    if not (one.files or removed or is_last or one.leaving is not None):
         return 0
     further = [_checksum(change, means)] if is_last else []
     commit = Commit(
@@ -196,6 +199,21 @@ def _apply(one: TableChange, change: TablesChange, moved: RowSet, means: Means) 
     )
     means.door.append([commit], change.batch)
     return gone
+
+
+def _ensure_newest(journal: ChangeJournal, change: TablesChange, means: Means) -> None:
+    """Make sure that no table has had a later change: then the journal is one of an old copy."""
+    app_id, number = change.batch.app_id, change.batch.version
+    numbers = numbers_of(app_id, means.door.opened(change.companions))
+    later = [table.name for table, found in numbers.items() if found > number]
+    if later:
+        raise LakeError(
+            str(journal.path),
+            f"is of change {number}, and {later[0]} has had a later one: this table was put back "
+            "alone",
+            "Put all tables of one backup back, or run `lake-assets rebuild silver`, which derives "
+            "them from bronze again",
+        )
 
 
 def _checksum(change: TablesChange, means: Means) -> Batch:

@@ -71,7 +71,7 @@ class Follower:
         if found is None:
             self._renew(position)
             return False
-        told = found.offsets
+        told = found.offsets if found.files else {}
         if found.files and not told:  # bronze of another release or engine
             told = offsets_of_rows(table.path(self._lake), found.files)
         offsets = furthest([position.offsets, told])

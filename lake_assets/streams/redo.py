@@ -18,7 +18,7 @@ from lake_assets.bronze.rows import FILE_SCHEMA
 from lake_assets.errors import LakeError, StreamError, StreamsLockedError
 from lake_assets.feeds.load import load_feeds
 from lake_assets.lake.catalog import ensure_known, games_found
-from lake_assets.lake.files import active_files
+from lake_assets.lake.files import active_files, ensure_there
 from lake_assets.lake.history import open_table
 from lake_assets.lake.increments import Point
 from lake_assets.lake.kafka_offsets import Offsets, offsets_of_rows
@@ -27,7 +27,7 @@ from lake_assets.lake.read import read_tables
 from lake_assets.lake.restores import held_offsets
 from lake_assets.lake.session import start_session
 from lake_assets.lake.state import streams_lock, turn, turn_if_free
-from lake_assets.lake.table_changes import ChangeJournal, Range, TableChange, finish
+from lake_assets.lake.table_changes import Range, TableChange
 from lake_assets.lake.table_numbers import checksum, numbers_of
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
@@ -43,13 +43,13 @@ from lake_assets.silver.position import (
     demux_app,
     read_position,
 )
-from lake_assets.silver.recovery import Recovery, ensure_whole
+from lake_assets.silver.recovery import Recovery
 from lake_assets.silver.redo import Bronze, Redo, Redone
 from lake_assets.silver.unused import drop_unused
+from lake_assets.streams.changes import REDO_TURN, finish_change, redo_journal
 from lake_assets.streams.follow import tables_of_silver
 from lake_assets.streams.plan import demux_journal
 from lake_assets.streams.schemas import cached_registry
-from lake_assets.streams.waiting import REDO_TURN, redo_journal
 
 
 def requeue(
@@ -64,7 +64,7 @@ def requeue(
     """
     ensure_known(feed, games_found(settings.lake_dir, feed), games or ())
     with turn(settings.state_dir, REDO_TURN), _redo(settings, feed, endpoints) as redo:
-        _finish(redo.journal, redo.demux.means, feed)
+        finish_change(redo.journal, redo.demux.means, feed)
         return redo.requeue(games)
 
 
@@ -116,8 +116,10 @@ def rebuild(
     feed, means = redo.demux.feed, redo.demux.means
     bronze = means.door.fresh(bronze_of(feed.feed))
     try:
-        _finish(redo.journal, means, feed)
+        finish_change(redo.journal, means, feed)
         position = _position(redo, state_dir, bronze)
+        if games is None and since is None:
+            _ensure_files(redo)
     except (LakeError, StreamError):
         if games is not None or since is not None:
             raise
@@ -139,6 +141,14 @@ def rebuild(
         late = every.where(F.col("ingested_at") >= F.lit(since))
         whole = Range(starts=_starts(late), ends=position.offsets)
     return redo.rebuild(_bronze(redo, every, whole), games)
+
+
+def _ensure_files(redo: Redo) -> None:
+    """Make sure that all files are there whose rows are to leave; raises `LakeError`."""
+    feed, means = redo.demux.feed, redo.demux.means
+    tables = [*tables_of_silver(means.lake, feed), quarantine_of(feed.feed)]
+    for table, handle in means.door.opened(tables).items():
+        ensure_there(table, table.path(means.lake), active_files(handle))
 
 
 def _ensure_reaches(feed: Feed, bronze: DeltaTable, position: Position) -> None:
@@ -166,12 +176,7 @@ def finish_interrupted(means: Means, settings: Settings, feed: Feed) -> None:
     """
     with turn_if_free(settings.state_dir, REDO_TURN) as is_free:
         if is_free:
-            _finish(redo_journal(means.lake, feed.feed), means, feed)
-
-
-def _finish(journal: ChangeJournal, means: Means, feed: Feed) -> None:
-    finish(journal, means)
-    ensure_whole(feed.feed, means, tables_of_silver(means.lake, feed))
+            finish_change(redo_journal(means.lake, feed.feed), means, feed)
 
 
 @contextmanager

@@ -14,28 +14,16 @@ from pyspark.sql import SparkSession
 from lake_assets.errors import RegistryError
 from lake_assets.lake.history import open_table, rows_of
 from lake_assets.lake.state import turn_if_free
-from lake_assets.lake.table_changes import ChangeJournal, finish
 from lake_assets.model.reports import BatchReport, Hop, Span
-from lake_assets.model.tables import quarantine_of, waiting_of
+from lake_assets.model.tables import waiting_of
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.position import redo_app
 from lake_assets.silver.redo import Redo, Redone
+from lake_assets.streams.changes import REDO_TURN, finish_change, redo_journal
 from lake_assets.streams.schemas import Schemas
 
 _PAUSE_S = 5.0
 """Seconds between two looks whether rows wait and the registry answers."""
-
-REDO_TURN = "redo"
-"""What at most one process of a lake does at a time: changing tables beside the streams."""
-
-
-def redo_journal(lake: Path, feed: str) -> ChangeJournal:
-    """Where a feed's changes beside its streams are noted until they are whole.
-
-    In the folder of the table whose commit makes them so: who has the one has the other. Delta
-    passes over names that begin like this.
-    """
-    return ChangeJournal(quarantine_of(feed).path(lake) / "_change.json")
 
 
 @dataclass(kw_only=True)
@@ -77,7 +65,7 @@ class CatchUp:
     def _move(self) -> Redone:
         feed = self.demux.feed.feed
         journal = redo_journal(self.demux.means.lake, feed)
-        finish(journal, self.demux.means)
+        finish_change(journal, self.demux.means, self.demux.feed)
         done = Redo(session=self.session, demux=self.demux, journal=journal).catch_up()
         self.schemas.announce(None)
         self.report(

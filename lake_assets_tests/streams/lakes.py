@@ -20,11 +20,11 @@ from lake_assets.model.tables import TableRef, bronze_of, quarantine_of, silver_
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.redo import Redo
+from lake_assets.streams.changes import redo_journal
 from lake_assets.streams.follow import Follower
 from lake_assets.streams.plan import Road, demux_of, follower_of, start_ingest
 from lake_assets.streams.redo import finish_interrupted, rebuild
 from lake_assets.streams.schemas import Schemas
-from lake_assets.streams.waiting import redo_journal
 from lake_assets_tests.events import Topic
 
 Places = Counter[tuple[int, int]]
