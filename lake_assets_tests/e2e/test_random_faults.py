@@ -110,8 +110,7 @@ class Machine(RuleBasedStateMachine):
             lake = StreamedLake(self.spark, self.settings, Topic(self.services))
             self.parts[name] = Part(name, games, lake)
             self.produce(name, games[0], 2, 0)
-        for name in names:
-            self.stream(name)
+            (self.stream if name in names else self.ingest)(name)
 
     def teardown(self):
         """Whatever was last: a row of an earlier clock, a renamed field, and each repair."""
@@ -121,9 +120,11 @@ class Machine(RuleBasedStateMachine):
                 part.register(renames=True)
                 self.produce(name, part.games[0], 1, 1)
                 self.stream(name)
+                self.delete_all_rows(part)
                 self.rebuild_from(name, max(part.came().values()))
                 part.check()
             for name, repair in zip(self.parts, (self.rebuild, self.reset), strict=False):
+                self.delete_all_rows(self.parts[name])
                 repair(name)
                 self.settle(name)
                 self.parts[name].check()
@@ -333,6 +334,14 @@ class Machine(RuleBasedStateMachine):
         partition, offset = place
         handle = DeltaTable(part.lake.folder(table))
         handle.delete(f"{prefix}partition = {partition} and {prefix}offset = {offset}")
+
+    def delete_all_rows(self, part):
+        """Of one game, so that what a repair derives is seen."""
+        game = part.games[0]
+        DeltaTable(part.lake.folder(silver_of(game))).delete()
+        for place, table in part.model.placed.items():
+            if table == game:
+                part.model.placed[place] = DELETED
 
     def folder(self, name, of):
         """Of bronze or of the table of one of the games that are there from the first."""
