@@ -380,4 +380,6 @@ def test_each_event_is_in_its_place_once_whatever_happens(spark, services, tmp_p
         ),
         _min_steps=steps,
     )
-    assert found.done == {"sequences": sequences, "steps": sequences * steps}
+    # There may be more: a sequence for which Hypothesis runs out of choices is none of them.
+    assert found.done["sequences"] >= sequences
+    assert found.done["steps"] >= sequences * steps
