@@ -1,0 +1,33 @@
+"""A commit door that goes down in the midst of a batch, as its process would."""
+
+from lake_assets.lake.commits import CommitDoor
+from lake_assets.model.tables import Layer
+
+POINTS = ("before", "half", "last")
+"""Of a batch's commits."""
+
+
+class KilledError(Exception):
+    """Stands for the end of a process in the midst of a batch."""
+
+
+class Doomed(CommitDoor):
+    """A door that goes down with the first batch that it is given rows of."""
+
+    point = "before"
+
+    def append(self, commits, batch):
+        is_batch = "redo" not in batch.app_id and any(commit.files for commit in commits)
+        is_last = any(commit.table.layer is Layer.QUARANTINE for commit in commits)
+        if is_batch and self.point == "before":
+            raise KilledError
+        if is_batch and self.point == "half" and not is_last:
+            super().append(commits[: len(commits) // 2], batch)
+            raise KilledError
+        if is_last and self.point == "last":
+            raise KilledError
+        return super().append(commits, batch)
+
+
+def doomed(point):
+    return type("DoomedAt", (Doomed,), {"point": point})

@@ -1,0 +1,202 @@
+"""What a feed's tables are to hold after each step of a random sequence, and what they do hold.
+
+What the steps do to the lake is in `test_random_faults`.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from itertools import count
+from pathlib import Path
+from typing import Self
+
+import duckdb
+from deltalake import DeltaTable
+
+from lake_assets.model.feeds import Feed, Route
+from lake_assets.model.tables import TableRef, bronze_of, quarantine_of, silver_of
+from lake_assets_tests.decode.given import framed, message_of
+from lake_assets_tests.streams.lakes import StreamedLake
+
+Place = tuple[int, int]
+"""A partition and an offset."""
+
+Rows = Counter[tuple[str, int, int, object]]
+"""Table, partition, offset and a value of each row, and how often it is there."""
+
+DELETED = "deleted"
+
+_MARKS = count()
+
+
+@dataclass(frozen=True)
+class Version:
+    """Of a feed's schema."""
+
+    schema_id: int
+    text: str
+    column: str
+    """What the field that is renamed now and then is called."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """What was sent."""
+
+    game: str
+    """Empty of one that cannot be decoded."""
+
+    mark: str
+    """The value of the field that is renamed now and then; no two events have the same."""
+
+    value: bytes
+
+
+@dataclass
+class Model:
+    """Of what a copy of the lake has: where each event is to be, that the streams have taken."""
+
+    games: frozenset[str]
+    placed: dict[Place, str] = field(default_factory=dict)
+    """By event, a game, the quarantine table's name or `DELETED`."""
+
+    gone: set[Place] = field(default_factory=set)
+    """Events that were deleted from bronze."""
+
+    column: str = ""
+    """The name under which silver's tables are to have the marks."""
+
+    is_torn: bool = False
+    """One of its tables is of another time than the others."""
+
+    is_cut_off: bool = False
+    """A batch was killed, so events of it that are not placed may be in tables already."""
+
+    def copy(self) -> Self:
+        return replace(self, placed=dict(self.placed), gone=set(self.gone))
+
+
+class Part:
+    """A feed of the lake: its topic, what was sent there, and its model."""
+
+    def __init__(self, name: str, games: tuple[str, ...], lake: StreamedLake) -> None:
+        """The last of the games is declared later, and its rows are quarantined until then."""
+        self.name, self.games, self.lake = name, games, lake
+        self.bronze, self.quarantine = bronze_of(name), quarantine_of(name)
+        self.versions: list[Version] = []
+        self.events: dict[Place, Event] = {}
+        self.model = Model(frozenset(games[:-1]))
+        self.register(renames=False)
+
+    @property
+    def feed(self) -> Feed:
+        route = Route(column="game_name", keys=tuple(sorted(self.model.games)))
+        return self.lake.topic.feed(feed=self.name, route=route)
+
+    @property
+    def waiting(self) -> set[Place]:
+        """Events that the streams are still to take."""
+        return self.events.keys() - self.model.placed.keys()
+
+    def register(self, *, renames: bool) -> None:
+        """Register a version with one more field, or with another name of the one for marks."""
+        number, last = len(self.versions), self.versions[-1:]
+        column = f"mark_{number}" if renames or not last else last[0].column
+        more = "".join(f" string more_{one} = {one + 9};" for one in range(1, number + 1))
+        named = f"string gamer_id = 2; string device_id = 4; string {column} = 9;"
+        text = f"message event {{ string game_name = 1; {named}{more} }}"
+        self.versions.append(Version(self.lake.topic.register_text(text), text, column))
+
+    def produce(self, game: str, many: int, version: Version) -> None:
+        """Send events of a game, or such as cannot be decoded."""
+        events = [self._event(game, version) for _ in range(many)]
+        places = self.lake.topic.produce(*(event.value for event in events))
+        self.events |= dict(zip(places, events, strict=True))
+
+    def _event(self, game: str, version: Version) -> Event:
+        mark = f"m{next(_MARKS)}"
+        own = {"game_name": game, "gamer_id": "ann", "device_id": "d1", version.column: mark}
+        value = framed(version.schema_id, message_of(version.text, **own))
+        return Event(game, mark, value if game else mark.encode())
+
+    def demux(self, lake: StreamedLake) -> None:
+        """As the streams do it when they start."""
+        with lake.following(self.feed) as follower:
+            follower.recover()
+            follower.demux.prepare(lake.spark)
+            self.renew()
+            follower.drain()
+
+    def renew(self) -> None:
+        """Silver's tables have the newest schema."""
+        self.model.column = self.versions[-1].column
+
+    def take(self) -> None:
+        """The streams came to the end."""
+        self.derive(self.waiting)
+        self.model.is_cut_off = False
+
+    def derive(self, places: Iterable[Place]) -> None:
+        """Events were derived, maybe once more, from what bronze has."""
+        for place in places:
+            is_gone = place in self.model.gone
+            self.model.placed[place] = DELETED if is_gone else self.table_for(place)
+
+    def table_for(self, place: Place) -> str:
+        game = self.events[place].game
+        return game if game in self.model.games else self.quarantine.name
+
+    def came(self) -> dict[Place, datetime]:
+        """When each row of bronze came there, as bronze has it."""
+        names = ["partition", "offset", "ingested_at"]
+        rows = DeltaTable(self.lake.folder(self.bronze)).to_pyarrow_table(columns=names)
+        return {(row["partition"], row["offset"]): row["ingested_at"] for row in rows.to_pylist()}
+
+    def contents(self) -> Rows:
+        """The rows of its tables, as DuckDB reads them."""
+        found: Rows = Counter()
+        with duckdb.connect() as db:
+            for table in (self.bronze, self.quarantine):
+                found += _rows_of(db, table.name, self._folder(table), "", "value")
+            for game in self.games:
+                folder = self._folder(silver_of(game))
+                found += _rows_of(db, game, folder, "_", self.model.column)
+        return found
+
+    def check(self) -> None:
+        """Each event that was taken is in its place, once, with its values; no other event is.
+
+        Of those that are still to be taken some may be there: ingest, or half a batch, was.
+        """
+        if self.model.is_torn:
+            return
+        found, sure = self.contents(), self._expected(self.model.placed)
+        waiting = self._expected({place: self.table_for(place) for place in self.waiting})
+        wrong = {"lost": sure - found, "doubled or changed": found - (sure + waiting)}
+        assert not any(wrong.values()), (self.name, wrong)
+
+    def _expected(self, placed: dict[Place, str]) -> Rows:
+        found: Rows = Counter()
+        for place, table in placed.items():
+            event = self.events[place]
+            if place not in self.model.gone:
+                found[self.bronze.name, *place, event.value] += 1
+            if table != DELETED:
+                is_refused = table == self.quarantine.name
+                found[table, *place, event.value if is_refused else event.mark] += 1
+        return found
+
+    def _folder(self, table: TableRef) -> Path:
+        return self.lake.folder(table)
+
+
+def _rows_of(
+    db: duckdb.DuckDBPyConnection, name: str, folder: Path, prefix: str, column: str
+) -> Rows:
+    if not DeltaTable.is_deltatable(str(folder)):
+        return Counter()
+    rows = db.from_arrow(DeltaTable(folder).to_pyarrow_dataset())
+    value = f'"{column}"' if column in rows.columns else "null"
+    found = rows.project(f'"{prefix}partition", "{prefix}offset", {value}').fetchall()
+    return Counter((name, *row) for row in found)
