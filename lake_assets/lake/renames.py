@@ -3,7 +3,7 @@
 Which field had which name is not known here; nor is Delta's log.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,12 +32,20 @@ class Renames:
 
 def marked(columns: pa.Schema, renames: Renames) -> pa.Schema:
     """The columns, each saying in its metadata which older ones among them it has the values of."""
-    fields = []
-    for one in columns:
-        older = sorted({*_marks(one), *_older(columns, one, renames)})
-        text = {RENAMED_FROM: ",".join(older).encode()} if older else {}
-        fields.append(one.with_metadata({**(one.metadata or {}), **text} or None))
-    return pa.schema(fields)
+    return pa.schema(
+        [_with_marks(one, {*_marks(one), *_older(columns, one, renames)}) for one in columns]
+    )
+
+
+def without_stale_marks(columns: pa.Schema, renames: Renames) -> pa.Schema:
+    """The columns without marks of names that are the newest again: newer rows have them alone."""
+    return pa.schema([_with_marks(f, set(_marks(f)) - {*_newest(f, renames)}) for f in columns])
+
+
+def _with_marks(one: pa.Field, older: Collection[str]) -> pa.Field:
+    told = {key: text for key, text in (one.metadata or {}).items() if key != RENAMED_FROM}
+    text = {RENAMED_FROM: ",".join(sorted(older)).encode()} if older else {}
+    return one.with_metadata({**told, **text} or None)
 
 
 def unmarked(have: pa.Schema, wanted: pa.Schema) -> list[str]:
@@ -97,6 +105,20 @@ def _older(columns: pa.Schema, one: pa.Field, renames: Renames) -> Iterator[str]
     for name in (one.name, *there):
         inner = renames.within.get(one.name, Renames())
         yield from (f"{name}.{path}" for path in _paths(columns.field(name).type, inner))
+
+
+def _newest(one: pa.Field, renames: Renames) -> Iterator[str]:
+    """A column's newest name and those of the fields within it, as marks name them."""
+    if one.name in renames.now:
+        yield renames.now[one.name]
+    inner = renames.within.get(one.name, Renames())
+    yield from (f"{one.name}.{path}" for path in _newest_within(inner))
+
+
+def _newest_within(renames: Renames) -> Iterator[str]:
+    yield from renames.now.values()
+    for name, inner in renames.within.items():
+        yield from (f"{name}.{path}" for path in _newest_within(inner))
 
 
 def _paths(kind: pa.DataType, renames: Renames) -> Iterator[str]:

@@ -19,7 +19,7 @@ from lake_assets.lake.commits import CommitDoor
 from lake_assets.lake.deletions import Mask, kept_rows, undeleted
 from lake_assets.lake.files import active_files
 from lake_assets.lake.gate import ensure_usable
-from lake_assets.lake.renames import Renames, under_newest, unmarked
+from lake_assets.lake.renames import Renames, under_newest, unmarked, without_stale_marks
 from lake_assets.lake.table_features import Use
 from lake_assets.lake.writer import write_pieces
 from lake_assets.model.tables import TableRef
@@ -131,7 +131,8 @@ def _wider(have: pa.Schema, schema: pa.Schema, renames: Renames, is_new: bool) -
     names += unmarked(known, schema)
     if not names:
         return None
-    return _Anew(_target(have, schema), {WIDENED: ", ".join(names)}, renames)
+    columns = without_stale_marks(_target(have, schema), renames)
+    return _Anew(columns, {WIDENED: ", ".join(names)}, renames)
 
 
 def _narrower(have: pa.Schema, names: Collection[str]) -> _Anew | None:

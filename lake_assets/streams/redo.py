@@ -157,8 +157,10 @@ def _ensure_reaches(feed: Feed, bronze: DeltaTable, position: Position) -> None:
     Raises:
         StreamError: it has not; it was put back from a copy and the streams have not run since.
     """
+    topics = {topic for topic, _ in position.offsets}
+    held = {place: at for topic in topics for place, at in held_offsets(bronze, topic).items()}
     for (topic, partition), offset in position.offsets.items():
-        has = held_offsets(bronze, topic).get((topic, partition), offset)
+        has = held.get((topic, partition), offset)
         if has < offset:
             raise StreamError(
                 bronze_of(feed.feed).name,

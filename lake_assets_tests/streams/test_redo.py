@@ -67,9 +67,6 @@ def test_a_rebuild_since_begins_with_the_first_late_row_whatever_the_clock_said_
     assert lake.silver == Counter([(0, 1), (0, 2), (0, 3), (1, 2)])
 
 
-@pytest.mark.xfail(
-    run=False, reason="asks for all partitions' offsets once a partition, which takes 12 minutes"
-)
 @pytest.mark.slow
 def test_a_topic_may_have_a_thousand_partitions(lake, land):
     places = land(*range(1000)) + land(0, 999)
