@@ -43,9 +43,10 @@ def without_stale_marks(columns: pa.Schema, renames: Renames) -> pa.Schema:
 
 
 def _with_marks(one: pa.Field, older: Collection[str]) -> pa.Field:
-    told = {key: text for key, text in (one.metadata or {}).items() if key != RENAMED_FROM}
-    text = {RENAMED_FROM: ",".join(sorted(older)).encode()} if older else {}
-    return one.with_metadata({**told, **text} or None)
+    told = dict(one.metadata or {})
+    if older or RENAMED_FROM in told:  # empty, since a table keeps what it is not told otherwise
+        told[RENAMED_FROM] = ",".join(sorted(older)).encode()
+    return one.with_metadata(told or None)
 
 
 def unmarked(have: pa.Schema, wanted: pa.Schema) -> list[str]:
