@@ -7,6 +7,7 @@ import sys
 from contextlib import redirect_stderr, redirect_stdout
 
 import pytest
+from pyspark.sql import SparkSession
 
 from lake_assets.cli.main import run
 from lake_assets.settings.load import child_environment
@@ -29,10 +30,14 @@ def lake_assets(settings: Settings, *arguments: str) -> subprocess.CompletedProc
 def lake_assets_here(settings: Settings, *arguments: str) -> subprocess.CompletedProcess[str]:
     """As `lake_assets`, in this process, whose JVM is warm: a cold one costs 25 s of CPU.
 
-    A command of Spark stops the session that there is, and leaves none.
+    The session that there is ends before it, so that it starts with its own properties.
     """
     out, err = io.StringIO(), io.StringIO()
-    on_term = signal.getsignal(signal.SIGTERM)
+    session = SparkSession.getActiveSession()
+    if session is not None:
+        session.stop()
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    kept = {number: signal.getsignal(number) for number in numbers}
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         for name, value in child_environment(settings).items():
             patch.setenv(name, value)
@@ -42,5 +47,6 @@ def lake_assets_here(settings: Settings, *arguments: str) -> subprocess.Complete
         except SystemExit as end:
             status = end.code if isinstance(end.code, int) else 0
         finally:
-            signal.signal(signal.SIGTERM, on_term)
+            for number, handler in kept.items():
+                signal.signal(number, handler)
     return subprocess.CompletedProcess(arguments, status, out.getvalue(), err.getvalue())

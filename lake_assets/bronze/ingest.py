@@ -82,18 +82,20 @@ class Ingest:
         recorded = self._by_partition(table_offsets(handle, self.topic))
         identity = handle.transaction_version(topic_app(self.topic))
         # After a RESTORE the rows are fewer than recorded: they are read again.
-        have = self._by_partition(held_offsets(handle, self.topic)) or self._by_rows(handle)
-        if identity != found.identity and recorded and recorded == self._begun(handle, recorded):
+        held = held_offsets(handle, self.topic, self._placed(recorded))
+        have = self._by_partition(held) or self._by_rows(handle)
+        is_other = None not in {identity, found.identity} and identity != found.identity
+        if is_other and recorded and recorded == self._begun(handle, recorded):
             have = {}  # nothing was read of the topic that had the name before
         if have:
             self._offsets = next_offsets(found, have, identity)
         else:
             self._offsets = first_offsets(found, declared)
-        if self._offsets != recorded or identity != found.identity:
-            made = [] if found.identity is None else [Batch(topic_app(self.topic), found.identity)]
-            begun = {
-                p: at for p, at in self._offsets.items() if p not in (recorded if have else {})
-            }
+        made = [Batch(topic_app(self.topic), found.identity)] if found.identity else []
+        if self._offsets != recorded or found.identity not in {None, identity}:
+            # Where none is recorded, a partition was begun at 0.
+            new = {p: at for p, at in self._offsets.items() if p not in have}
+            begun = {p: at for p, at in new.items() if at or p in recorded}
             first = begun_transactions(self._placed(begun))
             self._commit([], self._offsets, recorded, [*made, *first])
         return dict(self._offsets)

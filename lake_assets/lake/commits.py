@@ -147,7 +147,7 @@ class CommitDoor:
         """
 
         def widen(table: TableRef) -> None:
-            handle = self._open_to(table, Use.ALTER)
+            ensure_usable(handle := self._unrestored(table), Use.ALTER)
             add_columns(handle, table, as_delta(tables[table]))
 
         self._each(widen, list(tables))
@@ -251,7 +251,7 @@ class CommitDoor:
         columns = as_delta(schema)
 
         def judge_one(commit: Commit) -> DeltaTable:
-            handle = self.fresh(commit.table)
+            handle = self._unrestored(commit.table)
             self._judge(handle, commit, schema)
             return handle
 
@@ -269,7 +269,7 @@ class CommitDoor:
 
         def exchange_one(commit: Commit) -> None:
             if not self._appends.exchange(commit):
-                write_commit(self.fresh(commit.table), commit, None, ())
+                write_commit(self._unrestored(commit.table), commit, None, ())
 
         unsure = [commit for commit in commits if not commit.plain_id]
         self._each(lambda one: self._judge(self.fresh(one.table), one), unsure)

@@ -11,6 +11,7 @@ import json
 import logging
 import re
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,14 +61,16 @@ def recover_after_crash(lake: Path, state_dir: Path, boot_id: str) -> list[SetAs
     note = state_dir / "checked_logs.json"
     done = _noted(note, boot_id)
     tables = [log.parent for layer in Layer for log in sorted(lake.glob(f"{layer}/*/_delta_log"))]
-    new = [table for table in tables if not _is_known(table, done.get(_name(table)))]
-    if not new and note.exists():
-        return []
-    found = [one for table in new for one in _recover(table, state_dir)]
+    found = [
+        one
+        for table in tables
+        for one in _recover(table, state_dir, _known_version(table, done.get(_name(table))))
+    ]
     for one in found:
         _LOG.warning("%s: %s was set aside, since it %s", one.table, one.file, one.why)
     seen = {_name(table): mark for table in tables if (mark := _mark_of(table))}
-    replace_text(note, json.dumps({"boot": boot_id, "logs": seen}))
+    if seen != done:
+        replace_text(note, json.dumps({"boot": boot_id, "logs": seen}))
     return found
 
 
@@ -79,11 +82,16 @@ def _name(table: Path) -> str:
     return f"{table.parent.name}/{table.name}"
 
 
+def _newest(table: Path) -> int | None:
+    with suppress(FileNotFoundError):  # dropped meanwhile
+        return newest_version(table)
+    return None
+
+
 def _mark_of(table: Path) -> _Mark | None:
-    try:
+    with suppress(FileNotFoundError):
         return _mark_at(table, newest_version(table))
-    except FileNotFoundError:
-        return None  # dropped meanwhile
+    return None
 
 
 def _mark_at(table: Path, version: int) -> _Mark:
@@ -91,12 +99,12 @@ def _mark_at(table: Path, version: int) -> _Mark:
     return [version, found.st_ino, found.st_ctime_ns]
 
 
-def _is_known(table: Path, mark: _Mark | None) -> bool:
-    """Whether a log still has the commit that was its newest when it was looked at."""
-    try:
-        return mark is not None and _mark_at(table, mark[0]) == mark
-    except FileNotFoundError:
-        return False
+def _known_version(table: Path, mark: _Mark | None) -> int:
+    """Up to which version a log was looked at; -1 if it no longer has that very commit."""
+    with suppress(FileNotFoundError):
+        if mark is not None and _mark_at(table, mark[0]) == mark:
+            return mark[0]
+    return -1
 
 
 def _noted(note: Path, boot_id: str) -> Mapping[str, _Mark]:
@@ -108,18 +116,19 @@ def _noted(note: Path, boot_id: str) -> Mapping[str, _Mark]:
         return {}
 
 
-def _recover(table: Path, state_dir: Path) -> Iterator[SetAside]:
+def _recover(table: Path, state_dir: Path, known: int) -> Iterator[SetAside]:
+    """Look at a log above the version that is known to be whole."""
     aside = state_dir / "torn" / table.parent.name / table.name
-    yield from _drop_torn_checkpoint(table, aside)
-    try:
-        newest = newest_version(table)
-    except FileNotFoundError:
+    newest = _newest(table)
+    if newest is None or newest == known:
         return
+    yield from _drop_torn_checkpoint(table, aside)
     is_end, later, removed = True, list[int](), set[str]()
-    for version in range(newest, _first(table) - 1, -1):
+    for version in range(newest, max(_first(table), known + 1) - 1, -1):
         look = _look(table, version, removed)
         if not look.why:
             later.append(version)
+            removed |= look.removed
             is_end = is_end and look.does_nothing
         elif commit_file(table, newest + 1).exists():
             return  # somebody writes here, in whose sight nothing was lost
@@ -137,7 +146,7 @@ def _recover(table: Path, state_dir: Path) -> Iterator[SetAside]:
             )
         else:  # who reads the file fails; the other rows are there
             _LOG.warning("%s %s", commit_file(table, version), look.why)
-            is_end = False
+            removed |= look.removed
 
 
 def _drop_torn_checkpoint(table: Path, aside: Path) -> Iterator[SetAside]:
@@ -168,17 +177,20 @@ class _Look:
     is_torn: bool = False
     """Whether the commit itself is not whole, and not a file that it names."""
 
+    removed: AbstractSet[str] = frozenset()
+    """Files that it removes."""
+
     does_nothing: bool = True
     """Whether it changes neither rows nor columns: how far streams are may be all it tells."""
 
 
-def _look(table: Path, version: int, removed: set[str]) -> _Look:
+def _look(table: Path, version: int, removed: AbstractSet[str]) -> _Look:
     """Look at a commit.
 
     Args:
         table: its folder.
         version: of the commit.
-        removed: files that later commits remove; what it removes itself comes to it.
+        removed: files that later commits remove.
     """
     try:
         actions = list(actions_of(table, version))
@@ -191,10 +203,10 @@ def _look(table: Path, version: int, removed: set[str]) -> _Look:
     added = [action for kind, action in actions if kind == "add"]
     active = (one for one in added if one["path"] not in removed)
     lost = [one["path"] for one in active if not _is_whole(table, one)]
-    removed |= {action["path"] for kind, action in actions if kind == "remove"}
+    gone = {action["path"] for kind, action in actions if kind == "remove"}
     does_nothing = all(kind in {"commitInfo", "txn"} for kind, _ in actions)
     why = f"names {lost[0]}, which is not whole" if lost else ""
-    return _Look(why=why, does_nothing=does_nothing)
+    return _Look(why=why, removed=gone, does_nothing=does_nothing)
 
 
 def _is_whole(table: Path, add: dict[str, Any]) -> bool:

@@ -24,9 +24,12 @@ from lake_assets.lake.kafka_offsets import (
 )
 from lake_assets.lake.paths import folder_of, for_deltalake
 from lake_assets.lake.tail import actions_of
-from lake_assets.model.tables import TableRef
+from lake_assets.model.tables import Layer, TableRef
 
 _RESTORE = "RESTORE"
+
+_DERIVED = {Layer.GOLD, Layer.LOG}
+"""Layers of tables that nobody is followed by: whoever writes them looks at what they stand for."""
 
 
 def is_restored(folder: Path, newest: int, after: int = -1) -> bool:
@@ -47,7 +50,10 @@ def is_restore(info: Mapping[str, Any]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RestoreGuard:
-    """Refuses a table that was restored since it was looked at. Thread-safe."""
+    """Refuses a table that was restored since it was looked at, or since our last commit to it.
+
+    Thread-safe.
+    """
 
     lake: Path
     _versions: dict[TableRef, int] = field(default_factory=dict)
@@ -62,22 +68,31 @@ class RestoreGuard:
         Raises:
             LakeError: it was. Nothing of ours may follow: who looks back ends at our last commit.
         """
-        after = self._versions.get(table)
-        if after is not None and is_restored(table.path(self.lake), version, after):
+        if table.layer in _DERIVED:
+            return
+        after = self._versions.get(table, -1)
+        if is_restored(table.path(self.lake), version, after):
             raise LakeError(
                 table.name,
-                "was put back to an older version (RESTORE) since it was looked at",
+                "was put back to an older version (RESTORE) since rows were last added",
                 "Start again: what it lacks by now is found out then",
             )
 
 
-def held_offsets(handle: DeltaTable, topic: str) -> Offsets:
+def held_offsets(handle: DeltaTable, topic: str, recorded: Offsets | None = None) -> Offsets:
     """How far a table's rows are in a topic; unlike `table_offsets` after a RESTORE, too.
 
     It has the partitions that `table_offsets` has: one of which no row is there has the offset at
     which its first was to be read.
+
+    Args:
+        handle: the table.
+        topic: one that it may have rows of.
+        recorded: its `table_offsets`, if they are known: with thousands of partitions they cost.
     """
-    folder, recorded = folder_of(handle), table_offsets(handle, topic)
+    folder = folder_of(handle)
+    if recorded is None:
+        recorded = table_offsets(handle, topic)
     version = _version_of_rows(folder, handle.version())
     if version == handle.version() or not recorded:
         return recorded

@@ -23,6 +23,7 @@ from lake_assets.lake.history import is_done
 from lake_assets.lake.kafka_offsets import Offsets, as_json, from_json
 from lake_assets.lake.means import Means
 from lake_assets.lake.origins import Before, Both, Everything, From, Origins, RowSet, origin_columns
+from lake_assets.lake.restores import is_restored
 from lake_assets.lake.state import replace_text
 from lake_assets.lake.table_numbers import checksum_record, numbers_of
 from lake_assets.model.tables import Layer, TableRef
@@ -179,6 +180,12 @@ def _apply(one: TableChange, change: TablesChange, moved: RowSet, means: Means) 
     if is_done(handle, change.batch):
         return None
     leaving = moved if one.leaving is None else one.leaving.rows
+    if not isinstance(leaving, Everything) and is_restored(folder, handle.version()):
+        raise LakeError(
+            one.table.name,
+            "was put back to an older version (RESTORE) while a change of it was under way",
+            "Run `lake-assets rebuild silver`, which derives silver from bronze again",
+        )
     # Its own new files may be in the table's folder, and are in no version of it.
     removed, kept = without(folder, active_files(handle), leaving)
     gone = _rows(removed) - _rows(kept)

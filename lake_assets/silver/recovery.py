@@ -246,6 +246,8 @@ def _is_of(commit: Commit, handle: DeltaTable | None, batch: Batch) -> bool:
 def _number_before(handle: DeltaTable, feed: str, most: int) -> int:
     """The newest batch of a table up to a number, by its log; 0 if it tells of none."""
     for commit in handle.history():
+        if UNDONE in commit:  # what is older than this commit, it took out again
+            most = min(most, int(commit[UNDONE]) - 1)
         if commit.get(APP_ID) == demux_app(feed) and int(commit[BATCH]) <= most:
             return int(commit[BATCH])
     return 0

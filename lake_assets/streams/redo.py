@@ -241,6 +241,9 @@ def _from_nothing(redo: Redo, bronze: DeltaTable) -> Redone:
     feed, means = redo.demux.feed.feed, redo.demux.means
     table = bronze_of(feed)
     folder = table.path(means.lake)
+    # Whatever was restored among them is derived again.
+    ours = [*tables_of_silver(means.lake, redo.demux.feed), quarantine_of(feed)]
+    means.door.watch(means.door.opened(ours))
     offsets = offsets_of_rows(folder, active_files(bronze))
     reached = Position(
         bronze_id=str(bronze.metadata().id),

@@ -9,7 +9,7 @@ from lake_assets.bench.sections import SECTIONS
 from lake_assets.bench.venue import Options
 from lake_assets.errors import SettingsError
 from lake_assets.settings.schema import KafkaSettings
-from lake_assets_tests.commandline import lake_assets
+from lake_assets_tests.commandline import lake_assets_here
 
 
 @pytest.mark.slow
@@ -19,7 +19,7 @@ def test_all_peers_are_measured(connected, tmp_path):
     every, output, chart = ",".join(MEASURES), tmp_path / "bench.json", tmp_path / "bench.png"
     asked = ("--quick", "--events", "2000", "--tables", "3", "--only", every, "--json")
     files = ("--output", str(output), "--chart", str(chart))
-    done = lake_assets(connected, "bench", *asked, *files)
+    done = lake_assets_here(connected, "bench", *asked, *files)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
     assert (found["events"], found["value_bytes"] > 2000 * 50) == (2000, True)
@@ -45,7 +45,7 @@ def test_refresh_small_batches_latency_and_memory_are_measured(connected):
     sections = ("--history", "4000", "--batches", "10", "--seconds", "3", "--rates", "200")
     only = ",".join([*SECTIONS, "floor"])
     asked = ("--quick", "--events", "2000", "--tables", "2", "--only", only, "--json", *sections)
-    done = lake_assets(connected, "bench", *asked)
+    done = lake_assets_here(connected, "bench", *asked)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
     shares = [f"after {share} new rows" for share in ("0.1%", "1.0%", "10.0%")]

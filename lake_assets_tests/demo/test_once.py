@@ -4,7 +4,7 @@ import duckdb
 import pytest
 from deltalake import DeltaTable
 
-from lake_assets_tests.commandline import lake_assets
+from lake_assets_tests.commandline import lake_assets_here
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow]
 
@@ -26,7 +26,7 @@ def runs(services, tmp_path_factory):
     )
     command = ["demo", "--once", "--events", str(EVENTS), "--games", "chess,go", "--versions", "2"]
     command += ["--lake", str(home / "tables"), "--json"]
-    done = [lake_assets(settings, *command) for _ in range(2)]
+    done = [lake_assets_here(settings, *command) for _ in range(2)]
     assert [run.returncode for run in done] == [0, 0], done[-1].stderr
     return [json.loads(run.stdout.splitlines()[-1]) for run in done]
 
@@ -99,7 +99,7 @@ def test_a_demo_holds_back_the_gold_of_a_game_that_fails_something_blocking(serv
         registry=RegistrySettings(url=services.registry),
     )
     command = ["demo", "--once", "--events", "600", "--games", "chess,go", "--json"]
-    done = lake_assets(settings, *command, "--lake", str(tmp_path / "tables"))
+    done = lake_assets_here(settings, *command, "--lake", str(tmp_path / "tables"))
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
     assert set(found["gold"]) == {"chess"}

@@ -216,6 +216,8 @@ def test_a_restore_in_the_middle_of_a_requeue_is_refused(lake, produce, restore)
         finish_change(redo.journal, redo.demux.means, lake.feed)
         with pytest.raises(LakeError, match="was put back to an older version"):
             redo.requeue()
+    with pytest.raises(LakeError, match=r"\(RESTORE\)"):
+        lake.stream()  # which finishes what was cut off
     lake.rebuild()
     lake.stream()
     assert lake.silver + lake.quarantine == rows

@@ -1,4 +1,6 @@
+import json
 import shutil
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -92,9 +94,48 @@ def test_a_checkpoint_that_is_not_whole_is_set_aside(folder, recover):
 def test_logs_are_looked_at_once_after_each_start_of_the_machine(folder, tmp_path):
     state = tmp_path / "_state"
     recover_after_crash(tmp_path, state, "this boot")
-    damage(commit_file(folder, 3), "empty")
+    damage(commit_file(folder, 2), "empty")
     assert recover_after_crash(tmp_path, state, "this boot") == []
-    assert len(recover_after_crash(tmp_path, state, "another")) == 1
+    with pytest.raises(LakeError, match="is empty"):
+        recover_after_crash(tmp_path, state, "another")
+
+
+def test_commits_that_came_since_are_looked_at(folder, door, land, tmp_path):
+    state = tmp_path / "_state"
+    recover_after_crash(tmp_path, state, "this boot")
+    row = land(TABLE, pa.table({"n": [4]}, ROWS))
+    door.append([row], Batch("demux", 4))
+    (folder / row.files[0].path).unlink()  # as in a copy that was made on top
+    assert len(recover_after_crash(tmp_path, state, "this boot")) == 1
+    assert values(folder) == [1, 2, 3]
+
+
+def test_what_a_lost_compaction_removed_is_missing(folder, recover):
+    newest = (set(DeltaTable(folder).file_uris()) - set(DeltaTable(folder, 2).file_uris())).pop()
+    DeltaTable(folder).optimize.compact()
+    (joined,) = DeltaTable(folder).file_uris()
+    for name in (Path(joined).name, Path(newest).name):
+        (folder / name).unlink()
+    assert [one.file for one in recover()] == [commit_file(folder, n).name for n in (4, 3)]
+    assert values(folder) == [1, 2]
+
+
+def test_a_missing_file_that_others_stand_on_is_left_to_who_reads_it(folder, recover, caplog):
+    (oldest,) = DeltaTable(folder, 1).file_uris()
+    (folder / Path(oldest).name).unlink()
+    assert recover() == []
+    assert "which is not whole" in caplog.text
+
+
+def test_files_elsewhere_are_not_looked_for(folder, recover, tmp_path):
+    commit = commit_file(folder, 3)
+    for address in ((tmp_path / "elsewhere").as_uri(), "s3://bucket/part.parquet"):
+        told = json.loads(commit.read_text().splitlines()[-1])
+        (tmp_path / "elsewhere").write_bytes(b"0" * told["add"]["size"])
+        told["add"]["path"] = address
+        lines = commit.read_text().splitlines()[:-1]
+        commit.write_text("\n".join([*lines, json.dumps(told)]))
+        assert recover() == []
 
 
 def test_a_newest_commit_whose_data_file_is_missing_is_set_aside(folder, recover, door):
