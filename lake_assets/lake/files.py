@@ -45,7 +45,7 @@ def are_whole(folder: Path, files: Sequence[DataFile]) -> bool:
     return all(path.is_file() and path.stat().st_size == size for path, size in found)
 
 
-def ensure_there(table: TableRef, folder: Path, files: Sequence[DataFile]) -> None:
+def ensure_files_exist(table: TableRef, folder: Path, files: Sequence[DataFile]) -> None:
     """Make sure that a table's folder has its files.
 
     Raises:

@@ -18,7 +18,7 @@ from lake_assets.bronze.rows import FILE_SCHEMA
 from lake_assets.errors import LakeError, StreamError, StreamsLockedError
 from lake_assets.feeds.load import load_feeds
 from lake_assets.lake.catalog import ensure_known, games_found
-from lake_assets.lake.files import active_files, ensure_there
+from lake_assets.lake.files import active_files, ensure_files_exist
 from lake_assets.lake.history import open_table
 from lake_assets.lake.increments import Point
 from lake_assets.lake.kafka_offsets import Offsets, offsets_of_rows
@@ -148,7 +148,7 @@ def _ensure_files(redo: Redo) -> None:
     feed, means = redo.demux.feed, redo.demux.means
     tables = [*tables_of_silver(means.lake, feed), quarantine_of(feed.feed)]
     for table, handle in means.door.opened(tables).items():
-        ensure_there(table, table.path(means.lake), active_files(handle))
+        ensure_files_exist(table, table.path(means.lake), active_files(handle))
 
 
 def _ensure_reaches(feed: Feed, bronze: DeltaTable, position: Position) -> None:
