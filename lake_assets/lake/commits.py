@@ -290,11 +290,7 @@ class CommitDoor:
         return handle
 
     def fresh(self, table: TableRef) -> DeltaTable:
-        """The table's handle at its newest version.
-
-        Raises:
-            LakeError: there is no such table.
-        """
+        """The table's handle at its newest version; raises `LakeError` if there is no such one."""
         return self._handles.fresh(table)
 
     def _each(self, act: Callable[[_In], _Out], items: Sequence[_In]) -> list[_Out]:
