@@ -16,7 +16,7 @@ from lake_assets.model.tables import bronze_of, quarantine_of, silver_of
 from lake_assets.silver.position import read_position
 from lake_assets.sources.topics import client_config, ensure_topic
 from lake_assets.streams.plan import demux_journal
-from lake_assets_tests.events import Topic, framed
+from lake_assets_tests.events import framed
 from lake_assets_tests.streams.lakes import StreamedLake
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
@@ -46,25 +46,6 @@ class HalfChange(CommitDoor):
         if "redo" in batch.app_id:
             raise KilledError
         return done
-
-
-@pytest.fixture
-def lake(spark, services, settings):
-    return StreamedLake(spark, settings, Topic(services))
-
-
-@pytest.fixture
-def known(lake):
-    return lake.topic.register(0)
-
-
-@pytest.fixture
-def produce(lake, known):
-    def go(count):
-        values = [framed(known, ("uno", "go_fish")[i % 2], gamer=f"g{i}") for i in range(count)]
-        return Counter(lake.topic.produce(*values))
-
-    return go
 
 
 @pytest.fixture

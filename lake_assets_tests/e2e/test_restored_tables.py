@@ -15,7 +15,7 @@ from lake_assets.model.tables import bronze_of, quarantine_of, silver_of, waitin
 from lake_assets.streams.changes import finish_change
 from lake_assets.streams.plan import catch_up_of, demux_of, follower_of, start_ingest
 from lake_assets.streams.schemas import Schemas
-from lake_assets_tests.events import Topic, framed
+from lake_assets_tests.events import framed
 from lake_assets_tests.streams.lakes import StreamedLake
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
@@ -34,25 +34,6 @@ class SparseRegistry:
         if self.is_away:
             raise RegistryError("schema registry", "cannot be reached", "Start it.")
         return getattr(self.registry, name)
-
-
-@pytest.fixture
-def lake(spark, services, settings):
-    return StreamedLake(spark, settings, Topic(services))
-
-
-@pytest.fixture
-def known(lake):
-    return lake.topic.register(0)
-
-
-@pytest.fixture
-def produce(lake, known):
-    def go(count, games=("uno", "go_fish"), bad=0):
-        good = [framed(known, games[i % len(games)], gamer=f"g{i}") for i in range(count)]
-        return Counter(lake.topic.produce(*good, *[b"bad"] * bad))
-
-    return go
 
 
 @pytest.fixture
