@@ -76,7 +76,7 @@ class Ingest:
             {self._table: rows.SCHEMA}, partition_by=[rows.PARTITION], owners=owners
         )
         handle = self.means.door.fresh(self._table)
-        self.means.door.watch({self._table: handle})
+        self.means.door.accept_restores({self._table: handle})
         self._bronze_id = str(handle.metadata().id)
         self._number = handle.transaction_version(self._app) or 0
         recorded = self._by_partition(table_offsets(handle, self.topic))
@@ -91,7 +91,7 @@ class Ingest:
             self._offsets = next_offsets(found, have, identity)
         else:
             self._offsets = first_offsets(found, declared)
-        made = [Batch(topic_app(self.topic), found.identity)] if found.identity else []
+        made = [Batch(topic_app(self.topic), found.identity)] if found.identity is not None else []
         if self._offsets != recorded or found.identity not in {None, identity}:
             # Where none is recorded, a partition was begun at 0.
             new = {p: at for p, at in self._offsets.items() if p not in have}

@@ -126,7 +126,6 @@ class CommitDoor:
             if not bear(table.path(self._lake), table.name, blueprint, id_ := str(uuid4())):
                 claim(self._lake, table, owner)
                 return None
-            self._restores.watch({table: 0})
             if blueprint.is_plain:
                 self._appends.created(table, id_, blueprint.partition_by)
             return table
@@ -163,7 +162,7 @@ class CommitDoor:
         Raises:
             CommitConflictError: another writer committed the same batch meanwhile, or removed a
                 file that this commit removes.
-            LakeError: a table that is watched was restored.
+            LakeError: a table was restored since our last commit to it.
             TableFeatureError, ConstraintViolatedError: as `judge`.
         """
 
@@ -281,9 +280,9 @@ class CommitDoor:
         found = zip(tables, self._each(self._handles.find, tables), strict=True)
         return {table: handle for table, handle in found if handle is not None}
 
-    def watch(self, handles: Mapping[TableRef, DeltaTable]) -> None:
-        """Refuse appends to these tables once a RESTORE comes after what the caller looked at."""
-        self._restores.watch({table: handle.version() for table, handle in handles.items()})
+    def accept_restores(self, handles: Mapping[TableRef, DeltaTable]) -> None:
+        """Let tables be appended to that were restored: the caller goes by what they hold now."""
+        self._restores.accept({table: handle.version() for table, handle in handles.items()})
 
     def _unrestored(self, table: TableRef) -> DeltaTable:
         self._restores.ensure_unrestored(table, (handle := self.fresh(table)).version())

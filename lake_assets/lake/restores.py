@@ -50,27 +50,24 @@ def is_restore(info: Mapping[str, Any]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RestoreGuard:
-    """Refuses a table that was restored since it was looked at, or since our last commit to it.
-
-    Thread-safe.
-    """
+    """Refuses a table that was restored since our last commit to it. Thread-safe."""
 
     lake: Path
-    _versions: dict[TableRef, int] = field(default_factory=dict)
+    _accepted: dict[TableRef, int] = field(default_factory=dict)
 
-    def watch(self, tables: Mapping[TableRef, int]) -> None:
-        """Take these versions for what the caller has looked at, and whatever we commit to them."""
-        self._versions.update(tables)
+    def accept(self, tables: Mapping[TableRef, int]) -> None:
+        """Let pass what was restored up to these versions: the caller goes by it."""
+        self._accepted.update(tables)
 
     def ensure_unrestored(self, table: TableRef, version: int) -> None:
-        """Make sure that a table was not restored between what was looked at and a version.
+        """Make sure that a table was not restored between our last commit and a version.
 
         Raises:
             LakeError: it was. Nothing of ours may follow: who looks back ends at our last commit.
         """
         if table.layer in _DERIVED:
             return
-        after = self._versions.get(table, -1)
+        after = self._accepted.get(table, -1)
         if is_restored(table.path(self.lake), version, after):
             raise LakeError(
                 table.name,

@@ -7,6 +7,7 @@ batch runs anew. Tables that fit no batch are refused: nothing is guessed. Commi
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from deltalake import DeltaTable
 
@@ -73,7 +74,7 @@ class Recovery:
         if position is None:
             self._ensure_unbegun(handles, quarantine)
             return Recovered(position=self._begin(bronze), numbers={})
-        ensure_none_restored(self.feed, self.means, {**handles, **quarantine})
+        ensure_none_restored(self.feed, self.means.lake, {**handles, **quarantine})
         if position.bronze_id != _id_of(bronze):
             raise refusal(self.feed, "they were made of another bronze table than there is now")
         finished = self._finish(position)
@@ -180,7 +181,7 @@ def ensure_whole(feed: str, means: Means, tables: Iterable[TableRef]) -> None:
     app_id = redo_app(feed)
     handles = means.door.opened(list(tables))
     quarantine = means.door.opened([quarantine_of(feed)])
-    ensure_none_restored(feed, means, {**handles, **quarantine})
+    ensure_none_restored(feed, means.lake, {**handles, **quarantine})
     expected = next((recorded_checksum(app_id, one) for one in quarantine.values()), checksum({}))
     if checksum(numbers_of(app_id, handles)) != expected:
         raise refusal(
@@ -190,16 +191,15 @@ def ensure_whole(feed: str, means: Means, tables: Iterable[TableRef]) -> None:
         )
 
 
-def ensure_none_restored(feed: str, means: Means, tables: Mapping[TableRef, DeltaTable]) -> None:
-    """Make sure that no table of a feed was put back to an older version, and that none will be.
+def ensure_none_restored(feed: str, lake: Path, tables: Mapping[TableRef, DeltaTable]) -> None:
+    """Make sure that no table of a feed was put back to an older version.
 
     Raises:
         StreamError: one was, by a RESTORE that no commit of ours followed.
     """
     for table, handle in tables.items():
-        if is_restored(table.path(means.lake), handle.version()):
+        if is_restored(table.path(lake), handle.version()):
             raise refusal(feed, f"{table.name} was put back to an older version (RESTORE)")
-    means.door.watch(tables)
 
 
 def refusal(feed: str, fact: str) -> StreamError:

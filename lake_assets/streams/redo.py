@@ -243,7 +243,7 @@ def _from_nothing(redo: Redo, bronze: DeltaTable) -> Redone:
     folder = table.path(means.lake)
     # Whatever was restored among them is derived again.
     ours = [*tables_of_silver(means.lake, redo.demux.feed), quarantine_of(feed)]
-    means.door.watch(means.door.opened(ours))
+    means.door.accept_restores(means.door.opened(ours))
     offsets = offsets_of_rows(folder, active_files(bronze))
     reached = Position(
         bronze_id=str(bronze.metadata().id),

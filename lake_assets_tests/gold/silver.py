@@ -50,7 +50,9 @@ def append_silver(lake: Path, game: str, rows: pa.Table) -> None:
         write_deltalake(folder, rows)
         return
     door = CommitDoor(lake, threads=1)
-    door.watch({table: door.fresh(table)})  # as a rebuild does, which goes on after a RESTORE
+    door.accept_restores(
+        {table: door.fresh(table)}
+    )  # as a rebuild does, which goes on after a RESTORE
     file = DataFile(**write_file(rows, folder))
     info = {"rows": str(rows.num_rows)}
     door.append(

@@ -40,7 +40,7 @@ def test_a_restore_is_seen_until_a_commit_of_ours(fill, door, land, tmp_path):
     newest = DeltaTable(folder).version()
     assert is_restored(folder, newest)
     assert not is_restored(folder, newest, after=newest)
-    door.watch({SILVER: DeltaTable(folder)})
+    door.accept_restores({SILVER: DeltaTable(folder)})
     door.append([land(SILVER, pa.table({"n": [4]}, ROWS))], Batch("demux", 4))
     assert not is_restored(folder, newest + 1)
 
