@@ -50,9 +50,8 @@ def append_silver(lake: Path, game: str, rows: pa.Table) -> None:
         write_deltalake(folder, rows)
         return
     door = CommitDoor(lake, threads=1)
-    door.accept_restores(
-        {table: door.fresh(table)}
-    )  # as a rebuild does, which goes on after a RESTORE
+    # As a rebuild does, which goes on after a RESTORE.
+    door.accept_restores({table: door.fresh(table)})
     file = DataFile(**write_file(rows, folder))
     info = {"rows": str(rows.num_rows)}
     door.append(
