@@ -13,6 +13,9 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
 SUMMARIES: Mapping[str, str] = {
+    "setup": (
+        "Fetch Spark's, Kafka's and the registry's jars, and record an archive of Spark's classes."
+    ),
     "services": "Start, show and stop the embedded Kafka broker and schema registry.",
     "demo": "Start Kafka, a registry, a simulator of games and Dagster, and watch the tables fill.",
     "produce": "Send made-up game events to a feed's Kafka topic.",

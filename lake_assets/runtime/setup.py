@@ -1,20 +1,14 @@
-"""Everything Spark needs on this machine, in one call.
+"""Everything Spark needs on this machine, in one call; `lake-assets setup` makes it ahead."""
 
-`python -m lake_assets.runtime.setup [GROUP ...]` fetches it ahead, the services' jars included.
-"""
-
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
-from rich.markup import escape
 
-from lake_assets.errors import LakeAssetsError
-from lake_assets.runtime.jars import GROUPS, Group, ensure_groups
+from lake_assets.runtime.class_archive import archive_path
+from lake_assets.runtime.jars import Group, ensure_groups
 from lake_assets.runtime.java import Java, find_java
 from lake_assets.runtime.progress import download_bar
-from lake_assets.settings.load import load_settings
 from lake_assets.settings.schema import Settings
 
 
@@ -24,6 +18,8 @@ class Runtime:
 
     java: Java
     spark_jars: tuple[Path, ...]
+    class_archive: Path | None = None
+    """An archive of Spark's classes to start from, if one was recorded for this Java and jars."""
 
 
 def ensure_runtime(settings: Settings, *, console: Console | None = None) -> Runtime:
@@ -34,7 +30,9 @@ def ensure_runtime(settings: Settings, *, console: Console | None = None) -> Run
     """
     java = find_java(settings.runtime.cache)
     files = ensure_files(("spark",), java, settings, console=console)
-    return Runtime(java=java, spark_jars=files["spark"])
+    jars = files["spark"]
+    archive = archive_path(java, jars, settings.runtime.cache)
+    return Runtime(java=java, spark_jars=jars, class_archive=archive if archive.is_file() else None)
 
 
 def spark_jars(settings: Settings) -> tuple[Path, ...]:
@@ -52,21 +50,3 @@ def ensure_files(
     """
     with download_bar(console) as on_progress:
         return ensure_groups(groups, java, settings.runtime, on_progress=on_progress)
-
-
-def main() -> int:
-    """Fetch everything or the groups named; the Makefile calls this once after an install."""
-    groups = tuple(group for group in GROUPS if group in sys.argv[1:]) or GROUPS
-    console = Console(stderr=True)
-    try:
-        settings = load_settings()
-        java = find_java(settings.runtime.cache)
-        ensure_files(groups, java, settings, console=console)
-    except LakeAssetsError as problem:
-        console.print(f"[red]error[/red]: {escape(str(problem))}", soft_wrap=True, highlight=False)
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -21,6 +21,7 @@ from lake_assets.feeds.load import load_feeds
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.runtime.jars import GROUPS, Group, is_here
 from lake_assets.runtime.java import find_java
+from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.services.child import last_words
 from lake_assets.services.control import ServiceStatus, State, status
 from lake_assets.settings.schema import Settings
@@ -63,6 +64,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
     """Look at Java, jars, services, lake folder and disk, the cheapest first."""
     yield _java(settings)
     yield from (_jars(group, settings) for group in GROUPS)
+    yield from _class_archive(settings)
     yield from _services(settings)
     yield _lake(settings.lake_dir)
     yield _disk(settings.lake_dir)
@@ -91,7 +93,27 @@ def _jars(group: Group, settings: Settings) -> Finding:
         thing=thing,
         health=Health.LATER,
         fact="missing or damaged; fetched with the first use",
-        fix="python -m lake_assets.runtime.setup",
+        fix="lake-assets setup",
+    )
+
+
+def _class_archive(settings: Settings) -> Iterator[Finding]:
+    """Whether starts of Spark are quick; nothing is said where Spark cannot start yet."""
+    try:
+        runtime = ensure_runtime(settings) if is_here("spark", settings.runtime) else None
+    except LakeAssetsError:
+        return  # said of Java or of the jars
+    if runtime is None:
+        return
+    thing = "archive of classes"
+    if runtime.class_archive is not None:
+        yield Finding(thing=thing, health=Health.OK, fact=str(runtime.class_archive))
+        return
+    yield Finding(
+        thing=thing,
+        health=Health.LATER,
+        fact="none for this Java; Spark takes twice as long to start",
+        fix="lake-assets setup",
     )
 
 

@@ -1,18 +1,18 @@
 from lake_assets.cli import refresh as command
 from lake_assets.model.reports import Mode, RefreshReport, ViewRefresh
 from lake_assets.model.tables import EVERY_GAME
-from lake_assets_tests.commandline import lake_assets
+from lake_assets_tests.commandline import sparkless_here
 
 
 def test_an_unknown_view_is_refused_with_those_there_are(settings):
-    done = lake_assets(settings, "refresh", "--view", "nothing")
+    done = sparkless_here(settings, "refresh", "--view", "nothing")
     assert done.returncode == 1
     views = "player_agg, daily_activity, leaderboard, suspicious_players"
     assert done.stderr == f"error: feed 'games': has no gold view 'nothing'. It has {views}\n"
 
 
 def test_an_unknown_game_is_refused_with_those_there_are(settings):
-    done = lake_assets(settings, "refresh", "--game", "chess")
+    done = sparkless_here(settings, "refresh", "--game", "chess")
     assert done.returncode == 1
     assert done.stderr.startswith("error: feed 'games': has no game 'chess'. It has rummy, spades")
 

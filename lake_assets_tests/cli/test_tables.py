@@ -7,16 +7,16 @@ from rich.console import Console
 from lake_assets.cli.tables import overview_table
 from lake_assets.model.tables import silver_of
 from lake_assets.streams.overview import TableOverview
-from lake_assets_tests.commandline import lake_assets
+from lake_assets_tests.commandline import sparkless_here
 
 
 def test_an_empty_lake_says_what_to_do(settings):
-    shown = lake_assets(settings, "tables").stdout
+    shown = sparkless_here(settings, "tables").stdout
     assert "run `lake-assets stream`" in " ".join(shown.split())
 
 
 def test_an_empty_lake_is_an_empty_list_as_json(settings):
-    assert json.loads(lake_assets(settings, "tables", "--json").stdout) == []
+    assert json.loads(sparkless_here(settings, "tables", "--json").stdout) == []
 
 
 def test_a_table_is_shown_with_its_size_and_lag():

@@ -7,7 +7,7 @@ from deltalake import write_deltalake
 
 from lake_assets.bronze.rows import SCHEMA
 from lake_assets.model.tables import bronze_of
-from lake_assets_tests.commandline import lake_assets
+from lake_assets_tests.commandline import sparkless_here
 
 
 @pytest.fixture
@@ -21,7 +21,9 @@ def lake(settings):
 
 
 def test_a_message_is_found_with_its_file(lake):
-    done = lake_assets(lake, "trace", "--topic", "game-stream", "--partition", "1", "--offset", "7")
+    done = sparkless_here(
+        lake, "trace", "--topic", "game-stream", "--partition", "1", "--offset", "7"
+    )
     first, second = done.stdout.splitlines()
     assert first == "game-stream/1/7: in bronze; demux has not come to it yet"
     assert second.startswith("  bronze_games: bronze/bronze_games/")
@@ -29,7 +31,7 @@ def test_a_message_is_found_with_its_file(lake):
 
 
 def test_an_origin_in_one_word_is_the_same_as_json(lake):
-    found = json.loads(lake_assets(lake, "trace", "game-stream/1/7", "--json").stdout)
+    found = json.loads(sparkless_here(lake, "trace", "game-stream/1/7", "--json").stdout)
     assert found["whereabouts"] == "bronze"
     assert (found["partition"], found["offset"]) == (1, 7)
     (place,) = found["places"]
@@ -38,7 +40,7 @@ def test_an_origin_in_one_word_is_the_same_as_json(lake):
 
 
 def test_what_is_not_there_is_an_answer_and_no_error(settings):
-    done = lake_assets(settings, "trace", "--partition", "0", "--offset", "3")
+    done = sparkless_here(settings, "trace", "--partition", "0", "--offset", "3")
     said = "game-stream/0/3: not in bronze: ingest has taken nothing of this partition\n"
     assert (done.returncode, done.stdout) == (0, said)
 
@@ -56,7 +58,7 @@ def test_what_is_not_there_is_an_answer_and_no_error(settings):
     ],
 )
 def test_what_names_no_message_is_refused(settings, arguments, problem):
-    done = lake_assets(settings, "trace", *arguments)
+    done = sparkless_here(settings, "trace", *arguments)
     assert done.returncode in {1, 2}
     said = " ".join(done.stderr.replace("│", "").split())
     assert problem in said

@@ -33,7 +33,7 @@ for number, handler in zip(signals, handlers):
     signal.signal(number, handler)
 try:
     nowhere = Path("/nowhere")
-    absent = Java(home=nowhere, executable=nowhere, major=17, origin="JAVA_HOME")
+    absent = Java(home=nowhere, executable=nowhere, major=17, version="", origin="JAVA_HOME")
     start_session(settings, Runtime(java=absent, spark_jars=()))
 except RuntimeSetupError as problem:
     print("refused:", problem)

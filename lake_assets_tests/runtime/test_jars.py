@@ -14,7 +14,7 @@ from lake_assets.settings.schema import RuntimeSettings
 
 pytestmark = pytest.mark.java
 
-JAVA = Java(home=Path("home"), executable=Path("java"), major=17, origin="PATH")
+JAVA = Java(home=Path("home"), executable=Path("java"), major=17, version="", origin="PATH")
 
 
 class Copies:

@@ -13,7 +13,9 @@ from lake_assets.runtime.trust import trust_options
 
 
 def java(origin):
-    return Java(home=Path("/java"), executable=Path("/java/bin/java"), major=25, origin=origin)
+    return Java(
+        home=Path("/java"), executable=Path("/java/bin/java"), major=25, version="", origin=origin
+    )
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from lake_assets.services.lifecycle import ensure_started, running, stop_service
 from lake_assets.services.service import Ports, Service
 from lake_assets.services.state import read_state, write_state
 
-JAVA = Java(home=Path("home"), executable=Path("java"), major=17, origin="PATH")
+JAVA = Java(home=Path("home"), executable=Path("java"), major=17, version="", origin="PATH")
 
 _LISTENS = """
 import signal, socket, sys
