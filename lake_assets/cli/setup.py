@@ -46,7 +46,9 @@ def _record(settings: Settings, runtime: Runtime) -> None:
     try:
         record_classes(settings, runtime.java, archive)
     except RuntimeSetupError as problem:
-        stderr.print(f"[yellow]note[/yellow]: {escape(str(problem))}", soft_wrap=True)
+        text = f"[yellow]note[/yellow]: {escape(str(problem))}"
+        stderr.print(text, soft_wrap=True, highlight=False, emoji=False)
         return
     size = archive.stat().st_size / 1e6
-    stderr.print(f"recorded {archive} ({size:.0f} MB)", soft_wrap=True, highlight=False)
+    text = f"recorded {archive} ({size:.0f} MB)"
+    stderr.print(text, soft_wrap=True, highlight=False, markup=False, emoji=False)

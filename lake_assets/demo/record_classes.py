@@ -4,11 +4,16 @@ The demo starts what users start: a stream from Kafka, a refresh of gold, checks
 lies and how a session uses it are `runtime.class_archive`'s and `lake.session`'s.
 """
 
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+
+from filelock import FileLock
 
 from lake_assets.errors import RuntimeSetupError
 from lake_assets.lake.durability import sync_file
@@ -37,18 +42,26 @@ def record_classes(settings: Settings, java: Java, archive: Path) -> None:
     """
     try:
         archive.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=archive.parent, prefix=".staging-") as folder:
-            staged = Path(folder) / archive.name
-            home = Path(folder) / "home"
-            environment = child_environment(Settings(home=home, runtime=settings.runtime))
-            environment["SPARK_SUBMIT_OPTS"] = recording_options(java, staged)
-            _run_demo(environment, Path(folder) / "lake")
-            if not staged.is_file():
-                raise _not_recorded(f"{java.executable} wrote none")
-            sync_file(staged)
-            staged.replace(archive)
+        with FileLock(archive.parent / ".lock"):
+            if not archive.is_file():  # another process may just have recorded it
+                _record(settings, java, archive)
     except OSError as problem:
         raise not_writable(archive.parent, problem) from problem
+
+
+def _record(settings: Settings, java: Java, archive: Path) -> None:
+    for left_behind in archive.parent.glob(".staging-*"):
+        shutil.rmtree(left_behind, ignore_errors=True)
+    with tempfile.TemporaryDirectory(dir=archive.parent, prefix=".staging-") as folder:
+        staged = Path(folder) / archive.name
+        home = Path(folder) / "home"
+        environment = child_environment(Settings(home=home, runtime=settings.runtime))
+        environment["SPARK_SUBMIT_OPTS"] = recording_options(java, staged)
+        _run_demo(environment, Path(folder) / "lake")
+        if not staged.is_file():
+            raise _not_recorded(f"{java.executable} wrote none")
+        sync_file(staged)
+        staged.replace(archive)
     for old in sorted(archive.parent.glob("*.jsa"), key=lambda file: file.stat().st_mtime)[:-KEPT]:
         old.unlink(missing_ok=True)
 
@@ -56,17 +69,37 @@ def record_classes(settings: Settings, java: Java, archive: Path) -> None:
 def _run_demo(environment: Mapping[str, str], lake: Path) -> None:
     command = "from lake_assets.cli.main import run; run()"
     options = ("--once", "--events", str(_EVENTS), "--games", "chess,go", "--lake", str(lake))
-    # The JVM writes its archive after the demo's end, and keeps the pipe open until it has.
-    done = subprocess.run(  # noqa: S603 - our own command line
-        [sys.executable, "-c", command, "demo", *options],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        last = (done.stderr.strip().splitlines() or [""])[-1]
-        raise _not_recorded(f"the demo ended with {done.returncode}: {last}")
+    with (
+        _interrupted_by(signal.SIGTERM),
+        subprocess.Popen(  # noqa: S603 - our own command line
+            [sys.executable, "-c", command, "demo", *options],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,  # a terminal's Ctrl-C comes to us, and we see to its end
+        ) as demo,
+    ):
+        try:
+            # The JVM writes its archive after the demo's end, and keeps the pipes open until then.
+            _, errors = demo.communicate()
+        except BaseException:
+            demo.send_signal(signal.SIGINT)
+            demo.communicate()  # it stops Kafka and the registry
+            raise
+    if demo.returncode:
+        last = (errors.strip().splitlines() or [""])[-1]
+        raise _not_recorded(f"the demo ended with {demo.returncode}: {last}")
+
+
+@contextmanager
+def _interrupted_by(number: signal.Signals) -> Iterator[None]:
+    """Let a signal do what Ctrl-C does, so that nothing is left behind."""
+    before = signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
 
 
 def _not_recorded(fact: str) -> RuntimeSetupError:

@@ -16,7 +16,7 @@ from lake_assets.errors import LakeAssetsError, RuntimeSetupError
 from lake_assets.lake.session_digest import RESULT_PROPERTIES
 from lake_assets.runtime.class_archive import using_options
 from lake_assets.runtime.setup import Runtime
-from lake_assets.settings.load import temporary_environment
+from lake_assets.settings.load import spark_class_path, temporary_environment
 from lake_assets.settings.schema import Settings
 
 _ARROW_ROWS = 65_536
@@ -34,7 +34,7 @@ def properties(settings: Settings, runtime: Runtime) -> dict[str, str]:
         "spark.master": settings.spark.master,
         "spark.app.name": "lake_assets",
         "spark.driver.memory": settings.spark.driver_memory,
-        **_jars(settings, runtime),
+        **({} if _class_path(settings, runtime) else {"spark.jars": _joined(runtime, ",")}),
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         **RESULT_PROPERTIES,
@@ -69,18 +69,26 @@ def properties(settings: Settings, runtime: Runtime) -> dict[str, str]:
     }
 
 
-def _jars(settings: Settings, runtime: Runtime) -> dict[str, str]:
-    """Our jars: on the class path of a JVM that is driver and executor in one, else shipped.
+def _class_path(settings: Settings, runtime: Runtime) -> str:
+    """Our jars, for the class path of a JVM that is driver and executor in one.
 
-    What is on the class path can be in an archive of classes, and is not copied at each start.
+    What is on the class path can be in an archive of classes, and is not copied at each start. Else
+    it is empty and jars are shipped: to executors elsewhere, or those that the user has chosen.
     """
-    jars = [str(jar) for jar in runtime.spark_jars]
+    conf = settings.spark.conf
     master = settings.spark.master
+    if "spark.master" in conf:
+        master = conf["spark.master"].get_secret_value()
     is_one_jvm = master == "local" or master.startswith("local[")
-    is_free = "spark.driver.extraClassPath" not in settings.spark.conf
-    if is_one_jvm and is_free and not any(os.pathsep in jar for jar in jars):
-        return {"spark.driver.extraClassPath": os.pathsep.join(jars)}
-    return {"spark.jars": ",".join(jars)}
+    is_path = not any(os.pathsep in str(jar) for jar in runtime.spark_jars)
+    if not is_one_jvm or not is_path or "spark.jars" in conf:
+        return ""
+    # Spark's launcher puts this last; `spark.driver.extraClassPath` is left to the user.
+    return os.pathsep.join(filter(None, (spark_class_path(), _joined(runtime, os.pathsep))))
+
+
+def _joined(runtime: Runtime, separator: str) -> str:
+    return separator.join(str(jar) for jar in runtime.spark_jars)
 
 
 def _java_options(runtime: Runtime) -> str:
@@ -115,8 +123,10 @@ def start_session(settings: Settings, runtime: Runtime) -> SparkSession:
     builder = SparkSession.builder
     for key, value in properties(settings, runtime).items():
         builder = builder.config(key, value)
-    # PySpark takes these two from the environment only, and reads both while it starts.
+    # PySpark takes these from the environment only, and reads them while it starts.
     launch = {"JAVA_HOME": str(runtime.java.home), "PYSPARK_PYTHON": sys.executable}
+    if class_path := _class_path(settings, runtime):
+        launch["SPARK_DIST_CLASSPATH"] = class_path
     with _signals_held_back(), temporary_environment(launch):
         try:
             session = builder.getOrCreate()

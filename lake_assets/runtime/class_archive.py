@@ -9,8 +9,9 @@ archive (JEP 350).
 """
 
 import hashlib
+import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -20,8 +21,8 @@ from lake_assets.runtime.java import Java
 _AOT = 25
 """The first Java that records an AOT cache in one run (JEP 514)."""
 
-_NO_WARNINGS = "-Xlog:disable -Xlog:all=error:stderr"
-"""A JVM that cannot use its archive would say so on standard output, where commands print JSON."""
+_ARCHIVE_OPTIONS = re.compile(r"-Xshare|SharedArchiveFile|ArchiveClasses|SharedArchive|AOT[CM]")
+"""Java options about archives; a JVM that gets its user's and ours besides may not start."""
 
 KEPT = 2
 """Archives of one installation that stay when another is recorded: its own and one other Java's."""
@@ -53,13 +54,24 @@ def archive_path(java: Java, jars: Sequence[Path], cache: Path | None = None) ->
 def using_options(java: Java, archive: Path) -> str:
     """Java options that start from an archive, as `spark.driver.extraJavaOptions` has them."""
     option = "-XX:AOTCache" if java.major >= _AOT else "-XX:SharedArchiveFile"
-    return f"{_option(option, archive)} {_NO_WARNINGS}"
+    return f"{_option(option, archive)} {_quiet(java)}"
 
 
 def recording_options(java: Java, archive: Path) -> str:
     """Java options that write an archive when the JVM ends, as `SPARK_SUBMIT_OPTS` has them."""
     option = "-XX:AOTCacheOutput" if java.major >= _AOT else "-XX:ArchiveClassesAtExit"
-    return f"{_option(option, archive)} {_NO_WARNINGS}"
+    return f"{_option(option, archive)} {_quiet(java)}"
+
+
+def is_left_to_us(options: Iterable[str]) -> bool:
+    """Whether none of the options that a JVM gets besides is about archives."""
+    return not any(map(_ARCHIVE_OPTIONS.search, options))
+
+
+def _quiet(java: Java) -> str:
+    # A JVM that cannot use its archive says so on standard output, where commands print JSON.
+    tags = ("aot", "cds") if java.major >= _AOT else ("cds",)
+    return " ".join(f"-Xlog:{tag}*=off" for tag in tags)
 
 
 def _option(name: str, value: Path) -> str:

@@ -5,10 +5,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from lake_assets.runtime.class_archive import archive_path
+from lake_assets.runtime.class_archive import archive_path, is_left_to_us
 from lake_assets.runtime.jars import Group, ensure_groups
 from lake_assets.runtime.java import Java, find_java
 from lake_assets.runtime.progress import download_bar
+from lake_assets.settings.load import jvm_options
 from lake_assets.settings.schema import Settings
 
 
@@ -32,7 +33,8 @@ def ensure_runtime(settings: Settings, *, console: Console | None = None) -> Run
     files = ensure_files(("spark",), java, settings, console=console)
     jars = files["spark"]
     archive = archive_path(java, jars, settings.runtime.cache)
-    return Runtime(java=java, spark_jars=jars, class_archive=archive if archive.is_file() else None)
+    is_usable = archive.is_file() and is_left_to_us(jvm_options())
+    return Runtime(java=java, spark_jars=jars, class_archive=archive if is_usable else None)
 
 
 def spark_jars(settings: Settings) -> tuple[Path, ...]:

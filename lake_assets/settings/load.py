@@ -92,6 +92,17 @@ def java_environment() -> dict[str, str]:
     return {name: os.environ[name] for name in ("JAVA_HOME", "PATH") if os.environ.get(name)}
 
 
+def jvm_options() -> list[str]:
+    """Options that JVMs and Spark's launcher take from the environment, as they stand."""
+    names = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
+    return [os.environ[name] for name in names if name in os.environ]
+
+
+def spark_class_path() -> str | None:
+    """What the user has Spark's launcher add to its class path."""
+    return os.environ.get("SPARK_DIST_CLASSPATH")
+
+
 @contextlib.contextmanager
 def temporary_environment(variables: Mapping[str, str]) -> Iterator[None]:
     """Set variables of this process while a library reads them that takes them from nowhere else.
@@ -115,7 +126,9 @@ def child_environment(
     settings: Settings, *, base: Mapping[str, str] | None = None
 ) -> dict[str, str]:
     """The environment that makes a child process load the same `settings`, secrets included."""
-    environment = {k: v for k, v in (base or os.environ).items() if not k.startswith(_PREFIX)}
+    # Settings heed a variable's name in any case.
+    given = (base or os.environ).items()
+    environment = {k: v for k, v in given if not k.upper().startswith(_PREFIX)}
     dump = settings.model_dump(exclude_none=True, exclude_defaults=True)
     for name, value in dump.items():
         if not isinstance(value, dict):

@@ -179,3 +179,22 @@ def test_a_start_that_is_interrupted_leaves_no_jvm(tmp_path):
     _, alive = psutil.wait_procs(jvms, timeout=30)
     assert jvms
     assert not alive
+
+
+@pytest.mark.java
+@pytest.mark.parametrize(
+    ("master", "conf", "expected"),
+    [
+        ("local[2]", {}, None),
+        ("local[2,4]", {}, None),
+        ("spark://elsewhere:7077", {}, "ours"),
+        ("local[2]", {"spark.master": "local-cluster[1,1,1024]"}, "ours"),
+        ("local[2]", {"spark.jars": "/mine.jar"}, "/mine.jar"),
+    ],
+)
+def test_jars_are_shipped_unless_one_jvm_does_all(settings, master, conf, expected):
+    runtime = ensure_runtime(settings)
+    spark = SparkSettings(master=master, conf=conf)
+    ours = ",".join(str(jar) for jar in runtime.spark_jars)
+    found = properties(settings.model_copy(update={"spark": spark}), runtime).get("spark.jars")
+    assert found == (ours if expected == "ours" else expected)

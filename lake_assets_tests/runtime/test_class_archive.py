@@ -3,7 +3,12 @@ from pathlib import Path
 
 import pytest
 
-from lake_assets.runtime.class_archive import archive_path, recording_options, using_options
+from lake_assets.runtime.class_archive import (
+    archive_path,
+    is_left_to_us,
+    recording_options,
+    using_options,
+)
 from lake_assets.runtime.java import Java
 
 JAVA_17 = Java(
@@ -55,3 +60,18 @@ def test_a_path_with_blanks_stays_one_option():
     assert using_options(JAVA_25, Path("/my cache/a.jsa")).startswith(
         "'-XX:AOTCache=/my cache/a.jsa' "
     )
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ([], True),
+        (["-Xmx2g -XX:TieredStopAtLevel=1"], True),
+        (["-Xmx2g", "-Xshare:off"], False),
+        (["-XX:SharedArchiveFile=/mine.jsa"], False),
+        (["-XX:AOTCacheOutput=/mine.aot"], False),
+    ],
+)
+def test_options_of_the_users_own_about_archives_are_not_mixed_with_ours(options, expected):
+    """Java 25 refuses to start with both."""
+    assert is_left_to_us(options) is expected

@@ -210,3 +210,8 @@ def test_so_is_the_folder_that_a_home_without_a_path_is_in(monkeypatch, tmp_path
     monkeypatch.chdir(odd)
     with pytest.raises(SettingsError, match="a path with '%25'"):
         load_settings()
+
+
+def test_a_child_gets_no_variable_of_ours_in_any_case():
+    base = {"lake_assets_kafka_bootstrap_servers": "prod:9092", "Lake_Assets_Lake": "/prod"}
+    assert child_environment(Settings(), base=base) == {}
