@@ -59,7 +59,7 @@ check: $(INSTALLED) ## Lint, format check, types, and who may import whom
 	$(BIN)/lint-imports
 
 .PHONY: bench
-bench: setup ## The road beside its peers: a table, bench.json and a chart in docs/
+bench: setup ## The pipeline beside its peers: a table, bench.json and a chart in docs/
 	@exec $(BIN)/lake-assets bench --output bench.json --chart docs/images/bench.png $(ARGS)
 
 .PHONY: lock

@@ -1,4 +1,4 @@
-"""The door Dagster opens: reads settings and feeds once, and puts the rooms of `defs` together."""
+"""What Dagster loads: reads settings and feeds once, and puts the rooms of `defs` together."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from lake_assets.defs import (
     checks,
     first_gold,
     gold,
-    redo,
+    reprocess,
     silver,
     streams,
     supervision,
@@ -21,7 +21,7 @@ from lake_assets.model.feeds import Feed
 from lake_assets.settings.load import load_settings
 from lake_assets.settings.schema import Settings
 
-_ROOMS = (bronze, silver, gold, first_gold, checks, streams, supervision, redo, alerts)
+_ROOMS = (bronze, silver, gold, first_gold, checks, streams, supervision, reprocess, alerts)
 
 
 def assemble(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:

@@ -148,7 +148,7 @@ class ExpectationFailedError(StreamError):
         super().__init__(
             f"expectation {expectation!r} of game {game!r}",
             found,
-            "Mend the rule, its action or the data; the streams go on where they were",
+            "Repair the rule, its action or the data; the streams go on where they were",
         )
         self.expectation = expectation
         self.game = game

@@ -14,12 +14,12 @@ import psutil
 import pytest
 from pyspark.sql import SparkSession
 
-from lake_assets.lake.session import start_session
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.runtime.setup import Runtime, ensure_runtime
 from lake_assets.services import control
 from lake_assets.settings.load import load_settings
 from lake_assets.settings.schema import KafkaSettings, RegistrySettings, Settings, SparkSettings
+from lake_assets.spark.session import start_session
 from lake_assets_tests.services.secured import Secured, secured_broker
 from lake_assets_tests.services.secured_registry import SecuredRegistry, run_secured_registry
 

@@ -1,1 +1,1 @@
-"""Alerts: `judge` and `decide` are pure, `outbox` keeps what is not delivered, `sinks` deliver."""
+"""Alerts: `problems` and `decide` are pure, `outbox` keeps the undelivered, `sinks` deliver."""

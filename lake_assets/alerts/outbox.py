@@ -14,8 +14,8 @@ from typing import Self
 from pydantic import TypeAdapter, ValidationError
 
 from lake_assets.alerts.decide import Tracked
-from lake_assets.lake.state import replace_text
 from lake_assets.model.alerts import Alert
+from lake_assets.state.files import replace_text
 
 _AT_MOST = 10_000
 """Alerts kept for sinks that are down: about 6 MB, rewritten with each delivery. Beyond it the

@@ -18,14 +18,14 @@ from typing import Protocol
 
 import httpx
 
-from lake_assets.alerts.words import body_of, payload_of, text_of, title_of
+from lake_assets.alerts.messages import body_of, payload_of, text_of, title_of
 from lake_assets.errors import AlertError
-from lake_assets.model.alerts import Alert, Moment, Severity
+from lake_assets.model.alerts import Alert, AlertSeverity, Moment
 from lake_assets.settings.schema import AlertSettings, Settings, SmtpTls
 
 _RETRIED = "The alert waits and is sent again"
 
-_LEVELS = {Severity.WARNING: logging.WARNING, Severity.ERROR: logging.ERROR}
+_LEVELS = {AlertSeverity.WARNING: logging.WARNING, AlertSeverity.ERROR: logging.ERROR}
 
 
 class Sink(Protocol):

@@ -1,1 +1,1 @@
-"""The benchmark: the road beside its peers, on one topic, one machine and in one run."""
+"""The benchmark: the pipeline beside its peers, on one topic, one machine and in one run."""

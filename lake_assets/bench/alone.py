@@ -9,11 +9,11 @@ import sys
 
 from lake_assets.bench.ground import Ground
 from lake_assets.bench.peers import PEERS
-from lake_assets.lake.session import start_session
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.load import load_settings
+from lake_assets.spark.session import start_session
 
 
 def main() -> None:

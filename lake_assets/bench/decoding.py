@@ -1,6 +1,6 @@
 """How the other peers decode: the shortest way that Spark leaves a user without `spark-protobuf`.
 
-An Arrow function around `ptars`, the decoder that our own road has, told one message type: the
+An Arrow function around `ptars`, the decoder that our own pipeline has, told one message type: the
 newest, which reads the older ones too. No bad row is isolated, no schema id looked up and nothing
 judged, so it is less work than ours. What comes out has silver's columns and types.
 """
@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from lake_assets.decode.handlers import handler_of
+from lake_assets.decode.decoders import handler_of
 
 
 @dataclass(frozen=True, slots=True)

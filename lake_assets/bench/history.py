@@ -1,6 +1,6 @@
 """A long silver history, made of real silver rows: each data file once, and many links to it.
 
-The tables come of a topic by our own road. What is added later are hard links of the same files
+The tables come of a topic by our own pipeline. What is added later are hard links of the same files
 with the same statistics, a commit a game each time, and for less than all of a game's rows a file
 with the first of them. So games, players and sizes are as in real silver; event times repeat.
 """
@@ -16,11 +16,11 @@ from pathlib import Path
 import pyarrow as pa
 
 from lake_assets.bench.landed import adds_of, commits_of
-from lake_assets.lake.change import Batch, Commit, DataFile
-from lake_assets.lake.files import read_file
-from lake_assets.lake.means import Means
-from lake_assets.lake.writer import write_file
+from lake_assets.delta.commit import Batch, Commit, DataFile
+from lake_assets.delta.data_files import read_file
 from lake_assets.model.tables import TableRef, silver_of
+from lake_assets.parquet.writer import write_file
+from lake_assets.spark.lake_context import LakeContext
 
 _WRITER = "bench-history"
 
@@ -29,7 +29,7 @@ _WRITER = "bench-history"
 class History:
     """Silver tables that grow by what they had at first."""
 
-    means: Means
+    context: LakeContext
     first: Mapping[TableRef, list[DataFile]]
     """The files that each table began with."""
 
@@ -65,29 +65,29 @@ class History:
             Commit(table=table, files=fs, info={"rows": str(sum(f.rows for f in fs))})
             for table, fs in files.items()
         ]
-        self.means.door.append(commits, Batch(app_id=_WRITER, version=self.made))
+        self.context.committer.append(commits, Batch(app_id=_WRITER, version=self.made))
         self.made += 1
         # What follows is timed, and these checkpoints are of other processes there.
-        self.means.door.settle()
+        self.context.committer.settle()
 
     def _link(self, table: TableRef, file: DataFile) -> DataFile:
-        folder = table.path(self.means.lake)
+        folder = table.path(self.context.lake)
         name = f"part-{uuid.uuid4()}.parquet"
         os.link(folder / file.path, folder / name)
         return DataFile(path=name, size=file.size, rows=file.rows, stats=file.stats)
 
     def _cut(self, table: TableRef, files: list[DataFile], share: float) -> DataFile:
-        folder = table.path(self.means.lake)
+        folder = table.path(self.context.lake)
         wanted = ceil(round(share * sum(file.rows for file in files), 6))
         rows = pa.concat_tables(read_file(folder / file.path) for file in files).slice(0, wanted)
         return DataFile(**write_file(rows, folder))  # type: ignore[arg-type]
 
 
-def history_of(means: Means, games: tuple[str, ...]) -> History:
+def history_of(context: LakeContext, games: tuple[str, ...]) -> History:
     """The history of games whose silver has been written."""
     tables = [silver_of(game) for game in games]
-    first = {table: list(_files(table.path(means.lake))) for table in tables}
-    return History(means, {table: files for table, files in first.items() if files})
+    first = {table: list(_files(table.path(context.lake))) for table in tables}
+    return History(context, {table: files for table, files in first.items() if files})
 
 
 def _files(table: Path) -> Iterator[DataFile]:

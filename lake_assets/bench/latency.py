@@ -23,8 +23,8 @@ from lake_assets.bench.landed import added_by, commits_of
 from lake_assets.bench.section import Figure, Section
 from lake_assets.bench.topic import delete_topic, feed_of, games_of
 from lake_assets.bench.venue import Options, Venue
+from lake_assets.delta.data_files import read_file
 from lake_assets.errors import StreamError
-from lake_assets.lake.files import read_file
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import silver_of
 from lake_assets.settings.load import child_environment
@@ -129,7 +129,7 @@ def _streams(settings: Settings, feed: Feed) -> Iterator["subprocess.Popen[bytes
             process.wait(_PATIENCE_S)
     if process.returncode:
         last = log.read_text().strip().splitlines()[-1:] or ["they left no message"]
-        raise StreamError(f"bench: {LATENCY}", f"the streams failed: {last[0][:300]}", "Mend it")
+        raise StreamError(f"bench: {LATENCY}", f"the streams failed: {last[0][:300]}", "Repair it")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Our road: the two queries of `streams.plan`, one after the other, as `stream` runs them."""
+"""Our pipeline: the two queries of `streams.pipeline`, in turn, as `stream` runs them."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -7,10 +7,10 @@ from dataclasses import replace
 from lake_assets.bench.ground import Ground, check, seconds_of, timed
 from lake_assets.decode.registry import Registry
 from lake_assets.errors import StreamError
-from lake_assets.lake.means import Means, lake_means
 from lake_assets.model.feeds import Expectation
 from lake_assets.model.reports import BatchReport, Hop, Waiting
-from lake_assets.streams.plan import Road, demux_of, follower_of, start_ingest
+from lake_assets.spark.lake_context import LakeContext, open_lake
+from lake_assets.streams.pipeline import Pipeline, demux_of, follower_of, start_ingest
 from lake_assets.streams.schemas import Schemas
 
 INGEST = Hop.INGEST.value
@@ -56,25 +56,28 @@ def _judged_by(ground: Ground, rules: Sequence[str]) -> Ground:
 def walk(ground: Ground) -> dict[str, float]:
     """Topic to bronze, then bronze to a silver table a game; the sum is what both take."""
     reports: list[BatchReport] = []
-    with lake_means(ground.settings) as means:
-        road, schemas = road_of(ground, means, reports.append), schemas_of(ground)
+    with open_lake(ground.settings) as context:
+        pipeline, schemas = pipeline_of(ground, context, reports.append), schemas_of(ground)
         ingest = seconds_of(
-            lambda: start_ingest(road, ground.feed, until_caught_up=True), ground.stop
+            lambda: start_ingest(pipeline, ground.feed, until_caught_up=True), ground.stop
         )
         demux = timed(
-            lambda: follower_of(road, demux_of(road, ground.feed, schemas)).drain(), ground.stop
+            lambda: follower_of(pipeline, demux_of(pipeline, ground.feed, schemas)).drain(),
+            ground.stop,
         )
     for hop in Hop:
         check(hop.value, rows=_rows(reports, hop), expected=ground.events)
     return {INGEST: ingest, DEMUX: demux, BOTH: ingest + demux}
 
 
-def road_of(ground: Ground, means: Means, report: Callable[[BatchReport], None]) -> Road:
+def pipeline_of(
+    ground: Ground, context: LakeContext, report: Callable[[BatchReport], None]
+) -> Pipeline:
     """What the queries are built from, as the worker of `lake-assets stream` builds it."""
-    return Road(
+    return Pipeline(
         session=ground.session,
         endpoints=ground.endpoints,
-        means=means,
+        context=context,
         stream=ground.settings.stream,
         state_dir=ground.settings.state_dir,
         report=report,

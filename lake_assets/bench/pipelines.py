@@ -23,10 +23,10 @@ from lake_assets.bench.pipeline import Plan
 from lake_assets.bench.shape import shape_of
 from lake_assets.bench.watchdog import Watchdog
 from lake_assets.errors import StreamError
-from lake_assets.lake.session import properties
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.load import child_environment
 from lake_assets.settings.schema import Settings
+from lake_assets.spark.session import properties
 
 PIPELINES = "declarative-pipelines"
 PIPELINES_START = "declarative-pipelines-start"

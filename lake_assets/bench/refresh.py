@@ -21,10 +21,10 @@ from lake_assets.bench.topic import topic_of
 from lake_assets.bench.venue import Venue
 from lake_assets.errors import StreamError
 from lake_assets.gold.refresh import refresh
-from lake_assets.lake.means import Means, lake_means
 from lake_assets.model.feeds import GoldView
 from lake_assets.model.reports import RefreshReport
 from lake_assets.model.tables import gold_of, silver_of
+from lake_assets.spark.lake_context import LakeContext, open_lake
 
 REFRESH = "refresh"
 
@@ -39,18 +39,26 @@ _SHARES = (0.001, 0.01, 0.1)
 class _Stand:
     venue: Venue
     ground: Ground
-    means: Means
+    context: LakeContext
     view: GoldView
     games: tuple[str, ...]
 
-    def refresh(self, *, anew: bool) -> float:
+    def refresh(self, *, full_refresh: bool) -> float:
         """Seconds of a refresh that must have brought all games up to date."""
         reports: list[RefreshReport] = []
 
         def act() -> None:
             session, feed = self.ground.session, self.ground.feed
             reports.append(
-                refresh(session, feed, self.view, self.games, self.means, None, anew=anew)
+                refresh(
+                    session,
+                    feed,
+                    self.view,
+                    self.games,
+                    self.context,
+                    None,
+                    full_refresh=full_refresh,
+                )
             )
 
         seconds = timed(act, self.ground.stop)
@@ -63,7 +71,7 @@ class _Stand:
     def gold(self) -> list[pa.Table]:
         """The rows of each game's view, sorted."""
         keys = [(key, "ascending") for key in self.view.keys]
-        tables = [gold_of(game, self.view.name).path(self.means.lake) for game in self.games]
+        tables = [gold_of(game, self.view.name).path(self.context.lake) for game in self.games]
         return [DeltaTable(table).to_pyarrow_table().sort_by(keys) for table in tables]
 
 
@@ -79,27 +87,27 @@ def measure_refresh(venue: Venue) -> Section:
     with topic_of(venue.endpoints, tables=tables, events=events, stop=venue.stop) as topic:
         ground = venue.ground(topic)
         walk(ground)
-        with lake_means(ground.settings) as means:
+        with open_lake(ground.settings) as context:
             games = tuple(game for game, count in topic.by_game.items() if count)
             view = ground.feed.gold[0]
-            stand = _Stand(venue=venue, ground=ground, means=means, view=view, games=games)
-            return _measure(stand, history_of(means, games))
+            stand = _Stand(venue=venue, ground=ground, context=context, view=view, games=games)
+            return _measure(stand, history_of(context, games))
 
 
 def _measure(stand: _Stand, history: History) -> Section:
     began_with = history.rows
     have = began_with + history.add(stand.venue.options.history / began_with - 1)
-    stand.refresh(anew=False)  # makes the tables, and warms the session
+    stand.refresh(full_refresh=False)  # makes the tables, and warms the session
     rows: list[dict[str, Figure]] = []
     for share in _SHARES:
         row = _after(stand, history, round(share * have))
         rows.append({"refresh": f"after {share:.1%} new rows", "of_rows": have, **row})
         stand.venue.announce(f"{REFRESH} after {share:.1%} new rows: {row['seconds']} s")
-    full = stand.refresh(anew=True)
+    full = stand.refresh(full_refresh=True)
     rows.append(_row("all games in one job", full, full))
     rows.append(_row("a query a game", timed(lambda: _each_game(stand), stand.ground.stop), full))
     for game, view in zip(stand.games, stand.gold(), strict=True):
-        stored = landed(stand.means.lake / _EACH / game).rows
+        stored = landed(stand.context.lake / _EACH / game).rows
         check(f"{REFRESH}, a query a game, {game}", rows=stored, expected=view.num_rows)
     return Section(
         name=REFRESH,
@@ -116,9 +124,9 @@ def _after(stand: _Stand, history: History, wanted: int) -> dict[str, Figure]:
     spent, full, added = [], [], 0
     for _ in range(stand.venue.options.runs):
         added = history.add(wanted / history.rows)
-        spent.append(stand.refresh(anew=False))
+        spent.append(stand.refresh(full_refresh=False))
         found = stand.gold()
-        full.append(stand.refresh(anew=True))
+        full.append(stand.refresh(full_refresh=True))
         _ensure_same(found, stand.gold(), stand.games)
     return {"new_rows": added, **_figures(median(spent), median(full))}
 
@@ -138,7 +146,7 @@ def _figures(seconds: float, full: float) -> dict[str, Figure]:
 def _each_game(stand: _Stand) -> None:
     """What anybody would write: for each game, read its table, aggregate, overwrite its view."""
     measures = [F.expr(sql).alias(name) for name, sql in stand.view.measures.items()]
-    lake, session = stand.means.lake, stand.ground.session
+    lake, session = stand.context.lake, stand.ground.session
     for game in stand.games:
         silver = session.read.format("delta").load(str(silver_of(game).path(lake)))
         view = silver.groupBy(*stand.view.keys).agg(*measures)

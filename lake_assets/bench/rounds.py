@@ -46,7 +46,7 @@ def play(
     Args:
         peers: who runs.
         runs: counted rounds.
-        ground: what a peer runs on, anew for each.
+        ground: what a peer runs on, again for each.
         warm_up: whether there is a first round for nothing.
         on_run: told the round (0 is the first one for nothing), the measure and its seconds.
 

@@ -4,8 +4,8 @@ import pyarrow as pa
 
 from lake_assets.bench.decoding import Shape
 from lake_assets.bench.ground import Ground
+from lake_assets.decode.decoding_plan import plan_decoding
 from lake_assets.decode.registry import Registry
-from lake_assets.decode.settle import settle
 
 
 def shape_of(ground: Ground) -> Shape:
@@ -16,6 +16,6 @@ def shape_of(ground: Ground) -> Shape:
     """
     subject = ground.feed.payload.protobuf.subject
     schemas = Registry(ground.endpoints.registry, ground.endpoints.registry_access).newest(subject)
-    decoding = settle(schemas, pa.schema([]), ground.feed.route.column)
+    decoding = plan_decoding(schemas, pa.schema([]), ground.feed.route.column)
     newest = decoding.readers[0]
     return Shape(newest.message, newest.descriptor_set, decoding.columns)

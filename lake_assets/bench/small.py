@@ -7,13 +7,13 @@ from statistics import median
 from time import perf_counter
 
 from lake_assets.bench.ground import Ground, await_end
-from lake_assets.bench.ours import road_of, schemas_of
+from lake_assets.bench.ours import pipeline_of, schemas_of
 from lake_assets.bench.section import Figure, Section
 from lake_assets.bench.topic import topic_of
 from lake_assets.bench.venue import Venue
-from lake_assets.lake.means import lake_means
 from lake_assets.model.reports import BatchReport, Hop
-from lake_assets.streams.plan import demux_of, follower_of, start_ingest
+from lake_assets.spark.lake_context import open_lake
+from lake_assets.streams.pipeline import demux_of, follower_of, start_ingest
 
 SMALL = "small-batches"
 
@@ -64,13 +64,13 @@ def _measure(ground: Ground) -> Mapping[str, Figure]:
     stream = ground.settings.stream.model_copy(update={"max_rows_per_batch": _ROWS})
     ground = replace(ground, settings=ground.settings.model_copy(update={"stream": stream}))
     beats: list[_Beat] = []
-    with lake_means(ground.settings) as means:
-        road = road_of(ground, means, lambda r: beats.append(_Beat(perf_counter(), r)))
-        await_end(start_ingest(road, ground.feed, until_caught_up=True))
+    with open_lake(ground.settings) as context:
+        pipeline = pipeline_of(ground, context, lambda r: beats.append(_Beat(perf_counter(), r)))
+        await_end(start_ingest(pipeline, ground.feed, until_caught_up=True))
         commits = len(beats)
         # A batch of demux takes commits of bronze until their files have this many bytes: one.
-        road = replace(road, stream=stream.model_copy(update={"max_bytes_per_batch": "1b"}))
-        follower_of(road, demux_of(road, ground.feed, schemas_of(ground))).drain()
+        pipeline = replace(pipeline, stream=stream.model_copy(update={"max_bytes_per_batch": "1b"}))
+        follower_of(pipeline, demux_of(pipeline, ground.feed, schemas_of(ground))).drain()
     if ground.stop():
         raise KeyboardInterrupt
     return _figures([b for b in beats if b.report.hop is Hop.DEMUX], beats[:commits])

@@ -13,10 +13,10 @@ from pyspark.sql import SparkSession
 from lake_assets.bench.ground import Ground
 from lake_assets.bench.peers import FEW_TABLES
 from lake_assets.bench.topic import Topic
-from lake_assets.lake.session import start_session
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
+from lake_assets.spark.session import start_session
 
 Announce = Callable[[str], None]
 

@@ -15,7 +15,7 @@ class Watchdog:
         self._start()
 
     def heard(self) -> None:
-        """It lives: the time begins anew."""
+        """It lives: the time begins again."""
         self.rest()
         self._start()
 

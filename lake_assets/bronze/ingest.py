@@ -14,11 +14,10 @@ from pyspark.sql import DataFrame
 
 from lake_assets.bronze import headers, rows
 from lake_assets.bronze.offsets import Declared, TopicRange, first_offsets, next_offsets
-from lake_assets.lake.change import Batch, Commit, DataFile
-from lake_assets.lake.conflicts import overtaken
-from lake_assets.lake.fanout import fan_out
-from lake_assets.lake.files import active_files
-from lake_assets.lake.kafka_offsets import (
+from lake_assets.delta.commit import Batch, Commit, DataFile
+from lake_assets.delta.conflicts import overtaken
+from lake_assets.delta.data_files import active_files
+from lake_assets.delta.kafka_offsets import (
     Offsets,
     begin_info,
     begun_offsets,
@@ -28,12 +27,13 @@ from lake_assets.lake.kafka_offsets import (
     table_offsets,
     topic_app,
 )
-from lake_assets.lake.means import Means
-from lake_assets.lake.restores import held_offsets
-from lake_assets.lake.writer import Layout, Target, WritePlan
+from lake_assets.delta.restores import held_offsets
 from lake_assets.model.owners import Owner
 from lake_assets.model.reports import BatchReport, Hop, Span
 from lake_assets.model.tables import TableRef, bronze_of
+from lake_assets.parquet.writer import Layout, Target, WritePlan
+from lake_assets.spark.fan_out import fan_out
+from lake_assets.spark.lake_context import LakeContext
 
 _LAYOUT = Layout(
     schema=rows.FILE_SCHEMA,
@@ -48,7 +48,7 @@ class Ingest:
 
     feed: str
     topic: str
-    means: Means
+    context: LakeContext
     report: Callable[[BatchReport], None]
     _offsets: dict[int, int] = field(default_factory=dict)
     _number: int = 0
@@ -72,11 +72,11 @@ class Ingest:
             LakeError: the lake cannot be written.
         """
         owners = {self._table: Owner(feed=self.feed)}
-        self.means.door.create(
+        self.context.committer.create(
             {self._table: rows.SCHEMA}, partition_by=[rows.PARTITION], owners=owners
         )
-        handle = self.means.door.fresh(self._table)
-        self.means.door.accept_restores({self._table: handle})
+        handle = self.context.committer.fresh(self._table)
+        self.context.committer.accept_restores({self._table: handle})
         self._bronze_id = str(handle.metadata().id)
         self._number = handle.transaction_version(self._app) or 0
         recorded = self._by_partition(table_offsets(handle, self.topic))
@@ -145,7 +145,7 @@ class Ingest:
     def _by_rows(self, handle: DeltaTable) -> dict[int, int]:
         """Where a bronze table is whose commits do not tell: another release or engine made it."""
         files = active_files(handle)
-        found = offsets_of_rows(self._table.path(self.means.lake), files) if files else {}
+        found = offsets_of_rows(self._table.path(self.context.lake), files) if files else {}
         return {p: offset for (topic, p), offset in found.items() if topic == self.topic}
 
     @property
@@ -176,7 +176,7 @@ class Ingest:
                 *further,
             ],
         )
-        if self.means.door.append([commit], batch):
+        if self.context.committer.append([commit], batch):
             raise overtaken(self._table, f"it has batch {batch.version} already")
         self._number = batch.version
 
@@ -186,12 +186,12 @@ class Ingest:
     def _write(self, kafka: DataFrame) -> list[DataFile]:
         now = datetime.now(UTC)
         target = Target(
-            path=str(self._table.path(self.means.lake)),
+            path=str(self._table.path(self.context.lake)),
             layout=self.feed,
             partition=f"{rows.PARTITION}={now.date().isoformat()}",
         )
         plan = WritePlan(
-            targets=(target,), layouts={self.feed: _LAYOUT}, buffer_bytes=self.means.buffer_bytes
+            targets=(target,), layouts={self.feed: _LAYOUT}, buffer_bytes=self.context.buffer_bytes
         )
-        written = fan_out(rows.travelling(kafka), plan, lambda: rows.Landing(now)).written
+        written = fan_out(rows.evaluated_columns(kafka), plan, lambda: rows.Landing(now)).written
         return [file for found in written.values() for file in found.files]

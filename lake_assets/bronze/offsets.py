@@ -1,6 +1,6 @@
 """Where ingest goes on in its topic: after the rows that bronze has. Pure.
 
-Bronze's commits say which offsets it has (`lake.kafka_offsets`); the broker says which there are.
+Bronze's commits say which offsets it has (`delta.kafka_offsets`); the broker says which there are.
 """
 
 from collections.abc import Mapping
@@ -82,8 +82,8 @@ def next_offsets(
     if None not in {identity, found.identity} and identity != found.identity:
         raise StreamError(
             f"topic {found.topic!r}",
-            "is not the one that bronze has rows of: it was made anew under the same name, or this "
-            "lake belongs to another broker",
+            "is not the one that bronze has rows of: it was created again under the same name, or "
+            "this lake belongs to another broker",
             _ELSEWHERE,
         )
     for partition, offset in have.items():
@@ -98,8 +98,8 @@ def _ensure_readable(found: TopicRange, partition: int, offset: int) -> None:
         has = "is not there" if end is None else f"ends at offset {end}"
         raise StreamError(
             thing,
-            f"{has}, and bronze has its rows up to offset {offset}: the topic was made anew, or "
-            "this lake belongs to another broker",
+            f"{has}, and bronze has its rows up to offset {offset}: the topic was created again, "
+            "or this lake belongs to another broker",
             _ELSEWHERE,
         )
     if offset < begin:

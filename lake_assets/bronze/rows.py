@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from lake_assets.bronze import headers
-from lake_assets.lake.writer import TABLE
+from lake_assets.parquet.writer import TABLE
 
 PARTITION = "ingested_date"
 
@@ -43,7 +43,7 @@ _MAGIC = pa.scalar(b"\0", pa.binary())
 _HEADER_BYTES = 5
 
 
-def travelling(kafka: DataFrame) -> DataFrame:
+def evaluated_columns(kafka: DataFrame) -> DataFrame:
     """What of Spark's Kafka columns goes to the writing tasks; the headers as text."""
     return kafka.select(
         "key",
@@ -58,7 +58,7 @@ def travelling(kafka: DataFrame) -> DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class Landing:
-    """A `lake.fanout.Stage`: completes the bronze contract, without the partition column."""
+    """A `spark.fan_out.Stage`: completes the bronze contract, without the partition column."""
 
     ingested_at: datetime
 

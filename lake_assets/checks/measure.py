@@ -14,11 +14,11 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import NumericType, TimestampType
 
-from lake_assets.checks.subject import Found, Subject
+from lake_assets.checks.checked_tables import Found, Subject
 from lake_assets.errors import FeedError
-from lake_assets.lake.read import read_tables
-from lake_assets.lake.sql import first_line
 from lake_assets.model.checks import DatasetCheck, GoldCheck
+from lake_assets.spark.conditions import first_line
+from lake_assets.spark.read_tables import read_tables
 
 Asked = tuple[Subject, DatasetCheck]
 Measured = Mapping[tuple[str, str], Found]

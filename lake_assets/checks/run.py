@@ -8,15 +8,15 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from lake_assets.checks.checked_tables import gold_subjects, silver_subjects, told_by_log
+from lake_assets.checks.evaluate import judge
 from lake_assets.checks.measure import measure
-from lake_assets.checks.subject import gold_subjects, silver_subjects, told_by_log
-from lake_assets.checks.verdict import judge
-from lake_assets.lake.session import start_session
 from lake_assets.model.checks import GoldCheck, SilverCheck
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import CheckResult
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
+from lake_assets.spark.session import start_session
 
 StartSpark = Callable[[], SparkSession]
 """Gives the session; called only if there is something that needs one."""

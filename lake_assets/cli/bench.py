@@ -1,4 +1,4 @@
-"""`lake-assets bench`: how fast the road is on this machine, beside what others would build."""
+"""`lake-assets bench`: how fast the pipeline is on this machine, beside what others would build."""
 
 import json
 import signal
@@ -135,7 +135,7 @@ def bench(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Measure our road beside a plain Spark append, N queries, foreachBatch and pipelines.
+    """Measure our pipeline beside a plain Spark append, N queries, foreachBatch and SDP.
 
     Figures are medians of several runs, taken in turn with the others'. Look at the ratios first:
     seconds are of this machine. All of it happens in a temporary folder that is removed; services

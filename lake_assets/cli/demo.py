@@ -34,7 +34,7 @@ _SHOW_EVERY_S = 3.0
 def demo(
     *,
     once: Annotated[
-        bool, typer.Option("--once", help="Without Dagster's page: run the whole road and end.")
+        bool, typer.Option("--once", help="Without Dagster's page: run the whole pipeline and end.")
     ] = False,
     events: Annotated[
         int | None,

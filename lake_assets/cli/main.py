@@ -1,4 +1,4 @@
-"""The command line's door: one Typer app, one error handler."""
+"""The command line's entry point: one Typer app, one error handler."""
 
 import sys
 from typing import Annotated
@@ -7,12 +7,12 @@ import typer
 from rich.markup import escape
 
 from lake_assets.cli.console import stderr
-from lake_assets.cli.late import LateCommands
+from lake_assets.cli.lazy_commands import LazyCommands
 from lake_assets.errors import LakeAssetsError
 
 app = typer.Typer(
     name="lake-assets",
-    cls=LateCommands,
+    cls=LazyCommands,
     help="A lakehouse that one command starts: Kafka to Delta with Spark, seen by Dagster.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

@@ -1,4 +1,4 @@
-"""`lake-assets rebuild`: a layer derived anew from the one before it."""
+"""`lake-assets rebuild`: a layer derived again from the one before it."""
 
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -14,13 +14,13 @@ from lake_assets.model.feeds import Feed
 from lake_assets.services import control
 from lake_assets.settings.load import load_settings
 from lake_assets.settings.schema import Settings
-from lake_assets.silver.redo import Redone
-from lake_assets.streams.redo import rebuild_silver
+from lake_assets.silver.reprocess import Redone
 from lake_assets.streams.refresh import Refreshed, refresh_gold
+from lake_assets.streams.reprocess import rebuild_silver
 from lake_assets.streams.reset import reset_bronze
 
 
-class Layer(StrEnum):
+class RebuildLayer(StrEnum):
     """What can be rebuilt."""
 
     SILVER = "silver"
@@ -30,7 +30,7 @@ class Layer(StrEnum):
 
 def rebuild(
     *,
-    layer: Annotated[Layer, typer.Argument(help="Which tables to derive anew.")],
+    layer: Annotated[RebuildLayer, typer.Argument(help="Which tables to derive again.")],
     game: Annotated[
         list[str] | None,
         typer.Option(help="Only this game; may be given again.", show_default="all games"),
@@ -46,9 +46,9 @@ def rebuild(
     feed: FeedOption = None,
     lake: LakeOption = None,
 ) -> None:
-    """Derive silver from bronze, or gold from silver, anew.
+    """Derive silver from bronze, or gold from silver, again.
 
-    For after a schema or an expectation was mended. Each table is replaced in one commit, so
+    For after a schema or an expectation was repaired. Each table is replaced in one commit, so
     readers see the old rows or the new ones, and the streams may go on meanwhile. `rebuild silver`
     of all games, with the streams stopped, also drops columns that hold nothing and that no row's
     message makes, such as those of a renamed field's old name. `rebuild bronze`
@@ -56,19 +56,19 @@ def rebuild(
     say otherwise.
     """
     settings = load_settings(lake=lake)
-    if since is not None and layer is not Layer.SILVER:
+    if since is not None and layer is not RebuildLayer.SILVER:
         raise SettingsError("--since", f"does not go with {layer}", "Leave it out")
-    if layer is Layer.SILVER:
+    if layer is RebuildLayer.SILVER:
         at = since.replace(tzinfo=UTC) if since else None
         endpoints = control.locate(settings)
         for_each(
             pick_feeds(settings, feed, games=game),
             lambda one: show(rebuild_silver(settings, one, endpoints, games=game, since=at)),
         )
-    elif layer is Layer.GOLD:
+    elif layer is RebuildLayer.GOLD:
         for_each(
             pick_feeds(settings, feed, games=game),
-            lambda one: _show_gold(refresh_gold(settings, one, games=game, anew=True)),
+            lambda one: _show_gold(refresh_gold(settings, one, games=game, full_refresh=True)),
         )
     else:
         # What drops tables asks for one feed by its name.

@@ -8,7 +8,7 @@ from lake_assets.cli.rebuild import show
 from lake_assets.cli.shared import FeedOption, LakeOption, for_each, pick_feeds
 from lake_assets.services import control
 from lake_assets.settings.load import load_settings
-from lake_assets.streams.redo import requeue as move
+from lake_assets.streams.reprocess import requeue as move
 
 
 def requeue(
@@ -22,7 +22,7 @@ def requeue(
 ) -> None:
     """Move quarantined rows that now decode, route and pass to their silver tables.
 
-    For after a game was added to the feed, a schema was registered or an expectation was mended.
+    For after a game was added to the feed, a schema was registered or an expectation was repaired.
     Each row is moved exactly once; the others stay. The streams may go on meanwhile.
     """
     settings = load_settings(lake=lake)

@@ -8,9 +8,9 @@ import typer
 from rich.markup import escape
 
 from lake_assets.cli.console import stderr
+from lake_assets.delta.catalog import games_found
 from lake_assets.errors import FeedError, LakeAssetsError, ServiceError
 from lake_assets.feeds.load import find_feed, load_feeds
-from lake_assets.lake.catalog import games_found
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.services import control

@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake_assets.decode.assign import Assigned, assign, sole_reader
-from lake_assets.decode.handlers import handler_of
-from lake_assets.decode.isolate import isolate
-from lake_assets.decode.normal import normal_of
+from lake_assets.decode.decoders import handler_of
+from lake_assets.decode.isolate_errors import isolate
+from lake_assets.decode.normalize import normal_of
+from lake_assets.decode.reader_assignment import Assigned, assign, sole_reader
 from lake_assets.decode.schemas import Decoding, Reader
 from lake_assets.model.quarantine import Reason
 

@@ -16,11 +16,11 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
+from lake_assets.decode.decoding_plan import plan_decoding
 from lake_assets.decode.registry import Registry
 from lake_assets.decode.schemas import SchemaSet, Version
-from lake_assets.decode.settle import settle
 from lake_assets.errors import RegistryError, SchemaNotFoundError, SchemaUnusableError
-from lake_assets.lake.state import replace_text
+from lake_assets.state.files import replace_text
 
 _LOG = logging.getLogger(__name__)
 
@@ -145,7 +145,7 @@ class CachedRegistry:
 
 def _makes_columns(schemas: SchemaSet) -> bool:
     try:
-        settle(schemas, pa.schema([]))
+        plan_decoding(schemas, pa.schema([]))
     except RegistryError:
         return False
     return True

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import pyarrow as pa
 from google.protobuf.descriptor import FieldDescriptor
 
-from lake_assets.decode.handlers import descriptor_of
+from lake_assets.decode.decoders import descriptor_of
 from lake_assets.decode.messages import WELL_KNOWN
 from lake_assets.decode.schemas import Path, SchemaSet
 from lake_assets.errors import SchemaUnusableError

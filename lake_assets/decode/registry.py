@@ -17,9 +17,9 @@ from confluent_kafka.schema_registry.common._httpx_compat import httpx
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 
 from lake_assets.decode.compile import compile_files, root_beside
+from lake_assets.decode.decoding_plan import plan_decoding
 from lake_assets.decode.registry_client import CORRECT_URL, registry_client
 from lake_assets.decode.schemas import SchemaSet, Version
-from lake_assets.decode.settle import settle
 from lake_assets.errors import RegistryError, SchemaNotFoundError, SchemaUnusableError
 from lake_assets.model.endpoints import RegistryAccess
 
@@ -68,7 +68,7 @@ class Registry:
             found = [_fetch(client, subject, number) for number in client.get_versions(subject)]
         versions = {one.schema_id: _compile(thing, one, known) for one in found}
         schemas = SchemaSet(subject=subject, message=message, versions=versions)
-        settle(schemas, pa.schema([]))
+        plan_decoding(schemas, pa.schema([]))
         return schemas
 
     def check(self, subject: str) -> None:

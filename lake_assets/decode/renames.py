@@ -11,7 +11,7 @@ from typing import TypeAlias
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from lake_assets.decode.messages import WELL_KNOWN, is_map, twin_of
-from lake_assets.lake.renames import Renames
+from lake_assets.delta.renamed_columns import Renames
 
 _Pairs: TypeAlias = Sequence[tuple[Descriptor, Descriptor]]
 

@@ -10,7 +10,7 @@ from typing import Self, TypeAlias
 
 import pyarrow as pa
 
-from lake_assets.lake.renames import Renames
+from lake_assets.delta.renamed_columns import Renames
 from lake_assets.model.quarantine import Reason
 
 Path: TypeAlias = tuple[int, ...]
@@ -34,7 +34,7 @@ class Version:
     """Why it cannot be used: not protobuf, or not valid."""
 
     source: str = ""
-    """Digest of what it was compiled from. A registry that was set up anew gives the same id and
+    """Digest of what it was compiled from. A registry that was set up again gives the same id and
     number to something else."""
 
 

@@ -10,8 +10,9 @@ from datetime import UTC, datetime
 
 import dagster as dg
 
+from lake_assets.alerts.alert_round import Round, go_round
 from lake_assets.alerts.decide import Look, Tracked
-from lake_assets.alerts.judge import (
+from lake_assets.alerts.problems import (
     Death,
     StreamsPatience,
     StreamsSeen,
@@ -20,8 +21,7 @@ from lake_assets.alerts.judge import (
     judge_refresh,
     judge_streams,
 )
-from lake_assets.alerts.round import Round, go_round
-from lake_assets.alerts.watch import Watch, is_gold_due
+from lake_assets.alerts.sensor_cursor import Watch, is_gold_due
 from lake_assets.defs.gold import schedule_name
 from lake_assets.defs.internals import (
     check_results,
@@ -35,25 +35,25 @@ from lake_assets.defs.supervision import SENSOR as SUPERVISOR
 from lake_assets.defs.supervision import observe
 from lake_assets.errors import LakeAssetsError
 from lake_assets.gold.status import behind_since
-from lake_assets.lake.identity import lake_id
 from lake_assets.model.alerts import (
     STREAM_KINDS,
     STREAMS,
+    AlertSeverity,
     Problem,
     ProblemKey,
     ProblemKind,
-    Severity,
 )
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import in_words
 from lake_assets.runtime.processes import boot_id
 from lake_assets.settings.schema import Settings
-from lake_assets.supervision.act import policy_of
+from lake_assets.state.lake_id import lake_id
 from lake_assets.supervision.facts import Ending, Observed
+from lake_assets.supervision.machine import policy_of
 
 _SEVERITIES = {
-    dg.AssetCheckSeverity.WARN: Severity.WARNING,
-    dg.AssetCheckSeverity.ERROR: Severity.ERROR,
+    dg.AssetCheckSeverity.WARN: AlertSeverity.WARNING,
+    dg.AssetCheckSeverity.ERROR: AlertSeverity.ERROR,
 }
 
 _DETAILS_AT_MOST = 200
@@ -195,7 +195,7 @@ class Eyes:
         return Problem(
             kind=ProblemKind.CHECK_FAILED,
             subject=subject,
-            severity=_SEVERITIES[evaluation.severity] if evaluation else Severity.WARNING,
+            severity=_SEVERITIES[evaluation.severity] if evaluation else AlertSeverity.WARNING,
             since=at,
             details=_details(evaluation) if evaluation else "",
         )

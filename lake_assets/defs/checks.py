@@ -12,12 +12,12 @@ from lake_assets.defs.internals import latest_id, latest_ids, partitioned_check
 from lake_assets.defs.keys import games_partitions, gold_key, partition_of, silver_key
 from lake_assets.defs.processes import note_process
 from lake_assets.defs.reports import Target, result_of
-from lake_assets.lake.catalog import games_of
-from lake_assets.lake.identity import lake_id
+from lake_assets.delta.catalog import games_of
 from lake_assets.model.checks import DatasetCheck, GoldCheck, SilverCheck
 from lake_assets.model.feeds import Action, Expectation, Feed, GoldView
 from lake_assets.model.reports import CheckResult
 from lake_assets.settings.schema import Settings
+from lake_assets.state.lake_id import lake_id
 from lake_assets.streams.refresh import check_gold, check_silver
 
 Partitions = dg.PartitionsDefinition | None

@@ -12,12 +12,12 @@ import dagster as dg
 from lake_assets.defs.gold import former_schedule_names, request, run_tags, schedule_name
 from lake_assets.defs.internals import keep_off, repository_of, turned_off
 from lake_assets.defs.keys import gold_key
-from lake_assets.defs.owned import UNFINISHED, known_games
+from lake_assets.defs.lake_scope import UNFINISHED, known_games
 from lake_assets.gold.status import never_computed
-from lake_assets.lake.failing import read_failures
-from lake_assets.lake.identity import lake_id
 from lake_assets.model.feeds import Feed
 from lake_assets.settings.schema import Settings
+from lake_assets.state.failing_expectations import read_failures
+from lake_assets.state.lake_id import lake_id
 
 
 def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:

@@ -20,18 +20,18 @@ from lake_assets.defs.keys import (
     partition_of,
     silver_key,
 )
+from lake_assets.defs.lake_scope import UNFINISHED, known_games, lake_tags, runs_of
 from lake_assets.defs.metadata import family_metadata, refresh_metadata, table_metadata
-from lake_assets.defs.owned import UNFINISHED, known_games, lake_tags, runs_of
 from lake_assets.defs.processes import note_process
 from lake_assets.defs.reports import Event
+from lake_assets.delta.catalog import games_of
 from lake_assets.feeds.cron import slug
 from lake_assets.gold.status import views_behind
-from lake_assets.lake.catalog import games_of
-from lake_assets.lake.failing import read_failures
-from lake_assets.lake.identity import lake_id
 from lake_assets.model.feeds import Feed, GoldView
 from lake_assets.model.tables import EVERY_GAME, Layer
 from lake_assets.settings.schema import Settings
+from lake_assets.state.failing_expectations import read_failures
+from lake_assets.state.lake_id import lake_id
 from lake_assets.streams.refresh import Refreshed, refresh_gold
 
 

@@ -237,8 +237,8 @@ def let_sensors_tick(
     for state in states:
         data = state.instigator_data
         if isinstance(data, SensorInstigatorData) and _ticked_at(data) > now + _AHEAD_S:
-            mended = data._replace(last_tick_timestamp=now, last_tick_start_timestamp=now)
-            instance.update_instigator_state(state.with_data(mended))
+            repaired = data._replace(last_tick_timestamp=now, last_tick_start_timestamp=now)
+            instance.update_instigator_state(state.with_data(repaired))
             found.append(state.instigator_name)
     return tuple(found)
 

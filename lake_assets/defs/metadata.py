@@ -4,8 +4,8 @@ from pathlib import Path
 
 import dagster as dg
 
-from lake_assets.lake.columns import Column, column_types, columns_of
-from lake_assets.lake.history import open_table, state_of
+from lake_assets.delta.column_types import Column, column_types, columns_of
+from lake_assets.delta.log_history import open_table, state_of
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import RefreshReport
 from lake_assets.model.tables import TableRef

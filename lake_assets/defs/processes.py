@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import dagster as dg
 
 from lake_assets.defs.internals import let_sensors_tick
-from lake_assets.defs.owned import lake_tags
+from lake_assets.defs.lake_scope import lake_tags
 from lake_assets.runtime.processes import ProcessId, is_alive, own_process
 
 PROCESS = "lake_assets/process"

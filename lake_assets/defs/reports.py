@@ -9,14 +9,14 @@ import dagster as dg
 from lake_assets.defs.internals import evaluation, latest_ids, latest_metadata
 from lake_assets.defs.keys import bronze_key, partition_of, quarantine_key, silver_key
 from lake_assets.defs.metadata import VERSION, table_metadata
-from lake_assets.lake.catalog import games_of
-from lake_assets.lake.failing import read_failures
+from lake_assets.delta.catalog import games_of
 from lake_assets.model.feeds import Expectation, Feed
 from lake_assets.model.reports import CheckResult, Judged
+from lake_assets.model.severity import per_cent, severity_of
 from lake_assets.model.tables import TableRef, bronze_of, quarantine_of, silver_of
-from lake_assets.model.verdicts import per_cent, severity_of
 from lake_assets.settings.schema import Settings
-from lake_assets.streams.tally import Change
+from lake_assets.state.failing_expectations import read_failures
+from lake_assets.streams.batch_totals import Change
 
 Event = dg.AssetMaterialization | dg.AssetCheckEvaluation
 

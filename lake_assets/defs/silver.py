@@ -20,12 +20,12 @@ from lake_assets.defs.keys import (
 from lake_assets.defs.metadata import declared_metadata, family_metadata
 from lake_assets.defs.processes import note_process
 from lake_assets.defs.reports import Target, evaluation_of
-from lake_assets.lake.catalog import games_of
-from lake_assets.lake.identity import lake_id
+from lake_assets.delta.catalog import games_of
 from lake_assets.model.feeds import Action, Expectation, Feed
 from lake_assets.model.tables import Layer, quarantine_of, silver_of
 from lake_assets.settings.schema import Settings
-from lake_assets.silver.recheck import recheck
+from lake_assets.silver.recount_expectations import recheck
+from lake_assets.state.lake_id import lake_id
 
 _CONSEQUENCE = {
     Action.WARN: "Rows that violate it are kept and counted.",

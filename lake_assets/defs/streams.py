@@ -11,18 +11,18 @@ from contextlib import closing
 import dagster as dg
 
 from lake_assets.defs.internals import NO_LIMIT
-from lake_assets.defs.owned import add_games, lake_tags
+from lake_assets.defs.lake_scope import add_games, lake_tags
 from lake_assets.defs.processes import Fence
 from lake_assets.defs.reports import Event, events_of, unreported
 from lake_assets.errors import LakeAssetsError
-from lake_assets.lake.identity import lake_id
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import BatchReport, Waiting
 from lake_assets.services.control import locate
 from lake_assets.settings.schema import Settings
-from lake_assets.streams.patience import patient_events
+from lake_assets.state.lake_id import lake_id
+from lake_assets.streams.batch_totals import BatchTotals, Change, changes_of
 from lake_assets.streams.run import StreamEvent
-from lake_assets.streams.tally import Change, Tally, changes_of
+from lake_assets.streams.wait_for_services import wait_for_services
 
 NAME = "streams"
 
@@ -33,7 +33,7 @@ def run_tags(lake: str) -> dict[str, str]:
 
 
 Stream = Callable[..., Generator[StreamEvent, None, None]]
-"""As `streams.patience.patient_events`."""
+"""As `streams.wait_for_services.patient_events`."""
 
 _AT_MOST = 100
 """Tables reported between two looks at the streams. Each costs up to 17 ms an event, so after a
@@ -46,7 +46,7 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
 
 
 def job(
-    settings: Settings, feeds: Sequence[Feed], stream: Stream = patient_events
+    settings: Settings, feeds: Sequence[Feed], stream: Stream = wait_for_services
 ) -> dg.JobDefinition:
     """The job for these feeds; `stream` runs them and yields what they do."""
     lake = lake_id(settings.state_dir)
@@ -64,7 +64,7 @@ def job(
                     if isinstance(event, BatchReport):
                         reporter.add(event)
                     elif isinstance(event, Waiting) and event != said:
-                        # Said anew every few seconds by the streams, and once by us.
+                        # Said again every few seconds by the streams, and once by us.
                         said = event
                         context.log.warning("%s waits: %s", event.hop, event.reason)
                     yield from reporter.due()
@@ -105,7 +105,7 @@ class _Reporter:
         self._instance = instance
         self._run_id = run_id
         self._lake = lake
-        self._tally = Tally(every_s=settings.stream.report_every_s, at_most=_AT_MOST)
+        self._tally = BatchTotals(every_s=settings.stream.report_every_s, at_most=_AT_MOST)
         for feed in feeds:
             self._tally.add(unreported(settings, feed, instance))
 

@@ -6,17 +6,17 @@ from dataclasses import replace
 
 import dagster as dg
 
-from lake_assets.defs.owned import UNFINISHED, known_games, runs_of
+from lake_assets.defs.lake_scope import UNFINISHED, known_games, runs_of
 from lake_assets.defs.processes import fail_lost_runs
 from lake_assets.defs.streams import NAME
-from lake_assets.lake.identity import lake_id
 from lake_assets.model.feeds import Feed
 from lake_assets.runtime.processes import boot_id
 from lake_assets.settings.schema import Settings
-from lake_assets.supervision.act import look, policy_of, signal_holder
+from lake_assets.state.lake_id import lake_id
 from lake_assets.supervision.decide import decide
 from lake_assets.supervision.facts import Action, EndedRun, Ending, Kind, Observed, Phase, RunFact
-from lake_assets.supervision.memory import Memory
+from lake_assets.supervision.machine import look, policy_of, signal_holder
+from lake_assets.supervision.sensor_cursor import Memory
 
 SENSOR = "supervisor"
 

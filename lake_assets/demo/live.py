@@ -14,7 +14,6 @@ from rich.console import Console
 
 from lake_assets.demo.dagster_dev import dagster_dev
 from lake_assets.demo.setup import Options, demo_feed, services_up
-from lake_assets.lake.state import read_heartbeat
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import Layer, bronze_of
@@ -22,6 +21,7 @@ from lake_assets.runtime.processes import boot_id
 from lake_assets.settings.schema import Settings
 from lake_assets.simulator.produce import Progress, produce
 from lake_assets.simulator.script import Script
+from lake_assets.state.files import read_heartbeat
 from lake_assets.streams.overview import TableOverview, overview
 
 

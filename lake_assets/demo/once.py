@@ -75,13 +75,13 @@ class _Clock:
 def run_once(
     settings: Settings, options: Options, *, console: Console, announce: OnPhase
 ) -> OnceReport:
-    """Run the whole road once.
+    """Run the whole pipeline once.
 
     A lake that is new starts with this run's events, whatever its topic held before; one that was
     there goes on where it was.
 
     Raises:
-        LakeAssetsError: a part of the road cannot be used.
+        LakeAssetsError: a part of the pipeline cannot be used.
     """
     clock = _Clock(announce)
     settings, feed = demo_feed(settings, options.games)

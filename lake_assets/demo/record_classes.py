@@ -1,7 +1,7 @@
 """Recording the archive of Spark's classes: the demo, run once by a JVM that records.
 
 The demo starts what users start: a stream from Kafka, a refresh of gold, checks. Where an archive
-lies and how a session uses it are `runtime.class_archive`'s and `lake.session`'s.
+lies and how a session uses it are `runtime.class_archive`'s and `spark.session`'s.
 """
 
 import shutil
@@ -16,12 +16,12 @@ from pathlib import Path
 from filelock import FileLock
 
 from lake_assets.errors import RuntimeSetupError
-from lake_assets.lake.durability import sync_file
 from lake_assets.runtime.cache import not_writable
 from lake_assets.runtime.class_archive import KEPT, recording_options
 from lake_assets.runtime.java import Java
 from lake_assets.settings.load import child_environment
 from lake_assets.settings.schema import Settings
+from lake_assets.state.durability import sync_file
 
 _EVENTS = 2_000
 

@@ -12,7 +12,7 @@ opening and naming a file costs; far smaller ones make tables that read slowly. 
 buckets' rows, and that is most of them, are one file.
 """
 
-from lake_assets.lake.change import DataFile
+from lake_assets.delta.commit import DataFile
 
 MAX_BUCKETS = 256
 """Files of a table beyond which each commit and each reader pays for their number."""
@@ -31,7 +31,7 @@ def buckets_for(rows: int, bucket_rows: int) -> int:
 def buckets_now(rows: int, had: int, bucket_rows: int) -> int:
     """How many buckets a table should have that has `had`: more only where they are twice too full.
 
-    A change writes the whole table anew.
+    A change rewrites the whole table.
     """
     return buckets_for(rows, bucket_rows) if rows > 2 * had * bucket_rows else had
 

@@ -1,7 +1,7 @@
 """A view's rows computed by Spark: all games of a refresh in one job, aggregated by game and keys.
 
 Files of silver and gold are read by name from their tables' logs, so a thousand games are one scan
-and one aggregation, not a thousand plans. Commits nothing; small gains are `gold.nearby`'s.
+and one aggregation, not a thousand plans. Commits nothing; small gains are `gold.arrow_merge`'s.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,20 +12,20 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from lake_assets.delta.commit import DataFile
+from lake_assets.delta.table_paths import for_spark
 from lake_assets.errors import ExpectationFailedError
+from lake_assets.gold.bucket_routing import BucketRouting
 from lake_assets.gold.buckets import prefix_of
-from lake_assets.gold.catchup import Brought, Catchup
-from lake_assets.gold.judge import ensure_none_fails, judged_of, marked
-from lake_assets.gold.place import Placing
-from lake_assets.gold.recipe import BUCKET, GAME, Recipe
-from lake_assets.lake.change import DataFile
-from lake_assets.lake.fanout import FanOut, discard, fan_out
-from lake_assets.lake.means import Means
-from lake_assets.lake.paths import for_spark
-from lake_assets.lake.read import Contents, read_contents, read_files
-from lake_assets.lake.writer import Layout, Target, WritePlan
+from lake_assets.gold.compiled_view import BUCKET, GAME, CompiledView
+from lake_assets.gold.refresh_plan import Brought, RefreshPlan
+from lake_assets.gold.view_expectations import ensure_none_fails, judged_of, marked
 from lake_assets.model.reports import Judged
 from lake_assets.model.tables import gold_of
+from lake_assets.parquet.writer import Layout, Target, WritePlan
+from lake_assets.spark.fan_out import FanOut, discard, fan_out
+from lake_assets.spark.lake_context import LakeContext
+from lake_assets.spark.read_tables import Contents, read_contents, read_files
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,63 +39,67 @@ class Computed:
 
 def compute(
     session: SparkSession,
-    recipe: Recipe,
+    compiled_view: CompiledView,
     silver: pa.Schema,
-    work: Sequence[Catchup],
-    means: Means,
+    work: Sequence[RefreshPlan],
+    context: LakeContext,
 ) -> Computed:
     """Write what changes in the games' views.
 
     Args:
         session: runs the job.
-        recipe: of the view.
+        compiled_view: of the view.
         silver: the columns that any of the games' silver has.
         work: the games.
-        means: where the lake is.
+        context: where the lake is.
 
     Raises:
         ExpectationFailedError: rows violate an expectation that fails; nothing is left of the job.
     """
-    plan = _plan(recipe, work, means)
-    left, gone = _run(session, recipe, silver, work, plan)
+    plan = _plan(compiled_view, work, context)
+    left, gone = _run(session, compiled_view, silver, work, plan)
     by_target = [one.source.game for one in work for _ in range(one.buckets)]
-    judged = judged_of(left.notes, recipe.view, by_target)
+    judged = judged_of(left.notes, compiled_view.view, by_target)
     try:
-        ensure_none_fails(judged, recipe.view)
+        ensure_none_fails(judged, compiled_view.view)
     except ExpectationFailedError:
         discard(left.written, plan)
         raise
     files = _files_by_game(left, by_target)
     brought = [
-        one.brought(recipe.view, files.get(one.source.game, ()), gone[one.source.game])
+        one.brought(compiled_view.view, files.get(one.source.game, ()), gone[one.source.game])
         for one in work
     ]
     return Computed(brought=brought, judged=judged)
 
 
-def _plan(recipe: Recipe, work: Sequence[Catchup], means: Means) -> WritePlan:
+def _plan(
+    compiled_view: CompiledView, work: Sequence[RefreshPlan], context: LakeContext
+) -> WritePlan:
     """A target for each bucket of each game, in their order."""
-    name = recipe.view.name
+    name = compiled_view.view.name
     return WritePlan(
         targets=tuple(
             Target(
-                path=str(gold_of(one.source.game, name).path(means.lake)),
+                path=str(gold_of(one.source.game, name).path(context.lake)),
                 layout=name,
                 prefix=prefix_of(bucket),
             )
             for one in work
             for bucket in range(one.buckets)
         ),
-        layouts={name: Layout(schema=recipe.columns, sources=tuple(recipe.columns.names))},
-        buffer_bytes=means.buffer_bytes,
+        layouts={
+            name: Layout(schema=compiled_view.columns, sources=tuple(compiled_view.columns.names))
+        },
+        buffer_bytes=context.buffer_bytes,
     )
 
 
 def _run(
     session: SparkSession,
-    recipe: Recipe,
+    compiled_view: CompiledView,
     columns: pa.Schema,
-    work: Sequence[Catchup],
+    work: Sequence[RefreshPlan],
     plan: WritePlan,
 ) -> tuple[FanOut, dict[str, tuple[DataFile, ...]]]:
     """Write what changes; the files, and by game those that give way to them."""
@@ -103,7 +107,9 @@ def _run(
         files=tuple(file for one in work for file in one.silver_files),
         versions=tuple(version for one in work for version in one.silver_versions),
     )
-    states = _bucketed(recipe.states_of(read_contents(session, silver, columns)), recipe, work)
+    states = _bucketed(
+        compiled_view.states_of(read_contents(session, silver, columns)), compiled_view, work
+    )
     is_partial = any(not one.is_whole and one.silver_files for one in work)
     if is_partial:
         states = states.persist()
@@ -121,11 +127,13 @@ def _run(
         ]
         if not silver.files and not silver.versions and not has:
             return FanOut(written={}, notes=()), gone
-        rows = _rows(session, recipe, work, states, has)
+        rows = _rows(session, compiled_view, work, states, has)
         games = [one.source.game for one in work]
         buckets = [one.buckets for one in work]
         left = fan_out(
-            marked(rows, recipe.view), plan, lambda: Placing(recipe.view, games, buckets)
+            marked(rows, compiled_view.view),
+            plan,
+            lambda: BucketRouting(compiled_view.view, games, buckets),
         )
     finally:
         if is_partial:
@@ -135,36 +143,38 @@ def _run(
 
 def _rows(
     session: SparkSession,
-    recipe: Recipe,
-    work: Sequence[Catchup],
+    compiled_view: CompiledView,
+    work: Sequence[RefreshPlan],
     states: DataFrame,
     gold_files: Sequence[str],
 ) -> DataFrame:
     """Gold's columns, `#game` and `#bucket`, of all buckets that get rows."""
     if gold_files:
-        gold = read_files(session, gold_files, recipe.columns)
+        gold = read_files(session, gold_files, compiled_view.columns)
         # <lake>/gold/<table>/<file>
         table = F.element_at(F.split("_metadata.file_path", "/"), -2)
-        around = len(gold_of("", recipe.view.name).name)
+        around = len(gold_of("", compiled_view.view.name).name)
         game = F.substring(table, len("gold_") + 1, F.length(table) - around)
-        had = gold.select(game.alias(GAME), *(f"`{name}`" for name in recipe.held.names[1:]))
-        states = states.unionByName(_bucketed(had, recipe, work))
+        had = gold.select(game.alias(GAME), *(f"`{name}`" for name in compiled_view.held.names[1:]))
+        states = states.unionByName(_bucketed(had, compiled_view, work))
     # By bucket, so that a bucket is one file and the merge needs no shuffle of its own.
     states = states.repartition(F.col(f"`{GAME}`"), F.col(f"`{BUCKET}`"))
-    return recipe.finished(recipe.merged(states) if gold_files else states)
+    return compiled_view.finished(compiled_view.merged(states) if gold_files else states)
 
 
-def _bucketed(rows: DataFrame, recipe: Recipe, work: Sequence[Catchup]) -> DataFrame:
+def _bucketed(
+    rows: DataFrame, compiled_view: CompiledView, work: Sequence[RefreshPlan]
+) -> DataFrame:
     mask = F.lit(0).cast("bigint")
     for buckets in {one.buckets for one in work} - {1}:
         games = [one.source.game for one in work if one.buckets == buckets]
         is_among = F.col(f"`{GAME}`").isin(games)
         mask = F.when(is_among, F.lit(buckets - 1).cast("bigint")).otherwise(mask)
-    place = F.xxhash64(*(F.col(f"`{key}`") for key in recipe.keys)).bitwiseAND(mask)
+    place = F.xxhash64(*(F.col(f"`{key}`") for key in compiled_view.keys)).bitwiseAND(mask)
     return rows.withColumn(BUCKET, place.cast("int"))
 
 
-def _touched(states: DataFrame, work: Sequence[Catchup]) -> dict[str, set[int]]:
+def _touched(states: DataFrame, work: Sequence[RefreshPlan]) -> dict[str, set[int]]:
     """By game whose buckets are not all written anyway, those that get new rows."""
     games = [one.source.game for one in work if not one.is_whole]
     found: dict[str, set[int]] = {}

@@ -1,7 +1,8 @@
 """Refreshing gold: the views of all asked-for games brought up to date, then one commit a game.
 
 A game whose silver only gained rows is read from where its gold stands, and merged with it: by
-`gold.nearby` if both are small, else by Spark. The others are recomputed in full, in the same job.
+`gold.arrow_merge` if both are small, else by Spark. The others are recomputed in full, in the same
+job.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,18 +10,18 @@ from time import perf_counter
 
 from pyspark.sql import SparkSession
 
-from lake_assets.gold.catchup import Brought, catch_up, open_all, report_of
-from lake_assets.gold.ends import End, ends_of, near_of
+from lake_assets.delta.table_owners import claim
+from lake_assets.gold.arrow_merge import merge_in_arrow
+from lake_assets.gold.compiled_view import CompiledView, compiled_view_of
 from lake_assets.gold.job import compute
-from lake_assets.gold.nearby import merge_nearby
-from lake_assets.gold.recipe import Recipe, recipe_of
-from lake_assets.lake.means import Means
-from lake_assets.lake.owners import claim
-from lake_assets.lake.read import columns_of_all
+from lake_assets.gold.refresh_plan import Brought, catch_up, open_all, report_of
+from lake_assets.gold.view_heads import ViewHead, small_gain_of, view_heads_of
 from lake_assets.model.feeds import Feed, GoldView
 from lake_assets.model.owners import owner_of_view
 from lake_assets.model.reports import Judged, Mode, RefreshReport
 from lake_assets.model.tables import gold_of
+from lake_assets.spark.lake_context import LakeContext
+from lake_assets.spark.read_tables import columns_of_all
 
 
 def refresh(  # noqa: PLR0913 - where, what, and which of it
@@ -28,12 +29,12 @@ def refresh(  # noqa: PLR0913 - where, what, and which of it
     feed: Feed,
     view: GoldView,
     games: Sequence[str],
-    means: Means,
+    context: LakeContext,
     blocked: Mapping[str, str] | None = None,
     *,
-    anew: bool = False,
+    full_refresh: bool = False,
 ) -> RefreshReport:
-    """Bring a view up to date for those of `games` whose silver has changed, or all if `anew`.
+    """Bring a view up to date for `games` whose silver has changed, or all if `full_refresh`.
 
     Readers see the old rows of a game or the new ones, never a mixture; games that are up to date
     or have no silver yet are left alone, and so are those that are `blocked`, by game and why. A
@@ -50,14 +51,14 @@ def refresh(  # noqa: PLR0913 - where, what, and which of it
     """
     phases, blocked = _Phases(), blocked or {}
     for game in games:
-        claim(means.lake, gold_of(game, view.name), owner_of_view(feed, view.name, game))
-    ends = {} if anew else ends_of(view, games, means)
+        claim(context.lake, gold_of(game, view.name), owner_of_view(feed, view.name, game))
+    ends = {} if full_refresh else view_heads_of(view, games, context)
     current = {game for game, end in ends.items() if not end.source.is_behind}
     asked = [end for game, end in ends.items() if game not in current and game not in blocked]
-    done = _merge_near(session, view, asked, means, phases)
+    done = _merge_near(session, view, asked, context, phases)
     merged = {one.work.source.game for one in done}
-    opened = open_all(view, [g for g in games if g not in current and g not in merged], means)
-    wanting = [one for one in opened if anew or one.source.is_behind]
+    opened = open_all(view, [g for g in games if g not in current and g not in merged], context)
+    wanting = [one for one in opened if full_refresh or one.source.is_behind]
     lacking = {one.source.game for one in wanting}
     current |= {one.source.game for one in opened} - lacking
     held = lacking & blocked.keys()
@@ -65,12 +66,19 @@ def refresh(  # noqa: PLR0913 - where, what, and which of it
     judged: Mapping[tuple[str, str], Judged] = {}
     if rest:
         silver = columns_of_all([one.silver for one in rest])
-        recipe = recipe_of(session, feed, view, silver)
-        work = catch_up(view, recipe.columns, recipe.why_full, rest, means, anew=anew)
+        compiled_view = compiled_view_of(session, feed, view, silver)
+        work = catch_up(
+            view,
+            compiled_view.columns,
+            compiled_view.why_full,
+            rest,
+            context,
+            full_refresh=full_refresh,
+        )
         phases.end("plan")
-        computed = compute(session, recipe, silver, work, means)
+        computed = compute(session, compiled_view, silver, work, context)
         phases.end("job")
-        _commit(computed.brought, recipe, feed, means)
+        _commit(computed.brought, compiled_view, feed, context)
         phases.end("commit")
         done, judged = [*done, *computed.brought], computed.judged
     by_game = {one.work.source.game: report_of(one, view) for one in done}
@@ -84,30 +92,37 @@ def refresh(  # noqa: PLR0913 - where, what, and which of it
 
 
 def _merge_near(
-    session: SparkSession, view: GoldView, ends: Sequence[End], means: Means, phases: "_Phases"
+    session: SparkSession,
+    view: GoldView,
+    ends: Sequence[ViewHead],
+    context: LakeContext,
+    phases: "_Phases",
 ) -> list[Brought]:
-    near = near_of(view, ends, means)
+    near = small_gain_of(view, ends, context)
     phases.end("plan")
     if not near:
         return []
-    merged = merge_nearby(session, view, near, means)
+    merged = merge_in_arrow(session, view, near, context)
     phases.end("job")
-    means.door.exchange([one.commit for one in merged])
+    context.committer.replace_files([one.commit for one in merged])
     phases.end("commit")
     return merged
 
 
-def _commit(brought: Sequence[Brought], recipe: Recipe, feed: Feed, means: Means) -> None:
-    view, columns = recipe.view.name, recipe.columns
+def _commit(
+    brought: Sequence[Brought], compiled_view: CompiledView, feed: Feed, context: LakeContext
+) -> None:
+    view, columns = compiled_view.view.name, compiled_view.columns
     owners = {
         one.commit.table: owner_of_view(feed, view, one.work.source.game)
         for one in brought
         if one.work.is_first
     }
-    means.door.create(dict.fromkeys(owners, columns), owners=owners)
+    context.committer.create(dict.fromkeys(owners, columns), owners=owners)
     full = [one.commit for one in brought if one.work.mode is Mode.FULL]
-    means.door.replace(full, columns)
-    means.door.exchange([one.commit for one in brought if one.work.mode is not Mode.FULL])
+    context.committer.replace(full, columns)
+    merged = [one.commit for one in brought if one.work.mode is not Mode.FULL]
+    context.committer.replace_files(merged)
 
 
 class _Phases:

@@ -7,15 +7,12 @@ from time import perf_counter
 
 from pyspark.sql import SparkSession
 
+from lake_assets.delta.catalog import ensure_known, games_of
+from lake_assets.delta.log_history import identity
 from lake_assets.errors import FeedError
-from lake_assets.gold.free import refresh_free
 from lake_assets.gold.refresh import refresh
+from lake_assets.gold.sql_views import refresh_sql_views
 from lake_assets.gold.status import views_behind
-from lake_assets.lake.catalog import ensure_known, games_of
-from lake_assets.lake.history import identity
-from lake_assets.lake.means import Means, lake_means
-from lake_assets.lake.session import start_session
-from lake_assets.lake.state import turn
 from lake_assets.logs.entries import entry_of_refresh
 from lake_assets.logs.write import append
 from lake_assets.model.feeds import Feed, GoldView
@@ -23,6 +20,9 @@ from lake_assets.model.reports import RefreshReport
 from lake_assets.model.tables import silver_of
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
+from lake_assets.spark.lake_context import LakeContext, open_lake
+from lake_assets.spark.session import start_session
+from lake_assets.state.files import turn
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,7 +42,7 @@ def refresh_views(
     *,
     views: Sequence[str] | None = None,
     games: Sequence[str] | None = None,
-    anew: bool = False,
+    full_refresh: bool = False,
     around: Around | None = None,
 ) -> list[RefreshReport]:
     """Bring gold views of a feed up to date, one report a view.
@@ -55,7 +55,7 @@ def refresh_views(
         views: their names; by default all, but not those over all games if `games` are named.
         games: games to look at; all the lake knows by default. Those whose silver did not change
             are left alone.
-        anew: compute all games again, also those whose silver did not change.
+        full_refresh: compute all games again, also those whose silver did not change.
         around: what else to do while Spark is there.
 
     Raises:
@@ -71,10 +71,12 @@ def refresh_views(
     wanted = games or known
     with turn(settings.state_dir, "refresh"):
         behind = views_behind(settings, feed)
-        if not anew and not any(set(behind[v.name]) & set(v.scopes(wanted)) for v in chosen):
+        if not full_refresh and not any(
+            set(behind[v.name]) & set(v.scopes(wanted)) for v in chosen
+        ):
             current = [g for g in wanted if identity(settings.lake_dir, silver_of(g))]
             return [_nothing_new(view, current) for view in chosen]
-        return _refresh(settings, feed, chosen, wanted, around, anew=anew)
+        return _refresh(settings, feed, chosen, wanted, around, full_refresh=full_refresh)
 
 
 def _refresh(
@@ -84,20 +86,22 @@ def _refresh(
     games: Sequence[str],
     around: Around | None,
     *,
-    anew: bool,
+    full_refresh: bool,
 ) -> list[RefreshReport]:
     started = perf_counter()
     session = start_session(settings, ensure_runtime(settings))
     session_s = perf_counter() - started
     try:
-        with lake_means(settings, session) as means:
+        with open_lake(settings, session) as context:
             blocked = around.before(session, games) if around else {}
             reports = [
-                _refresh_one(view)(session, feed, view, games, means, blocked, anew=anew)
+                _refresh_one(view)(
+                    session, feed, view, games, context, blocked, full_refresh=full_refresh
+                )
                 for view in views
             ]
             reports = [report.with_seconds("session", session_s) for report in reports]
-            _log(means, feed, reports)
+            _log(context, feed, reports)
             if around:
                 around.after(session, reports)
     finally:
@@ -105,10 +109,10 @@ def _refresh(
     return reports
 
 
-def _log(means: Means, feed: Feed, reports: Sequence[RefreshReport]) -> None:
+def _log(context: LakeContext, feed: Feed, reports: Sequence[RefreshReport]) -> None:
     now = datetime.now(UTC)
     entries = [entry_of_refresh(report, feed, now) for report in reports]
-    append(means, [entry for entry in entries if entry])
+    append(context, [entry for entry in entries if entry])
 
 
 def _nothing_new(view: GoldView, games: Sequence[str]) -> RefreshReport:
@@ -117,7 +121,7 @@ def _nothing_new(view: GoldView, games: Sequence[str]) -> RefreshReport:
 
 
 def _refresh_one(view: GoldView) -> Callable[..., RefreshReport]:
-    return refresh if view.sql is None else refresh_free
+    return refresh if view.sql is None else refresh_sql_views
 
 
 def _choose_views(

@@ -7,20 +7,20 @@ from pathlib import Path
 
 from deltalake.exceptions import DeltaError
 
+from lake_assets.delta.catalog import games_of
+from lake_assets.delta.commit_digest import commit_digest
+from lake_assets.delta.log_history import committed_at, identity, newest_info, open_table, rows_of
+from lake_assets.delta.refresh_position import position_from
+from lake_assets.delta.refresh_position_all import PositionOfAll
 from lake_assets.errors import LakeError, first_line
-from lake_assets.gold.blocks import blocked_games
-from lake_assets.gold.plan import Silver, definition_of, is_behind
-from lake_assets.gold.plan_all import held_up_by, is_all_behind, unread
-from lake_assets.lake.catalog import games_of
-from lake_assets.lake.commit_digest import commit_digest
-from lake_assets.lake.failing import Failures
-from lake_assets.lake.history import committed_at, identity, newest_info, open_table, rows_of
-from lake_assets.lake.session_digest import session_digest
-from lake_assets.lake.standing import position_from
-from lake_assets.lake.standing_all import PositionOfAll
+from lake_assets.gold.quality_gate import blocked_games
+from lake_assets.gold.refresh_need import Silver, definition_of, is_behind
+from lake_assets.gold.refresh_need_all import held_up_by, is_all_behind, unread
 from lake_assets.model.feeds import Feed, GoldView
 from lake_assets.model.tables import EVERY_GAME, gold_of, silver_of
 from lake_assets.settings.schema import Settings
+from lake_assets.spark.session_digest import session_digest
+from lake_assets.state.failing_expectations import Failures
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from lake_assets.lake.change import Batch
+from lake_assets.delta.commit import Batch
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import BatchReport, Mode, RefreshReport
 from lake_assets.model.tables import QUALITY_LOG, STREAM_LOG, TableRef

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from threading import Lock
 
-from lake_assets.lake.change import Batch
+from lake_assets.delta.commit import Batch
 from lake_assets.logs.entries import Entry
 
 

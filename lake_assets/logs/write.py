@@ -12,13 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
 
-from lake_assets.lake.change import Batch, Commit, DataFile
-from lake_assets.lake.history import is_done
-from lake_assets.lake.means import Means
-from lake_assets.lake.writer import TABLE, Layout, Target, WritePlan, write_task
+from lake_assets.delta.commit import Batch, Commit, DataFile
+from lake_assets.delta.log_history import is_done
 from lake_assets.logs.entries import SCHEMAS, Entry, table_of
 from lake_assets.model.tables import TableRef
+from lake_assets.parquet.writer import TABLE, Layout, Target, WritePlan, write_task
 from lake_assets.settings.schema import LogSettings
+from lake_assets.spark.lake_context import LakeContext
 
 _PROPERTIES = {
     # A commit every half minute: 20,000 log files a week, which whoever lists the folder pays for.
@@ -31,23 +31,23 @@ _LATE = timedelta(days=1)
 """How much too old an entry may get, so that files are rewritten once a day and not always."""
 
 
-def append(means: Means, entries: Sequence[Entry]) -> None:
+def append(context: LakeContext, entries: Sequence[Entry]) -> None:
     """Add entries to their tables, which are created if need be.
 
     Raises:
         LakeError: the lake cannot be written; what was not added may be added again.
     """
-    means.door.create(SCHEMAS, properties=_PROPERTIES)
-    means.door.add_columns(SCHEMAS)  # a lake of an earlier release lacks some
+    context.committer.create(SCHEMAS, properties=_PROPERTIES)
+    context.committer.add_columns(SCHEMAS)  # a lake of an earlier release lacks some
     for table in SCHEMAS:
-        handle = means.door.fresh(table)
+        handle = context.committer.fresh(table)
         new = _once([e for e in entries if e.mark is None or not is_done(handle, e.mark)])
         rows = [row for entry in new for row in entry.rows.get(table.name, ())]
         if rows:
-            means.door.append_marked(_written(means, table, rows), _newest_marks(new))
+            context.committer.append_marked(_written(context, table, rows), _newest_marks(new))
 
 
-def keep_up(means: Means, settings: LogSettings, now: datetime) -> None:
+def keep_up(context: LakeContext, settings: LogSettings, now: datetime) -> None:
     """Delete entries that are too old, and join small files, where there is enough to do.
 
     Raises:
@@ -55,16 +55,18 @@ def keep_up(means: Means, settings: LogSettings, now: datetime) -> None:
     """
     kept_since = now - timedelta(days=settings.keep_days)
     for table in SCHEMAS:
-        handle = means.door.fresh(table)
+        handle = context.committer.fresh(table)
         oldest = _oldest(handle)
         is_late = oldest is not None and oldest < kept_since - _LATE
         if is_late:
-            means.door.delete(table, f"time < '{kept_since.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}'")
+            context.committer.delete(
+                table, f"time < '{kept_since.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}'"
+            )
         is_scattered = len(handle.file_uris()) > settings.compact_above_files
         if is_scattered:
-            means.door.compact(table)
+            context.committer.compact(table)
         if is_late or is_scattered:
-            means.door.vacuum(table)
+            context.committer.vacuum(table)
 
 
 def _oldest(handle: DeltaTable) -> datetime | None:
@@ -88,12 +90,12 @@ def _newest_marks(entries: Sequence[Entry]) -> list[Batch]:
     return [Batch(app_id, version) for app_id, version in newest.items()]
 
 
-def _written(means: Means, table: TableRef, rows: Sequence[Mapping[str, Any]]) -> Commit:
+def _written(context: LakeContext, table: TableRef, rows: Sequence[Mapping[str, Any]]) -> Commit:
     found = table_of(table, rows)
     plan = WritePlan(
-        targets=(Target(path=str(table.path(means.lake)), layout=table.name),),
+        targets=(Target(path=str(table.path(context.lake)), layout=table.name),),
         layouts={table.name: Layout(schema=found.schema, sources=tuple(found.column_names))},
-        buffer_bytes=means.buffer_bytes,
+        buffer_bytes=context.buffer_bytes,
     )
     placed = found.append_column(TABLE, pa.repeat(pa.scalar(0, pa.int32()), found.num_rows))
     files = [

@@ -23,7 +23,7 @@ STREAM_KINDS = frozenset(
 )
 
 
-class Severity(StrEnum):
+class AlertSeverity(StrEnum):
     """How much a problem asks for somebody."""
 
     WARNING = "warning"
@@ -41,7 +41,7 @@ class Problem:
     subject: str
     """Whose problem: `<asset>/<check>/<game>`, `streams`, or a view's asset."""
 
-    severity: Severity
+    severity: AlertSeverity
     since: float
     """When it began, as far as that is known; seconds since 1970."""
 

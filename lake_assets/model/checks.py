@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, Self
 from humanfriendly import InvalidTimespan, format_timespan, parse_timespan
 from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 
-from lake_assets.model.nouns import GameName, Identifier, Noun
+from lake_assets.model.base import GameName, Identifier, Noun
 
 
 class Severity(StrEnum):

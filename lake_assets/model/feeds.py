@@ -7,8 +7,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
+from lake_assets.model.base import GameName, Identifier, Noun
 from lake_assets.model.checks import Duration, GoldCheck, SilverCheck
-from lake_assets.model.nouns import GameName, Identifier, Noun
 from lake_assets.model.queries import columns_of, reads_all
 from lake_assets.model.tables import EVERY_GAME, TableRef, gold_of, gold_of_all
 

@@ -151,7 +151,7 @@ class FanoutSettings(Group):
     250 MB beside."""
 
     bucket_rows: int = Field(default=16_384, gt=0)
-    """Rows of a gold table that a bucket should hold, which a refresh writes anew if one of them
+    """Rows of a gold table that a bucket should hold, which a refresh writes again if one of them
     changes; `gold.buckets` tells what that comes to."""
 
 

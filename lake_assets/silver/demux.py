@@ -1,7 +1,7 @@
 """Demux's micro-batch: bronze rows decoded, judged, and committed to one silver table a game.
 
-One Spark job writes all tables' files (`silver.job`); the commit door then commits them. Rows that
-raise a question (a schema id or a game never met) are answered here and the batch runs again,
+One Spark job writes all tables' files (`silver.demux_job`); the committer then commits them. Rows
+that raise a question (a schema id or a game never met) are answered here and the batch runs again,
 before anything of it was committed.
 """
 
@@ -16,31 +16,31 @@ from uuid import uuid4
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from lake_assets.decode.assign import MESSAGE_QUESTION, SCHEMA_QUESTION, message_met
+from lake_assets.decode.decoding_plan import made_by, plan_decoding
+from lake_assets.decode.reader_assignment import MESSAGE_QUESTION, SCHEMA_QUESTION, message_met
 from lake_assets.decode.schemas import Decoding, SchemaSet
-from lake_assets.decode.settle import made_by, settle
-from lake_assets.lake.catalog import adoptable_games, refused_games
-from lake_assets.lake.change import ATTEMPT, Batch, Commit
-from lake_assets.lake.conflicts import overtaken
-from lake_assets.lake.fanout import UnresolvedError, Written
-from lake_assets.lake.journal import Journal
-from lake_assets.lake.means import Means
-from lake_assets.lake.owners import claim
-from lake_assets.lake.renames import marked
-from lake_assets.lake.scan import Rows
-from lake_assets.lake.widen import widen
+from lake_assets.delta.catalog import adoptable_games, refused_games
+from lake_assets.delta.commit import ATTEMPT, Batch, Commit
+from lake_assets.delta.commit_journal import Journal
+from lake_assets.delta.conflicts import overtaken
+from lake_assets.delta.renamed_columns import marked
+from lake_assets.delta.table_owners import claim
+from lake_assets.delta.widen import widen
 from lake_assets.model.feeds import Action, Feed, Unknown
 from lake_assets.model.owners import Owner
 from lake_assets.model.reports import BatchReport, Hop, Span
 from lake_assets.model.tables import TableRef, quarantine_of, silver_of, waiting_of
-from lake_assets.silver.compiled import Compiled, Compiler
-from lake_assets.silver.job import Demuxed, Job, failure
-from lake_assets.silver.judge import EVERYTHING, Scope
-from lake_assets.silver.replay import note_of
+from lake_assets.silver.apply_expectations import EVERYTHING, Scope
+from lake_assets.silver.arrow_evaluator import SQL_QUESTION
+from lake_assets.silver.batch_notes import note_of
+from lake_assets.silver.compiled_expectations import Compiled, Compiler
+from lake_assets.silver.demux_job import Demuxed, Job, failure
+from lake_assets.silver.demux_task import GAME_QUESTION, DecodePlan
 from lake_assets.silver.rows import QUARANTINE, silver_schema
-from lake_assets.silver.stage import GAME_QUESTION, DecodePlan
-from lake_assets.silver.tables import held_columns
-from lake_assets.silver.vector import SQL_QUESTION
+from lake_assets.silver.silver_columns import held_columns
+from lake_assets.spark.fan_out import UnresolvedError, Written
+from lake_assets.spark.lake_context import LakeContext
+from lake_assets.spark.scan import Rows
 
 Reached: TypeAlias = Callable[[Iterable[TableRef]], Mapping[str, str]]
 """Tells what a batch's last commit records beside its rows, from the tables that get rows."""
@@ -55,7 +55,7 @@ class Demux:
     """What `foreachBatch` calls for a feed's second hop; it remembers schemas and games."""
 
     feed: Feed
-    means: Means
+    context: LakeContext
     journal: Journal
     newest: Callable[[], SchemaSet]
     """Asks the registry for the feed's schemas; may wait for it."""
@@ -104,7 +104,7 @@ class Demux:
         done = perf_counter()
         *others, last = self._commits(demuxed, reached)
         # Before they are noted: what is noted is committed by whoever starts next.
-        self.means.door.judge([*others, last], batch)
+        self.context.committer.judge([*others, last], batch)
         self.journal.write(batch, [*others, last], note_of(demuxed))
         self._append(others, batch)
         self._append([last], batch)
@@ -125,7 +125,7 @@ class Demux:
 
     def _append(self, commits: Sequence[Commit], batch: Batch) -> None:
         """Commit what no table had when demux began; who has it now got it from somebody else."""
-        for table in self.means.door.append(commits, batch):
+        for table in self.context.committer.append(commits, batch):
             raise overtaken(table, f"it has batch {batch.version} already")
 
     def _commits(self, demuxed: Demuxed, reached: Reached) -> list[Commit]:
@@ -155,7 +155,7 @@ class Demux:
             LakeError: the lake cannot be written.
         """
         with self.alone:
-            adoptable = adoptable_games(self.means.lake, self.feed)
+            adoptable = adoptable_games(self.context.lake, self.feed)
             self._adopt(self.newest(), (*self.feed.route.keys, *adoptable))
             self._compiled(session)
 
@@ -177,7 +177,7 @@ class Demux:
         while True:
             compiled = self._compiled(rows.frame.sparkSession)
             plan = self._plan()
-            job = Job(self.feed, plan, self.means, compiled.reading, compiled.program)
+            job = Job(self.feed, plan, self.context, compiled.reading, compiled.program)
             try:
                 return job, job.run(rows, scope(job.plan.games))
             except UnresolvedError as problem:
@@ -192,7 +192,7 @@ class Demux:
         return made_by(self._schemas or self.newest(), self.feed.route.column)
 
     def forget(self) -> None:
-        """Look at the tables and ask for the schemas anew, before the next rows."""
+        """Look at the tables and ask for the schemas again, before the next rows."""
         self._schemas = self._decoding = None
         self._games = {}
         self._compiler.forget()
@@ -253,7 +253,7 @@ class Demux:
         ids = frozenset(int(value) for value in asked[SCHEMA_QUESTION])
         schemas = self.resolve(self._schemas, ids) if ids else self._schemas
         met = [message_met(value) for value in asked[MESSAGE_QUESTION]]
-        lake, new = self.means.lake, asked[GAME_QUESTION]
+        lake, new = self.context.lake, asked[GAME_QUESTION]
         with _CREATING:
             if new:
                 self._refused |= refused_games(lake, self.feed, self.feeds, self._games, new)
@@ -265,13 +265,16 @@ class Demux:
         added = [game for game in games if game not in self._games]
         if schemas is self._schemas and not added:
             return
-        door, before = self.means.door, self._decoding.columns if self._decoding else pa.schema([])
+        committer, before = (
+            self.context.committer,
+            self._decoding.columns if self._decoding else pa.schema([]),
+        )
         mine = Owner(feed=self.feed.feed)
         for game in added:
             # Before it is read: what another feed has there is no column of this one's.
-            claim(self.means.lake, silver_of(game), replace(mine, key=game))
-        have = held_columns(before, door.columns([silver_of(game) for game in added]))
-        decoding = settle(schemas, have, self.feed.route.column)
+            claim(self.context.lake, silver_of(game), replace(mine, key=game))
+        have = held_columns(before, committer.columns([silver_of(game) for game in added]))
+        decoding = plan_decoding(schemas, have, self.feed.route.column)
         known, renames = [*self._games, *added], decoding.renames
         is_new = self._decoding is not None and self._decoding.renames != renames
         silver = marked(silver_schema(decoding.columns), renames)
@@ -280,10 +283,10 @@ class Demux:
         aside = [quarantine_of(self.feed.feed)]
         aside += [waiting_of(self.feed.feed)] if schemas.waiting_ids else []
         owners = {silver_of(game): replace(mine, key=game) for game in touched}
-        created = door.create(
+        created = committer.create(
             {**wanted, **dict.fromkeys(aside, QUARANTINE)},
             owners={**owners, **dict.fromkeys(aside, mine)},
         )
         others = {table: columns for table, columns in wanted.items() if table not in created}
-        widen(door, self.means.lake, others, renames, is_new=is_new)
+        widen(committer, self.context.lake, others, renames, is_new=is_new)
         self._schemas, self._decoding, self._games = schemas, decoding, dict.fromkeys(known)

@@ -2,7 +2,8 @@
 
 A batch that a former process cut off is finished from the journal; if the journal is not there or
 is of another batch (a copied lake, a backup), what the batch committed is taken out again and the
-batch runs anew. Tables that fit no batch are refused: nothing is guessed. Commits through the door.
+batch runs again. Tables that fit no batch are refused: nothing is guessed. Commits through the
+committer.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -11,29 +12,29 @@ from pathlib import Path
 
 from deltalake import DeltaTable
 
+from lake_assets.delta.commit import APP_ID, ATTEMPT, BATCH, Batch, Commit
+from lake_assets.delta.commit_journal import Journal
+from lake_assets.delta.data_files import active_files, are_whole, without
+from lake_assets.delta.log_history import is_done, last_info, rows_of
+from lake_assets.delta.origins import Before, NotIn
+from lake_assets.delta.restores import is_restored
+from lake_assets.delta.transaction_numbers import checksum, numbers_of, recorded_checksum
 from lake_assets.errors import LakeError, StreamError
-from lake_assets.lake.change import APP_ID, ATTEMPT, BATCH, Batch, Commit
-from lake_assets.lake.files import active_files, are_whole, without
-from lake_assets.lake.history import is_done, last_info, rows_of
-from lake_assets.lake.journal import Journal
-from lake_assets.lake.means import Means
-from lake_assets.lake.origins import Before, NotIn
-from lake_assets.lake.restores import is_restored
-from lake_assets.lake.table_numbers import checksum, numbers_of, recorded_checksum
 from lake_assets.model.owners import Owner
 from lake_assets.model.reports import BatchReport
 from lake_assets.model.tables import TableRef, quarantine_of
-from lake_assets.silver.position import (
+from lake_assets.silver.batch_notes import replayed
+from lake_assets.silver.demux_position import (
     POSITION,
     Position,
     batch_of,
     demux_app,
     position_in,
     read_position,
-    redo_app,
+    reprocess_app,
 )
-from lake_assets.silver.replay import replayed
 from lake_assets.silver.rows import QUARANTINE
+from lake_assets.spark.lake_context import LakeContext
 
 UNDONE = "lake_assets.undone_batch"
 """Key in a commit's metadata: the number of the batch whose rows it takes out again."""
@@ -53,7 +54,7 @@ class Recovery:
     """What a feed's tables are brought to one state with."""
 
     feed: str
-    means: Means
+    context: LakeContext
     journal: Journal
     report: Callable[[BatchReport], None]
 
@@ -68,21 +69,21 @@ class Recovery:
             StreamError: the tables do not fit together, or are not of this bronze.
             LakeError: a table cannot be read or written.
         """
-        handles = self.means.door.opened(list(tables))
-        quarantine = self.means.door.opened([quarantine_of(self.feed)])
+        handles = self.context.committer.opened(list(tables))
+        quarantine = self.context.committer.opened([quarantine_of(self.feed)])
         position = next((read_position(one, self.feed) for one in quarantine.values()), None)
         if position is None:
             self._ensure_unbegun(handles, quarantine)
             return Recovered(position=self._begin(bronze), numbers={})
-        ensure_none_restored(self.feed, self.means.lake, {**handles, **quarantine})
+        ensure_none_restored(self.feed, self.context.lake, {**handles, **quarantine})
         if position.bronze_id != _id_of(bronze):
             raise refusal(self.feed, "they were made of another bronze table than there is now")
         finished = self._finish(position)
         if finished is not None:
-            position, handles = finished, self.means.door.opened(list(handles))
+            position, handles = finished, self.context.committer.opened(list(handles))
         numbers = numbers_of(demux_app(self.feed), handles)
         before = {
-            table: _number_before(self.means.door.fresh(table), self.feed, position.number)
+            table: _number_before(self.context.committer.fresh(table), self.feed, position.number)
             for table, number in numbers.items()
             if number > position.number
         }
@@ -100,12 +101,12 @@ class Recovery:
         commits let the log forget older ones.
         """
         quarantine = quarantine_of(self.feed)
-        handle = self.means.door.fresh(quarantine)
+        handle = self.context.committer.fresh(quarantine)
         if position_in(last_info(handle)) == position:
             return position
         again = replace(position, number=position.number + 1)
         commit = Commit(table=quarantine, files=(), info={POSITION: again.to_json()})
-        self.means.door.append([commit], batch_of(self.feed, again.number))
+        self.context.committer.append([commit], batch_of(self.feed, again.number))
         return again
 
     def _ensure_unbegun(
@@ -125,9 +126,11 @@ class Recovery:
         """Record that nothing of bronze was taken: a first batch that dies is known as one then."""
         quarantine = quarantine_of(self.feed)
         position = Position(bronze_id=_id_of(bronze), tables=checksum({}))
-        self.means.door.create({quarantine: QUARANTINE}, owners={quarantine: Owner(feed=self.feed)})
+        self.context.committer.create(
+            {quarantine: QUARANTINE}, owners={quarantine: Owner(feed=self.feed)}
+        )
         begin = Commit(table=quarantine, files=(), info={POSITION: position.to_json()})
-        self.means.door.append([begin], batch_of(self.feed, position.number))
+        self.context.committer.append([begin], batch_of(self.feed, position.number))
         return position
 
     def _finish(self, position: Position) -> Position | None:
@@ -139,20 +142,20 @@ class Recovery:
         *others, last = commits
         reached = position_in(last.info)
         is_whole = reached is not None and reached.bronze_id == position.bronze_id
-        lake = self.means.lake
+        lake = self.context.lake
         if not is_whole or not all(are_whole(one.table.path(lake), one.files) for one in commits):
             return None
-        handles = self.means.door.opened([commit.table for commit in others])
+        handles = self.context.committer.opened([commit.table for commit in others])
         if not all(_is_of(commit, handles.get(commit.table), batch) for commit in others):
             return None
-        self.means.door.append(others, batch)
-        self.means.door.append([last], batch)
+        self.context.committer.append(others, batch)
+        self.context.committer.append([last], batch)
         self.report(replayed(self.feed, batch, commits, self.journal.note()))
         return reached
 
     def _undo(self, table: TableRef, position: Position, number: int) -> None:
         """Take the rows out of a table that came after the position, and its batches' numbers."""
-        handle, folder = self.means.door.fresh(table), table.path(self.means.lake)
+        handle, folder = self.context.committer.fresh(table), table.path(self.context.lake)
         later = NotIn(Before(position.offsets))
         removed, kept = without(folder, active_files(handle), later)
         before = batch_of(self.feed, number)
@@ -164,24 +167,24 @@ class Recovery:
             transactions=[before],
             seen=handle.version(),
         )
-        self.means.door.exchange([undo])
+        self.context.committer.replace_files([undo])
 
 
-def ensure_whole(feed: str, means: Means, tables: Iterable[TableRef]) -> None:
+def ensure_whole(feed: str, context: LakeContext, tables: Iterable[TableRef]) -> None:
     """Make sure that a feed's tables have the changes that its quarantine table knows as whole.
 
     Args:
         feed: whose tables.
-        means: opens them.
+        context: opens them.
         tables: that may have had a part of a requeue or a rebuild, quarantine aside.
 
     Raises:
         StreamError: one lacks a change or has one that the others lack: it was put back alone.
     """
-    app_id = redo_app(feed)
-    handles = means.door.opened(list(tables))
-    quarantine = means.door.opened([quarantine_of(feed)])
-    ensure_none_restored(feed, means.lake, {**handles, **quarantine})
+    app_id = reprocess_app(feed)
+    handles = context.committer.opened(list(tables))
+    quarantine = context.committer.opened([quarantine_of(feed)])
+    ensure_none_restored(feed, context.lake, {**handles, **quarantine})
     expected = next((recorded_checksum(app_id, one) for one in quarantine.values()), checksum({}))
     if checksum(numbers_of(app_id, handles)) != expected:
         raise refusal(

@@ -10,7 +10,7 @@ _NANOS = 1_000_000_000
 
 
 class Encoder:
-    """Encodes events of one world; keeps a message of each version and fills it anew."""
+    """Encodes events of one world; keeps a message of each version and fills it again."""
 
     def __init__(self, population: Population) -> None:
         """Prepare what all messages share."""

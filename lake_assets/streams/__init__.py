@@ -1,1 +1,1 @@
-"""The road as running queries: the plan, the runner, its progress."""
+"""The pipeline as running queries: the plan, the runner, its progress."""

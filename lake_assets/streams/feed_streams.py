@@ -14,24 +14,24 @@ from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql.streaming.query import StreamingQuery
 
 from lake_assets.errors import LakeAssetsError, RegistryError, SourceError, StreamError
-from lake_assets.lake.disk import disk_trouble
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Hop, Waiting
 from lake_assets.settings.schema import Settings
 from lake_assets.sources.topics import end_offsets
-from lake_assets.streams.follow import Follower
-from lake_assets.streams.pace import demux_every_s
-from lake_assets.streams.plan import Road, catch_up_of, demux_of, follower_of, start_ingest
-from lake_assets.streams.redo import finish_interrupted
+from lake_assets.state.disk_errors import disk_trouble
+from lake_assets.streams.demux_loop import Follower
+from lake_assets.streams.pipeline import Pipeline, catch_up_of, demux_of, follower_of, start_ingest
+from lake_assets.streams.reprocess import finish_interrupted
 from lake_assets.streams.schemas import Schemas, cached_registry
-from lake_assets.streams.usable import ensure_streamable
-from lake_assets.streams.waiting import CatchUp
+from lake_assets.streams.triggers import demux_every_s
+from lake_assets.streams.usable_tables import ensure_streamable
+from lake_assets.streams.waiting_rows import CatchUp
 
 _PAUSE_S = 2.0
 """Seconds between two tries to reach a broker, or to write a disk that is full."""
 
 _LONGEST_PAUSE_S = 120.0
-"""Seconds between two starts of a feed that keeps failing: a cause that was mended is noticed
+"""Seconds between two starts of a feed that keeps failing: a cause that was repaired is noticed
 within this time."""
 
 _HEALTHY_AFTER_S = 300.0
@@ -42,7 +42,7 @@ _HEALTHY_AFTER_S = 300.0
 class FeedStreams:
     """Runs a feed's ingest and demux until it is told to stop, or has caught up."""
 
-    road: Road
+    pipeline: Pipeline
     settings: Settings
     feed: Feed
     until_caught_up: bool
@@ -69,7 +69,7 @@ class FeedStreams:
     def run(self) -> None:
         """Run until stopped, or until caught up; a failure is kept in `failure`."""
         # A session of its own: others may plan with other settings at the same time.
-        self.road = replace(self.road, session=self.road.session.newSession())
+        self.pipeline = replace(self.pipeline, session=self.pipeline.session.newSession())
         while not self.stop.is_set():
             began = time.monotonic()
             try:
@@ -116,11 +116,11 @@ class FeedStreams:
         self.announce(self.waiting)
 
     def _stream(self) -> None:
-        ensure_streamable(self.road.means, self.feed)
-        finish_interrupted(self.road.means, self.settings, self.feed)
+        ensure_streamable(self.pipeline.context, self.feed)
+        finish_interrupted(self.pipeline.context, self.settings, self.feed)
         if not self._await_topic():
             return
-        query = start_ingest(self.road, self.feed, until_caught_up=self.until_caught_up)
+        query = start_ingest(self.pipeline, self.feed, until_caught_up=self.until_caught_up)
         try:
             self._follow(query)
         finally:
@@ -129,21 +129,22 @@ class FeedStreams:
     def _follow(self, query: StreamingQuery) -> None:
         schemas = Schemas(
             feed=self.feed,
-            registry=cached_registry(self.settings, self.road.endpoints),
+            registry=cached_registry(self.settings, self.pipeline.endpoints),
             stop=self.stop,
             announce=self._announce,
             # Whoever wants all rows in silver waits for them.
             may_wait=not self.until_caught_up,
         )
-        demux = demux_of(self.road, self.feed, schemas)
-        follower, catch_up = follower_of(self.road, demux), catch_up_of(self.road, demux, schemas)
+        demux = demux_of(self.pipeline, self.feed, schemas)
+        follower = follower_of(self.pipeline, demux)
+        catch_up = catch_up_of(self.pipeline, demux, schemas)
         follower.recover()
         try:
             schemas.check()
         except RegistryError:
             pass  # the first batch waits for it, while ingest goes on
         else:
-            demux.prepare(self.road.session)
+            demux.prepare(self.pipeline.session)
         self._loop(query, follower, catch_up)
 
     def _loop(self, query: StreamingQuery, follower: Follower, catch_up: CatchUp) -> None:
@@ -174,7 +175,7 @@ class FeedStreams:
         """Wait until the feed's topic can be read; with `until_caught_up` there is no waiting."""
         while not self.stop.is_set():
             try:
-                end_offsets(self.road.endpoints, self.feed.source.kafka.topic)
+                end_offsets(self.pipeline.endpoints, self.feed.source.kafka.topic)
             except SourceError as problem:
                 if self.until_caught_up:
                     raise
@@ -200,7 +201,7 @@ def delay_s(failures: int) -> float:
 def told(problem: Exception) -> LakeAssetsError | Exception:
     """A failure in our words, where Spark tells it."""
     if isinstance(problem, StreamingQueryException | PySparkException):
-        step = "Mend the cause; the streams go on where they were"
+        step = "Repair the cause; the streams go on where they were"
         return StreamError("streams", _cause_of(problem), step)
     return problem
 

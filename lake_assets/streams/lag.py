@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from lake_assets.delta.log_history import open_table, rows_since
 from lake_assets.errors import SourceError
-from lake_assets.lake.history import open_table, rows_since
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import BatchReport, Hop

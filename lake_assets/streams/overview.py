@@ -7,11 +7,11 @@ from pathlib import Path
 
 from deltalake import DeltaTable
 
+from lake_assets.delta.catalog import games_found, games_of
+from lake_assets.delta.log_history import TableState, open_table, rows_since, state_of
+from lake_assets.delta.refresh_position import position_from
+from lake_assets.delta.refresh_position_all import PositionOfAll
 from lake_assets.errors import SourceError
-from lake_assets.lake.catalog import games_found, games_of
-from lake_assets.lake.history import TableState, open_table, rows_since, state_of
-from lake_assets.lake.standing import position_from
-from lake_assets.lake.standing_all import PositionOfAll
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed, GoldView
 from lake_assets.model.tables import (

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from lake_assets.lake.history import open_table
-from lake_assets.lake.restores import held_offsets
+from lake_assets.delta.log_history import open_table
+from lake_assets.delta.restores import held_offsets
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import bronze_of, quarantine_of
-from lake_assets.silver.position import Position, read_position
+from lake_assets.silver.demux_position import Position, read_position
 
 
 def ingested_offsets(lake: Path, feed: Feed) -> dict[int, int]:

@@ -10,19 +10,19 @@ from datetime import UTC, datetime
 from pyspark.sql import SparkSession
 
 from lake_assets.checks.run import Asked, evaluate, run_checks
-from lake_assets.gold.blocks import blocked_games
-from lake_assets.gold.judge import recount
+from lake_assets.delta.log_history import identity, open_table
+from lake_assets.gold.quality_gate import blocked_games
 from lake_assets.gold.run import Around, refresh_views
 from lake_assets.gold.status import games_unread
-from lake_assets.lake.failing import Failures, Verdict, note_verdicts, read_failures
-from lake_assets.lake.history import identity, open_table
-from lake_assets.lake.session import start_session
+from lake_assets.gold.view_expectations import recount
 from lake_assets.model.checks import Severity, SilverCheck
 from lake_assets.model.feeds import Action, Feed, GoldView
 from lake_assets.model.reports import CheckResult, Judged, RefreshReport
 from lake_assets.model.tables import silver_of
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
+from lake_assets.spark.session import start_session
+from lake_assets.state.failing_expectations import Failures, Verdict, note_verdicts, read_failures
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,7 +45,7 @@ def refresh_gold(
     *,
     views: Sequence[str] | None = None,
     games: Sequence[str] | None = None,
-    anew: bool = False,
+    full_refresh: bool = False,
 ) -> Refreshed:
     """Bring gold views up to date, except for games that a blocking expectation or check holds up.
 
@@ -54,7 +54,7 @@ def refresh_gold(
         feed: whose views.
         views: their names; by default all, but not those over all games if `games` are named.
         games: games to look at; all the lake knows by default.
-        anew: compute all games again, also those whose silver did not change.
+        full_refresh: compute all games again, also those whose silver did not change.
 
     Raises:
         FeedError: the feed has no such view or game, or a view or a check does not compile.
@@ -72,7 +72,9 @@ def refresh_gold(
         found.update(_gold_checks(settings, feed, session, reports))
 
     around = Around(before=before, after=after)
-    reports = refresh_views(settings, feed, views=views, games=games, anew=anew, around=around)
+    reports = refresh_views(
+        settings, feed, views=views, games=games, full_refresh=full_refresh, around=around
+    )
     return Refreshed(reports=reports, silver_checks=asked, gold_checks=found)
 
 

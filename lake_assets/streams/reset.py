@@ -1,14 +1,14 @@
-"""Dropping a feed's bronze table, and with it all that was made of it: a feed that starts anew."""
+"""Dropping a feed's bronze table, and with it all that was made of it: a feed that starts again."""
 
 import shutil
 
+from lake_assets.delta.catalog import tables_of
 from lake_assets.errors import FeedError
-from lake_assets.lake.catalog import tables_of
-from lake_assets.lake.state import streams_lock, turn
 from lake_assets.model.feeds import Feed, Reset
 from lake_assets.model.tables import TableRef, bronze_of
 from lake_assets.settings.schema import Settings
-from lake_assets.streams.plan import checkpoint_of
+from lake_assets.state.files import streams_lock, turn
+from lake_assets.streams.pipeline import checkpoint_of
 
 
 def reset_bronze(settings: Settings, feed: Feed) -> list[TableRef]:
@@ -30,7 +30,7 @@ def reset_bronze(settings: Settings, feed: Feed) -> list[TableRef]:
             f"{bronze_of(feed.feed).name}",
             "is protected, since Kafka may have forgotten what is in it",
             f"To drop it all the same, write `reset: {Reset.ALLOWED}` into the feed's file; to "
-            "derive silver anew without dropping anything, run `lake-assets rebuild silver`",
+            "derive silver again without dropping anything, run `lake-assets rebuild silver`",
         )
     state_dir, lake = settings.state_dir, settings.lake_dir
     with streams_lock(state_dir), turn(state_dir, "redo"), turn(state_dir, "refresh"):

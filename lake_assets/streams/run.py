@@ -9,15 +9,15 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from lake_assets.lake.heartbeat import HeartbeatThread, Progress
-from lake_assets.lake.state import streams_lock
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import BatchReport, Waiting
 from lake_assets.settings.schema import Settings
-from lake_assets.streams.logbook import keep_logbook
-from lake_assets.streams.quality import FailureBook, tee
-from lake_assets.streams.worker import Worker
+from lake_assets.state.files import streams_lock
+from lake_assets.state.heartbeat import HeartbeatThread, Progress
+from lake_assets.streams.expectation_results import FailureBook, tee
+from lake_assets.streams.log_thread import keep_log_thread
+from lake_assets.streams.stream_thread import Worker
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +58,14 @@ def stream_events(
     """
     with streams_lock(settings.state_dir):
         outbox: queue.Queue[BatchReport | Waiting] = queue.Queue()
-        with keep_logbook(settings, feeds, endpoints) as logbook:
+        with keep_log_thread(settings, feeds, endpoints) as log_thread:
             worker = Worker(
                 settings,
                 feeds,
                 endpoints,
                 outbox,
                 until_caught_up=until_caught_up,
-                heard=tee(logbook.add, FailureBook(settings, feeds).note),
+                heard=tee(log_thread.add, FailureBook(settings, feeds).note),
             )
             every_s = settings.stream.heartbeat_every_s
             with HeartbeatThread(

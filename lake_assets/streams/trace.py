@@ -10,10 +10,10 @@ from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 
+from lake_assets.delta.catalog import games_found
+from lake_assets.delta.find_rows import FoundRow, find_rows
+from lake_assets.delta.log_history import open_table
 from lake_assets.errors import SourceError
-from lake_assets.lake.catalog import games_found
-from lake_assets.lake.find import FoundRow, find_rows
-from lake_assets.lake.history import open_table
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Action, Feed
 from lake_assets.model.quarantine import Reason

@@ -1,1 +1,1 @@
-"""Keeping exactly one run of the streams alive: `decide` is pure, `act` touches processes."""
+"""Keeping exactly one run of the streams alive: `decide` is pure, `machine` touches processes."""

@@ -1,13 +1,13 @@
 """Deciding what the supervisor does about the streams: facts in, action out. Pure.
 
-One action a look: several faults are mended in several looks, each seen by the next. A run counts
+One action a look: several faults are repaired in several looks, each seen by the next. A run counts
 as alive by the lake's lock alone, which the kernel frees however its holder dies; what Dagster's
 records say is corrected to that.
 """
 
 from dataclasses import replace
 
-from lake_assets.lake.state import Heartbeat
+from lake_assets.state.files import Heartbeat
 from lake_assets.supervision.facts import (
     Action,
     Ending,
@@ -18,7 +18,7 @@ from lake_assets.supervision.facts import (
     RunFact,
     Why,
 )
-from lake_assets.supervision.memory import Asked, Backoff, Memory
+from lake_assets.supervision.sensor_cursor import Asked, Backoff, Memory
 
 CLI = "cli"
 """Owner in the heartbeat of `lake-assets stream`."""
@@ -38,8 +38,8 @@ def decide(observed: Observed, memory: Memory, policy: Policy) -> tuple[Action, 
     holder = observed.beat if observed.is_locked and observed.is_beater_alive else None
     owner = holder.owner if holder else None
     for run in observed.runs:
-        if run.run_id != owner and (mending := _mend(run, observed, memory, policy)):
-            return mending, memory
+        if run.run_id != owner and (repairing := _mend(run, observed, memory, policy)):
+            return repairing, memory
     if observed.is_locked:
         action, asked = _watch(holder, observed, memory.asked, policy)
         return action, replace(memory, asked=asked)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from lake_assets.lake.state import Heartbeat
+from lake_assets.state.files import Heartbeat
 
 
 class Phase(StrEnum):
@@ -144,7 +144,7 @@ class Policy:
     """Before the first restart; doubled for each death in a row."""
 
     longest_delay_s: float = 120.0
-    """A cause that was mended is noticed within this time."""
+    """A cause that was repaired is noticed within this time."""
 
     healthy_after_s: float = 300.0
     """A run that lived this long begins a new count of deaths."""

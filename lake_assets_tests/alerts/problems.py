@@ -1,13 +1,13 @@
 """Problems and alerts for tests of any module of the room."""
 
-from lake_assets.model.alerts import Alert, Moment, Problem, ProblemKind, Severity
+from lake_assets.model.alerts import Alert, AlertSeverity, Moment, Problem, ProblemKind
 
 
 def problem(
     subject: str = "silver_events/known/uno",
     kind: ProblemKind = ProblemKind.CHECK_FAILED,
     *,
-    severity: Severity = Severity.WARNING,
+    severity: AlertSeverity = AlertSeverity.WARNING,
     since: float = 5.0,
     details: str = "rows seen: 8, rows violated: 2",
 ) -> Problem:

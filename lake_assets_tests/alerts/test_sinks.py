@@ -7,7 +7,7 @@ from pydantic import SecretStr
 
 from lake_assets.alerts.sinks import LogSink, MailSink, WebhookSink, open_sinks, sink_names
 from lake_assets.errors import AlertError
-from lake_assets.model.alerts import Alert, Moment, ProblemKind, Severity
+from lake_assets.model.alerts import Alert, AlertSeverity, Moment, ProblemKind
 from lake_assets.settings.schema import AlertSettings, SmtpTls
 from lake_assets_tests.alerts.problems import alert, problem
 from lake_assets_tests.alerts.servers import certificate, only_hush
@@ -41,7 +41,7 @@ def test_sinks_are_those_of_the_settings(settings):
 
 
 def test_the_log_gets_beginnings_by_severity_and_ends_as_information(caplog):
-    dead = problem("streams", ProblemKind.STREAMS_FAILED, severity=Severity.ERROR)
+    dead = problem("streams", ProblemKind.STREAMS_FAILED, severity=AlertSeverity.ERROR)
     with caplog.at_level(logging.INFO), closing(LogSink(LOG)) as sink:
         for told in (BEGUN, Alert(moment=Moment.BEGUN, problem=dead, at=9), ENDED):
             sink.send(told)

@@ -36,7 +36,7 @@ def test_a_query_that_should_be_the_last_is_finished(spark, tmp_path):
 @pytest.mark.spark
 def test_a_query_that_fails_is_an_error(spark, tmp_path):
     def fail(_rows, _number):
-        raise StreamError("it", "broke", "Mend it")
+        raise StreamError("it", "broke", "Repair it")
 
     with pytest.raises(StreamError, match="bench: "):
         seconds_of(rates(spark, tmp_path, fail), stop=lambda: False)

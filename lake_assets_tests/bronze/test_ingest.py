@@ -6,11 +6,11 @@ from deltalake import DeltaTable
 
 from lake_assets.bronze.ingest import Ingest
 from lake_assets.bronze.offsets import TopicRange
-from lake_assets.lake.commits import CommitDoor
-from lake_assets.lake.kafka_offsets import table_offsets
-from lake_assets.lake.means import lake_means
+from lake_assets.delta.committer import Committer
+from lake_assets.delta.kafka_offsets import table_offsets
 from lake_assets.model.reports import Hop
 from lake_assets.model.tables import bronze_of
+from lake_assets.spark.lake_context import open_lake
 
 pytestmark = pytest.mark.spark
 
@@ -42,11 +42,11 @@ def reports():
 
 @pytest.fixture
 def ingest(settings, reports):
-    with lake_means(settings) as means:
+    with open_lake(settings) as context:
         found = Ingest(
             feed="games",
             topic="t",
-            means=means,
+            context=context,
             report=reports.append,
         )
         found.prepare(TOPIC, "earliest")
@@ -98,17 +98,17 @@ def test_a_commit_records_the_offsets_that_come_next(ingest, kafka, bronze):
 
 
 def test_a_batch_that_dies_before_its_commit_leaves_bronze_where_it_was(ingest, kafka, bronze):
-    class Dying(CommitDoor):
-        """A door whose process dies."""
+    class Dying(Committer):
+        """A committer whose process dies."""
 
         def append(self, *_):
             raise KeyboardInterrupt
 
-    door = Dying(ingest.means.lake, threads=1)
-    dying = replace(ingest, means=replace(ingest.means, door=door))
+    committer = Dying(ingest.context.lake, threads=1)
+    dying = replace(ingest, context=replace(ingest.context, committer=committer))
     with pytest.raises(KeyboardInterrupt):
         dying(kafka(1, 2), {0: 3})
-    door.close()
+    committer.close()
     assert again(ingest).prepare(TOPIC, "earliest") == {0: 1}
     assert offsets(bronze()) == []
 
@@ -134,4 +134,4 @@ def test_a_partition_that_came_since_is_read_from_its_first_row(ingest, kafka):
 
 def again(ingest):
     """As a process that has just started has it."""
-    return Ingest(feed="games", topic="t", means=ingest.means, report=ingest.report)
+    return Ingest(feed="games", topic="t", context=ingest.context, report=ingest.report)

@@ -3,7 +3,14 @@ from datetime import UTC, datetime
 import pyarrow as pa
 import pytest
 
-from lake_assets.bronze.rows import FILE_SCHEMA, PARTITION, SCHEMA, Landing, schema_ids, travelling
+from lake_assets.bronze.rows import (
+    FILE_SCHEMA,
+    PARTITION,
+    SCHEMA,
+    Landing,
+    evaluated_columns,
+    schema_ids,
+)
 
 NOW = datetime(2026, 11, 21, 1, 2, 3, 456789, tzinfo=UTC)
 
@@ -38,7 +45,7 @@ def test_rows_are_kept_as_they_came(spark):
         "key binary, value binary, topic string, partition int, offset bigint, "
         "timestamp timestamp, timestampType int, headers array<struct<key string, value binary>>",
     )
-    batches = Landing(NOW)(travelling(kafka).toArrow().to_batches())
+    batches = Landing(NOW)(evaluated_columns(kafka).toArrow().to_batches())
     first, second = pa.Table.from_batches(batches).to_pylist()
     assert first == {
         "key": b"k",

@@ -2,8 +2,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from lake_assets.checks.checked_tables import silver_subjects
 from lake_assets.checks.measure import measure
-from lake_assets.checks.subject import silver_subjects
 from lake_assets.model.checks import Freshness, SilverCheck
 from lake_assets_tests.gold.silver import add_silver
 

@@ -1,6 +1,6 @@
 import pytest
 
-from lake_assets.cli.late import SUMMARIES
+from lake_assets.cli.lazy_commands import SUMMARIES
 from lake_assets_tests.commandline import lake_assets, sparkless_here
 
 

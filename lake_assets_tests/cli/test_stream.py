@@ -3,8 +3,8 @@ import subprocess
 
 import pytest
 
-from lake_assets.lake.state import streams_lock
 from lake_assets.settings.load import child_environment
+from lake_assets.state.files import streams_lock
 from lake_assets_tests.commandline import COMMAND, lake_assets
 
 

@@ -7,9 +7,9 @@ import pytest
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
-from lake_assets.decode.handlers import descriptor_of
+from lake_assets.decode.decoders import descriptor_of
+from lake_assets.decode.decoding_plan import plan_decoding
 from lake_assets.decode.schemas import FIRST, Decoding, SchemaSet
-from lake_assets.decode.settle import settle
 from lake_assets_tests.decode.given import versions
 
 Compile = Callable[[str], Decoding]
@@ -31,7 +31,7 @@ def compiled() -> Compile:
             foreign_ids=frozenset({9}),
             met=frozenset({(7, FIRST)}),
         )
-        return settle(schemas, pa.schema([]))
+        return plan_decoding(schemas, pa.schema([]))
 
     return build
 

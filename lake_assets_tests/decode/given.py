@@ -10,9 +10,9 @@ from google.protobuf.message_factory import GetMessageClass
 
 from lake_assets.decode.arrow import Decoded, decode
 from lake_assets.decode.compile import ROOT, compile_files
-from lake_assets.decode.handlers import descriptor_of
+from lake_assets.decode.decoders import descriptor_of
+from lake_assets.decode.decoding_plan import plan_decoding
 from lake_assets.decode.schemas import Decoding, SchemaSet, Version
-from lake_assets.decode.settle import settle
 
 NOTHING = pa.schema([])
 
@@ -56,12 +56,12 @@ def rows_of(
     known: SchemaSet, *values: bytes, have: pa.Schema = NOTHING, route: str | None = None
 ) -> list[Mapping[str, Any]]:
     """What tables with the columns `have` get of framed messages; questions are answered."""
-    found = decode_all(settle(known, have, route), *values)
+    found = decode_all(plan_decoding(known, have, route), *values)
     met = [question.partition("=")[2] for question in found.question.to_pylist() if question]
     if met:
         pairs = (one.partition(":") for one in met)
         known = known.meet((int(i), tuple(int(x) for x in path.split("."))) for i, _, path in pairs)
-        found = decode_all(settle(known, have, route), *values)
+        found = decode_all(plan_decoding(known, have, route), *values)
     assert found.question.null_count == len(values)
     refusals = zip(found.reason.to_pylist(), found.detail.to_pylist(), strict=True)
     rows = zip(found.columns.to_pylist(), refusals, strict=True)

@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from lake_assets.decode.settle import made_by, settle
+from lake_assets.decode.decoding_plan import made_by, plan_decoding
 from lake_assets.errors import SchemaUnusableError
 from lake_assets_tests.decode.given import (
     NOTHING,
@@ -28,7 +28,7 @@ def event_of(body, index=b"\2\2", **values):
 
 
 def test_a_helper_message_makes_no_columns_and_harms_no_rows():
-    found = settle(schemas(HELPER_FIRST), NOTHING, "game")
+    found = plan_decoding(schemas(HELPER_FIRST), NOTHING, "game")
     assert found.columns.names == ["game", "b", "player"]
     rows = rows_of(
         schemas(HELPER_FIRST),
@@ -67,7 +67,7 @@ def test_a_route_is_a_field_that_can_be_read_as_text(field, is_taken):
         f"{imports} message first {{ {field} int32 a = 7; }} message event {{ string game = 1; }} "
         "message N { string game = 3; } enum E { X = 0; }"
     )
-    found = settle(schemas(body), NOTHING, "game")
+    found = plan_decoding(schemas(body), NOTHING, "game")
     assert ((1, (0,)) not in found.refusals) == is_taken
     said = "message first of version 1 has a field game that is no text"
     assert is_taken or found.refusals[1, (0,)][1].startswith(said)
@@ -80,9 +80,9 @@ CANDIDATES = (
 
 def test_of_several_candidates_none_makes_columns_before_its_rows_come():
     known = schemas(CANDIDATES)
-    before = settle(known, NOTHING, "game")
+    before = plan_decoding(known, NOTHING, "game")
     assert (before.columns.names, before.unused.names) == ([], ["game", "x", "y"])
-    after = settle(known.meet([(1, (1,))]), NOTHING, "game")
+    after = plan_decoding(known.meet([(1, (1,))]), NOTHING, "game")
     assert (after.columns.names, after.unused.names) == (["game", "y"], ["x"])
 
 
@@ -99,13 +99,15 @@ def test_the_first_rows_of_several_candidates_are_decoded():
     move, chat = (message_of(CANDIDATES, name, game="go") for name in ("move", "chat"))
     rows = rows_of(schemas(CANDIDATES), framed(1, move), framed(1, chat, b"\2\2"), route="game")
     assert rows == [{"game": "go", "x": 0, "y": None}, {"game": "go", "x": None, "y": ""}]
-    questions = decode_all(settle(schemas(CANDIDATES), NOTHING, "game"), framed(1, chat)).question
+    questions = decode_all(
+        plan_decoding(schemas(CANDIDATES), NOTHING, "game"), framed(1, chat)
+    ).question
     assert questions.to_pylist() == ["message=1:0"]
 
 
 def test_a_restart_goes_on_with_the_types_whose_columns_are_there():
-    have = settle(schemas(CANDIDATES).meet([(1, (1,))]), NOTHING, "game").columns
-    found = settle(schemas(CANDIDATES), have, "game")
+    have = plan_decoding(schemas(CANDIDATES).meet([(1, (1,))]), NOTHING, "game").columns
+    found = plan_decoding(schemas(CANDIDATES), have, "game")
     assert (found.columns, set(found.places)) == (have, {(1, (1,))})
 
 
@@ -176,7 +178,7 @@ def test_a_version_without_the_route_is_refused_alone():
 def test_a_feed_whose_schemas_have_no_such_field_is_told_so(message):
     said = "message event of version 1 has no field game, which says where a row goes"
     with pytest.raises(SchemaUnusableError, match=said):
-        settle(schemas(ONE, message=message), NOTHING, "game")
+        plan_decoding(schemas(ONE, message=message), NOTHING, "game")
 
 
 TWO = "message event { string a = 1; } message other { int32 b = 1; message deep { bool c = 1; } }"
@@ -197,8 +199,8 @@ def test_a_schemas_other_messages_are_decoded_when_rows_name_them():
 
 
 def test_messages_that_no_row_names_make_no_columns():
-    assert settle(schemas(TWO), NOTHING).columns.names == []
-    assert settle(schemas(TWO).meet([(1, (1,))]), NOTHING).columns.names == ["b"]
+    assert plan_decoding(schemas(TWO), NOTHING).columns.names == []
+    assert plan_decoding(schemas(TWO).meet([(1, (1,))]), NOTHING).columns.names == ["b"]
 
 
 def test_another_message_may_not_fit_and_harms_none():
@@ -232,7 +234,7 @@ def test_the_one_message_type_may_stand_elsewhere_in_each_version():
 
 def test_a_message_type_that_no_version_has_is_named():
     with pytest.raises(SchemaUnusableError, match=r"version 1 has no message p\.gone"):
-        settle(schemas(ONE, message="p.gone"), NOTHING)
+        plan_decoding(schemas(ONE, message="p.gone"), NOTHING)
 
 
 def test_the_only_message_type_may_be_renamed():

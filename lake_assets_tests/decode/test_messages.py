@@ -1,6 +1,6 @@
 import pytest
 
-from lake_assets.decode.handlers import descriptor_of, handler_of
+from lake_assets.decode.decoders import descriptor_of, handler_of
 from lake_assets.decode.messages import in_words, messages_of, reads_alike, renamed
 from lake_assets_tests.decode.given import descriptor_set_of
 

@@ -9,8 +9,8 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 from hypothesis import HealthCheck, given, settings
 
+from lake_assets.decode.decoding_plan import plan_decoding
 from lake_assets.decode.schemas import SchemaSet
-from lake_assets.decode.settle import settle
 from lake_assets_tests.decode.given import NOTHING, framed, message_of, rows_of, schemas
 from lake_assets_tests.decode.random_messages import (
     DURATION,
@@ -91,7 +91,7 @@ def compare(case: Case, known: SchemaSet, have: pa.Schema) -> None:
     messages += [fill(message_of(new), values) for values in case.new_values]
     ids = [1] * len(case.old_values) + [2] * len(case.new_values)
     rows = rows_of(known, *map(framed, ids, messages), have=have)
-    met = settle(known.meet([(1, (0,)), (2, (0,))]), have).columns
+    met = plan_decoding(known.meet([(1, (0,)), (2, (0,))]), have).columns
     names = message_of(new).DESCRIPTOR
     wanted = [expected(message, names, met) for message in messages]
     assert comparable([dict.fromkeys(met.names) | dict(row) for row in rows]) == comparable(wanted)
@@ -117,7 +117,7 @@ def test_rows_of_all_versions_are_what_google_protobuf_reads(case: Case) -> None
 @given(a_case())
 def test_so_they_are_where_the_tables_have_the_older_columns(case: Case) -> None:
     known = schemas(text_of(case.old), text_of(case.new))
-    compare(case, known, settle(schemas(text_of(case.old)), NOTHING).columns)
+    compare(case, known, plan_decoding(schemas(text_of(case.old)), NOTHING).columns)
 
 
 @PROFILE
@@ -127,7 +127,7 @@ def test_joined_messages_and_incomplete_entries_are_what_google_protobuf_reads(
 ) -> None:
     text = text_of(case.fields)
     known = schemas(text).meet([(1, (0,))])
-    kind, columns = type(message_of(text)), settle(known, NOTHING).columns
+    kind, columns = type(message_of(text)), plan_decoding(known, NOTHING).columns
     prefixes = [b"".join(case.parts[:end]) for end in range(len(case.parts) + 1)]
     wanted = [expected(kind.FromString(one), None, columns) for one in prefixes]
     header = framed(1, kind())

@@ -10,9 +10,9 @@ from uuid import uuid4
 import pytest
 from confluent_kafka.schema_registry import Schema, SchemaReference, SchemaRegistryClient
 
+from lake_assets.decode.decoding_plan import plan_decoding
 from lake_assets.decode.registry import MOST_ASKED, Registry
 from lake_assets.decode.schemas import SchemaSet, Version
-from lake_assets.decode.settle import settle
 from lake_assets.errors import RegistryError, SchemaNotFoundError, SchemaUnusableError
 from lake_assets_tests.decode.given import NOTHING
 
@@ -79,7 +79,7 @@ def test_the_newest_version_is_found_with_the_ids_of_all(registry, subject):
     }
     found = registry.newest(subject.name)
     assert (found.version, found.known_ids) == (2, ids)
-    assert settle(found, NOTHING).columns.names == ["a", "b"]
+    assert plan_decoding(found, NOTHING).columns.names == ["a", "b"]
 
 
 @pytest.mark.kafka
@@ -113,7 +113,7 @@ def test_references_are_followed_whatever_their_names(services, registry, subjec
         f'import "{name}"; message event {{ {outer.name.replace("-", "_")}.O o = 1; }}',
         [SchemaReference(name, outer.name, 1)],
     )
-    (field,) = settle(registry.newest(subject.name), NOTHING).columns
+    (field,) = plan_decoding(registry.newest(subject.name), NOTHING).columns
     assert str(field.type) == "struct<i: struct<a: string>>"
 
 
@@ -160,7 +160,7 @@ def test_a_schema_that_gives_no_columns_is_refused(registry, subject):
 def test_a_bad_version_does_not_hide_the_good_ones(registry, subject):
     first = subject.register("message event { string a = 1; }")
     subject.register("message event { string _topic = 1; }")
-    found = settle(registry.newest(subject.name), NOTHING)
+    found = plan_decoding(registry.newest(subject.name), NOTHING)
     assert (found.columns.names, set(found.places)) == (["a"], {(first, (0,))})
 
 
@@ -208,7 +208,7 @@ def test_the_message_that_the_feed_takes_is_kept(registry, subject):
     subject.register("message event { string a = 1; } message other { int32 b = 1; }")
     package = subject.name.replace("-", "_")
     found = registry.resolve(registry.newest(subject.name, f"{package}.other"), [2**31 - 1])
-    assert settle(found, NOTHING).columns.names == ["b"]
+    assert plan_decoding(found, NOTHING).columns.names == ["b"]
 
 
 def test_a_registry_that_is_down_is_no_missing_schema():

@@ -1,9 +1,9 @@
 import pytest
 
-from lake_assets.decode.handlers import descriptor_of
+from lake_assets.decode.decoders import descriptor_of
+from lake_assets.decode.decoding_plan import plan_decoding
 from lake_assets.decode.renames import renames_of
-from lake_assets.decode.settle import settle
-from lake_assets.lake.renames import Renames
+from lake_assets.delta.renamed_columns import Renames
 from lake_assets_tests.decode.given import NOTHING, descriptor_set_of, schemas
 
 ONE = "message event { string a = 1; int32 b = 2; }"
@@ -53,9 +53,9 @@ def test_a_message_within_itself_comes_to_an_end():
 
 def test_a_name_that_another_message_of_the_table_has_is_left_alone():
     other = "message other { string a = 1; int32 b = 3; }"
-    found = settle(
+    found = plan_decoding(
         schemas(f"{ONE} {other}", f"{of('string a = 1; int32 bb = 2;')} {other}"), NOTHING
     )
     assert found.renames == Renames()
-    alone = settle(schemas(ONE, of("string a = 1; int32 bb = 2;")), NOTHING)
+    alone = plan_decoding(schemas(ONE, of("string a = 1; int32 bb = 2;")), NOTHING)
     assert alone.renames == Renames(now={"b": "bb"})

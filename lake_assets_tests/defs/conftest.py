@@ -7,9 +7,9 @@ import dagster as dg
 import pytest
 from dagster._core.remote_origin import RemoteJobOrigin
 
-from lake_assets.defs.owned import lake_tags
-from lake_assets.lake.identity import lake_id
+from lake_assets.defs.lake_scope import lake_tags
 from lake_assets.settings.schema import Settings
+from lake_assets.state.lake_id import lake_id
 from lake_assets_tests.defs.origins import REPOSITORY
 
 _ORIGIN = RemoteJobOrigin(REPOSITORY, "streams")

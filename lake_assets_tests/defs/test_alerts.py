@@ -20,16 +20,16 @@ from deltalake import CommitProperties, write_deltalake
 from filelock import FileLock
 from pydantic import SecretStr
 
-from lake_assets.alerts.watch import Watch
+from lake_assets.alerts.sensor_cursor import Watch
 from lake_assets.defs import silver
 from lake_assets.defs.alerts import build
 from lake_assets.defs.internals import latest_ids
 from lake_assets.defs.reports import Target, evaluation_of
-from lake_assets.lake.state import own_heartbeat, streams_lock, write_heartbeat
 from lake_assets.model.feeds import GoldView
 from lake_assets.model.reports import Judged
 from lake_assets.model.tables import gold_of, silver_of
 from lake_assets.settings.schema import AlertSettings
+from lake_assets.state.files import own_heartbeat, streams_lock, write_heartbeat
 from lake_assets_tests.alerts.servers import Hook
 from lake_assets_tests.defs.origins import instigator
 from lake_assets_tests.gold.silver import stands_for

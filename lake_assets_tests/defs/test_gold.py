@@ -11,11 +11,11 @@ from lake_assets.defs.gold import build, former_schedule_names, run_tags, schedu
 from lake_assets.defs.internals import all_of, latest_ids, latest_metadata
 from lake_assets.defs.processes import PROCESS
 from lake_assets.gold.run import refresh_views
-from lake_assets.lake.failing import Verdict, note_verdicts
 from lake_assets.model.checks import GoldCheck, RowCount, Severity
 from lake_assets.model.feeds import Expectation, GoldView
 from lake_assets.model.tables import silver_of
 from lake_assets.settings.schema import Settings
+from lake_assets.state.failing_expectations import Verdict, note_verdicts
 from lake_assets_tests.sample import GAMES
 
 GOLD = dg.AssetKey("gold_player_agg")

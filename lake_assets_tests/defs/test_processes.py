@@ -2,7 +2,7 @@ import dagster as dg
 import pytest
 from dagster import DagsterRunStatus as Status
 
-from lake_assets.defs.owned import LAKE, UNFINISHED, runs_of
+from lake_assets.defs.lake_scope import LAKE, UNFINISHED, runs_of
 from lake_assets.defs.processes import PROCESS, Fence, fail_lost_runs, note_process
 from lake_assets.runtime.processes import process_of
 

@@ -7,12 +7,12 @@ import pytest
 from deltalake import write_deltalake
 
 from lake_assets.defs.reports import Target, evaluation_of, events_of, result_of, unreported
-from lake_assets.lake.failing import Verdict, note_verdicts
 from lake_assets.model.checks import Severity
 from lake_assets.model.feeds import Action, Expectation
 from lake_assets.model.reports import CheckResult, Judged, Origin
 from lake_assets.model.tables import TableRef, bronze_of, quarantine_of, silver_of
-from lake_assets.streams.tally import Change
+from lake_assets.state.failing_expectations import Verdict, note_verdicts
+from lake_assets.streams.batch_totals import Change
 from lake_assets_tests.sample import GAMES
 
 UNO = silver_of("uno")

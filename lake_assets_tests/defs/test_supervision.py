@@ -7,9 +7,9 @@ import pytest
 from dagster import DagsterRunStatus as Status
 
 from lake_assets.defs.supervision import act, build, observe
-from lake_assets.lake.state import Heartbeat, own_heartbeat, streams_lock, write_heartbeat
 from lake_assets.runtime.processes import boot_id, process_of
 from lake_assets.settings.schema import Settings
+from lake_assets.state.files import Heartbeat, own_heartbeat, streams_lock, write_heartbeat
 from lake_assets.supervision.decide import decide
 from lake_assets.supervision.facts import (
     Action,
@@ -22,7 +22,7 @@ from lake_assets.supervision.facts import (
     RunFact,
     Why,
 )
-from lake_assets.supervision.memory import Backoff, Memory
+from lake_assets.supervision.sensor_cursor import Backoff, Memory
 from lake_assets_tests.sample import GAMES
 
 Tick = Callable[[str | None], dg.SensorResult]

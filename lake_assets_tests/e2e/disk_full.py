@@ -12,10 +12,10 @@ import sys
 
 from deltalake import DeltaTable
 
-from lake_assets.lake.state import read_heartbeat
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.reports import Waiting
 from lake_assets.model.tables import bronze_of, quarantine_of
+from lake_assets.state.files import read_heartbeat
 from lake_assets.streams.run import stream_events
 from lake_assets_tests.e2e.doomed import Job
 

@@ -13,19 +13,19 @@ from dataclasses import dataclass
 from pydantic import BaseModel
 
 from lake_assets.decode.registry import Registry
-from lake_assets.lake.change import Batch, Commit
-from lake_assets.lake.commits import CommitDoor
-from lake_assets.lake.journal import Journal
-from lake_assets.lake.means import Means
-from lake_assets.lake.session import start_session
-from lake_assets.lake.state import streams_lock
+from lake_assets.delta.commit import Batch, Commit
+from lake_assets.delta.commit_journal import Journal
+from lake_assets.delta.committer import Committer
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Hop
 from lake_assets.model.tables import Layer, TableRef
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
-from lake_assets.streams.plan import Road, demux_of, follower_of, start_ingest
+from lake_assets.spark.lake_context import LakeContext
+from lake_assets.spark.session import start_session
+from lake_assets.state.files import streams_lock
+from lake_assets.streams.pipeline import Pipeline, demux_of, follower_of, start_ingest
 from lake_assets.streams.schemas import Schemas
 
 AFTER_THE_JOB = "after the job"
@@ -53,18 +53,18 @@ def die() -> None:
 class DoomedJournal(Journal):
     """A journal that may not live to note a batch."""
 
-    door: "DoomedDoor"
+    committer: "DoomedDoor"
 
     def write(self, batch: Batch, commits: Sequence[Commit], note: str = "") -> None:
         """Note a batch; one that is only finished is not noted again, so this one is new."""
-        if self.door.point == AFTER_THE_JOB:
+        if self.committer.point == AFTER_THE_JOB:
             die()
         Journal.write(self, batch, commits, note)
-        self.door.is_new = True
+        self.committer.is_new = True
 
 
-class DoomedDoor(CommitDoor):
-    """A door that goes down with a batch that was not begun by a former process."""
+class DoomedDoor(Committer):
+    """A committer that goes down with a batch that was not begun by a former process."""
 
     point = ""
     is_new = False
@@ -87,14 +87,14 @@ class DoomedDoor(CommitDoor):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class DoomedRoad(Road):
-    """A road with a doomed journal."""
+class DoomedPipeline(Pipeline):
+    """A pipeline with a doomed journal."""
 
-    door: DoomedDoor
+    committer: DoomedDoor
 
     def journal(self, feed: Feed) -> Journal:
-        """The road's own journal, doomed."""
-        return DoomedJournal(Road.journal(self, feed).path, self.door)
+        """The pipeline's own journal, doomed."""
+        return DoomedJournal(Pipeline.journal(self, feed).path, self.committer)
 
 
 def main() -> None:
@@ -103,16 +103,16 @@ def main() -> None:
     job = Job.model_validate_json(sys.stdin.read())
     settings = job.settings
     with streams_lock(settings.state_dir):
-        door = DoomedDoor(settings.lake_dir, threads=2)
-        door.point = point
-        road = DoomedRoad(
+        committer = DoomedDoor(settings.lake_dir, threads=2)
+        committer.point = point
+        pipeline = DoomedPipeline(
             session=start_session(settings, ensure_runtime(settings)),
             endpoints=Endpoints(kafka=job.kafka, registry=job.registry),
-            means=Means(lake=settings.lake_dir, door=door, buffer_bytes=2**28),
+            context=LakeContext(lake=settings.lake_dir, committer=committer, buffer_bytes=2**28),
             stream=settings.stream,
             state_dir=settings.state_dir,
             report=lambda _: None,
-            door=door,
+            committer=committer,
         )
         schemas = Schemas(
             feed=job.feed,
@@ -121,9 +121,9 @@ def main() -> None:
             announce=lambda _: None,
         )
         if hop is Hop.INGEST:
-            start_ingest(road, job.feed, until_caught_up=True).awaitTermination()
+            start_ingest(pipeline, job.feed, until_caught_up=True).awaitTermination()
         else:
-            follower_of(road, demux_of(road, job.feed, schemas)).drain()
+            follower_of(pipeline, demux_of(pipeline, job.feed, schemas)).drain()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""A commit door that goes down in the midst of a batch, as its process would."""
+"""A committer that goes down in the midst of a batch, as its process would."""
 
-from lake_assets.lake.commits import CommitDoor
+from lake_assets.delta.committer import Committer
 from lake_assets.model.tables import Layer
 
 POINTS = ("before", "half", "last")
@@ -11,8 +11,8 @@ class KilledError(Exception):
     """Stands for the end of a process in the midst of a batch."""
 
 
-class Doomed(CommitDoor):
-    """A door that goes down with the first batch that it is given rows of."""
+class Doomed(Committer):
+    """A committer that goes down with the first batch that it is given rows of."""
 
     point = "before"
 

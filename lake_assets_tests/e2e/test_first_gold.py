@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from lake_assets.lake.identity import lake_id
 from lake_assets.model.tables import silver_of
 from lake_assets.settings.schema import KafkaSettings, RegistrySettings
+from lake_assets.state.lake_id import lake_id
 from lake_assets_tests.e2e.dev import ROOT, Dev, wait_for
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.timeout(900)]

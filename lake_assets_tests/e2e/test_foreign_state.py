@@ -9,13 +9,13 @@ import pytest
 from confluent_kafka import Producer
 from deltalake import DeltaTable
 
+from lake_assets.delta.committer import Committer
 from lake_assets.errors import CommitConflictError, LakeError, StreamError
-from lake_assets.lake.commits import CommitDoor
 from lake_assets.model.feeds import Route
 from lake_assets.model.tables import bronze_of, quarantine_of, silver_of
-from lake_assets.silver.position import read_position
+from lake_assets.silver.demux_position import read_position
 from lake_assets.sources.topics import client_config, ensure_topic
-from lake_assets.streams.plan import demux_journal
+from lake_assets.streams.pipeline import demux_journal
 from lake_assets_tests.events import framed
 from lake_assets_tests.streams.lakes import StreamedLake
 
@@ -28,8 +28,8 @@ class KilledError(BaseException):
     """Stands for the end of a process."""
 
 
-class HalfBatch(CommitDoor):
-    """A door that goes down after the first table of a batch."""
+class HalfBatch(Committer):
+    """A committer that goes down after the first table of a batch."""
 
     def append(self, commits, batch):
         if "demux" in batch.app_id and any(commit.files for commit in commits):
@@ -38,8 +38,8 @@ class HalfBatch(CommitDoor):
         return super().append(commits, batch)
 
 
-class HalfChange(CommitDoor):
-    """A door that goes down after the first table of a rebuild."""
+class HalfChange(Committer):
+    """A committer that goes down after the first table of a rebuild."""
 
     def append(self, commits, batch):
         done = super().append(commits, batch)

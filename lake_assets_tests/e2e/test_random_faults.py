@@ -274,7 +274,7 @@ class Machine(RuleBasedStateMachine):
     @a_part(is_streamed)
     def rebuild(self, name):
         part = self.parts[name]
-        # Of tables that do not fit together, all that bronze has is taken anew.
+        # Of tables that do not fit together, all that bronze has is taken again.
         taken = {**part.model.placed, **(part.came() if part.model.is_torn else {})}
         self.rebuild_of(name, taken)
         part.model.is_torn = False

@@ -11,10 +11,10 @@ import pytest
 from deltalake import DeltaTable
 
 from lake_assets.feeds.load import load_feeds
-from lake_assets.lake.means import lake_means
 from lake_assets.logs.entries import SCHEMAS, entry_of
 from lake_assets.logs.write import append
 from lake_assets.settings.load import child_environment
+from lake_assets.spark.lake_context import open_lake
 from lake_assets_tests.logs.reports import demuxed
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow]
@@ -49,8 +49,8 @@ def test_the_queries_run_on_the_logs(settings):
     block = re.search(r"```sql\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert block
     feed = load_feeds(None)[0]
-    with lake_means(settings) as means:
-        append(means, [entry_of(demuxed(0), feed, datetime.now(UTC))])
+    with open_lake(settings) as context:
+        append(context, [entry_of(demuxed(0), feed, datetime.now(UTC))])
     answers = []
     with duckdb.connect() as db:
         for table in SCHEMAS:

@@ -9,11 +9,11 @@ from deltalake import DeltaTable
 
 from lake_assets.decode.cache import CachedRegistry, SchemaCache
 from lake_assets.decode.registry import Registry
+from lake_assets.delta.committer import Committer
 from lake_assets.errors import LakeError, RegistryError, StreamError
-from lake_assets.lake.commits import CommitDoor
 from lake_assets.model.tables import bronze_of, quarantine_of, silver_of, waiting_of
-from lake_assets.streams.changes import finish_change
-from lake_assets.streams.plan import catch_up_of, demux_of, follower_of, start_ingest
+from lake_assets.streams.noted_changes import finish_change
+from lake_assets.streams.pipeline import catch_up_of, demux_of, follower_of, start_ingest
 from lake_assets.streams.schemas import Schemas
 from lake_assets_tests.events import framed
 from lake_assets_tests.streams.lakes import StreamedLake
@@ -53,17 +53,17 @@ def with_waiting(lake, produce, services):
         registry = SparseRegistry(services.registry)
         rows = produce(2)
         lake.stream()
-        with lake.road() as road:
+        with lake.pipeline() as pipeline:
             schemas = Schemas(
                 feed=lake.feed,
                 registry=CachedRegistry(registry, SchemaCache(lake.settings.state_dir / "schemas")),
                 stop=threading.Event(),
                 announce=lambda _: None,
             )
-            demux = demux_of(road, lake.feed, schemas)
-            catch_up = catch_up_of(road, demux, schemas)
+            demux = demux_of(pipeline, lake.feed, schemas)
+            catch_up = catch_up_of(pipeline, demux, schemas)
             catch_up.pause_s = 0.0
-            follower = follower_of(road, demux)
+            follower = follower_of(pipeline, demux)
             rows += produce(2)
             lake.ingest()
             follower.drain()  # what is known by now is cached
@@ -105,8 +105,8 @@ def test_bronze_that_got_no_row_since_the_start_is_watched_too(lake, produce, re
     before = lake.version(BRONZE)
     rows += produce(4)
     lake.ingest()
-    with lake.road() as road:
-        query = start_ingest(road, lake.feed, until_caught_up=False)
+    with lake.pipeline() as pipeline:
+        query = start_ingest(pipeline, lake.feed, until_caught_up=False)
         query.processAllAvailable()
         restore(BRONZE, before)
         rows += produce(4)
@@ -185,7 +185,7 @@ def test_a_restore_in_the_middle_of_a_requeue_is_refused(lake, produce, restore)
     rows += produce(2, games=("chess",))
     lake.stream()
 
-    class Restoring(CommitDoor):
+    class Restoring(Committer):
         def judge(self, commits, batch):
             super().judge(commits, batch)
             if "redo" in batch.app_id and lake.version(QUARANTINE) == newest:
@@ -194,7 +194,7 @@ def test_a_restore_in_the_middle_of_a_requeue_is_refused(lake, produce, restore)
     newest = lake.version(QUARANTINE)
     restoring = StreamedLake(lake.spark, lake.settings, lake.topic, kind=Restoring)
     with restoring.redo() as redo:
-        finish_change(redo.journal, redo.demux.means, lake.feed)
+        finish_change(redo.journal, redo.demux.context, lake.feed)
         with pytest.raises(LakeError, match="was put back to an older version"):
             redo.requeue()
     with pytest.raises(LakeError, match=r"\(RESTORE\)"):
@@ -210,5 +210,5 @@ def test_a_topic_made_anew_is_refused_though_bronze_was_emptied(lake, produce):
     DeltaTable(lake.folder(BRONZE)).delete()
     lake.topic.delete()
     produce(4)
-    with pytest.raises(StreamError, match="made anew"):
+    with pytest.raises(StreamError, match="created again"):
         lake.stream()

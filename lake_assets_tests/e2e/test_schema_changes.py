@@ -5,13 +5,13 @@ import pytest
 from deltalake import DeltaTable
 
 from lake_assets.errors import FeedError
-from lake_assets.lake.means import lake_means
-from lake_assets.lake.state import streams_lock
 from lake_assets.model.feeds import Expectation, GoldView, Route
 from lake_assets.model.tables import quarantine_of, silver_of
 from lake_assets.silver.rows import ORIGIN, QUARANTINE, silver_schema
-from lake_assets.streams.redo import rebuild_silver, requeue
+from lake_assets.spark.lake_context import open_lake
+from lake_assets.state.files import streams_lock
 from lake_assets.streams.refresh import refresh_gold
+from lake_assets.streams.reprocess import rebuild_silver, requeue
 from lake_assets.streams.run import stream_events
 from lake_assets_tests.decode.given import framed, message_of
 from lake_assets_tests.events import Topic
@@ -73,8 +73,8 @@ def test_columns_of_a_message_that_no_row_has_do_not_come_and_are_healed_where_t
     event = framed(schema_id, message_of(HELPER_FIRST, game_name="uno", b=True), b"\2\2")
     helper = framed(schema_id, message_of(HELPER_FIRST, "player", nick="ann"))
     world.topic.produce(event, helper, event)
-    with lake_means(connected) as means:
-        means.door.create({silver_of("uno"): silver_schema(WRONG)})
+    with open_lake(connected) as context:
+        context.committer.create({silver_of("uno"): silver_schema(WRONG)})
     world.stream()
     reasons = sorted(row["reason"] for row in world.rows(quarantine_of("games")))
     assert reasons == ["foreign_message", "incompatible_schema", "incompatible_schema"]

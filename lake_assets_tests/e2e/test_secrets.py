@@ -19,12 +19,12 @@ from uuid import uuid4
 import pytest
 from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 
+from lake_assets.alerts.alert_round import go_round
 from lake_assets.alerts.decide import Look
-from lake_assets.alerts.round import go_round
-from lake_assets.lake.state import read_heartbeat
 from lake_assets.model.alerts import ProblemKind
 from lake_assets.settings.load import child_environment, load_settings
 from lake_assets.settings.schema import Settings
+from lake_assets.state.files import read_heartbeat
 from lake_assets_tests.alerts.problems import problem
 from lake_assets_tests.commandline import COMMAND
 from lake_assets_tests.services import secured as broker

@@ -7,11 +7,11 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from lake_assets.feeds.load import load_feeds
-from lake_assets.gold.free import refresh_free
 from lake_assets.gold.refresh import refresh
-from lake_assets.lake.means import lake_means
+from lake_assets.gold.sql_views import refresh_sql_views
 from lake_assets.model.tables import EVERY_GAME, silver_of
 from lake_assets.simulator.population import populate
+from lake_assets.spark.lake_context import open_lake
 from lake_assets_tests.gold.silver import SCHEMA
 
 pytestmark = pytest.mark.spark
@@ -52,9 +52,9 @@ def bring(spark, settings, lake):
 
     def run(name, scope, query):
         (view,) = (view for view in feed.gold if view.name == name)
-        how = refresh if view.sql is None else refresh_free
-        with lake_means(here) as means:
-            how(spark, feed, view, GAMES, means, anew=True)
+        how = refresh if view.sql is None else refresh_sql_views
+        with open_lake(here) as context:
+            how(spark, feed, view, GAMES, context, full_refresh=True)
         tables = {"gold": feed.gold_table(view, scope)}
         tables |= {game: silver_of(game) for game in GAMES}
         with duckdb.connect() as db:

@@ -3,8 +3,8 @@
 import pytest
 from deltalake import DeltaTable
 
-from lake_assets.lake.history import open_table, rows_of
-from lake_assets.lake.owners import owner_of
+from lake_assets.delta.log_history import open_table, rows_of
+from lake_assets.delta.table_owners import owner_of
 from lake_assets.model.owners import Owner
 from lake_assets.model.tables import bronze_of, gold_of, quarantine_of, silver_of
 from lake_assets_tests.commandline import lake_assets_here

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lake_assets.lake.means import lake_means
+from lake_assets.spark.lake_context import open_lake
 
 
 @pytest.fixture
@@ -11,6 +11,6 @@ def lake(settings):
 
 
 @pytest.fixture
-def means(settings):
-    with lake_means(settings) as found:
+def context(settings):
+    with open_lake(settings) as found:
         yield found

@@ -5,17 +5,17 @@ from pathlib import Path
 import pyarrow as pa
 from deltalake import write_deltalake
 
-from lake_assets.gold.plan import Silver, definition_of, info_of
-from lake_assets.gold.plan_all import position_now
-from lake_assets.lake.change import Batch, Commit, DataFile
-from lake_assets.lake.commit_digest import commit_digest
-from lake_assets.lake.commits import CommitDoor
-from lake_assets.lake.session_digest import session_digest
-from lake_assets.lake.writer import write_file
+from lake_assets.delta.commit import Batch, Commit, DataFile
+from lake_assets.delta.commit_digest import commit_digest
+from lake_assets.delta.committer import Committer
+from lake_assets.gold.refresh_need import Silver, definition_of, info_of
+from lake_assets.gold.refresh_need_all import position_now
 from lake_assets.model.feeds import GoldView
 from lake_assets.model.tables import silver_of
+from lake_assets.parquet.writer import write_file
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.rows import ORIGIN
+from lake_assets.spark.session_digest import session_digest
 
 SCHEMA = pa.schema(
     [
@@ -43,22 +43,22 @@ def add_silver(lake: Path, game: str, *gamers: str | None, start: int = 0) -> No
 
 
 def append_silver(lake: Path, game: str, rows: pa.Table) -> None:
-    """One commit through the door; the first makes the table."""
+    """One commit through the committer; the first makes the table."""
     table = silver_of(game)
     folder = table.path(lake)
     if not folder.exists():
         write_deltalake(folder, rows)
         return
-    door = CommitDoor(lake, threads=1)
+    committer = Committer(lake, threads=1)
     # As a rebuild does, which goes on after a RESTORE.
-    door.accept_restores({table: door.fresh(table)})
+    committer.accept_restores({table: committer.fresh(table)})
     file = DataFile(**write_file(rows, folder))
     info = {"rows": str(rows.num_rows)}
-    door.append(
+    committer.append(
         [Commit(table=table, files=[file], info=info)],
-        Batch("silver", door.fresh(table).version()),
+        Batch("silver", committer.fresh(table).version()),
     )
-    door.close()
+    committer.close()
 
 
 def silver_at(settings: Settings, game: str, version: int, table: str = "") -> Silver:

@@ -1,5 +1,6 @@
 import pytest
 
+from lake_assets.delta.commit import DataFile
 from lake_assets.gold.buckets import (
     MAX_BUCKETS,
     bucket_of,
@@ -7,7 +8,6 @@ from lake_assets.gold.buckets import (
     buckets_now,
     prefix_of,
 )
-from lake_assets.lake.change import DataFile
 
 
 def file(path):

@@ -11,14 +11,14 @@ from deltalake import DeltaTable, write_deltalake
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from lake_assets.gold.nearby import merge_nearby
+from lake_assets.delta.committer import Committer
+from lake_assets.delta.widen import widen
+from lake_assets.gold.arrow_merge import merge_in_arrow
 from lake_assets.gold.refresh import refresh
-from lake_assets.lake.commits import CommitDoor
-from lake_assets.lake.means import Means
-from lake_assets.lake.widen import widen
 from lake_assets.model.feeds import GoldView
 from lake_assets.model.reports import Mode
 from lake_assets.model.tables import gold_of, silver_of
+from lake_assets.spark.lake_context import LakeContext
 from lake_assets_tests.gold.silver import append_silver
 from lake_assets_tests.sample import GAMES
 
@@ -139,7 +139,7 @@ class World:
     bucket_rows: int
     view: GoldView
     is_streamed: bool
-    """Whether silver's rows come through the door, as they do in the product."""
+    """Whether silver's rows come through the committer, as they do in the product."""
 
     schema: pa.Schema = NARROW
     seq: int = 0
@@ -149,10 +149,10 @@ class World:
         self.open()
 
     def open(self):
-        """The door keeps handles, as a process does; one that starts has none."""
-        door = CommitDoor(self.lake, threads=2)
-        self.means = Means(
-            lake=self.lake, door=door, buffer_bytes=2**26, bucket_rows=self.bucket_rows
+        """The committer keeps handles, as a process does; one that starts has none."""
+        committer = Committer(self.lake, threads=2)
+        self.context = LakeContext(
+            lake=self.lake, committer=committer, buffer_bytes=2**26, bucket_rows=self.bucket_rows
         )
 
     def path(self, game):
@@ -203,12 +203,12 @@ class World:
         write_deltalake(self.path(game), rows.slice(0, 1))
         for _ in range(version):
             write_deltalake(self.path(game), rows.slice(0, 0), mode="append")
-        self.means.door.close()
+        self.context.committer.close()
         self.open()
 
     def widen(self):
         self.schema = WIDE
-        widen(self.means.door, self.lake, {silver_of(game): WIDE for game in GAME_NAMES})
+        widen(self.context.committer, self.lake, {silver_of(game): WIDE for game in GAME_NAMES})
 
     def recomputed(self, game):
         silver = DeltaTable(self.path(game)).to_pyarrow_table()
@@ -243,11 +243,11 @@ def check(world, game):
 
 
 def run(spark, world, games):
-    report = refresh(spark, GAMES, world.view, sorted(games), world.means)
+    report = refresh(spark, GAMES, world.view, sorted(games), world.context)
     world.modes |= {one.mode for one in report.refreshed}
     for game in games:
         check(world, game)
-    again = refresh(spark, GAMES, world.view, sorted(games), world.means)
+    again = refresh(spark, GAMES, world.view, sorted(games), world.context)
     assert again.refreshed == ()
 
 
@@ -257,7 +257,7 @@ def nearby(monkeypatch):
     merged = []
 
     def spy(*arguments):
-        found = merge_nearby(*arguments)
+        found = merge_in_arrow(*arguments)
         merged.extend(found)
         return found
 
@@ -291,7 +291,7 @@ def test_a_view_equals_a_recomputation_whatever_happened(
             for what, *arguments in happenings:
                 getattr(world, what)(*arguments)
             run(spark, world, games)
-        world.means.door.close()
+        world.context.committer.close()
         modes.update(world.modes)
 
     happens()

@@ -4,9 +4,9 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 from deltalake import Field as DeltaField
 
+from lake_assets.delta.table_owners import owner_of
 from lake_assets.errors import FeedError, TableOwnedError
 from lake_assets.gold.refresh import refresh
-from lake_assets.lake.owners import owner_of
 from lake_assets.model.feeds import GoldView
 from lake_assets.model.owners import Owner
 from lake_assets.model.reports import Mode, ViewRefresh
@@ -36,9 +36,9 @@ SAME_IN_DUCKDB = """
 
 
 @pytest.fixture
-def bring(spark, means):
+def bring(spark, context):
     def run(view=VIEW, games=GAME_NAMES):
-        return refresh(spark, GAMES, view, games, means)
+        return refresh(spark, GAMES, view, games, context)
 
     return run
 
@@ -169,8 +169,10 @@ def test_rows_that_left_silver_leave_gold(bring, lake):
 def test_a_view_that_is_defined_anew_has_its_new_columns(bring, lake):
     add_silver(lake, "uno", "ann", "ann")
     bring()
-    anew = VIEW.model_copy(update={"measures": {"n": "count(*)", "session_count": "'text'"}})
-    bring(anew)
+    full_refresh = VIEW.model_copy(
+        update={"measures": {"n": "count(*)", "session_count": "'text'"}}
+    )
+    bring(full_refresh)
     assert gold(lake, "uno").to_pyarrow_table().to_pylist() == [
         {"gamer_id": "ann", "n": 2, "session_count": "text"}
     ]
@@ -235,13 +237,17 @@ def test_a_bad_view_leaves_the_last_good_rows(bring, lake):
     assert [row[0] for row in rows(lake, "uno")] == ["ann"]
 
 
-def test_a_blocked_game_is_left_as_it_is(spark, means, lake):
+def test_a_blocked_game_is_left_as_it_is(spark, context, lake):
     for game in GAME_NAMES:
         add_silver(lake, game, "ann")
-    report = refresh(spark, GAMES, VIEW, GAME_NAMES, means, {"uno": "a reason", "chess": "another"})
+    report = refresh(
+        spark, GAMES, VIEW, GAME_NAMES, context, {"uno": "a reason", "chess": "another"}
+    )
     assert [one.game for one in report.refreshed] == ["go_fish"]
     assert report.blocked == {"uno": "a reason"}
-    report = refresh(spark, GAMES, VIEW, GAME_NAMES, means, {"go_fish": "it is up to date anyway"})
+    report = refresh(
+        spark, GAMES, VIEW, GAME_NAMES, context, {"go_fish": "it is up to date anyway"}
+    )
     assert ([one.game for one in report.refreshed], report.blocked) == (["uno"], {})
 
 
@@ -274,18 +280,18 @@ def test_gold_records_whose_it_is(bring, lake):
     assert found == Owner(feed="games", key="uno", view=VIEW.name)
 
 
-def test_anothers_gold_is_left_as_it_is(bring, means, lake):
+def test_anothers_gold_is_left_as_it_is(bring, context, lake):
     table, other = gold_of("uno", VIEW.name), Owner(feed="cards", key="uno", view=VIEW.name)
-    means.door.create({table: SCHEMA}, owners={table: other})
+    context.committer.create({table: SCHEMA}, owners={table: other})
     add_silver(lake, "uno", "ann")
     with pytest.raises(TableOwnedError, match="is the table of view 'player_agg' of game 'uno' of"):
         bring()
     assert gold(lake, "uno").version() == 0
 
 
-def test_gold_of_a_release_without_the_record_gets_it_and_is_recomputed(bring, means, lake):
+def test_gold_of_a_release_without_the_record_gets_it_and_is_recomputed(bring, context, lake):
     table = gold_of("uno", VIEW.name)
-    means.door.create({table: SCHEMA})
+    context.committer.create({table: SCHEMA})
     add_silver(lake, "uno", "ann")
     (found,) = bring().refreshed
     assert (found.mode, rows(lake, "uno")) == (Mode.FULL, recomputed(lake, "uno"))

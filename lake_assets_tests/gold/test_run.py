@@ -6,9 +6,9 @@ from deltalake import DeltaTable
 
 from lake_assets.errors import FeedError
 from lake_assets.gold.run import refresh_views
-from lake_assets.lake.state import turn
 from lake_assets.model.feeds import GoldView
 from lake_assets.model.tables import gold_of
+from lake_assets.state.files import turn
 from lake_assets_tests.gold.silver import add_silver
 from lake_assets_tests.programs import run_program
 from lake_assets_tests.sample import GAMES
@@ -93,4 +93,4 @@ def test_views_over_all_games_are_left_out_where_some_are_asked_for(settings, mo
     monkeypatch.setattr("lake_assets.gold.run.start_session", pytest.fail)
     assert len(refresh_views(settings, BOTH, games=["uno"])) == 1
     only = GAMES.model_copy(update={"gold": (OF_ALL,)})
-    assert refresh_views(settings, only, games=["go_fish"], anew=True) == []
+    assert refresh_views(settings, only, games=["go_fish"], full_refresh=True) == []

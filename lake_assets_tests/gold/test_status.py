@@ -10,11 +10,11 @@ from pydantic import SecretStr
 
 from lake_assets.errors import LakeError
 from lake_assets.gold.status import behind_since, games_unread, views_behind
-from lake_assets.lake.failing import Failing
 from lake_assets.model.checks import Severity
 from lake_assets.model.feeds import GoldView
 from lake_assets.model.tables import EVERY_GAME, gold_of, silver_of
 from lake_assets.settings.schema import Settings
+from lake_assets.state.failing_expectations import Failing
 from lake_assets_tests.gold.silver import stands_for, stands_for_all
 from lake_assets_tests.sample import GAMES
 
@@ -64,8 +64,8 @@ def test_a_game_whose_silver_was_made_anew_is_behind(settings, lake):
 def test_a_view_that_is_defined_anew_is_behind(settings, lake):
     write_deltalake(silver_of("uno").path(lake), ROW)
     write_gold(settings, 0)
-    anew = VIEW.model_copy(update={"measures": {"n": "count(*)"}})
-    assert views_behind(settings, GAMES.model_copy(update={"gold": (anew,)})) == {
+    full_refresh = VIEW.model_copy(update={"measures": {"n": "count(*)"}})
+    assert views_behind(settings, GAMES.model_copy(update={"gold": (full_refresh,)})) == {
         VIEW.name: ("uno",)
     }
 
@@ -132,8 +132,10 @@ def test_a_log_that_cannot_be_read_is_an_error(settings, lake):
 def test_when_a_view_was_defined_anew_is_not_known(settings, lake):
     write_silver(lake, 100)
     write_gold(settings, 0)
-    anew = VIEW.model_copy(update={"measures": {"n": "count(*)"}})
-    assert behind_since(settings, GAMES.model_copy(update={"gold": (anew,)})) == {VIEW.name: {}}
+    full_refresh = VIEW.model_copy(update={"measures": {"n": "count(*)"}})
+    assert behind_since(settings, GAMES.model_copy(update={"gold": (full_refresh,)})) == {
+        VIEW.name: {}
+    }
 
 
 def test_a_game_that_is_held_up_is_not_behind(settings, lake):

@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from lake_assets.lake.change import Batch
+from lake_assets.delta.commit import Batch
 from lake_assets.logs.entries import SCHEMAS, entry_of, entry_of_refresh, table_of
 from lake_assets.model.reports import Mode, RefreshReport, ViewRefresh
 from lake_assets.model.tables import QUALITY_LOG, STREAM_LOG

@@ -5,8 +5,8 @@ from functools import cache
 import pyarrow as pa
 
 from lake_assets.decode.compile import ROOT, compile_files
+from lake_assets.decode.decoding_plan import plan_decoding
 from lake_assets.decode.schemas import Decoding, SchemaSet, Version
-from lake_assets.decode.settle import settle
 from lake_assets.silver.rows import BRONZE_NAMES
 from lake_assets.simulator.schema import proto_text
 from lake_assets_tests.events import AT
@@ -59,7 +59,7 @@ def schemas_of(version: int) -> SchemaSet:
 @cache
 def decoding_of(version: int) -> Decoding:
     """The same, settled for tables that are not there yet."""
-    return settle(schemas_of(version), pa.schema([]))
+    return plan_decoding(schemas_of(version), pa.schema([]))
 
 
 def no_position(_):

@@ -10,6 +10,9 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from lake_assets.decode.registry import Registry
+from lake_assets.delta.commit import Batch
+from lake_assets.delta.commit_journal import Journal
+from lake_assets.delta.table_owners import owner_of
 from lake_assets.errors import (
     CommitConflictError,
     ExpectationFailedError,
@@ -17,16 +20,13 @@ from lake_assets.errors import (
     RegistryError,
     TableOwnedError,
 )
-from lake_assets.lake.change import Batch
-from lake_assets.lake.journal import Journal
-from lake_assets.lake.means import lake_means
-from lake_assets.lake.owners import owner_of
-from lake_assets.lake.scan import Rows
 from lake_assets.model.feeds import Action, Expectation, Route, Unknown
 from lake_assets.model.owners import Owner
 from lake_assets.model.reports import Hop, Judged, Origin
 from lake_assets.model.tables import Layer, quarantine_of, silver_of
 from lake_assets.silver.demux import Demux
+from lake_assets.spark.lake_context import open_lake
+from lake_assets.spark.scan import Rows
 from lake_assets_tests.decode.given import framed as frame
 from lake_assets_tests.decode.given import message_of
 from lake_assets_tests.events import Topic, framed
@@ -77,12 +77,12 @@ def reports():
 def make(settings, topic, asked, reports):
     """Makes a demux as a fresh process would, over the same lake and journal."""
     with ExitStack() as stack:
-        means = stack.enter_context(lake_means(settings))
+        context = stack.enter_context(open_lake(settings))
 
         def build(**changes):
             return Demux(
                 feed=topic.feed(**changes),
-                means=means,
+                context=context,
                 journal=Journal(settings.state_dir / "games-demux.json"),
                 newest=asked.newest,
                 resolve=asked.resolve,
@@ -311,7 +311,7 @@ def test_a_row_that_fails_stops_its_whole_batch(make, topic, bronze, stored, rep
     (report,) = reports
     assert (report.rows, report.is_committed) == ({}, False)
     assert report.judged[("go_fish", "gamer_is_known")].violated == 5
-    # The rule is mended; nothing was lost, nothing is there twice.
+    # The rule is repaired; nothing was lost, nothing is there twice.
     make(expectations=())(rows, FIRST, no_position)
     assert offsets(stored(silver_of("uno"))) == [0]
     assert offsets(stored(silver_of("go_fish"))) == [1, 2, 3, 4, 5]
@@ -536,7 +536,7 @@ def test_rows_that_all_violate_everything_are_all_kept_in_quarantine(make, topic
     )
     make(expectations=rules)(bronze(*[framed(known)] * 200_000), FIRST, no_position)
     assert stored(silver_of("uno")) == []
-    refused = DeltaTable(quarantine_of("games").path(make().means.lake)).to_pyarrow_table()
+    refused = DeltaTable(quarantine_of("games").path(make().context.lake)).to_pyarrow_table()
     assert refused.num_rows == 200_000
     assert refused["detail"].unique().to_pylist() == ["never_2, never_5, never_8"]
 

@@ -12,18 +12,18 @@ from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from lake_assets.decode.registry import Registry
-from lake_assets.lake.commits import CommitDoor
-from lake_assets.lake.means import lake_means
+from lake_assets.delta.committer import Committer
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import BatchReport
 from lake_assets.model.tables import TableRef, bronze_of, quarantine_of, silver_of
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.demux import Demux
-from lake_assets.silver.redo import Redo
-from lake_assets.streams.changes import redo_journal
-from lake_assets.streams.follow import Follower
-from lake_assets.streams.plan import Road, demux_of, follower_of, start_ingest
-from lake_assets.streams.redo import finish_interrupted, rebuild
+from lake_assets.silver.reprocess import Redo
+from lake_assets.spark.lake_context import open_lake
+from lake_assets.streams.demux_loop import Follower
+from lake_assets.streams.noted_changes import reprocess_journal
+from lake_assets.streams.pipeline import Pipeline, demux_of, follower_of, start_ingest
+from lake_assets.streams.reprocess import finish_interrupted, rebuild
 from lake_assets.streams.schemas import Schemas
 from lake_assets_tests.events import Topic
 
@@ -39,30 +39,30 @@ class StreamedLake:
     settings: Settings
     topic: Topic
     reports: list[BatchReport] = field(default_factory=list)
-    kind: type[CommitDoor] | None = None
-    """Of the door that its batches go through, where a test has one of its own."""
+    kind: type[Committer] | None = None
+    """Of the committer that its batches go through, where a test has one of its own."""
 
     @property
     def feed(self) -> Feed:
         return self.topic.feed()
 
     @contextmanager
-    def road(self) -> Iterator[Road]:
-        with lake_means(self.settings) as opened:
-            door = self.kind(opened.lake, threads=2) if self.kind else opened.door
-            means = replace(opened, door=door)
-            yield Road(
+    def pipeline(self) -> Iterator[Pipeline]:
+        with open_lake(self.settings) as opened:
+            committer = self.kind(opened.lake, threads=2) if self.kind else opened.committer
+            context = replace(opened, committer=committer)
+            yield Pipeline(
                 session=self.spark,
                 endpoints=self.topic.endpoints,
-                means=means,
+                context=context,
                 stream=self.settings.stream,
                 state_dir=self.settings.state_dir,
                 report=self.reports.append,
             )
 
     def ingest(self, feed: Feed | None = None) -> None:
-        with self.road() as road:
-            start_ingest(road, feed or self.feed, until_caught_up=True).awaitTermination()
+        with self.pipeline() as pipeline:
+            start_ingest(pipeline, feed or self.feed, until_caught_up=True).awaitTermination()
 
     def demux(self, feed: Feed | None = None) -> None:
         with self.following(feed) as follower:
@@ -72,15 +72,15 @@ class StreamedLake:
     def following(self, feed: Feed | None = None) -> Iterator[Follower]:
         """What demuxes, as a process that has just started has it."""
         feed = feed or self.feed
-        with self.road() as road:
-            finish_interrupted(road.means, self.settings, feed)
+        with self.pipeline() as pipeline:
+            finish_interrupted(pipeline.context, self.settings, feed)
             schemas = Schemas(
                 feed=feed,
-                registry=Registry(road.endpoints.registry),
+                registry=Registry(pipeline.endpoints.registry),
                 stop=threading.Event(),
                 announce=lambda _: None,
             )
-            yield follower_of(road, demux_of(road, feed, schemas))
+            yield follower_of(pipeline, demux_of(pipeline, feed, schemas))
 
     def stream(self, feed: Feed | None = None) -> None:
         self.ingest(feed)
@@ -103,17 +103,17 @@ class StreamedLake:
     @contextmanager
     def redo(self, feed: Feed | None = None) -> Iterator[Redo]:
         feed = feed or self.feed
-        with self.road() as road:
-            registry = Registry(road.endpoints.registry)
+        with self.pipeline() as pipeline:
+            registry = Registry(pipeline.endpoints.registry)
             demux = Demux(
                 feed=feed,
-                means=road.means,
-                journal=road.journal(feed),
+                context=pipeline.context,
+                journal=pipeline.journal(feed),
                 newest=lambda: registry.newest(self.topic.subject),
                 resolve=registry.resolve,
                 report=self.reports.append,
             )
-            journal = redo_journal(road.means.lake, feed.feed)
+            journal = reprocess_journal(pipeline.context.lake, feed.feed)
             yield Redo(session=self.spark, demux=demux, journal=journal)
 
     def forget_transactions(self, table: TableRef) -> None:

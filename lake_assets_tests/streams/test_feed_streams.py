@@ -12,7 +12,7 @@ from lake_assets_tests.sample import GAMES
 _RUN = """
 import json, sys
 from contextlib import closing
-from lake_assets.lake.state import read_heartbeat
+from lake_assets.state.files import read_heartbeat
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import BatchReport, Hop, Waiting

@@ -3,11 +3,11 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from lake_assets.lake.change import Batch, Commit
-from lake_assets.lake.means import lake_means
+from lake_assets.delta.commit import Batch, Commit
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.reports import Span
 from lake_assets.model.tables import bronze_of
+from lake_assets.spark.lake_context import open_lake
 from lake_assets.streams.lag import Lags
 from lake_assets_tests.events import Topic
 from lake_assets_tests.logs.reports import demuxed, ingested
@@ -33,14 +33,14 @@ def clock():
 @pytest.fixture
 def bronze(settings):
     """Adds commits of so many rows each, by their logs alone."""
-    with lake_means(settings) as means:
-        means.door.create({bronze_of("games"): pa.schema([("value", pa.binary())])})
+    with open_lake(settings) as context:
+        context.committer.create({bronze_of("games"): pa.schema([("value", pa.binary())])})
 
         def add(*rows):
             for count in rows:
-                version = means.door.fresh(bronze_of("games")).version()
+                version = context.committer.fresh(bronze_of("games")).version()
                 commit = Commit(table=bronze_of("games"), files=[], info={"rows": str(count)})
-                means.door.append([commit], Batch("query", version))
+                context.committer.append([commit], Batch("query", version))
 
         yield add
 

@@ -3,12 +3,12 @@ from deltalake import write_deltalake
 from deltalake.transaction import CommitProperties
 
 from lake_assets.bronze.rows import SCHEMA
-from lake_assets.lake.change import Commit
-from lake_assets.lake.means import lake_means
+from lake_assets.delta.commit import Commit
 from lake_assets.logs.entries import SCHEMAS
 from lake_assets.model.feeds import GoldView
 from lake_assets.model.owners import Owner
 from lake_assets.model.tables import EVERY_GAME, bronze_of, silver_of, waiting_of
+from lake_assets.spark.lake_context import open_lake
 from lake_assets.streams.overview import overview
 from lake_assets_tests.gold.silver import stands_for_all
 from lake_assets_tests.sample import GAMES
@@ -23,10 +23,10 @@ def test_an_empty_lake_has_no_tables(settings):
 
 
 def test_a_game_that_the_feed_does_not_declare_is_shown_all_the_same(settings):
-    with lake_means(settings) as means:
-        means.door.create({bronze_of("games"): SCHEMA})
+    with open_lake(settings) as context:
+        context.committer.create({bronze_of("games"): SCHEMA})
         chess = silver_of("chess")
-        means.door.create(
+        context.committer.create(
             {chess: pa.schema([("gamer_id", pa.string())])},
             owners={chess: Owner(feed="games", key="chess")},
         )
@@ -34,8 +34,8 @@ def test_a_game_that_the_feed_does_not_declare_is_shown_all_the_same(settings):
 
 
 def test_without_a_broker_bronze_has_no_known_lag(settings):
-    with lake_means(settings) as means:
-        means.door.create({bronze_of("games"): SCHEMA})
+    with open_lake(settings) as context:
+        context.committer.create({bronze_of("games"): SCHEMA})
     assert [table.lag_rows for table in overview(settings, GAMES, None)] == [None]
 
 
@@ -44,11 +44,11 @@ def test_a_view_over_all_games_lags_behind_all_their_silver(settings):
     feed = GAMES.model_copy(update={"gold": (view,)})
     lake, columns = settings.lake_dir, pa.schema([("gamer_id", pa.string())])
     top = feed.gold_table(view, EVERY_GAME)
-    with lake_means(settings) as means:
-        means.door.create({bronze_of("games"): SCHEMA, top: columns})
-        means.door.create({silver_of(game): columns for game in ("uno", "go_fish")})
+    with open_lake(settings) as context:
+        context.committer.create({bronze_of("games"): SCHEMA, top: columns})
+        context.committer.create({silver_of(game): columns for game in ("uno", "go_fish")})
         info = stands_for_all(settings, view, uno=0, go_fish=0)
-        means.door.replace([Commit(table=top, files=(), info=info)], columns)
+        context.committer.replace([Commit(table=top, files=(), info=info)], columns)
     rows = pa.table({"gamer_id": ["ann", "bob"]})
     counted = CommitProperties(custom_metadata={"rows": "2"})
     for game in ("uno", "go_fish"):
@@ -59,9 +59,9 @@ def test_a_view_over_all_games_lags_behind_all_their_silver(settings):
 
 
 def test_the_log_and_rows_that_wait_are_shown_where_there_are_some(settings):
-    with lake_means(settings) as means:
-        means.door.create({bronze_of("games"): SCHEMA, waiting_of("games"): SCHEMA})
-        means.door.create(dict(SCHEMAS))
+    with open_lake(settings) as context:
+        context.committer.create({bronze_of("games"): SCHEMA, waiting_of("games"): SCHEMA})
+        context.committer.create(dict(SCHEMAS))
     found = overview(settings, GAMES, None)
     assert [(one.table.relative, one.lag_rows) for one in found] == [
         ("bronze/bronze_games", None),

@@ -3,8 +3,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from lake_assets.lake.failing import Verdict, note_verdicts, read_failures
 from lake_assets.model.checks import RowCount, Severity, SilverCheck
+from lake_assets.state.failing_expectations import Verdict, note_verdicts, read_failures
 from lake_assets.streams.refresh import check_silver
 from lake_assets_tests.gold.silver import add_silver
 from lake_assets_tests.programs import run_program
@@ -16,7 +16,7 @@ SOME = SilverCheck(name="some", row_count=RowCount(min=2), blocking=True)
 _REFRESHES = """
 import json, sys
 from datetime import UTC, datetime
-from lake_assets.lake.failing import Verdict, note_verdicts, read_failures
+from lake_assets.state.failing_expectations import Verdict, note_verdicts, read_failures
 from lake_assets.model.checks import GoldCheck, RowCount, Severity, SilverCheck
 from lake_assets.model.feeds import Expectation
 from lake_assets.settings.schema import Settings

@@ -1,14 +1,14 @@
 import pyarrow as pa
 import pytest
 
+from lake_assets.delta.commit_journal import journal_of
 from lake_assets.errors import FeedError
-from lake_assets.lake.journal import journal_of
-from lake_assets.lake.means import lake_means
-from lake_assets.lake.state import replace_text
 from lake_assets.model.feeds import Reset
 from lake_assets.model.owners import Owner
 from lake_assets.model.tables import bronze_of, gold_of, quarantine_of, silver_of, waiting_of
-from lake_assets.streams.plan import checkpoint_of
+from lake_assets.spark.lake_context import open_lake
+from lake_assets.state.files import replace_text
+from lake_assets.streams.pipeline import checkpoint_of
 from lake_assets.streams.reset import reset_bronze
 from lake_assets_tests.sample import GAMES
 
@@ -36,8 +36,8 @@ SCHEMA = pa.schema([("a", pa.int64())])
 
 @pytest.fixture
 def lake(settings):
-    with lake_means(settings) as means:
-        means.door.create(dict.fromkeys(OWN | OTHERS, SCHEMA), owners=RECORDED)
+    with open_lake(settings) as context:
+        context.committer.create(dict.fromkeys(OWN | OTHERS, SCHEMA), owners=RECORDED)
     for feed in ("games", "fitness"):
         checkpoint_of(settings.state_dir, feed).mkdir(parents=True)
         replace_text(journal_of(settings.state_dir, feed, "waiting").path, "{}")

@@ -4,11 +4,11 @@ import pytest
 from deltalake import DeltaTable
 
 from lake_assets.errors import StreamsLockedError
-from lake_assets.lake.state import is_locked, read_heartbeat, streams_lock
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.tables import QUALITY_LOG, STREAM_LOG
 from lake_assets.settings.schema import Settings
-from lake_assets.streams.logbook import spool_folder
+from lake_assets.state.files import is_locked, read_heartbeat, streams_lock
+from lake_assets.streams.log_thread import spool_folder
 from lake_assets.streams.run import stream_events
 from lake_assets_tests.events import Topic
 from lake_assets_tests.programs import run_program
@@ -18,7 +18,7 @@ from lake_assets_tests.sample import GAMES
 _JOURNEY = """
 import json, os, sys
 import psutil
-from lake_assets.lake.state import is_locked, read_heartbeat
+from lake_assets.state.files import is_locked, read_heartbeat
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.reports import BatchReport, Hop, Waiting
 from lake_assets.settings.schema import Settings

@@ -5,14 +5,14 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from lake_assets.bronze.rows import SCHEMA
-from lake_assets.lake.change import Commit
-from lake_assets.lake.kafka_offsets import offset_transactions
-from lake_assets.lake.means import lake_means
+from lake_assets.delta.commit import Commit
+from lake_assets.delta.kafka_offsets import offset_transactions
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.reports import Origin
 from lake_assets.model.tables import bronze_of, quarantine_of, silver_of
-from lake_assets.silver.position import POSITION, Position, batch_of
+from lake_assets.silver.demux_position import POSITION, Position, batch_of
 from lake_assets.silver.rows import ORIGIN, QUARANTINE
+from lake_assets.spark.lake_context import open_lake
 from lake_assets.streams.trace import Whereabouts, trace
 from lake_assets_tests.events import Topic
 from lake_assets_tests.sample import GAMES
@@ -58,8 +58,8 @@ def demuxed_until(settings, offset):
 
 def append_nothing(settings, table, marks, info):
     """A commit that says how far a table is."""
-    with lake_means(settings) as means:
-        means.door.append_marked(Commit(table=table, files=(), info=info), marks)
+    with open_lake(settings) as context:
+        context.committer.append_marked(Commit(table=table, files=(), info=info), marks)
 
 
 def look(settings, offset, *, partition=0, topic=TOPIC, feed=GAMES, endpoints=None):

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, replace
 
-from lake_assets.lake.state import Heartbeat
 from lake_assets.runtime.processes import ProcessId
+from lake_assets.state.files import Heartbeat
 from lake_assets.supervision.decide import decide
 from lake_assets.supervision.facts import Action, EndedRun, Ending, Observed, Phase, Policy, RunFact
-from lake_assets.supervision.memory import Memory, Sighting
+from lake_assets.supervision.sensor_cursor import Memory, Sighting
 
 NOW = 1_000_000.0
 POLICY = Policy(stall_after_s=180.0)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lake_assets.supervision.decide import CLI, decide, delay_s
 from lake_assets.supervision.facts import Action, Ending, Kind, Observed, Phase, RunFact, Why
-from lake_assets.supervision.memory import Asked, Backoff, Memory
+from lake_assets.supervision.sensor_cursor import Asked, Backoff, Memory
 from lake_assets_tests.supervision.situations import (
     HOLDER,
     NEW,

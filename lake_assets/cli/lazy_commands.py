@@ -1,0 +1,69 @@
+"""Commands whose modules are imported when they run.
+
+Spark, Arrow and the Kafka client take seconds to import, and `--help` or `services` needs none of
+them. What a list of commands shows of each is therefore said here, and nothing else.
+"""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command, get_group
+
+SUMMARIES: Mapping[str, str] = {
+    "setup": (
+        "Fetch Spark's, Kafka's and the registry's jars, and record an archive of Spark's classes."
+    ),
+    "services": "Start, show and stop the embedded Kafka broker and schema registry.",
+    "demo": "Start Kafka, a registry, a simulator of games and Dagster, and watch the tables fill.",
+    "produce": "Send made-up game events to a feed's Kafka topic.",
+    "stream": "Take events from Kafka to bronze and on to silver, until Ctrl-C.",
+    "refresh": (
+        "Bring gold views up to date with silver; games that did not change are left alone."
+    ),
+    "requeue": "Move quarantined rows that now decode, route and pass to their silver tables.",
+    "rebuild": "Derive silver from bronze, or gold from silver, again.",
+    "tables": (
+        "Show every table: rows, files, bytes, last commit, and how many rows it lags behind."
+    ),
+    "trace": (
+        "Say where a message is now: bronze's file, then silver's table, or quarantine and the "
+        "reason."
+    ),
+    "doctor": "Look at Java, jars, Kafka, the registry, the lake's folder and the disk.",
+    "bench": ("Measure our pipeline beside a plain Spark append, N queries, foreachBatch and SDP."),
+}
+"""First sentence of each command's own help, by its name, in the order they are listed.
+
+A command `x` is the function `x` of `lake_assets.cli.x`, or the Typer application `app` there."""
+
+
+class LazyCommands(TyperGroup):
+    """The group of all commands; none of them is imported yet."""
+
+    # Typer keeps the types of these arguments in a private copy of Click.
+    def __init__(self, **attributes: Any) -> None:  # noqa: ANN401
+        """Put a stand-in in each command's place."""
+        super().__init__(**attributes)
+        for name, text in SUMMARIES.items():
+            self.commands[name] = _Late(name, help=text)
+
+
+class _Late(TyperCommand):
+    """Stands for a command; to parse its arguments, the command itself is fetched."""
+
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as above
+        """The context of the command itself, which the group then runs."""
+        return load(str(self.name)).make_context(*args, **kwargs)
+
+
+def load(name: str) -> TyperCommand | TyperGroup:
+    """Import a command."""
+    module = import_module(f"lake_assets.cli.{name}")
+    if hasattr(module, "app"):
+        return get_group(module.app)
+    alone = typer.Typer(add_completion=False)
+    alone.command(name)(getattr(module, name))
+    return get_command(alone)  # type: ignore[return-value] # Typer's own, of its vendored Click

@@ -1,0 +1,57 @@
+"""What of a Dagster instance is this lake's: runs by their tag, games by their set of partitions.
+
+An instance may serve several code locations, other teams' and other lakes' too. Tags, limits on
+tags and sets of partitions belong to all of it, so each carries the lake's id and is looked up by
+it. Jobs, sensors and schedules belong to their code location and need none.
+"""
+
+from collections.abc import Sequence
+
+import dagster as dg
+
+from lake_assets.defs.keys import games_partitions
+from lake_assets.delta.catalog import games_of
+from lake_assets.model.feeds import Feed
+from lake_assets.settings.schema import Settings
+
+LAKE = "lake_assets/lake"
+"""Tag of every run that works on a lake; its value is the lake's id."""
+
+UNFINISHED = (
+    dg.DagsterRunStatus.QUEUED,
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.CANCELING,
+)
+
+
+def lake_tags(lake: str) -> dict[str, str]:
+    """Tags of a run that works on this lake."""
+    return {LAKE: lake}
+
+
+def runs_of(
+    lake: str, statuses: Sequence[dg.DagsterRunStatus], *, job_name: str | None = None
+) -> dg.RunsFilter:
+    """The lake's runs with one of these statuses; of all its jobs, or of one."""
+    return dg.RunsFilter(job_name=job_name, statuses=list(statuses), tags=lake_tags(lake))
+
+
+def known_games(
+    instance: dg.DagsterInstance, settings: Settings, feed: Feed, lake: str
+) -> Sequence[str]:
+    """The feed's games as Dagster knows them, those among them that it did not know until now."""
+    return add_games(instance, feed, lake, games_of(settings.lake_dir, feed))
+
+
+def add_games(
+    instance: dg.DagsterInstance, feed: Feed, lake: str, games: Sequence[str]
+) -> Sequence[str]:
+    """Make these games partitions, as far as they are none yet; returns all that there are."""
+    name = str(games_partitions(feed, lake).name)
+    known = instance.get_dynamic_partitions(name)
+    new = [game for game in games if game not in set(known)]
+    if new:
+        instance.add_dynamic_partitions(name, new)
+    return [*known, *new]

@@ -1,0 +1,116 @@
+"""The job `rebuild`: silver from bronze, or gold from silver, again, with a form to choose what."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from enum import Enum
+
+import dagster as dg
+from pydantic import Field
+
+from lake_assets.defs.keys import gold_key, partition_of, quarantine_key, silver_key
+from lake_assets.defs.lake_scope import lake_tags
+from lake_assets.defs.metadata import refresh_metadata, table_metadata
+from lake_assets.defs.processes import note_process
+from lake_assets.delta.catalog import games_found
+from lake_assets.errors import SettingsError
+from lake_assets.feeds.load import find_feed
+from lake_assets.model.feeds import Feed
+from lake_assets.model.tables import quarantine_of, silver_of
+from lake_assets.services.control import locate
+from lake_assets.settings.schema import Settings
+from lake_assets.state.lake_id import lake_id
+from lake_assets.streams.refresh import refresh_gold
+from lake_assets.streams.reprocess import rebuild_silver
+
+NAME = "rebuild"
+
+
+class RebuildLayer(Enum):
+    """What can be rebuilt."""
+
+    SILVER = "silver"
+    GOLD = "gold"
+
+
+class RebuildConfig(dg.Config):
+    """The form of the launchpad."""
+
+    layer: RebuildLayer = Field(description="Silver is derived from bronze, gold from silver.")
+    feed: str = Field(default="", description="Which feed; may be left out if there is one.")
+    games: list[str] = Field(default_factory=list, description="Only these games; all if empty.")
+    since: str = Field(
+        default="",
+        description="Silver: only rows that came into bronze since then, in ISO 8601 and UTC.",
+    )
+
+
+Events = Iterator[dg.AssetMaterialization]
+
+
+def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
+    """The job."""
+    return dg.Definitions(jobs=[job(settings, feeds)])
+
+
+def job(settings: Settings, feeds: Sequence[Feed]) -> dg.JobDefinition:
+    """The job for these feeds."""
+    lake = lake_id(settings.state_dir)
+
+    @dg.op(out={}, description="Derives the asked-for tables again while the streams go on.")
+    def run_rebuild(context: dg.OpExecutionContext, config: RebuildConfig) -> Events:
+        note_process(context.instance, context.run.run_id, lake)
+        feed = find_feed(feeds, config.feed or feeds[0].feed)
+        games = config.games or None
+        if config.layer is RebuildLayer.GOLD:
+            yield from _gold(settings, feed, games)
+        else:
+            yield from _silver(settings, feed, games, _time(config.since))
+
+    @dg.job(
+        name=NAME,
+        description="A full refresh: silver from bronze, or gold from silver, again.",
+        tags={"dagster/max_runtime": str(24 * 3600), **lake_tags(lake)},
+        executor_def=dg.in_process_executor,
+    )
+    def rebuild() -> None:
+        run_rebuild()
+
+    return rebuild
+
+
+def _silver(
+    settings: Settings, feed: Feed, games: Sequence[str] | None, since: datetime | None
+) -> Events:
+    done = rebuild_silver(settings, feed, locate(settings), games=games, since=since)
+    touched = {*done.rows, *done.removed}
+    for game in games or games_found(settings.lake_dir, feed):
+        if silver_of(game).name in touched:
+            metadata = table_metadata(settings.lake_dir, silver_of(game))
+            yield dg.AssetMaterialization(silver_key(feed), partition=game, metadata=metadata)
+    if quarantine_of(feed.feed).name in touched:
+        metadata = table_metadata(settings.lake_dir, quarantine_of(feed.feed))
+        yield dg.AssetMaterialization(quarantine_key(feed), metadata=metadata)
+
+
+def _gold(settings: Settings, feed: Feed, games: Sequence[str] | None) -> Events:
+    views = {view.name: view for view in feed.gold}
+    for report in refresh_gold(settings, feed, games=games, full_refresh=True).reports:
+        found = refresh_metadata(settings.lake_dir, feed, report)
+        for one in report.refreshed:
+            yield dg.AssetMaterialization(
+                gold_key(feed, views[one.view]),
+                partition=partition_of(one.game),
+                metadata=found[one.game],
+            )
+
+
+def _time(text: str) -> datetime | None:
+    if not text:
+        return None
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError as problem:
+        raise SettingsError(
+            "since", f"{text!r} is no time", "Write it like 2026-11-21T08:00:00"
+        ) from problem
+    return found if found.tzinfo else found.replace(tzinfo=UTC)

@@ -1,0 +1,289 @@
+"""A commit as one new file of a Delta log; a blind append is written without reading the log first.
+
+Whoever made a table's last commit knows its version. If the next version's file is still free,
+nobody changed the table since, and nothing can conflict; so the file may be put there at once, in
+one step that fails if it exists. If it does, the caller looks at the table and decides again.
+
+Through deltalake each commit lists and replays the log three times, and the longer the log the
+longer that takes (`docs/decisions/0010-an-append-reads-no-log.md`). Format: the Delta protocol's
+"Actions", https://github.com/delta-io/delta/blob/master/PROTOCOL.md
+"""
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from deltalake import DeltaTable
+
+from lake_assets.delta.commit import TABLE_ID, Batch, Commit, DataFile, identity_of
+from lake_assets.delta.conflicts import moved_on, overtaken
+from lake_assets.delta.log_checkpoints import Checkpoints
+from lake_assets.delta.put_if_absent import commit_file, put_if_absent, text_of
+from lake_assets.delta.table_features import features_of
+from lake_assets.model.tables import TableRef
+
+_TRIES = 5
+"""Tries of an append whose table others change at the same time, such as by a new column."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Known:
+    """A table as somebody last saw it, or left it."""
+
+    version: int
+    table_id: str
+    """That Delta gave it."""
+
+    last: Mapping[str, int | None]
+    """By stream (`Batch.app_id`), its newest batch in the table; None if it has none."""
+
+    is_whole: bool = False
+    """Whether `last` names every stream: the table has been followed since it was created."""
+
+    partition_by: tuple[str, ...] = ()
+
+    has_constraints: bool = False
+    """Whether rows must be judged before they come."""
+
+    def has(self, batch: Batch) -> bool | None:
+        """Whether the table has this batch or a later one; None if this stream was not looked at.
+
+        deltalake accepts an older batch without complaint, so whoever commits must ask.
+        """
+        if batch.app_id not in self.last:
+            return False if self.is_whole else None
+        last = self.last[batch.app_id]
+        return last is not None and last >= batch.version
+
+    def after(self, batch: Batch) -> "Known":
+        """The table with one commit more."""
+        return Known(
+            version=self.version + 1,
+            table_id=self.table_id,
+            last={**self.last, batch.app_id: batch.version},
+            is_whole=self.is_whole,
+            partition_by=self.partition_by,
+            has_constraints=self.has_constraints,
+        )
+
+
+class Appends:
+    """The appends of one committer, which knows each table as its last one left it. Thread-safe."""
+
+    def __init__(
+        self,
+        lake: Path,
+        fresh: Callable[[TableRef], DeltaTable],
+        checkpoints: Checkpoints,
+        judge: Callable[[DeltaTable, Commit], None],
+    ) -> None:
+        """Append to tables of `lake`.
+
+        Args:
+            lake: its folder.
+            fresh: opens a table of which nothing is known.
+            checkpoints: of the tables' logs.
+            judge: refuses a commit to a table that was opened.
+        """
+        self._lake = lake
+        self._judge = judge
+        self._fresh = fresh
+        self._checkpoints = checkpoints
+        self._known: dict[TableRef, Known] = {}
+
+    def created(self, table: TableRef, table_id: str, partition_by: Sequence[str]) -> None:
+        """Remember a table that this process created; none has appended to it."""
+        known = Known(
+            version=0,
+            table_id=table_id,
+            last={},
+            is_whole=True,
+            partition_by=tuple(partition_by),
+        )
+        self._remember(table, known)
+
+    def is_judged(self, table: TableRef, batch: Batch) -> bool:
+        """Whether a table is as our last append left it, and asks nothing of new rows."""
+        known = self._known.get(table)
+        if known is None or known.has_constraints:
+            return False
+        return is_last(table.path(self._lake), known, batch)
+
+    def judge(self, commit: Commit, batch: Batch) -> None:
+        """Refuse an append that its table does not allow, before any of its batch is committed.
+
+        Raises:
+            TableFeatureError: a feature of the table forbids it.
+            ConstraintViolatedError: the rows violate a constraint of the table.
+        """
+        self._known[commit.table] = self._look(commit, batch)
+
+    def add(self, commit: Commit, batch: Batch) -> bool:
+        """Append a commit's files.
+
+        Returns:
+            False if the table has the batch already.
+
+        Raises:
+            CommitConflictError: another writer committed the same batch meanwhile.
+            TableFeatureError: the table was changed meanwhile, and a feature of it forbids this.
+            ConstraintViolatedError: it was, and the rows violate a constraint of it.
+            OSError: the log cannot be written.
+        """
+        table, folder = commit.table, commit.table.path(self._lake)
+        known = self._known.get(table)
+        if known is not None and (known.has(batch) is None or not stands(folder, known)):
+            known = None
+        has_looked = known is not None
+        for _ in range(_TRIES):
+            if known is None:
+                known = self._look(commit, batch)
+                if known.has(batch) and has_looked:
+                    raise overtaken(table, "the same batch came first")
+                has_looked = True
+            if known.has(batch):
+                return False
+            if append(folder, known, commit, batch, int(time.time() * 1000)):
+                self._remember(table, known.after(batch))
+                return True
+            known = None
+        raise overtaken(table, f"{_TRIES} times in a row")
+
+    def _look(self, commit: Commit, batch: Batch) -> Known:
+        handle = self._fresh(commit.table)
+        known = look(handle, batch)
+        if not known.has(batch):
+            self._judge(handle, commit)
+        return known
+
+    def _remember(self, table: TableRef, known: Known) -> None:
+        self._known[table] = known
+        self._checkpoints.after(table, known.version)
+
+    def replace_files(self, commit: Commit) -> bool:
+        """Put a commit's files in the place of those that it removes, reading no log either.
+
+        Returns:
+            False if its maker does not know enough of the table; nothing has happened then.
+
+        Raises:
+            CommitConflictError: the table is not at the version that the commit was made for.
+            OSError: the log cannot be written.
+        """
+        if commit.seen is None or not commit.plain_id:
+            return False
+        known = Known(version=commit.seen, table_id=commit.plain_id, last={})
+        folder = commit.table.path(self._lake)
+        at_ms = int(time.time() * 1000)
+        if not stands(folder, known) or not append(folder, known, commit, None, at_ms):
+            raise moved_on(commit)
+        self._checkpoints.after(commit.table, known.version + 1)
+        return True
+
+
+def look(handle: DeltaTable, batch: Batch) -> Known:
+    """What `append` must know."""
+    return Known(
+        version=handle.version(),
+        table_id=str(handle.metadata().id),
+        last={batch.app_id: handle.transaction_version(batch.app_id)},
+        partition_by=tuple(handle.metadata().partition_columns),
+        has_constraints=bool(features_of(handle).constraints),
+    )
+
+
+def stands(folder: Path, known: Known) -> bool:
+    """Whether the commit that `known` ends with is still there: a new table has another log.
+
+    A log whose old commits were swept away says no, too; then it is to be looked at again.
+    """
+    return commit_file(folder, known.version).exists()
+
+
+def is_last(folder: Path, known: Known, batch: Batch) -> bool:
+    """Whether nobody committed after what is known, and it tells of this batch."""
+    if known.has(batch) is None or not stands(folder, known):
+        return False
+    return not commit_file(folder, known.version + 1).exists()
+
+
+def append(
+    folder: Path,
+    known: Known,
+    commit: Commit,
+    batch: Batch | None,
+    at_ms: int,
+    further: Sequence[Mapping[str, Any]] = (),
+) -> bool:
+    """Make a commit the table's next version; False if there is one already, and nothing happens.
+
+    Args:
+        folder: of the table.
+        known: the table as the caller knows it.
+        commit: adds files and removes some that the table has in the version that is known.
+        batch: the identity it carries, if it has one.
+        at_ms: time of the commit, milliseconds since 1970.
+        further: actions that go with it.
+
+    Raises:
+        OSError: the log cannot be written, or is not there any more.
+    """
+    target = commit_file(folder, known.version + 1)
+    return put_if_absent(target, text_of([*_actions(known, commit, batch, at_ms), *further]))
+
+
+def _actions(known: Known, commit: Commit, batch: Batch | None, at_ms: int) -> list[dict[str, Any]]:
+    batches = [batch] if batch else []
+    told = {
+        "timestamp": at_ms,
+        "operation": "WRITE",
+        "operationParameters": {
+            "mode": "Append",
+            "partitionBy": json.dumps(list(known.partition_by)),
+        },
+        "isBlindAppend": not commit.removed,
+        "readVersion": known.version,
+        "engineInfo": "lake_assets",
+        **commit.info,
+        TABLE_ID: known.table_id,
+        **identity_of(batches),
+    }
+    transactions = [
+        {"txn": {"appId": one.app_id, "version": one.version, "lastUpdated": at_ms}}
+        for one in (*batches, *commit.transactions)
+    ]
+    added = [
+        {
+            "add": {
+                "path": _quoted(file),
+                "partitionValues": dict(file.partition),
+                "size": file.size,
+                "modificationTime": at_ms,
+                "dataChange": True,
+                "stats": file.stats,
+            }
+        }
+        for file in commit.files
+    ]
+    removed = [
+        {
+            "remove": {
+                "path": _quoted(file),
+                "deletionTimestamp": at_ms,
+                "dataChange": True,
+                "extendedFileMetadata": True,
+                "partitionValues": dict(file.partition),
+                "size": file.size,
+            }
+        }
+        for file in commit.removed
+    ]
+    return [{"commitInfo": told}, *transactions, *added, *removed]
+
+
+def _quoted(file: DataFile) -> str:
+    return quote(file.path, safe="/=:+,@~")

@@ -1,0 +1,148 @@
+"""Which games and tables a feed has in a lake: those it declares, and those that record it.
+
+What a table is called does not tell whose it is (`model.owners`).
+"""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from lake_assets.delta.table_owners import is_there, owner_of, owners_in
+from lake_assets.errors import FeedError
+from lake_assets.model.feeds import Feed, Unknown
+from lake_assets.model.owners import Owner, claims_of, claims_of_key
+from lake_assets.model.tables import Layer, TableRef, bronze_of, silver_of, waiting_of
+
+
+def games_of(lake: Path, feed: Feed) -> tuple[str, ...]:
+    """The feed's games: its declared keys, and, where the route creates tables, those created.
+
+    A declared key whose silver table another feed holds is none of them.
+
+    Raises:
+        LakeError: a table's log cannot be read.
+    """
+    if feed.route.unknown is not Unknown.CREATE:
+        return _declared(lake, feed)
+    return games_found(lake, feed)
+
+
+def games_found(lake: Path, feed: Feed) -> tuple[str, ...]:
+    """The feed's declared keys, and every other game that has a silver table of the feed.
+
+    Raises:
+        LakeError: a table's log cannot be read.
+    """
+    silver = owners_in(lake, Layer.SILVER).values()
+    created = (owner.key for owner in silver if owner and owner.feed == feed.feed)
+    declared = _declared(lake, feed)
+    return (*declared, *(game for game in created if game not in declared))
+
+
+def _declared(lake: Path, feed: Feed) -> tuple[str, ...]:
+    return tuple(key for key in feed.route.keys if _may_be_of(lake, silver_of(key), feed))
+
+
+def _may_be_of(lake: Path, table: TableRef, feed: Feed) -> bool:
+    owner = owner_of(lake, table)
+    return owner is None or owner.feed == feed.feed
+
+
+def ensure_known(feed: Feed, known: Collection[str], names: Iterable[str]) -> None:
+    """Make sure that games a user names are among the known ones.
+
+    Raises:
+        FeedError: one is not.
+    """
+    missing = [name for name in names if name not in known]
+    if missing:
+        fact = f"has no game {missing[0]!r}"
+        raise FeedError(f"feed {feed.feed!r}", fact, f"It has {', '.join(known) or 'none yet'}")
+
+
+def tables_of(lake: Path, feed: Feed) -> tuple[TableRef, ...]:
+    """All tables that are the feed's, those of views that it no longer declares among them.
+
+    They come in the order data travels. A table that records no owner is the feed's if it has the
+    name of one that the feed declares.
+
+    Raises:
+        LakeError: a table's log cannot be read.
+    """
+    claimed = dict(claims_of(feed, feed.route.keys))
+    found = []
+    for layer in (Layer.BRONZE, Layer.QUARANTINE, Layer.SILVER, Layer.GOLD):
+        for table, owner in owners_in(lake, layer).items():
+            if (owner or claimed.get(table, _NOBODY)).feed == feed.feed:
+                found.append(table)
+    return tuple(found)
+
+
+_NOBODY = Owner(feed="")
+
+_UNRECORDED_SILVER = re.compile(r"silver_([a-z0-9_]{1,64})_events")
+
+
+def adoptable_games(lake: Path, feed: Feed) -> tuple[str, ...]:
+    """Games whose silver tables record no owner, and can be of no other feed than this one.
+
+    Releases before the record created them. Where two feeds have streamed into the lake, nothing
+    tells whose they are: there are none then.
+
+    Raises:
+        LakeError: a table's log cannot be read.
+    """
+    if feed.route.unknown is not Unknown.CREATE or not _is_alone(lake, feed):
+        return ()
+    silver = owners_in(lake, Layer.SILVER).items()
+    unrecorded = (table.name for table, owner in silver if owner is None)
+    found = (match[1] for name in unrecorded if (match := _UNRECORDED_SILVER.fullmatch(name)))
+    return tuple(game for game in found if game not in feed.route.keys)
+
+
+def _is_alone(lake: Path, feed: Feed) -> bool:
+    own = {bronze_of(feed.feed), waiting_of(feed.feed)}
+    return set(owners_in(lake, Layer.BRONZE)) <= own
+
+
+def refused_games(
+    lake: Path, feed: Feed, feeds: Sequence[Feed], known: Iterable[str], new: Iterable[str]
+) -> dict[str, str]:
+    """By game of `new` whose tables would be somebody else's: which one, and whose it is.
+
+    Args:
+        lake: where the tables are.
+        feed: that would create them.
+        feeds: all that are declared.
+        known: games that the feed has, with or without tables.
+        new: games that it meets, none of them declared.
+
+    Raises:
+        LakeError: a table's log cannot be read.
+    """
+    held: dict[TableRef, Owner] = {}
+    for one in feeds:
+        if one.feed != feed.feed:
+            held |= dict(claims_of(one, games_found(lake, one)))
+    held |= dict(claims_of(feed, {*known, *games_found(lake, feed)}))
+    refused = {}
+    for game in sorted(new):
+        claims = dict(claims_of_key(feed, game))
+        reason = _held_by(lake, feed, claims, held)
+        if reason:
+            refused[game] = reason
+        else:
+            held |= claims
+    return refused
+
+
+def _held_by(
+    lake: Path, feed: Feed, claims: Mapping[TableRef, Owner], held: Mapping[TableRef, Owner]
+) -> str:
+    for table, owner in claims.items():
+        holder = owner_of(lake, table) or held.get(table)
+        if holder is not None and holder != owner:
+            return f"{table.name} is the table of {holder}"
+        if holder is None and is_there(lake, table) and not _is_alone(lake, feed):
+            return f"{table.name} does not record whose it is"
+    return ""

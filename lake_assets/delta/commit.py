@@ -1,0 +1,69 @@
+"""What is to be committed to a table: files that come and go, and under which identity."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from lake_assets.model.tables import TableRef
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DataFile:
+    """A Parquet file that waits for its commit."""
+
+    path: str
+    """Relative to the table's folder."""
+
+    size: int
+    rows: int
+    stats: str
+    partition: Mapping[str, str | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Commit:
+    """What one table gets from one batch or refresh."""
+
+    table: TableRef
+    files: Sequence[DataFile]
+    info: Mapping[str, str] = field(default_factory=dict)
+    """Custom metadata of the commit, read back by `delta.log_history`."""
+
+    transactions: Sequence["Batch"] = ()
+    """Delta's application transactions that it records beside the batch's own: how far the table
+    then is in each of its sources. Unlike `info` they outlive the log's retention."""
+
+    removed: Sequence[DataFile] = ()
+    """Files that leave the table in the same step."""
+
+    seen: int | None = None
+    """Version of the table that the commit was made for; on a newer one it is refused."""
+
+    plain_id: str = ""
+    """Delta's id of the table, if whoever made the commit knows that it asks nothing of a writer
+    but to add and remove files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The identity under which a micro-batch's commits happen at most once."""
+
+    app_id: str
+    version: int
+
+
+TABLE_ID = "lake_assets.table_id"
+"""Key in a commit's custom metadata: the id that Delta gave the table."""
+
+APP_ID, BATCH = "lake_assets.app_id", "lake_assets.batch"
+"""Keys in a commit's custom metadata: the identity under which it happened."""
+
+
+ATTEMPT = "lake_assets.attempt"
+"""Key in a commit's custom metadata: which run of its batch made it; another run of the same batch
+may have placed its rows otherwise."""
+
+
+def identity_of(batches: Iterable[Batch]) -> dict[str, str]:
+    """Custom metadata that names the first of the batches; empty if there is none."""
+    first = next(iter(batches), None)
+    return {APP_ID: first.app_id, BATCH: str(first.version)} if first else {}

@@ -1,0 +1,297 @@
+"""The committer: the one module that changes Delta tables. Spark reads; it never commits.
+
+Each commit of a micro-batch carries `(app_id, version)`, so a batch that runs again is skipped
+table by table. deltalake accepts an older version without complaint, so the check is made here.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+from uuid import uuid4
+
+import pyarrow as pa
+from deltalake import DeltaTable
+
+from lake_assets.delta.append import Appends
+from lake_assets.delta.commit import Batch, Commit
+from lake_assets.delta.conflicts import lake_errors
+from lake_assets.delta.create_table import TABLE_PROPERTIES, Blueprint, as_delta, create_table
+from lake_assets.delta.deltalake_writer import add_columns, write_commit
+from lake_assets.delta.feature_gate import ConstraintCheck, ensure_committable, ensure_usable
+from lake_assets.delta.log_checkpoints import Checkpoints
+from lake_assets.delta.log_history import is_done
+from lake_assets.delta.open_tables import Handles
+from lake_assets.delta.restores import RestoreGuard
+from lake_assets.delta.table_features import Use
+from lake_assets.delta.table_owners import claim
+from lake_assets.errors import CommitConflictError
+from lake_assets.model.owners import Owner
+from lake_assets.model.tables import TableRef
+from lake_assets.settings.schema import Durability
+from lake_assets.state.durability import flush
+
+_In = TypeVar("_In")
+_Out = TypeVar("_Out")
+
+_TRIES = 5
+"""Tries of a commit whose table another process changed meanwhile."""
+
+
+class Committer:
+    """Creates, widens, appends to and replaces the Delta tables below one folder.
+
+    Thread-safe; two processes may each have a committer on the same lake.
+    """
+
+    def __init__(
+        self,
+        lake: Path,
+        *,
+        threads: int,
+        durability: Durability = Durability.POWER,
+        check_constraints: ConstraintCheck | None = None,
+    ) -> None:
+        """Open the committer on `lake`, committing up to `threads` tables at once.
+
+        Tables with constraints are refused where nothing can evaluate them.
+        """
+        self._check_constraints = check_constraints
+        self.lake = lake
+        self._durability = durability
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="commit")
+        self._handles = Handles(lake)
+        self._checkpoints = Checkpoints(lake)
+        self._restores = RestoreGuard(lake)
+        self._appends = Appends(lake, self._unrestored, self._checkpoints, self._judge)
+
+    def close(self) -> None:
+        """Wait for commits and log checkpoints under way, and release the threads.
+
+        Raises:
+            LakeError: a log checkpoint could not be written.
+        """
+        self._pool.shutdown()
+        with lake_errors(self.lake):
+            self._checkpoints.close()
+
+    def flush(self) -> None:
+        """Make what was written to the lake so far outlive what `durability` says it does.
+
+        Each call that commits files does so first: a log never names a file that the disk may not
+        have. What the call commits itself the next flush makes durable.
+
+        Raises:
+            LakeError: the disk does not take it.
+        """
+        flush(self.lake, self._durability)
+
+    def settle(self) -> None:
+        """Wait for log checkpoints under way; raises as `close`."""
+        with lake_errors(self.lake):
+            self._checkpoints.settle()
+
+    def create(
+        self,
+        tables: Mapping[TableRef, pa.Schema],
+        *,
+        partition_by: Sequence[str] = (),
+        properties: Mapping[str, str] | None = None,
+        owners: Mapping[TableRef, Owner] | None = None,
+    ) -> set[TableRef]:
+        """Create the tables that are not there yet, empty; others are left as they are.
+
+        Args:
+            tables: their columns.
+            partition_by: columns among them that become folders.
+            properties: further table properties.
+            owners: of tables among them; one that is there and records none becomes its owner's.
+
+        Returns:
+            The tables that were created.
+
+        Raises:
+            LakeError: the folder cannot be written, or a table is there and another owner's.
+        """
+        configuration = {**TABLE_PROPERTIES, **(properties or {})}
+        blueprints = {
+            columns: Blueprint(as_delta(columns).to_json(), tuple(partition_by), configuration)
+            for columns in set(tables.values())
+        }
+
+        def create_one(table: TableRef) -> TableRef | None:
+            owner = owners.get(table) if owners else None
+            blueprint = blueprints[tables[table]].owned(table, owner)
+            if not create_table(table.path(self.lake), table.name, blueprint, id_ := str(uuid4())):
+                claim(self.lake, table, owner)
+                return None
+            if blueprint.is_plain:
+                self._appends.created(table, id_, blueprint.partition_by)
+            return table
+
+        return {table for table in self._each(create_one, list(tables)) if table is not None}
+
+    def columns(self, tables: Iterable[TableRef]) -> dict[TableRef, pa.Schema]:
+        """The columns of each of the tables that is there."""
+        return {t: pa.schema(h.schema().to_arrow()) for t, h in self.opened(list(tables)).items()}
+
+    def add_columns(self, tables: Mapping[TableRef, pa.Schema]) -> None:
+        """Add the columns, and fields of structs, of each schema that its table lacks.
+
+        No file changes: readers find null in the files of before. A repeated call changes nothing.
+
+        Raises:
+            LakeError: a column has another type; `delta.widen` makes types wider.
+        """
+
+        def widen(table: TableRef) -> None:
+            ensure_usable(handle := self._unrestored(table), Use.ALTER)
+            add_columns(handle, table, as_delta(tables[table]))
+
+        self._each(widen, list(tables))
+
+    def append(self, commits: Sequence[Commit], batch: Batch) -> list[TableRef]:
+        """Commit a batch's files to their tables, each table at most once for this batch.
+
+        A commit may remove files in the same step; what others append meanwhile stays.
+
+        Returns:
+            The tables that had the batch already, from a run that died on its way.
+
+        Raises:
+            CommitConflictError: another writer committed the same batch meanwhile, or removed a
+                file that this commit removes.
+            LakeError: a table was restored since our last commit to it.
+            TableFeatureError, ConstraintViolatedError: as `judge`.
+        """
+
+        def append_one(commit: Commit) -> TableRef | None:
+            take = self._append_or_replace if commit.removed else self._appends.add
+            return None if take(commit, batch) else commit.table
+
+        self.judge(commits, batch)
+        self.flush()
+        skipped = self._each(append_one, list(commits))
+        return [table for table in skipped if table is not None]
+
+    def judge(self, commits: Sequence[Commit], batch: Batch) -> None:
+        """Refuse commits that their tables do not allow; raises as `delta.feature_gate`."""
+
+        def judge_one(commit: Commit) -> None:
+            if not commit.removed:
+                self._appends.judge(commit, batch)
+            elif not is_done(handle := self._unrestored(commit.table), batch):
+                self._judge(handle, commit)
+
+        sure = self._appends.is_judged
+        self._each(judge_one, [c for c in commits if c.removed or not sure(c.table, batch)])
+
+    def _judge(self, handle: DeltaTable, commit: Commit, columns: pa.Schema | None = None) -> None:
+        ensure_committable(handle, commit, self._check_constraints, columns)
+
+    def ensure_usable(self, tables: Sequence[TableRef], *uses: Use) -> None:
+        """Refuse tables whose features forbid these uses; raises as `delta.feature_gate`."""
+        for handle in self.opened(tables).values():
+            ensure_usable(handle, *uses)
+
+    def _open_to(self, table: TableRef, use: Use) -> DeltaTable:
+        ensure_usable(handle := self.fresh(table), use)
+        return handle
+
+    def _append_or_replace(self, commit: Commit, batch: Batch) -> bool:
+        """Append files, and remove others, by deltalake's means; else as `Appends.add`."""
+        for tries_left in reversed(range(_TRIES)):
+            # The same handle for the look and the commit: what happens in between is noticed.
+            handle = self._unrestored(commit.table)
+            if is_done(handle, batch):
+                return False
+            try:
+                write_commit(handle, commit, None, [batch])
+            except CommitConflictError:
+                if not tries_left or is_done(self.fresh(commit.table), batch):
+                    raise
+            else:
+                break
+        return True
+
+    def append_marked(self, commit: Commit, marks: Sequence[Batch]) -> None:
+        """Commit files that stand for several batches, which the caller knows not to be there yet.
+
+        Raises:
+            CommitConflictError: another writer committed one of them meanwhile.
+        """
+        self._judge(self.fresh(commit.table), commit)
+        self.flush()
+        self._each(lambda one: write_commit(self.fresh(one.table), one, None, marks), [commit])
+
+    def compact(self, table: TableRef) -> None:
+        """Join a table's small files; its rows stay what they are."""
+        self._each(lambda one: self._open_to(one, Use.COMPACT).optimize.compact(), [table])
+
+    def delete(self, table: TableRef, predicate: str) -> None:
+        """Delete the rows that meet an SQL condition."""
+        self._each(lambda one: self._open_to(one, Use.REWRITE).delete(predicate), [table])
+
+    def vacuum(self, table: TableRef) -> None:
+        """Delete the files that no version needs which the table's properties want kept."""
+        self._each(lambda one: self._open_to(one, Use.COMPACT).vacuum(dry_run=False), [table])
+
+    def replace(self, commits: Sequence[Commit], schema: pa.Schema) -> None:
+        """Put each commit's files in the place of all its table's rows, in one step for readers.
+
+        The tables' columns become `schema`'s in the same step. Files that another process appends
+        during this step stay.
+
+        Raises:
+            CommitConflictError: a table is not at the version that its commit was made for.
+            TableFeatureError, ConstraintViolatedError: as `judge`; no table is changed.
+        """
+        columns = as_delta(schema)
+
+        def judge_one(commit: Commit) -> DeltaTable:
+            handle = self._unrestored(commit.table)
+            self._judge(handle, commit, schema)
+            return handle
+
+        handles = self._each(judge_one, list(commits))
+        self.flush()
+        work = list(zip(handles, commits, strict=True))
+        self._each(lambda one: write_commit(*one, columns, ()), work)
+
+    def replace_files(self, commits: Sequence[Commit]) -> None:
+        """Put each commit's files in the place of those that it removes, in one step for readers.
+
+        Raises:
+            CommitConflictError: a table is not at the version that its commit was made for.
+        """
+
+        def replace_one(commit: Commit) -> None:
+            if not self._appends.replace_files(commit):
+                write_commit(self._unrestored(commit.table), commit, None, ())
+
+        unsure = [commit for commit in commits if not commit.plain_id]
+        self._each(lambda one: self._judge(self.fresh(one.table), one), unsure)
+        self.flush()
+        self._each(replace_one, list(commits))
+
+    def opened(self, tables: Sequence[TableRef]) -> dict[TableRef, DeltaTable]:
+        """The handles of those of the tables that are there, each at its newest version."""
+        found = zip(tables, self._each(self._handles.find, tables), strict=True)
+        return {table: handle for table, handle in found if handle is not None}
+
+    def accept_restores(self, handles: Mapping[TableRef, DeltaTable]) -> None:
+        """Let tables be appended to that were restored: the caller goes by what they hold now."""
+        self._restores.accept({table: handle.version() for table, handle in handles.items()})
+
+    def _unrestored(self, table: TableRef) -> DeltaTable:
+        self._restores.ensure_unrestored(table, (handle := self.fresh(table)).version())
+        return handle
+
+    def fresh(self, table: TableRef) -> DeltaTable:
+        """The table's handle at its newest version; raises `LakeError` if there is no such one."""
+        return self._handles.fresh(table)
+
+    def _each(self, act: Callable[[_In], _Out], items: Sequence[_In]) -> list[_Out]:
+        with lake_errors(self.lake):
+            self._checkpoints.ensure_none_failed()
+            return list(self._pool.map(act, items))

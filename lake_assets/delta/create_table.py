@@ -1,0 +1,128 @@
+"""A table's first commit, written without deltalake's looks at what is not there yet.
+
+As with `delta.append`, a thousand of them are what costs; whoever comes second changes nothing.
+Format: the Delta protocol's "Actions" and "Schema Serialization Format",
+https://github.com/delta-io/delta/blob/master/PROTOCOL.md
+"""
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from deltalake import DeltaTable
+from deltalake.schema import Schema
+
+from lake_assets.delta.log_checkpoints import CHECKPOINT_EVERY
+from lake_assets.delta.put_if_absent import commit_file, put_if_absent, text_of
+from lake_assets.model.owners import Owner
+from lake_assets.model.tables import TableRef
+
+_PLAIN = {"minReaderVersion": 1, "minWriterVersion": 2}
+"""Delta's protocol of tables that every reader opens."""
+
+_SPECIAL = ('"timestamp_ntz"', '"variant"')
+"""Types that need a protocol of their own, as they stand in a schema."""
+
+
+TABLE_PROPERTIES = {
+    # 10 commits between checkpoints: without them opening a table grows without bound, and
+    # a checkpoint a commit would cost as much as the commit.
+    "delta.checkpointInterval": str(CHECKPOINT_EVERY),
+}
+"""What all tables of a lake are created with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Blueprint:
+    """What any number of tables are created with."""
+
+    schema: str
+    """Columns, as Delta's JSON."""
+
+    partition_by: tuple[str, ...]
+    configuration: Mapping[str, str]
+
+    def owned(self, table: TableRef, owner: Owner | None) -> "Blueprint":
+        """The same for one table, which records its owner if it is told."""
+        if owner is None:
+            return self
+        return replace(self, configuration={**self.configuration, **owner.properties(table)})
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether such a table has the protocol that every reader opens."""
+        return not any(kind in self.schema for kind in _SPECIAL)
+
+
+def create_table(folder: Path, name: str, blueprint: Blueprint, table_id: str) -> bool:
+    """Create an empty table; False if there is one already, which stays as it is.
+
+    Args:
+        folder: of the table.
+        name: Delta's name of it.
+        blueprint: its columns and properties.
+        table_id: Delta's id of it; one that is not plain gets another.
+
+    Raises:
+        OSError: the folder cannot be written.
+        DeltaError: the schema cannot be a table's.
+    """
+    if _has_commits(folder / "_delta_log"):
+        return False
+    if not blueprint.is_plain:
+        DeltaTable.create(
+            folder,
+            schema=Schema.from_json(blueprint.schema),
+            mode="ignore",
+            partition_by=list(blueprint.partition_by),
+            name=name,
+            configuration=dict(blueprint.configuration),
+        )
+        return True
+    target = commit_file(folder, 0)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    return put_if_absent(
+        target, text_of(_actions(name, blueprint, table_id, int(time.time() * 1000)))
+    )
+
+
+def _has_commits(log: Path) -> bool:
+    """Whether a table is there; its first commit may have been swept away since."""
+    if not log.is_dir():
+        return False
+    return any(path.suffix in {".json", ".parquet"} for path in log.iterdir())
+
+
+def _actions(name: str, blueprint: Blueprint, table_id: str, at_ms: int) -> list[dict[str, Any]]:
+    partitions = list(blueprint.partition_by)
+    return [
+        {
+            "commitInfo": {
+                "timestamp": at_ms,
+                "operation": "CREATE TABLE",
+                "operationParameters": {"partitionBy": json.dumps(partitions)},
+                "engineInfo": "lake_assets",
+            }
+        },
+        {"protocol": _PLAIN},
+        {
+            "metaData": {
+                "id": table_id,
+                "name": name,
+                "format": {"provider": "parquet", "options": {}},
+                "schemaString": blueprint.schema,
+                "partitionColumns": partitions,
+                "createdTime": at_ms,
+                "configuration": dict(blueprint.configuration),
+            }
+        },
+    ]
+
+
+def as_delta(schema: pa.Schema) -> Schema:
+    """Every column nullable: the columns of tomorrow are missing in the files of today."""
+    return Schema.from_arrow(pa.schema([f.with_nullable(nullable=True) for f in schema]))

@@ -1,0 +1,63 @@
+"""Rows that a table's log calls deleted while they are still in its files: deletion vectors.
+
+Other engines leave them by DELETE, UPDATE and MERGE; nothing here writes any. Costs nothing for
+tables whose protocol has none. Spark's jobs leave them to Delta's own reader (`spark.read_tables`).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
+
+from lake_assets.delta.table_features import Use, features_of, refused
+from lake_assets.delta.table_paths import folder_of, from_address
+
+Mask = npt.NDArray[np.bool_]
+
+
+def kept_rows(handle: DeltaTable) -> Mapping[str, Mask]:
+    """By path of a data file that has deleted rows, which of its rows are still there.
+
+    Paths are as in `delta.data_files.active_files`; a mask has an element a row.
+
+    Raises:
+        TableFeatureError: deltalake cannot tell, since the table has other features besides.
+    """
+    features = features_of(handle)
+    if not features.may_have_deletion_vectors:
+        return {}
+    try:
+        found = pa.table(handle.deletion_vectors())
+    except DeltaError as problem:  # of a table with features for readers that it does not know
+        table = f"delta.`{features.name}`"
+        step = f"Run REORG TABLE {table} APPLY (PURGE), then ALTER TABLE {table} DROP FEATURE "
+        step += "deletionVectors in Spark"
+        raise refused(features.name, "deletionVectors", Use.READ, step) from problem
+    folder = folder_of(handle)
+    return {
+        str(from_address(address).relative_to(folder)): np.asarray(kept.values, dtype=np.bool_)
+        for address, kept in zip(
+            found["filepath"].to_pylist(), found["selection_vector"], strict=True
+        )
+    }
+
+
+def deleted_rows(handle: DeltaTable) -> int:
+    """How many rows of a table's files are deleted."""
+    return sum(int((~kept).sum()) for kept in kept_rows(handle).values())
+
+
+def without_deleted(rows: pa.Table, kept: Mask | None) -> pa.Table:
+    """Those of a file's rows that are still there; all of them without a mask of `kept_rows`."""
+    return rows if kept is None else rows.filter(pa.array(kept))
+
+
+def undeleted(batches: Iterable[pa.RecordBatch], kept: Mask | None) -> Iterator[pa.RecordBatch]:
+    """As `without_deleted`, of a file that comes in batches, in its order."""
+    start = 0
+    for batch in batches:
+        yield batch if kept is None else batch.filter(pa.array(kept[start:][: batch.num_rows]))
+        start += batch.num_rows

@@ -1,0 +1,168 @@
+"""Following a table: what came to it since a version, by its Delta log alone.
+
+An increment is some whole versions of the table. Where they only added files, those hold just the
+rows that came. Where rows were deleted or rewritten meanwhile, the files hold older rows, too;
+where the log was cleaned up or the table restored from a backup, they are all that the table has.
+Then whoever reads them takes the rows that are new by their origin. Opens no data file.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+from urllib.parse import unquote
+
+from deltalake import DeltaTable
+
+from lake_assets.delta.commit import DataFile
+from lake_assets.delta.commit_digest import commit_digest
+from lake_assets.delta.data_files import active_files
+from lake_assets.delta.kafka_offsets import Offsets, begin_offsets, furthest, recorded_offsets
+from lake_assets.delta.log_tail import actions_of, file_of, newest_version
+from lake_assets.delta.restores import held_offsets, is_restore
+from lake_assets.delta.table_paths import for_deltalake
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Point:
+    """A version of a table that was read up to."""
+
+    version: int = -1
+    """-1 before the first."""
+
+    digest: str = ""
+    """Of the version's commit: a restored table may have another one under the same number. Empty
+    if it is not known."""
+
+    @classmethod
+    def at(cls, folder: Path, version: int) -> Self:
+        """A version that the table in a folder has."""
+        return cls(version=version, digest=commit_digest(folder, version) or "")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Increment:
+    """What came to a table after a point, up to another."""
+
+    until: Point
+    files: tuple[DataFile, ...] = ()
+    offsets: Offsets = field(default_factory=dict)
+    """How far the table's topics are at `until`, as far as these versions tell."""
+
+    is_exact: bool = True
+    """Whether each row of the files is new."""
+
+
+def next_increment(
+    folder: Path,
+    topics: Callable[[], list[str]],
+    after: Point,
+    *,
+    taken: Offsets,
+    max_bytes: int,
+) -> Increment | None:
+    """What came next to a table; None if nothing did.
+
+    Args:
+        folder: of the table.
+        topics: whose offsets its commits may record.
+        after: what is known already.
+        taken: rows below were taken, whichever version had them.
+        max_bytes: of the files, after which no further version is taken.
+
+    Raises:
+        FileNotFoundError: there is no such table.
+        ValueError: a commit is torn.
+    """
+    newest = newest_version(folder)
+    if newest == after.version and _is_same(folder, after):
+        return None
+    if after.version < newest and _is_same(folder, after):
+        found = _by_commits(folder, after.version, newest, taken, max_bytes)
+        if found is not None:
+            return found
+    return _by_snapshot(folder, topics(), newest)
+
+
+def _is_same(folder: Path, after: Point) -> bool:
+    """Whether the table still has the version that was read up to."""
+    if after.version < 0 or not after.digest:
+        return True
+    return commit_digest(folder, after.version) == after.digest
+
+
+@dataclass(slots=True)
+class _Gathered:
+    """What some versions added, in their order."""
+
+    taken: Offsets
+    added: dict[str, DataFile] = field(default_factory=dict)
+    transactions: dict[str, int] = field(default_factory=dict)
+    is_exact: bool = True
+
+    def take(self, actions: list[tuple[str, Any]]) -> None:
+        """Count a version in."""
+        adds = {unquote(action["path"]): action for kind, action in actions if kind == "add"}
+        removed = {unquote(action["path"]) for kind, action in actions if kind == "remove"}
+        is_change = any(a["dataChange"] for kind, a in actions if kind in {"add", "remove"})
+        self.transactions |= {a["appId"]: a["version"] for kind, a in actions if kind == "txn"}
+        taken = removed & self.added.keys()
+        if not is_change and not taken:
+            return  # a compaction of older files
+        for path in taken:
+            del self.added[path]
+        self.added |= {path: file_of(action) for path, action in adds.items()}
+        # Rows that were rewritten or restored came earlier, and stand beside those that are new.
+        self.is_exact = self.is_exact and (not adds or (not removed and self._is_new(actions)))
+
+    def _is_new(self, actions: list[tuple[str, Any]]) -> bool:
+        """Whether a version's rows were not taken yet, as it tells itself."""
+        infos = [action for kind, action in actions if kind == "commitInfo"]
+        begins = begin_offsets(infos[0]) if infos else None
+        if begins is None:
+            return False
+        return all(self.taken.get(place, 0) <= offset for place, offset in begins.items())
+
+    @property
+    def size(self) -> int:
+        return sum(file.size for file in self.added.values())
+
+
+def _by_commits(
+    folder: Path, after: int, newest: int, taken: Offsets, max_bytes: int
+) -> Increment | None:
+    """By the commits of the versions; None if they do not tell, or are not there any more."""
+    gathered, until = _Gathered(taken), after
+    for version, actions in _versions(folder, after, newest):
+        if any(kind == "commitInfo" and is_restore(told) for kind, told in actions):
+            return None  # how far the table is, its later transactions do not tell
+        gathered.take(actions)
+        until = version
+        if gathered.size >= max_bytes:
+            break
+    if until == after or any(not (folder / path).exists() for path in gathered.added):
+        return None
+    return Increment(
+        until=Point.at(folder, until),
+        files=tuple(gathered.added.values()),
+        offsets=recorded_offsets(gathered.transactions),
+        is_exact=gathered.is_exact,
+    )
+
+
+def _versions(folder: Path, after: int, newest: int) -> Iterator[tuple[int, list[tuple[str, Any]]]]:
+    for version in range(after + 1, newest + 1):
+        try:
+            yield version, list(actions_of(folder, version))
+        except FileNotFoundError:
+            return
+
+
+def _by_snapshot(folder: Path, topics: list[str], newest: int) -> Increment:
+    handle = DeltaTable(for_deltalake(folder), version=newest)
+    return Increment(
+        until=Point.at(folder, newest),
+        files=tuple(active_files(handle)),
+        offsets=furthest(held_offsets(handle, topic) for topic in topics),
+        is_exact=False,
+    )

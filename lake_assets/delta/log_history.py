@@ -1,0 +1,150 @@
+"""What a Delta log tells of a table: its size and its last commit. Reads only."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError, TableNotFoundError
+
+from lake_assets.delta.commit import Batch
+from lake_assets.delta.deletion_vectors import deleted_rows, kept_rows
+from lake_assets.delta.log_tail import log_tail_of, texts_of
+from lake_assets.delta.put_if_absent import commit_file
+from lake_assets.delta.table_paths import folder_of, for_deltalake
+from lake_assets.model.tables import TableRef
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TableState:
+    """A table at one version, from its log alone."""
+
+    version: int
+    rows: int
+    files: int
+    size_bytes: int
+    committed_at: datetime
+    """Time of the newest commit, UTC."""
+
+    info: Mapping[str, str]
+    """Custom metadata of the newest commit that had any."""
+
+
+def open_table(lake: Path, table: TableRef) -> DeltaTable | None:
+    """A table of the lake at its newest version; None if there is no such table."""
+    try:
+        return DeltaTable(for_deltalake(table.path(lake)))
+    except TableNotFoundError:
+        return None
+
+
+def state_of(handle: DeltaTable) -> TableState:
+    """Sum up a table from its log, without opening a data file."""
+    actions = _files(handle)
+    newest = _newest_commit(handle)
+    return TableState(
+        version=handle.version(),
+        rows=rows_of(handle),
+        files=actions.num_rows,
+        size_bytes=pc.sum(actions["size_bytes"]).as_py() or 0,
+        committed_at=datetime.fromtimestamp(newest["timestamp"] / 1000, tz=UTC),
+        info=texts_of(newest),
+    )
+
+
+def last_info(handle: DeltaTable) -> Mapping[str, str]:
+    """Custom metadata of the newest commit; cheaper than all of its state."""
+    return texts_of(_newest_commit(handle))
+
+
+def newest_info(lake: Path, table: TableRef) -> Mapping[str, str]:
+    """`last_info` of a table that need not be opened for it; empty if there is no such table."""
+    tail = log_tail_of(table.path(lake))
+    if tail is not None:
+        return tail.info
+    handle = open_table(lake, table)
+    return last_info(handle) if handle else {}
+
+
+def identity(lake: Path, table: TableRef) -> tuple[int, str] | None:
+    """A table's newest version and Delta's id of it; None if there is no such table.
+
+    It is opened only if its newest commit does not tell.
+    """
+    tail = log_tail_of(table.path(lake))
+    if tail is not None and tail.table_id:
+        return tail.version, tail.table_id
+    handle = open_table(lake, table)
+    return (handle.version(), str(handle.metadata().id)) if handle else None
+
+
+def _newest_commit(handle: DeltaTable) -> Mapping[str, Any]:
+    return handle.history(1)[0]
+
+
+def committed_at(lake: Path, table: TableRef, version: int) -> float | None:
+    """When a version was committed, in seconds since 1970; None if the log has forgotten it."""
+    try:
+        return commit_file(table.path(lake), version).stat().st_mtime
+    except FileNotFoundError:
+        return None
+
+
+def rows_of(handle: DeltaTable) -> int:
+    """Rows of a table, from its log and its deletion vectors."""
+    return (pc.sum(_files(handle)["num_records"]).as_py() or 0) - deleted_rows(handle)
+
+
+def _files(handle: DeltaTable) -> pa.Table:
+    """One row a data file; deltalake's own tables are no arguments for pyarrow's functions."""
+    return pa.table(handle.get_add_actions(flatten=True))
+
+
+def rows_at(handle: DeltaTable, version: int) -> int | None:
+    """Rows that a table had at a version, from its log; None if the log has forgotten it."""
+    if version == handle.version():
+        return rows_of(handle)
+    try:
+        return rows_of(DeltaTable(for_deltalake(folder_of(handle)), version=version))
+    except DeltaError:
+        return None
+
+
+def newest_of(handle: DeltaTable, column: str) -> tuple[datetime | None, bool]:
+    """The newest value of a timestamp column by the log, and whether the log tells it at all.
+
+    A table without rows, or with nulls alone, has no newest value, and that is told.
+    """
+    files = _files(handle)
+    names = (f"max.{column}", f"null_count.{column}")
+    if not files.num_rows:
+        return None, True
+    # Bounds of a file with deleted rows are those that it had with them.
+    if not all(name in files.column_names for name in names) or kept_rows(handle):
+        return None, False
+    found, nulls = (files[name] for name in names)
+    is_told = pc.or_(pc.is_valid(found), pc.equal(nulls, files["num_records"]))
+    if not pc.all(is_told.fill_null(fill_value=False)).as_py():
+        return None, False
+    newest = pc.max(found).as_py()
+    if newest is not None and not isinstance(newest, datetime):
+        return None, False
+    return newest.astimezone(UTC) if newest else None, True
+
+
+def rows_since(handle: DeltaTable, version: int) -> int:
+    """Rows that streams added in the commits from `version` on."""
+    newer = handle.version() - version + 1
+    if newer <= 0:
+        return 0
+    return sum(int(commit.get("rows", 0)) for commit in handle.history(newer))
+
+
+def is_done(handle: DeltaTable, batch: Batch) -> bool:
+    """Whether the table has this batch, or a later one, of the same stream."""
+    last = handle.transaction_version(batch.app_id)
+    return last is not None and last >= batch.version

@@ -1,0 +1,137 @@
+"""Delta's RESTORE: a table that was put back to an older version by a commit of its own.
+
+Its rows are those of before, and its application transactions stay those of after: how far a table
+is in its sources is then told by the version that it was put back to. What follows is the caller's
+to decide. Reads logs only.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
+
+from lake_assets.delta.commit import TABLE_ID
+from lake_assets.delta.data_files import active_files
+from lake_assets.delta.kafka_offsets import (
+    Offsets,
+    begun_offsets,
+    offsets_of_rows,
+    table_offsets,
+)
+from lake_assets.delta.log_tail import actions_of
+from lake_assets.delta.table_paths import folder_of, for_deltalake
+from lake_assets.errors import LakeError
+from lake_assets.model.tables import Layer, TableRef
+
+_RESTORE = "RESTORE"
+
+_DERIVED = {Layer.GOLD, Layer.LOG}
+"""Layers of tables that nobody is followed by: whoever writes them looks at what they stand for."""
+
+
+def is_restored(folder: Path, newest: int, after: int = -1) -> bool:
+    """Whether a RESTORE is among a table's commits since one of ours.
+
+    Args:
+        folder: of the table.
+        newest: its version.
+        after: a version that is known, which the look back ends at.
+    """
+    return any(is_restore(told) for _, told in _since_ours(folder, newest, after))
+
+
+def is_restore(info: Mapping[str, Any]) -> bool:
+    """Whether a commit's information is that of a RESTORE."""
+    return info.get("operation") == _RESTORE
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreGuard:
+    """Refuses a table that was restored since our last commit to it. Thread-safe."""
+
+    lake: Path
+    _accepted: dict[TableRef, int] = field(default_factory=dict)
+
+    def accept(self, tables: Mapping[TableRef, int]) -> None:
+        """Let pass what was restored up to these versions: the caller goes by it."""
+        self._accepted.update(tables)
+
+    def ensure_unrestored(self, table: TableRef, version: int) -> None:
+        """Make sure that a table was not restored between our last commit and a version.
+
+        Raises:
+            LakeError: it was. Nothing of ours may follow: who looks back ends at our last commit.
+        """
+        if table.layer in _DERIVED:
+            return
+        after = self._accepted.get(table, -1)
+        if is_restored(table.path(self.lake), version, after):
+            raise LakeError(
+                table.name,
+                "was put back to an older version (RESTORE) since rows were last added",
+                "Start again: what it lacks by now is found out then",
+            )
+
+
+def held_offsets(handle: DeltaTable, topic: str, recorded: Offsets | None = None) -> Offsets:
+    """How far a table's rows are in a topic; unlike `table_offsets` after a RESTORE, too.
+
+    It has the partitions that `table_offsets` has: one of which no row is there has the offset at
+    which its first was to be read.
+
+    Args:
+        handle: the table.
+        topic: one that it may have rows of.
+        recorded: its `table_offsets`, if they are known: with thousands of partitions they cost.
+    """
+    folder = folder_of(handle)
+    if recorded is None:
+        recorded = table_offsets(handle, topic)
+    version = _version_of_rows(folder, handle.version())
+    if version == handle.version() or not recorded:
+        return recorded
+    found = _offsets_at(folder, version, topic)
+    if found is None:
+        found = offsets_of_rows(folder, active_files(handle))
+    first = begun_offsets(handle, recorded)
+    return {place: found.get(place, first[place]) for place in recorded}
+
+
+def _offsets_at(folder: Path, version: int | None, topic: str) -> Offsets | None:
+    """What a version's transactions tell; None if the log has forgotten it."""
+    if version is None:
+        return None
+    try:
+        return table_offsets(DeltaTable(for_deltalake(folder), version=version), topic)
+    except DeltaError:
+        return None
+
+
+def _version_of_rows(folder: Path, version: int) -> int | None:
+    """Of which version the transactions tell of a version's rows; None if nothing tells."""
+    for at, told in _since_ours(folder, version, -1):
+        if is_restore(told):
+            restored = told.get("operationParameters", {}).get("version")
+            # Put back to a version that is no older there is none to ask.
+            known = restored is not None and str(restored).isdigit() and int(restored) < at
+            return _version_of_rows(folder, int(restored)) if known else None
+    return version
+
+
+def _since_ours(folder: Path, newest: int, after: int) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """What the commits since the newest of ours tell of themselves, the newest first."""
+    for version in range(newest, after, -1):
+        try:
+            told = _told(actions_of(folder, version))
+        except FileNotFoundError:
+            return
+        if TABLE_ID in told:
+            return
+        yield version, told
+
+
+def _told(actions: Iterable[tuple[str, Any]]) -> Mapping[str, Any]:
+    return next((action for kind, action in actions if kind == "commitInfo"), {})

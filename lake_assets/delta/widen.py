@@ -1,0 +1,181 @@
+"""Columns that get a wider type or a newer name: a table's files rewritten, in one commit.
+
+Delta has features for wider types and new names without new files, which many readers cannot open.
+What is wider than what, and which field had which name, is not decided here.
+"""
+
+import uuid
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from tenacity import retry, retry_if_exception_type, stop_after_attempt
+
+from lake_assets.delta.commit import Commit, DataFile
+from lake_assets.delta.committer import Committer
+from lake_assets.delta.data_files import active_files
+from lake_assets.delta.deletion_vectors import Mask, kept_rows, undeleted
+from lake_assets.delta.feature_gate import ensure_usable
+from lake_assets.delta.renamed_columns import Renames, under_newest, unmarked, without_stale_marks
+from lake_assets.delta.table_features import Use
+from lake_assets.errors import CommitConflictError
+from lake_assets.model.tables import TableRef
+from lake_assets.parquet.writer import write_pieces
+
+WIDENED = "lake_assets.widened"
+"""Key in a commit's custom metadata: the columns that became wider, or got older ones' values."""
+
+DROPPED = "lake_assets.dropped"
+"""Key in a commit's custom metadata: the columns that the table no longer has."""
+
+_ROWS_AT_ONCE = 131_072
+"""Rows in memory, some tens of MB; they become a row group, and small ones read slowly."""
+
+_TRIES = 5
+"""Tries where another process appends to the table meanwhile, as a requeue does."""
+
+
+def widen(
+    committer: Committer,
+    lake: Path,
+    tables: Mapping[TableRef, pa.Schema],
+    renames: Renames | None = None,
+    *,
+    is_new: bool = False,
+) -> dict[TableRef, list[str]]:
+    """Make the tables' columns hold what the schemas hold; a repeated call changes nothing.
+
+    Columns and fields of structs that are missing are added, and no file changes. Where a type is
+    wider, or values stand under an older name alone, the table's files are rewritten. Columns
+    that the schema lacks stay, and so do those of older names, with their values. A process that
+    dies on its way leaves files that no reader sees.
+
+    Args:
+        committer: commits.
+        lake: folder of the tables.
+        tables: the columns that each is to have; `delta.renamed_columns.marked`, if there are
+            renames.
+        renames: older names of columns.
+        is_new: whether the renames are new to this process, which may have written older names
+            after another process copied their values: the marks are not believed.
+
+    Returns:
+        The tables whose files were rewritten, with the columns that are wider or newly named.
+
+    Raises:
+        CommitConflictError: another process keeps changing a table.
+        LakeError: the lake cannot be written, or a type does not hold the rows that are there.
+        TableFeatureError: a table's features forbid it; the table is left as it is.
+    """
+    older = renames or Renames()
+
+    def wider(schema: pa.Schema) -> Callable[[pa.Schema], _Rewriting | None]:
+        return lambda have: _wider(have, schema, older, is_new)
+
+    changed = {t: _change(committer, lake, t, wider(schema)) for t, schema in tables.items()}
+    done = {t: rewriting.info[WIDENED].split(", ") for t, rewriting in changed.items() if rewriting}
+    committer.add_columns({t: schema for t, schema in tables.items() if t not in done})
+    return done
+
+
+def drop_columns(committer: Committer, lake: Path, table: TableRef, names: Collection[str]) -> bool:
+    """Rewrite a table's files without some columns, in one commit; whether it had one of them.
+
+    No writer may be at work that knows of the columns: it would bring them back.
+
+    Raises:
+        CommitConflictError: another process keeps changing the table.
+        LakeError: the lake cannot be written.
+    """
+    return _change(committer, lake, table, lambda have: _narrower(have, names)) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class _Rewriting:
+    """How a table is rewritten."""
+
+    columns: pa.Schema
+    info: Mapping[str, str]
+    renames: Renames = field(default_factory=Renames)
+
+
+@retry(
+    retry=retry_if_exception_type(CommitConflictError),
+    stop=stop_after_attempt(_TRIES),
+    reraise=True,
+)
+def _change(
+    committer: Committer,
+    lake: Path,
+    table: TableRef,
+    decide: Callable[[pa.Schema], _Rewriting | None],
+) -> _Rewriting | None:
+    """Rewrite a table's files as is decided by the columns that it has."""
+    handle = committer.fresh(table)
+    version, folder = handle.version(), table.path(lake)
+    rewriting = decide(pa.schema(handle.schema().to_arrow()))
+    if rewriting is not None:
+        ensure_usable(handle, Use.READ, Use.REPLACE)
+        kept = kept_rows(handle)
+        files = [_write(folder, one, rewriting, kept.get(one.path)) for one in active_files(handle)]
+        change = Commit(table=table, files=files, info=rewriting.info, seen=version)
+        committer.replace([change], rewriting.columns)
+    return rewriting
+
+
+def _wider(have: pa.Schema, schema: pa.Schema, renames: Renames, is_new: bool) -> _Rewriting | None:  # noqa: FBT001
+    names = [
+        field.name
+        for field in have
+        if field.name in schema.names and _is_other(field.type, schema.field(field.name).type)
+    ]
+    known = pa.schema([field.remove_metadata() for field in have]) if is_new else have
+    names += unmarked(known, schema)
+    if not names:
+        return None
+    columns = without_stale_marks(_target(have, schema), renames)
+    return _Rewriting(columns, {WIDENED: ", ".join(names)}, renames)
+
+
+def _narrower(have: pa.Schema, names: Collection[str]) -> _Rewriting | None:
+    gone = [name for name in have.names if name in names]
+    if not gone:
+        return None
+    kept = pa.schema([field for field in have if field.name not in gone])
+    return _Rewriting(kept, {DROPPED: ", ".join(gone)})
+
+
+def _target(have: pa.Schema, schema: pa.Schema) -> pa.Schema:
+    """The columns in the order that they have, then the new ones."""
+    fields = {one.name: one for one in have}
+    for one in schema:
+        before = fields.get(one.name, one)
+        # What a column says of itself that others do not know of stays.
+        told = {**(before.metadata or {}), **(one.metadata or {})}
+        fields[one.name] = one.with_metadata(told or None)
+    return pa.schema(list(fields.values()))
+
+
+def _is_other(have: pa.DataType, wanted: pa.DataType) -> bool:
+    """Whether a type differs by more than fields that a struct gains."""
+    if pa.types.is_struct(have) and pa.types.is_struct(wanted):
+        fields = {field.name: field.type for field in wanted}
+        return any(_is_other(one.type, fields.get(one.name, one.type)) for one in have)
+    if pa.types.is_list(have) and pa.types.is_list(wanted):
+        return _is_other(have.value_type, wanted.value_type)
+    if pa.types.is_map(have) and pa.types.is_map(wanted):
+        pairs = ((have.key_type, wanted.key_type), (have.item_type, wanted.item_type))
+        return any(_is_other(*pair) for pair in pairs)
+    return bool(have != wanted)
+
+
+def _write(folder: Path, file: DataFile, rewriting: _Rewriting, left: Mask | None) -> DataFile:
+    path = str(PurePosixPath(file.path).with_name(f"part-{uuid.uuid4()}.parquet"))
+    kept = pa.schema([field for field in rewriting.columns if field.name not in file.partition])
+    with pq.ParquetFile(folder / file.path) as source:
+        batches = source.iter_batches(_ROWS_AT_ONCE)
+        pieces = (under_newest(rows, kept, rewriting.renames) for rows in undeleted(batches, left))
+        written = write_pieces(pieces, kept, folder, path)
+    return DataFile(partition=file.partition, **written)  # type: ignore[arg-type]

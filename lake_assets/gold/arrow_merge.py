@@ -1,0 +1,136 @@
+"""Small gains merged into small views where their files lie: a task a share of the games.
+
+A game's new rows and its view are read, merged and written by one task, so nothing is shuffled and
+Spark plans nothing but the tasks. What may be merged so is `gold.arrow_mergeable`'s to say of a
+view and `gold.view_heads`' of a game; all else is `gold.job`'s.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from lake_assets.delta.commit import DataFile
+from lake_assets.gold.arrow_aggregates import ArrowAggregates, NotMergeableError
+from lake_assets.gold.buckets import prefix_of
+from lake_assets.gold.refresh_plan import Brought, RefreshPlan
+from lake_assets.gold.view_heads import SmallGain
+from lake_assets.model.feeds import GoldView
+from lake_assets.model.tables import gold_of
+from lake_assets.parquet.writer import TABLE, Layout, Target, WritePlan
+from lake_assets.spark.fan_out import fan_out
+from lake_assets.spark.lake_context import LakeContext
+from lake_assets.spark.scan import numbered, rows_of_file, share, shared
+
+_ROWS_A_FILE = 8_000
+"""Rows that take as long to merge as it takes to open a file."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Piece:
+    """What a task reads to merge one game."""
+
+    target: int
+    """Index into the plan's targets."""
+
+    folds: ArrowAggregates
+    silver_files: tuple[Path, ...]
+    gold_files: tuple[Path, ...]
+
+
+class Merging:
+    """A `spark.fan_out.Stage`: numbers of shares become the games' views, brought up to date."""
+
+    def __init__(self, shares: Sequence[Sequence[Piece]]) -> None:
+        """Merge the pieces of each share."""
+        self._shares = shares
+        self._unsure: list[int] = []
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The rows to write."""
+        for piece in shared(batches, self._shares):
+            yield from self._merge(piece)
+
+    def notes(self) -> Iterable[str]:
+        """Targets of the pieces that Spark must merge."""
+        return map(str, self._unsure)
+
+    def _merge(self, piece: Piece) -> list[pa.RecordBatch]:
+        folds = piece.folds
+        new = _read(piece.silver_files, folds.sources)
+        gold = _read(piece.gold_files, folds.columns.names)
+        try:
+            rows = folds.merged(new, gold)
+        except NotMergeableError:
+            self._unsure.append(piece.target)
+            return []
+        place = pa.repeat(pa.scalar(piece.target, pa.int32()), rows.num_rows)
+        return list(rows.append_column(TABLE, place).combine_chunks().to_batches())
+
+
+def merge_in_arrow(
+    session: SparkSession, view: GoldView, near: Sequence[SmallGain], context: LakeContext
+) -> list[Brought]:
+    """Rewrite the games' views, in one job of a task a core.
+
+    A game of which only Spark can tell what its rows come to is left out, and so nothing of it is
+    written. For those that gained no rows nothing is written either.
+    """
+    gained = [one for one in near if one.work.silver_files]
+    files, unsure = _write(session, view, gained, context) if gained else ({}, set())
+    return [
+        one.work.brought(view, files.get(one.work.source.game, ()), one.work.touched(()))
+        for one in near
+        if one.work.source.game not in unsure
+    ]
+
+
+def _write(
+    session: SparkSession, view: GoldView, near: Sequence[SmallGain], context: LakeContext
+) -> tuple[dict[str, list[DataFile]], set[str]]:
+    """By game, new files; and the games that Spark must merge."""
+    games = [one.work.source.game for one in near]
+    folders = [gold_of(game, view.name).path(context.lake) for game in games]
+    plan = WritePlan(
+        targets=tuple(
+            Target(path=str(folder), layout=one.work.columns, prefix=prefix_of(0))
+            for one, folder in zip(near, folders, strict=True)
+        ),
+        layouts={
+            one.work.columns: Layout(
+                schema=one.folds.columns, sources=tuple(one.folds.columns.names)
+            )
+            for one in near
+        },
+        buffer_bytes=context.buffer_bytes,
+    )
+    pieces = [
+        (_piece(index, one, folders[index]), _load(one.work)) for index, one in enumerate(near)
+    ]
+    shares = share(pieces, session.sparkContext.defaultParallelism)
+    left = fan_out(numbered(session, shares), plan, lambda: Merging(shares))
+    files = {games[index]: written.files for index, written in left.written.items()}
+    return files, {games[int(note)] for note in left.notes}
+
+
+def _piece(target: int, one: SmallGain, folder: Path) -> Piece:
+    return Piece(
+        target=target,
+        folds=one.folds,
+        silver_files=tuple(Path(file) for file in one.work.silver_files),
+        gold_files=tuple(folder / file.path for file in one.work.gold_files),
+    )
+
+
+def _load(work: RefreshPlan) -> int:
+    """What a game costs a task, in rows."""
+    files = len(work.silver_files) + len(work.gold_files)
+    return work.rows_read + sum(file.rows for file in work.gold_files) + files * _ROWS_A_FILE
+
+
+def _read(files: Iterable[Path], columns: Sequence[str]) -> Iterator[pa.Table]:
+    for path in files:
+        for batch in rows_of_file(path, columns):
+            yield pa.Table.from_batches([batch])

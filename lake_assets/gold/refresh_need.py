@@ -1,0 +1,116 @@
+"""Deciding what a refresh must do: which games' views are behind, and how each catches up. Pure."""
+
+import hashlib
+from dataclasses import dataclass
+
+from lake_assets.delta.refresh_position import (
+    BUCKETS,
+    COLUMNS,
+    DEFINITION,
+    SILVER_COMMIT,
+    SILVER_TABLE,
+    SILVER_VERSION,
+    STATES,
+    Position,
+)
+from lake_assets.gold.measures import STATE_FORMAT
+from lake_assets.model.feeds import Action, GoldView
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Silver:
+    """A game's silver as a refresh finds it."""
+
+    version: int
+    table: str
+    """Its id in Delta."""
+
+    commit: str = ""
+    """`commit_digest` of the version; empty if the log has forgotten it."""
+
+
+def definition_of(view: GoldView, session: str) -> str:
+    """A hash of what a view computes; its schedule, checks and words do not matter.
+
+    Args:
+        view: what is computed.
+        session: `session_digest` of the session that computes it.
+    """
+    text = view.model_dump_json(exclude={"schedule", "checks", "description"})
+    return hashlib.sha256(f"{session} {text}".encode()).hexdigest()[:16]
+
+
+def is_behind(definition: str, silver: Silver, position: Position | None) -> bool:
+    """Whether a game's view must be computed: never done, silver moved, or redefined.
+
+    Args:
+        definition: of the view.
+        silver: as it is now.
+        position: what the gold table stands for.
+    """
+    if position is None:
+        return True
+    is_other_table = bool(position.silver_table) and silver.table != position.silver_table
+    has_moved = position.silver_version != silver.version
+    has_other_rows = position.silver_commit != silver.commit
+    return is_other_table or has_moved or has_other_rows or position.definition != definition
+
+
+def unmergeable(view: GoldView) -> str:
+    """Why no game of a view can be merged, whatever its measures are; empty if it can."""
+    dropping = [e.name for e in view.expectations if e.action is Action.DROP]
+    if dropping:
+        # A row that is good later needs the states that it had when it was dropped.
+        return f"{dropping[0]} drops rows, and with them what later rows would be merged with"
+    return ""
+
+
+def why_full(definition: str, silver: Silver, position: Position | None, commit_read: str) -> str:
+    """Why a game must be computed from all of silver; empty if its log may tell otherwise.
+
+    Args:
+        definition: of the view.
+        silver: as it is now.
+        position: what the gold table stands for.
+        commit_read: `commit_digest` of the position's version of silver, as silver's log has it
+            now; empty if it has forgotten it.
+    """
+    if position is None:
+        return "gold's newest commit is no refresh of this view"
+    read = position.silver_version
+    reasons = {
+        "the view, Spark's settings or its version changed since": (
+            position.definition != definition
+        ),
+        "the view keeps no states of this release": position.states != STATE_FORMAT,
+        "silver is another table": position.silver_table != silver.table,
+        "silver is at an older version": read > silver.version,
+        f"silver's log has no version {read} any more": not commit_read,
+        f"silver was restored: its version {read} is another one now": (
+            position.silver_commit != commit_read
+        ),
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")
+
+
+def info_of(
+    definition: str, silver: Silver, *, states: int = 0, buckets: int = 1, columns: str = ""
+) -> dict[str, str]:
+    """The commit metadata that records a position together with the data.
+
+    Args:
+        definition: of the view that was computed.
+        silver: from which silver.
+        states: format of the states in the table; 0 without.
+        buckets: number of them.
+        columns: of the gold table, as Delta's JSON; empty if they are not to be recorded.
+    """
+    return {
+        SILVER_VERSION: str(silver.version),
+        DEFINITION: definition,
+        SILVER_TABLE: silver.table,
+        SILVER_COMMIT: silver.commit,
+        STATES: str(states),
+        BUCKETS: str(buckets),
+        **({COLUMNS: columns} if columns else {}),
+    }

@@ -1,0 +1,261 @@
+"""How each game that is behind catches up: from which files of silver, into which buckets."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pyarrow as pa
+from deltalake import DeltaTable
+from deltalake.schema import Field as DeltaField
+from deltalake.schema import Schema as DeltaSchema
+
+from lake_assets.delta.added_files import Gained, gained_between
+from lake_assets.delta.commit import Commit, DataFile
+from lake_assets.delta.data_files import active_files
+from lake_assets.delta.log_history import last_info, rows_of
+from lake_assets.delta.refresh_position import position_from
+from lake_assets.delta.table_features import features_of
+from lake_assets.gold.buckets import bucket_of, buckets_for, buckets_now
+from lake_assets.gold.measures import STATE_FORMAT
+from lake_assets.gold.refresh_need import info_of
+from lake_assets.gold.usable_tables import ensure_refreshable
+from lake_assets.gold.view_snapshot import ViewSnapshot, view_snapshot_of
+from lake_assets.model.feeds import GoldView
+from lake_assets.model.reports import Mode, ViewRefresh
+from lake_assets.model.tables import gold_of, silver_of
+from lake_assets.spark.lake_context import LakeContext
+from lake_assets.spark.read_tables import TableVersion, contents_of
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Opened:
+    """A game's tables, opened."""
+
+    source: ViewSnapshot
+    silver: DeltaTable
+    gold: DeltaTable | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RefreshPlan:
+    """What one game's refresh reads, keeps and replaces."""
+
+    source: ViewSnapshot
+    mode: Mode
+    why: str
+    silver_files: tuple[str, ...]
+    rows_read: int
+    buckets: int
+    """Number of them after the refresh."""
+
+    silver_versions: tuple[TableVersion, ...] = ()
+    """Silver whose files may have deleted rows, read in full."""
+
+    gold_files: tuple[DataFile, ...] = ()
+    """Of an incremental refresh: what the view has now."""
+
+    is_whole: bool = True
+    """Whether all buckets are rewritten."""
+
+    keeps_states: bool = True
+    """Whether the next refresh may merge with what this one writes."""
+
+    is_first: bool = False
+    """Whether there is no gold table yet."""
+
+    columns: str = ""
+    """Of the gold table, as Delta's JSON; empty if it asks more of a writer than to add and remove
+    files."""
+
+    plain_id: str = ""
+    """As `Commit.plain_id`."""
+
+    def touched(self, buckets: Iterable[int]) -> tuple[DataFile, ...]:
+        """The view's files that give way if these buckets get rows."""
+        if self.is_whole:
+            return self.gold_files
+        wanted = set(buckets)
+        return tuple(file for file in self.gold_files if bucket_of(file) in wanted)
+
+    def brought(
+        self, view: GoldView, files: Sequence[DataFile], gone: Sequence[DataFile]
+    ) -> "Brought":
+        """What puts `files` in the place of `gone`, and says what the view now stands for."""
+        states = STATE_FORMAT if self.keeps_states else 0
+        commit = Commit(
+            table=gold_of(self.source.game, view.name),
+            files=files,
+            removed=gone,
+            info=info_of(
+                self.source.definition,
+                self.source.silver,
+                states=states,
+                buckets=self.buckets,
+                columns=self.columns,
+            ),
+            seen=self.source.gold_version,
+            plain_id=self.plain_id,
+        )
+        return Brought(work=self, commit=commit)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Brought:
+    """One game's view, written and to be committed."""
+
+    work: RefreshPlan
+    commit: Commit
+
+
+def open_all(view: GoldView, games: Sequence[str], context: LakeContext) -> list[Opened]:
+    """Those of the games that have silver."""
+    silver = {game: silver_of(game) for game in games}
+    gold = {game: gold_of(game, view.name) for game in games}
+    found = context.committer.opened([*silver.values(), *gold.values()])
+    return [
+        _opened(view, game, found[silver[game]], found.get(gold[game]), context)
+        for game in games
+        if silver[game] in found
+    ]
+
+
+def _opened(
+    view: GoldView, game: str, silver: DeltaTable, gold: DeltaTable | None, context: LakeContext
+) -> Opened:
+    stands = (gold.version(), position_from(last_info(gold))) if gold else (0, None)
+    source = view_snapshot_of(
+        view, game, (silver.version(), str(silver.metadata().id)), stands, context
+    )
+    return Opened(source=source, silver=silver, gold=gold)
+
+
+def catch_up(
+    view: GoldView,
+    columns: pa.Schema,
+    unmergeable: str,
+    opened: Sequence[Opened],
+    context: LakeContext,
+    *,
+    full_refresh: bool,
+) -> list[RefreshPlan]:
+    """Decide how each game catches up.
+
+    Args:
+        view: what is brought up to date.
+        columns: of its tables.
+        unmergeable: why the view cannot be merged; empty if it can.
+        opened: the games.
+        context: where the lake is.
+        full_refresh: whether all is to be recomputed.
+
+    Raises:
+        TableFeatureError: a game's silver cannot be read, or its gold not be replaced.
+    """
+    ensure_refreshable((one.silver for one in opened), (one.gold for one in opened))
+    schema = DeltaSchema.from_arrow(columns)
+    text, fields = schema.to_json(), schema.fields
+    asked = "asked for" if full_refresh else unmergeable
+    work = []
+    for one in opened:
+        found = _why_full(fields, one, asked) or _merge(view, one, context)
+        if isinstance(found, str):
+            found = _full(one, context, found, keeps_states=not unmergeable)
+        is_known = one.gold is None or features_of(one.gold).is_plain
+        work.append(replace(found, columns=text if is_known else ""))
+    return work
+
+
+def _why_full(fields: Sequence[DeltaField], one: Opened, asked: str) -> str:
+    """Why a game is recomputed, before its silver's log is read; empty if that has to tell."""
+    if one.gold is None:
+        return "the game's first refresh"
+    reason = asked or one.source.why_full
+    if not reason and one.gold.schema().fields != fields:
+        return "a column has another type"
+    return reason
+
+
+def _merge(view: GoldView, one: Opened, context: LakeContext) -> RefreshPlan | str:
+    """How a game is merged with what its silver gained, or why it cannot be."""
+    source, position = one.source, one.source.position
+    if one.gold is None or position is None:
+        raise ValueError(source.game)
+    folder = silver_of(source.game).path(context.lake)
+    gained = gained_between(folder, position.silver_version, source.silver.version)
+    if gained.obstacle:
+        return gained.obstacle
+    if features_of(one.gold).may_have_deletion_vectors:
+        return "gold's files may have deleted rows"
+    has = tuple(active_files(one.gold))
+    had = position.buckets
+    if had > 1 and any(bucket_of(file) is None for file in has):
+        return "gold's files do not tell their buckets"
+    buckets = buckets_now(sum(file.rows for file in has), had, context.bucket_rows)
+    # What a view's expectations are judged by is all of its rows.
+    is_whole = bool(view.expectations) or buckets != had
+    return merging(source, gained, folder, has, buckets=buckets, is_whole=is_whole)
+
+
+def merging(
+    source: ViewSnapshot,
+    gained: Gained,
+    folder: Path,
+    has: tuple[DataFile, ...],
+    *,
+    buckets: int = 1,
+    is_whole: bool = False,
+) -> RefreshPlan:
+    """A game that is merged: its silver in `folder` gained something, and its view is `has`.
+
+    One bucket is written whole if there are rows for it.
+    """
+    return RefreshPlan(
+        source=source,
+        mode=Mode.INCREMENTAL,
+        why=_gain(len(gained.files)),
+        silver_files=tuple(str(folder / file.path) for file in gained.files),
+        rows_read=gained.rows,
+        buckets=buckets,
+        gold_files=has,
+        is_whole=is_whole or (buckets == 1 and bool(gained.files)),
+    )
+
+
+def _full(one: Opened, context: LakeContext, why: str, *, keeps_states: bool) -> RefreshPlan:
+    rows, contents = rows_of(one.gold) if one.gold else 0, contents_of([one.silver])
+    return RefreshPlan(
+        source=one.source,
+        mode=Mode.FULL,
+        why=why,
+        silver_files=contents.files,
+        silver_versions=contents.versions,
+        rows_read=rows_of(one.silver),
+        buckets=buckets_for(rows, context.bucket_rows) if keeps_states else 1,
+        keeps_states=keeps_states,
+        is_first=one.gold is None,
+    )
+
+
+def report_of(one: Brought, view: GoldView) -> ViewRefresh:
+    """What became of one game."""
+    work, commit = one.work, one.commit
+    gone = {file.path for file in commit.removed}
+    kept = [file for file in work.gold_files if file.path not in gone]
+    written = sum(file.rows for file in commit.files)
+    return ViewRefresh(
+        game=work.source.game,
+        view=view.name,
+        rows=written + sum(file.rows for file in kept),
+        silver_version=work.source.silver.version,
+        files=len(commit.files) + len(kept),
+        mode=work.mode,
+        why=work.why,
+        rows_read=work.rows_read,
+        rows_written=written,
+    )
+
+
+def _gain(files: int) -> str:
+    if not files:
+        return "silver gained nothing, only its files changed"
+    return f"silver gained {files} file{'s' if files > 1 else ''} since"

@@ -1,0 +1,223 @@
+"""Refreshing views in free SQL: recomputed in full, one query for each table that is behind.
+
+Nothing is known of such a query, so no job can compute it for many games at once: Spark plans and
+runs it a game, a few beside each other. A query over all games is one plan. Where games are many, a
+view of keys and measures (`gold.refresh`) costs far less.
+"""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from time import perf_counter
+
+from deltalake import DeltaTable
+from pyspark.sql import SparkSession
+
+from lake_assets.delta.catalog import games_of
+from lake_assets.delta.commit_digest import commit_digest
+from lake_assets.delta.log_history import last_info, open_table, rows_of
+from lake_assets.delta.refresh_position import position_from
+from lake_assets.delta.refresh_position_all import PositionOfAll
+from lake_assets.delta.table_owners import claim
+from lake_assets.gold.refresh_need import Silver, definition_of, info_of, is_behind
+from lake_assets.gold.refresh_need_all import held_up_by, is_all_behind, position_now, unread
+from lake_assets.gold.sql_view import SqlViewInput, SqlViewQuery, SqlViewResult, compute
+from lake_assets.gold.usable_tables import ensure_refreshable
+from lake_assets.gold.view_expectations import ensure_none_fails, judged_of
+from lake_assets.model.feeds import Feed, GoldView
+from lake_assets.model.owners import owner_of_view
+from lake_assets.model.reports import Judged, RefreshReport, ViewRefresh
+from lake_assets.model.tables import EVERY_GAME, silver_of
+from lake_assets.spark.lake_context import LakeContext
+from lake_assets.spark.read_tables import columns_of_all
+
+_AT_ONCE = 4
+"""Queries under way at once: one's job runs while another is planned. Each task of each of them
+may hold `stream.buffer_bytes`, so they are not many."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Choice:
+    """What a refresh is to do."""
+
+    sources: Sequence[SqlViewInput]
+    """Of the tables to compute."""
+
+    current: Sequence[str]
+    """Scopes that are up to date."""
+
+    held: Mapping[str, str]
+    """By scope that is behind, why it must be left alone."""
+
+
+def refresh_sql_views(  # noqa: PLR0913 - where, what, and which of it
+    session: SparkSession,
+    feed: Feed,
+    view: GoldView,
+    games: Sequence[str],
+    context: LakeContext,
+    blocked: Mapping[str, str] | None = None,
+    *,
+    full_refresh: bool = False,
+) -> RefreshReport:
+    """Bring a view in free SQL up to date, as `gold.refresh.refresh` does one of measures.
+
+    A view over all games reads whatever the lake has, not only the `games` asked for, and is left
+    alone while one of those that it would read again is `blocked`.
+
+    Raises:
+        ExpectationFailedError: rows violate an expectation of the view that fails; none of the
+            view's tables is changed.
+        FeedError: the query or an expectation does not compile, fails, or gives columns that a
+            table cannot have; none of the view's tables is changed.
+        LakeError: the lake cannot be read or written.
+        TableOwnedError: a table of the view is there, and is another feed's, game's or view's.
+    """
+    started = perf_counter()
+    found = {
+        game: open_table(context.lake, silver_of(game)) for game in games_of(context.lake, feed)
+    }
+    silver = {game: handle for game, handle in found.items() if handle is not None}
+    wanted = view.scopes(game for game in games if game in silver) if silver else ()
+    for scope in wanted:
+        claim(context.lake, feed.gold_table(view, scope), owner_of_view(feed, view.name, scope))
+    choice = _choose(feed, view, wanted, silver, context, blocked or {}, full_refresh=full_refresh)
+    planned = perf_counter()
+    computed = _compute(session, feed, view, list(silver.values()), choice.sources, context)
+    try:
+        judged = _judged(view, computed)
+    except BaseException:
+        _discard(computed)
+        raise
+    done = perf_counter()
+    _commit(feed, view, context, computed)
+    return RefreshReport(
+        refreshed=tuple(_refreshed(view, one) for one in computed),
+        up_to_date=tuple((scope, view.name) for scope in choice.current),
+        judged=judged,
+        blocked=choice.held,
+        seconds={
+            "plan": planned - started,
+            "job": done - planned,
+            "commit": perf_counter() - done,
+        },
+    )
+
+
+def _choose(  # noqa: PLR0913 - all facts of the decision
+    feed: Feed,
+    view: GoldView,
+    scopes: Sequence[str],
+    silver: Mapping[str, DeltaTable],
+    context: LakeContext,
+    blocked: Mapping[str, str],
+    *,
+    full_refresh: bool,
+) -> _Choice:
+    definition = definition_of(view, context.session)
+    now = {game: _silver(context, game, handle) for game, handle in silver.items()}
+    sources: list[SqlViewInput] = []
+    current: list[str] = []
+    held: dict[str, str] = {}
+    for scope in scopes:
+        table = feed.gold_table(view, scope)
+        gold = open_table(context.lake, table)
+        info = last_info(gold) if gold else {}
+        if scope == EVERY_GAME:
+            handles, position = tuple(silver.values()), PositionOfAll.of(info)
+            is_wanting = full_refresh or is_all_behind(definition, now, position)
+            reads = tuple(now) if full_refresh else unread(definition, now, position)
+            reason = held_up_by(reads, blocked)
+            info = position_now(definition, now).info
+        else:
+            handles = (silver[scope],)
+            is_wanting = full_refresh or is_behind(definition, now[scope], position_from(info))
+            reason = blocked.get(scope)
+            info = info_of(definition, now[scope])
+        if not is_wanting:
+            current.append(scope)
+        elif reason is not None:
+            held[scope] = reason
+        else:
+            ensure_refreshable(handles, [gold])
+            sources.append(SqlViewInput(scope=scope, table=table, handles=handles, info=info))
+    return _Choice(sources=sources, current=current, held=held)
+
+
+def _silver(context: LakeContext, game: str, handle: DeltaTable) -> Silver:
+    version = handle.version()
+    commit = commit_digest(silver_of(game).path(context.lake), version)
+    return Silver(version=version, table=str(handle.metadata().id), commit=commit or "")
+
+
+def _compute(
+    session: SparkSession,
+    feed: Feed,
+    view: GoldView,
+    silver: Sequence[DeltaTable],
+    sources: Sequence[SqlViewInput],
+    context: LakeContext,
+) -> list[SqlViewResult]:
+    """All sources' rows, in their order; if one cannot be computed, nothing is left of any."""
+    if not sources:
+        return []
+    query = SqlViewQuery(
+        feed=feed,
+        view=view,
+        columns=columns_of_all(silver),
+        lake=context.lake,
+        buffer_bytes=context.buffer_bytes,
+    )
+    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="view") as pool:
+        futures = [pool.submit(compute, session, query, source) for source in sources]
+        try:
+            return [future.result() for future in futures]
+        except BaseException:
+            for future in futures:
+                future.cancel()
+            pool.shutdown()
+            done = (f for f in futures if not f.cancelled() and f.exception() is None)
+            _discard([future.result() for future in done])
+            raise
+
+
+def _judged(view: GoldView, computed: Sequence[SqlViewResult]) -> dict[tuple[str, str], Judged]:
+    judged: dict[tuple[str, str], Judged] = {}
+    for one in computed:
+        judged |= judged_of(one.left.notes, view, [one.source.scope])
+    ensure_none_fails(judged, view)
+    return judged
+
+
+def _discard(computed: Sequence[SqlViewResult]) -> None:
+    for one in computed:
+        one.discard()
+
+
+def _commit(
+    feed: Feed, view: GoldView, context: LakeContext, computed: Sequence[SqlViewResult]
+) -> None:
+    context.committer.create(
+        {one.source.table: one.schema for one in computed},
+        owners={
+            one.source.table: owner_of_view(feed, view.name, one.source.scope) for one in computed
+        },
+    )
+    if computed:
+        # All were computed from the same columns, so they have the same ones.
+        context.committer.replace([one.commit for one in computed], computed[0].schema)
+
+
+def _refreshed(view: GoldView, one: SqlViewResult) -> ViewRefresh:
+    written = one.left.written.get(0)
+    is_of_all = one.source.scope == EVERY_GAME
+    return ViewRefresh(
+        game=one.source.scope,
+        view=view.name,
+        rows=written.rows if written else 0,
+        silver_version=None if is_of_all else one.source.handles[0].version(),
+        files=len(written.files) if written else 0,
+        why="a query is recomputed in full",
+        rows_read=sum(rows_of(handle) for handle in one.source.handles),
+        rows_written=written.rows if written else 0,
+    )

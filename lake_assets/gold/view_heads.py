@@ -1,0 +1,108 @@
+"""What the ends of logs tell of games' views: which are up to date, and which gain a little.
+
+No table is opened: a refresh's newest commit says all of a view that is one file. Games that it
+does not tell of are `gold.refresh_plan`'s.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+import pyarrow as pa
+from deltalake.schema import Schema as DeltaSchema
+
+from lake_assets.delta.added_files import gained_between
+from lake_assets.delta.log_tail import LogTail, log_tail_of
+from lake_assets.delta.refresh_position import Position, position_from
+from lake_assets.gold.arrow_aggregates import ArrowAggregates
+from lake_assets.gold.arrow_mergeable import arrow_aggregates_of
+from lake_assets.gold.buckets import buckets_now
+from lake_assets.gold.refresh_plan import RefreshPlan, merging
+from lake_assets.gold.view_snapshot import ViewSnapshot, view_snapshot_of
+from lake_assets.model.feeds import GoldView
+from lake_assets.model.tables import gold_of, silver_of
+from lake_assets.spark.lake_context import LakeContext
+
+_MOST_ROWS = 1_000_000
+"""New rows of a game up to which a task holds what they come to, at worst a key a row. More are as
+fast in Spark's job, which spills."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ViewHead:
+    """Where one game stands."""
+
+    source: ViewSnapshot
+    gold: LogTail
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SmallGain:
+    """A game whose small gain a task merges into its view of one file."""
+
+    work: RefreshPlan
+    folds: ArrowAggregates
+
+
+def view_heads_of(
+    view: GoldView, games: Sequence[str], context: LakeContext
+) -> dict[str, ViewHead]:
+    """By game, where it stands; games of which their logs' ends do not tell are absent."""
+    found = {}
+    for game in games:
+        silver = log_tail_of(silver_of(game).path(context.lake))
+        gold = log_tail_of(gold_of(game, view.name).path(context.lake))
+        position = position_from(gold.info) if gold else None
+        if gold is None or position is None or silver is None or not silver.table_id:
+            continue
+        source = view_snapshot_of(
+            view, game, (silver.version, silver.table_id), (gold.version, position), context
+        )
+        found[game] = ViewHead(source=source, gold=gold)
+    return found
+
+
+def small_gain_of(
+    view: GoldView, ends: Iterable[ViewHead], context: LakeContext
+) -> list[SmallGain]:
+    """Those of the games that a task can merge."""
+    folds = cache(lambda columns: arrow_aggregates_of(view, _arrow(columns)))
+    near = []
+    for end in ends:
+        position = end.source.position
+        if position is None or not _is_small(end, position, context):
+            continue
+        # A log is read only where its rows could be merged.
+        found = folds(position.columns)
+        if found and (work := _work(end, position, context)):
+            near.append(SmallGain(work=work, folds=found))
+    return near
+
+
+def _is_small(end: ViewHead, position: Position, context: LakeContext) -> bool:
+    """Whether gold is one bucket that goes on from where it is."""
+    has = end.gold.added
+    # With one bucket a refresh writes all rows or none, so what it added is all there is.
+    if position.buckets != 1 or not has or not position.columns or not end.gold.table_id:
+        return False
+    if end.source.why_full:
+        return False
+    return buckets_now(sum(file.rows for file in has), 1, context.bucket_rows) == 1
+
+
+def _work(end: ViewHead, position: Position, context: LakeContext) -> RefreshPlan | None:
+    """What a game gained; None if it is much, or not all that happened."""
+    source = end.source
+    folder = silver_of(source.game).path(context.lake)
+    gained = gained_between(folder, position.silver_version, source.silver.version)
+    if gained.obstacle or gained.has_changed or gained.rows > _MOST_ROWS:
+        return None
+    return replace(
+        merging(source, gained, folder, end.gold.added),
+        columns=position.columns,
+        plain_id=end.gold.table_id,
+    )
+
+
+def _arrow(columns: str) -> pa.Schema:
+    return pa.schema(DeltaSchema.from_json(columns).to_arrow())

@@ -1,0 +1,71 @@
+"""Where one game's view stands: its silver and gold at the versions that a refresh starts from.
+
+What follows from that is decided in `gold.refresh_need`.
+"""
+
+from dataclasses import dataclass
+
+from lake_assets.delta.commit_digest import commit_digest
+from lake_assets.delta.refresh_position import Position
+from lake_assets.gold.refresh_need import Silver, definition_of, is_behind, why_full
+from lake_assets.model.feeds import GoldView
+from lake_assets.model.tables import silver_of
+from lake_assets.spark.lake_context import LakeContext
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ViewSnapshot:
+    """One game's silver and gold at the versions that a refresh starts from."""
+
+    game: str
+    definition: str
+    """Of the view, as it is now."""
+
+    silver: Silver
+    gold_version: int
+    position: Position | None
+    commit_read: str = ""
+    """`commit_digest` of the position's version, as silver's log has it now."""
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the game's view must be brought up to date."""
+        return is_behind(self.definition, self.silver, self.position)
+
+    @property
+    def why_full(self) -> str:
+        """As `gold.refresh_need.why_full`."""
+        return why_full(self.definition, self.silver, self.position, self.commit_read)
+
+
+def view_snapshot_of(
+    view: GoldView,
+    game: str,
+    silver: tuple[int, str],
+    gold: tuple[int, Position | None],
+    context: LakeContext,
+) -> ViewSnapshot:
+    """Where a game stands.
+
+    Args:
+        view: what is brought up to date.
+        game: of it.
+        silver: its silver's version and Delta's id of it.
+        gold: version and position of its gold; 0 and None without.
+        context: where the lake is.
+    """
+    (version, table), (gold_version, position) = silver, gold
+    folder = silver_of(game).path(context.lake)
+    commit = commit_digest(folder, version) or ""
+    if position is None or position.silver_version == version:
+        read = commit
+    else:
+        read = commit_digest(folder, position.silver_version) or ""
+    return ViewSnapshot(
+        game=game,
+        definition=definition_of(view, context.session),
+        silver=Silver(version=version, table=table, commit=commit),
+        gold_version=gold_version,
+        position=position,
+        commit_read=read,
+    )

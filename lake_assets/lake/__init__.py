@@ -1,1 +1,0 @@
-"""Ground floor: Spark session, commit door, fan-out, log history, managed state of the streams."""

@@ -1,0 +1,263 @@
+"""Acting on expectations, in Spark's workers: which rows stay, and what each game's rows came to.
+
+Which rows violate what is decided before (`silver.expectation_marks`, `silver.arrow_evaluator`);
+here come the marks.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lake_assets.model.feeds import Action
+from lake_assets.model.quarantine import Reason
+from lake_assets.model.reports import Judged, Origin
+from lake_assets.parquet.writer import TABLE
+from lake_assets.silver.expectation_columns import MARKS_PER_COLUMN, Marks
+from lake_assets.silver.rows import DETAIL, REASON
+
+EXAMPLES = 3
+"""Origins kept of the rows that violate an expectation, a game."""
+
+Meet: TypeAlias = Callable[[Iterable[pa.RecordBatch]], Iterable[tuple[pa.RecordBatch, Marks]]]
+"""Makes decoded rows and their marks of what Spark hands over to a writing task."""
+
+_Ints: TypeAlias = npt.NDArray[np.int64]
+_Mask: TypeAlias = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rule:
+    """An expectation, as far as acting on it goes."""
+
+    name: str
+    action: Action
+    games: tuple[bool, ...]
+    """By index of the game, whether its rows are judged."""
+
+
+class Refused(StrEnum):
+    """Which refused rows are written to quarantine."""
+
+    ALL = "all"
+    JUDGED = "judged"  # those that an expectation refuses
+    NONE = "none"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Scope:
+    """Which rows are written; all are judged and counted."""
+
+    games: tuple[bool, ...] | None = None
+    """By index of the game, whether its rows are; of all games if None."""
+
+    refused: Refused = Refused.ALL
+
+
+EVERYTHING = Scope()
+
+
+@dataclass(kw_only=True, slots=True)
+class _Found:
+    """What was found of one game's rows."""
+
+    seen: int = 0
+    dropped: int = 0
+    violated: list[int] = field(default_factory=list)
+    examples: list[list[tuple[str, int, int]]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """What one game's rows came to in a batch."""
+
+    seen: int
+    """Rows that named the game."""
+
+    dropped: int
+    judged: Mapping[str, Judged]
+    """By expectation that holds for the game."""
+
+
+class Judge:
+    """A `spark.fan_out.Stage`: acts on the marks of rows that already name their table.
+
+    A row that violates several expectations is quarantined if one of them says so, else dropped if
+    one says so, else kept.
+    """
+
+    def __init__(
+        self,
+        rules: Sequence[Rule],
+        games: int,
+        meet: Meet,
+        scope: Scope = EVERYTHING,
+    ) -> None:
+        """Judge rows of `games` games; a row's `#table` beyond them is no game's.
+
+        Args:
+            rules: the expectations.
+            games: how many there are.
+            meet: where the rows and their marks come from.
+            scope: which rows are written.
+        """
+        self._rules = rules
+        self._meet = meet
+        self._quarantine = games
+        self._scope = scope
+        self._applies = np.array([rule.games for rule in rules], dtype=np.bool_)
+        self._found = [
+            _Found(violated=[0] * len(rules), examples=[[] for _ in rules]) for _ in range(games)
+        ]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The rows to write."""
+        for batch, marks in self._meet(batches):
+            places = _places(batch)
+            yield self._in_scope(self._act(batch, marks, places), places)
+
+    def notes(self) -> Iterable[str]:
+        """A JSON object by index of the game, for `outcomes`."""
+        found = {
+            game: [one.seen, one.dropped, one.violated, one.examples]
+            for game, one in enumerate(self._found)
+            if one.seen
+        }
+        return [json.dumps(found)] if found else []
+
+    def _count(self, places: _Ints) -> _Mask:
+        """Count the games' rows; tell which rows are a game's."""
+        is_game = (places >= 0) & (places < self._quarantine)
+        counts = np.bincount(places[is_game], minlength=self._quarantine)
+        for game in np.flatnonzero(counts):
+            self._found[game].seen += int(counts[game])
+        return is_game
+
+    def _act(self, batch: pa.RecordBatch, marks: Marks, places: _Ints) -> pa.RecordBatch:
+        is_game = self._count(places)
+        if not marks:
+            return batch
+        dropped = np.zeros(len(places), dtype=np.bool_)
+        quarantined: dict[str, _Mask] = {}
+        for index, rule in enumerate(self._rules):
+            column, bit = divmod(index, MARKS_PER_COLUMN)
+            violated = ((marks[column] >> bit) & 1).astype(np.bool_) & is_game
+            if not violated.any():
+                continue
+            violated[violated] = self._applies[index][places[violated]]
+            self._note(index, batch, places, violated)
+            if rule.action is Action.DROP:
+                dropped |= violated
+            elif rule.action is Action.QUARANTINE:
+                quarantined[rule.name] = violated
+        return self._place(batch, places, dropped, quarantined)
+
+    def _in_scope(self, batch: pa.RecordBatch, decoded: _Ints) -> pa.RecordBatch:
+        """The batch, with no table for the rows that are out of scope.
+
+        Args:
+            batch: the rows with their tables as judged.
+            decoded: the same rows' tables before they were judged.
+        """
+        if self._scope == EVERYTHING:
+            return batch
+        is_game = (decoded >= 0) & (decoded < self._quarantine)
+        written = is_game.copy()
+        if self._scope.games is not None:
+            written[is_game] = np.array(self._scope.games)[decoded[is_game]]
+        if self._scope.refused is Refused.ALL:
+            written |= decoded >= self._quarantine
+        if self._scope.refused is Refused.NONE:
+            written &= _places(batch) != self._quarantine
+        table = pc.if_else(pa.array(written), batch[TABLE], pa.scalar(None, pa.int32()))
+        return batch.set_column(batch.schema.get_field_index(TABLE), TABLE, table)
+
+    def _note(self, rule: int, batch: pa.RecordBatch, places: _Ints, violated: _Mask) -> None:
+        rows = np.flatnonzero(violated)
+        counts = np.bincount(places[rows], minlength=self._quarantine)
+        for game in np.flatnonzero(counts):
+            found = self._found[game]
+            found.violated[rule] += int(counts[game])
+            missing = EXAMPLES - len(found.examples[rule])
+            if missing > 0:
+                first = rows[places[rows] == game][:missing]
+                found.examples[rule] += [_origin(batch, int(row)) for row in first]
+
+    def _place(
+        self,
+        batch: pa.RecordBatch,
+        places: _Ints,
+        dropped: _Mask,
+        quarantined: Mapping[str, _Mask],
+    ) -> pa.RecordBatch:
+        kept = np.zeros(len(places), dtype=np.bool_)
+        for mask in quarantined.values():
+            kept |= mask
+        dropped &= ~kept
+        counts = np.bincount(places[dropped], minlength=self._quarantine)
+        for game in np.flatnonzero(counts):
+            self._found[game].dropped += int(counts[game])
+        nothing = pa.scalar(None, pa.int32())
+        table = pc.if_else(pa.array(dropped), nothing, batch[TABLE])
+        changes = {
+            TABLE: pc.if_else(pa.array(kept), pa.scalar(self._quarantine, pa.int32()), table)
+        }
+        if quarantined:
+            word = pa.scalar(Reason.EXPECTATION.value)
+            named = pa.nulls(len(places), pa.string())
+            for name, mask in quarantined.items():
+                joined = pc.coalesce(
+                    pc.binary_join_element_wise(named, name, ", "), pa.scalar(name)
+                )
+                named = pc.if_else(pa.array(mask), joined, named)
+            changes[REASON] = pc.if_else(pa.array(kept), word, batch[REASON])
+            changes[DETAIL] = pc.if_else(pa.array(kept), named, batch[DETAIL])
+        arrays = [changes.get(name, batch[name]) for name in batch.schema.names]
+        return pa.RecordBatch.from_arrays(arrays, schema=batch.schema)
+
+
+def outcomes(notes: Iterable[str], rules: Sequence[Rule]) -> dict[int, Outcome]:
+    """By index of the game, what the notes of all tasks together say."""
+    total: dict[int, _Found] = {}
+    for note in notes:
+        for game, (seen, dropped, violated, examples) in json.loads(note).items():
+            empty = _Found(violated=[0] * len(rules), examples=[[] for _ in rules])
+            found = total.setdefault(int(game), empty)
+            found.seen += seen
+            found.dropped += dropped
+            for index, _ in enumerate(rules):
+                found.violated[index] += violated[index]
+                found.examples[index] = (found.examples[index] + examples[index])[:EXAMPLES]
+    return {game: _outcome(found, game, rules) for game, found in sorted(total.items())}
+
+
+def _outcome(found: _Found, game: int, rules: Sequence[Rule]) -> Outcome:
+    judged = {
+        rule.name: Judged(
+            seen=found.seen,
+            violated=found.violated[index],
+            examples=tuple(Origin(*example) for example in found.examples[index]),
+        )
+        for index, rule in enumerate(rules)
+        if rule.games[game]
+    }
+    return Outcome(seen=found.seen, dropped=found.dropped, judged=judged)
+
+
+def _places(batch: pa.RecordBatch) -> _Ints:
+    """`#table`, with -1 for null."""
+    places: _Ints = batch[TABLE].fill_null(-1).cast(pa.int64()).to_numpy()
+    return places
+
+
+def _origin(batch: pa.RecordBatch, row: int) -> tuple[str, int, int]:
+    topic, partition, offset = (
+        batch[name][row].as_py() for name in ("_topic", "_partition", "_offset")
+    )
+    return topic, partition, offset

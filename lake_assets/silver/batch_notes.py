@@ -1,0 +1,47 @@
+"""What a batch's report says beyond its commits, noted in the journal before they are made.
+
+A batch that a former process wrote and this one only finishes is not judged again; its report is
+made from the note, so that no count is lost to a kill.
+"""
+
+import json
+from collections.abc import Sequence
+
+from lake_assets.delta.commit import Batch, Commit
+from lake_assets.model.reports import BatchReport, Hop, Judged, Origin
+from lake_assets.silver.demux_job import Demuxed
+
+
+def note_of(demuxed: Demuxed) -> str:
+    """The note that goes with a batch's commits."""
+    judged = [
+        [
+            game,
+            name,
+            found.seen,
+            found.violated,
+            [[e.topic, e.partition, e.offset] for e in found.examples],
+        ]
+        for (game, name), found in demuxed.judged.items()
+    ]
+    dropped = {game: outcome.dropped for game, outcome in demuxed.outcomes.items()}
+    return json.dumps({"dropped": dropped, "judged": judged})
+
+
+def replayed(feed: str, batch: Batch, commits: Sequence[Commit], note: str) -> BatchReport:
+    """The report of a batch that a former process wrote; an older release noted nothing."""
+    noted = json.loads(note) if note else {"dropped": {}, "judged": []}
+    return BatchReport(
+        feed=feed,
+        hop=Hop.DEMUX,
+        batch_id=batch.version,
+        rows={c.table.name: sum(f.rows for f in c.files) for c in commits if c.files},
+        dropped=noted["dropped"],
+        judged={
+            (game, name): Judged(
+                seen=seen, violated=violated, examples=tuple(Origin(*e) for e in examples)
+            )
+            for game, name, seen, violated, examples in noted["judged"]
+        },
+        files=sum(len(c.files) for c in commits),
+    )

@@ -1,0 +1,178 @@
+"""Demux's one Spark job: bronze rows decoded, judged by expectations, written to all tables.
+
+One step decodes, judges and writes, if the expectations are such that Arrow can judge
+(`silver.catalyst_to_arrow`). Else there are three: Python decodes, Spark SQL judges, Python writes;
+through Spark SQL goes only what expectations read, and the rows themselves wait beside the task
+(`spark.batch_spill`). Nothing is committed here.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from lake_assets.errors import ExpectationFailedError
+from lake_assets.model.feeds import Action, Expectation, Feed
+from lake_assets.model.reports import Judged
+from lake_assets.model.tables import TableRef, quarantine_of, silver_of, waiting_of
+from lake_assets.parquet.writer import Layout, Target, WritePlan
+from lake_assets.silver.apply_expectations import (
+    EVERYTHING,
+    Judge,
+    Meet,
+    Outcome,
+    Rule,
+    Scope,
+    outcomes,
+)
+from lake_assets.silver.arrow_evaluator import judged_here
+from lake_assets.silver.catalyst_to_arrow import Program
+from lake_assets.silver.demux_task import DecodePlan, decode_task, stage_schema
+from lake_assets.silver.expectation_columns import Reading, evaluated_columns, returned
+from lake_assets.silver.expectation_marks import marks
+from lake_assets.silver.rows import QUARANTINE, QUARANTINE_SOURCES, silver_schema
+from lake_assets.spark.conditions import without_ansi
+from lake_assets.spark.fan_out import Written, discard, fan_out
+from lake_assets.spark.lake_context import LakeContext
+from lake_assets.spark.scan import Rows
+
+_SILVER = "silver"
+_QUARANTINE = "quarantine"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Demuxed:
+    """What a job left behind, for the committer."""
+
+    written: Mapping[TableRef, Written]
+    """Tables that got no row are absent."""
+
+    outcomes: Mapping[str, Outcome]
+    """By game; games without rows are absent."""
+
+    @property
+    def judged(self) -> dict[tuple[str, str], Judged]:
+        """By game and expectation."""
+        return {
+            (game, name): judged
+            for game, outcome in self.outcomes.items()
+            for name, judged in outcome.judged.items()
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """The job for a feed's rows under one plan of decoding."""
+
+    feed: Feed
+    plan: DecodePlan
+    context: LakeContext
+    reading: Reading
+    """What the expectations read."""
+
+    program: Program | None
+    """The expectations, if the tasks that decode can judge; else Spark SQL does."""
+
+    def run(self, bronze: Rows, scope: Scope = EVERYTHING) -> Demuxed:
+        """Write the rows of `bronze` that are in `scope` to all tables' folders.
+
+        Args:
+            bronze: `value binary` and the columns `BRONZE_NAMES`.
+            scope: which of them are written.
+
+        Raises:
+            UnresolvedError: a schema id or a game is new; nothing is left of the job.
+        """
+        rules = [_rule(expectation, self.plan.games) for expectation in self.feed.expectations]
+        games, meet = len(self.plan.games), self._meet(bronze)
+        with without_ansi(bronze.frame.sparkSession):
+            done = fan_out(
+                self._judged(bronze),
+                self._write_plan(),
+                lambda: Judge(rules, games, meet, scope),
+            )
+        tables = self._tables()
+        found = outcomes(done.notes, rules)
+        return Demuxed(
+            written={tables[index]: written for index, written in done.written.items()},
+            outcomes={self.plan.games[index]: outcome for index, outcome in found.items()},
+        )
+
+    def failures(self, demuxed: Demuxed) -> dict[tuple[str, str], Judged]:
+        """By game and expectation, what must stop everything: nothing of it may be committed."""
+        failing = {e.name for e in self.feed.expectations if e.action is Action.FAIL}
+        return {
+            (game, name): judged
+            for (game, name), judged in demuxed.judged.items()
+            if name in failing and judged.violated
+        }
+
+    def discard(self, demuxed: Demuxed) -> None:
+        """Delete what `run` left."""
+        tables = {table: index for index, table in enumerate(self._tables())}
+        left = {tables[table]: written for table, written in demuxed.written.items()}
+        discard(left, self._write_plan())
+
+    def _judged(self, bronze: Rows) -> DataFrame:
+        """What goes to the writing tasks: marks, or the bronze rows where nothing is judged."""
+        plan, expectations, read = self.plan, self.feed.expectations, bronze.read
+        if not expectations or self.program:
+            return bronze.frame
+        schema, reading = stage_schema(plan.decoding), self.reading
+
+        def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            return evaluated_columns(decode_task(read(batches), plan), reading)
+
+        seen = pa.schema([schema.field(name) for name in reading.columns])
+        return bronze.frame.mapInArrow(decode, from_arrow_schema(seen)).select(*marks(expectations))
+
+    def _meet(self, bronze: Rows) -> Meet:
+        """What the writing tasks do first: decode, unless Spark SQL judged what was decoded."""
+        plan, reading, read = self.plan, self.reading, bronze.read
+        if not self.feed.expectations:
+            return lambda batches: ((batch, ()) for batch in decode_task(read(batches), plan))
+        if self.program:
+            conditions = self.program.conditions
+            return lambda rows: judged_here(decode_task(read(rows), plan), reading, conditions)
+        return lambda batches: returned(batches, reading)
+
+    def _write_plan(self) -> WritePlan:
+        silver = silver_schema(self.plan.decoding.columns)
+        lake = self.context.lake
+        *games, quarantine, waiting = (str(table.path(lake)) for table in self._tables())
+        return WritePlan(
+            targets=(
+                *(Target(path=path, layout=_SILVER) for path in games),
+                Target(path=quarantine, layout=_QUARANTINE),
+                Target(path=waiting, layout=_QUARANTINE),
+            ),
+            layouts={
+                _SILVER: Layout(schema=silver, sources=tuple(silver.names)),
+                _QUARANTINE: Layout(schema=QUARANTINE, sources=QUARANTINE_SOURCES),
+            },
+            buffer_bytes=self.context.buffer_bytes,
+        )
+
+    def _tables(self) -> list[TableRef]:
+        feed = self.feed.feed
+        return [*map(silver_of, self.plan.games), quarantine_of(feed), waiting_of(feed)]
+
+
+def _rule(expectation: Expectation, games: tuple[str, ...]) -> Rule:
+    return Rule(
+        name=expectation.name,
+        action=expectation.action,
+        games=tuple(expectation.concerns(game) for game in games),
+    )
+
+
+def failure(violated: Mapping[tuple[str, str], Judged]) -> ExpectationFailedError:
+    """The error of what `Job.failures` found."""
+    (game, name), judged = next(iter(violated.items()))
+    examples = ", ".join(str(origin) for origin in judged.examples)
+    found = f"{judged.violated} of {judged.seen} rows of the batch violate it, such as {examples}"
+    if len(violated) > 1:
+        found += f"; and so it is with {len(violated) - 1} more"
+    return ExpectationFailedError(name, game, found)

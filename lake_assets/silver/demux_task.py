@@ -1,0 +1,172 @@
+"""The half of demux that runs in Spark's workers: decode a batch of bronze rows and place them.
+
+Expectations are Spark SQL and come after; writing is `parquet.writer`'s work.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lake_assets.decode.arrow import decode
+from lake_assets.decode.schemas import Decoding
+from lake_assets.model.quarantine import Reason
+from lake_assets.model.tables import GAME_NAME
+from lake_assets.parquet.writer import TABLE, UNRESOLVED
+from lake_assets.silver.rows import (
+    BRONZE_NAMES,
+    DETAIL,
+    ORIGIN,
+    REASON,
+    REFUSED_AT,
+    VALUE,
+)
+
+GAME_QUESTION = "game"
+"""Prefix of the question for a table of a game that is new: `game=chess`."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DecodePlan:
+    """What a decoding task must know; pickled once a job."""
+
+    decoding: Decoding
+    route: str
+    """Decoded column that names the game."""
+
+    games: tuple[str, ...]
+    """Games with a table; a row's `#table` is its game's index, `len(games)` for quarantine, or one
+    more for rows that wait for the registry."""
+
+    create_unknown: bool
+    """Whether an unknown game raises a question instead of going to quarantine."""
+
+    refused_at: pa.Scalar
+    """Time of the batch."""
+
+    refused_games: Mapping[str, str] = field(default_factory=dict)
+    """By game that must not get tables, in words, why."""
+
+    keep_values: bool = False
+    """Whether good rows keep their raw value, since an expectation may still quarantine them."""
+
+
+def stage_schema(decoding: Decoding) -> pa.Schema:
+    """What `decode_task` yields: decoded columns, origin, and the internal columns."""
+    return pa.schema(
+        [
+            *decoding.columns,
+            *decoding.unused,
+            *ORIGIN,
+            pa.field(VALUE, pa.binary()),
+            pa.field(REASON, pa.string()),
+            pa.field(DETAIL, pa.string()),
+            pa.field(REFUSED_AT, pa.timestamp("us", tz="UTC")),
+            pa.field(TABLE, pa.int32()),
+            pa.field(UNRESOLVED, pa.string()),
+        ]
+    )
+
+
+def decode_task(batches: Iterable[pa.RecordBatch], plan: DecodePlan) -> Iterator[pa.RecordBatch]:
+    """Decode and place one task's bronze rows; every row comes out, in order.
+
+    Args:
+        batches: `value binary` and the columns `BRONZE_NAMES`.
+        plan: what decodes them, and the route.
+    """
+    schema = stage_schema(plan.decoding)
+    for batch in batches:
+        yield _place(batch, plan, schema)
+
+
+def _place(batch: pa.RecordBatch, plan: DecodePlan, schema: pa.Schema) -> pa.RecordBatch:
+    values = batch["value"]
+    decoded = decode(values, batch["schema_id"], plan.decoding)
+    reason, detail, questions = decoded.reason, decoded.detail, decoded.question
+    is_decoded = pc.and_(pc.is_null(reason), pc.is_null(questions))
+    games = _as_text(decoded.columns, plan.route, batch.num_rows)
+    index = pc.index_in(games, value_set=pa.array(plan.games, pa.string()))
+    is_lost = pc.and_(is_decoded, pc.is_null(index))
+    if pc.any(is_lost).as_py():
+        lost = _judge_lost(games, is_lost, plan)
+        reason = pc.coalesce(reason, lost.reason)
+        detail = pc.coalesce(detail, lost.detail)
+        questions = pc.coalesce(questions, lost.question)
+    is_refused = pc.is_valid(reason)
+    table = pc.if_else(is_refused, pa.scalar(len(plan.games), pa.int32()), index)
+    if plan.decoding.waiting_ids:
+        is_waiting = pc.equal(reason, Reason.WAITING.value).fill_null(fill_value=False)
+        table = pc.if_else(is_waiting, pa.scalar(len(plan.games) + 1, pa.int32()), table)
+    arrays = [
+        *decoded.columns.columns,
+        *(pa.nulls(batch.num_rows, field.type) for field in plan.decoding.unused),
+        *(batch[name] for name in BRONZE_NAMES),
+        values if plan.keep_values else _where(is_refused, values),
+        reason,
+        detail,
+        pa.repeat(plan.refused_at, batch.num_rows),
+        table,
+        questions,
+    ]
+    pairs = zip(arrays, schema, strict=True)
+    cast = [array if array.type == f.type else array.cast(f.type) for array, f in pairs]
+    return pa.RecordBatch.from_arrays(cast, schema=schema)
+
+
+def _where(mask: pa.Array, values: pa.Array) -> pa.Array:
+    """The values where `mask` holds; null elsewhere, and without memory if it holds nowhere."""
+    if not pc.any(mask).as_py():
+        return pa.nulls(len(values), values.type)
+    return pc.if_else(mask, values, pa.scalar(None, values.type))
+
+
+@dataclass(frozen=True, slots=True)
+class _Lost:
+    reason: pa.Array
+    detail: pa.Array
+    question: pa.Array
+
+
+def _judge_lost(games: pa.Array, is_lost: pa.Array, plan: DecodePlan) -> _Lost:
+    """Reason or question of each decoded row whose game has no table."""
+    fits = pc.match_substring_regex(games, f"^(?:{GAME_NAME.pattern})$").fill_null(fill_value=False)
+    taken = pc.index_in(games, value_set=pa.array(plan.refused_games, pa.string()))
+    is_taken = pc.and_(is_lost, pc.is_valid(taken))
+    is_bad = pc.and_(is_lost, pc.invert(fits))
+    is_new = pc.and_(pc.and_(is_lost, fits), pc.invert(is_taken))
+    shown = pc.utf8_slice_codeunits(pc.coalesce(games, pa.scalar("")), 0, 100)
+    named = pc.binary_join_element_wise(plan.route, shown, " = ")
+    none = pa.scalar(None, pa.string())
+    question = _ask(GAME_QUESTION, is_new, games)
+    refused = pc.or_(is_bad, is_taken) if plan.create_unknown else is_lost
+    word = pc.if_else(is_bad, Reason.BAD_GAME_NAME.value, Reason.UNKNOWN_GAME.value)
+    word = pc.if_else(is_taken, Reason.TABLE_TAKEN.value, word)
+    whose = pa.array(plan.refused_games.values(), pa.string()).take(taken)
+    named = pc.coalesce(pc.binary_join_element_wise(named, whose, ": "), named)
+    return _Lost(
+        reason=pc.if_else(refused, word, none),
+        detail=pc.if_else(refused, named, none),
+        question=question if plan.create_unknown else pa.nulls(len(games), pa.string()),
+    )
+
+
+def _ask(kind: str, mask: pa.Array, values: pa.Array) -> pa.Array:
+    """`kind=value` where `mask` holds, else null."""
+    asked = pc.binary_join_element_wise(kind, values.cast(pa.string()), "=")
+    return pc.if_else(mask, asked, pa.scalar(None, pa.string()))
+
+
+def _as_text(columns_: pa.RecordBatch, name: str, rows: int) -> pa.Array:
+    if name not in columns_.schema.names:
+        # No row had a message with the field yet.
+        return pa.nulls(rows, pa.string())
+    column = columns_[name]
+    if not pa.types.is_binary(column.type):
+        return column if pa.types.is_string(column.type) else column.cast(pa.string())
+    try:
+        return column.cast(pa.string())
+    except pa.ArrowInvalid:
+        texts = [value and value.decode(errors="replace") for value in column.to_pylist()]
+        return pa.array(texts, pa.string())

@@ -1,0 +1,266 @@
+"""Deriving rows again: from quarantine (requeue) or from bronze (rebuild), beside the live stream.
+
+Writes new files first and changes tables in one commit each (`delta.multi_table_change`). Rows that
+the stream adds meanwhile stay: what is derived again are rows below the offsets that demux had
+reached.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from lake_assets.delta.catalog import games_found
+from lake_assets.delta.commit import Batch, Commit, DataFile
+from lake_assets.delta.data_files import active_files
+from lake_assets.delta.kafka_offsets import offsets_of_rows
+from lake_assets.delta.multi_table_change import (
+    ChangeJournal,
+    Range,
+    TableChange,
+    TablesChange,
+    finish,
+)
+from lake_assets.delta.origins import COLUMNS, origin_columns
+from lake_assets.delta.table_features import Use
+from lake_assets.delta.table_paths import for_spark
+from lake_assets.model.tables import TableRef, quarantine_of, silver_of, waiting_of
+from lake_assets.silver.apply_expectations import Refused, Scope
+from lake_assets.silver.demux import Demux
+from lake_assets.silver.demux_job import Demuxed, Job, failure
+from lake_assets.silver.demux_position import reprocess_app
+from lake_assets.silver.rows import BRONZE_NAMES
+from lake_assets.spark.fan_out import Written
+from lake_assets.spark.read_tables import read_files
+from lake_assets.spark.scan import Rows
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Redone:
+    """What a requeue or a rebuild changed."""
+
+    rows: Mapping[str, int]
+    """Rows derived again, by table."""
+
+    number: int = 0
+    """Of the change, among those of the feed; 0 if there was nothing to change."""
+
+    removed: Mapping[str, int]
+    """Rows that left each table: what they were before, or where they were before."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Bronze:
+    """The rows of bronze that a rebuild derives again."""
+
+    rows: DataFrame
+    """`value binary`, the columns `BRONZE_NAMES` and any others."""
+
+    range: Range
+    """Their offsets; rows of silver that have such ones give way to what is derived."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Redo:
+    """What all ways share."""
+
+    session: SparkSession
+    demux: Demux
+    journal: ChangeJournal
+
+    def requeue(self, games: Sequence[str] | None = None) -> Redone:
+        """Move quarantined rows that now decode, route and pass to silver; leave the others.
+
+        Args:
+            games: those whose rows may move; all by default.
+
+        Raises:
+            ExpectationFailedError: rows violate an expectation that fails; nothing was moved.
+            CommitConflictError: others keep rewriting a table; the next start finishes it.
+        """
+        files = self._active(self._quarantine)
+        if not files:
+            return Redone(rows={}, removed={})
+        rows = self._read(self._quarantine, files, ["value", *BRONZE_NAMES])
+        job, demuxed = self.demux.derive(Rows(rows), _scope(games, Refused.NONE))
+        self._stop_if_failing([(job, demuxed)])
+        return self._change(demuxed, {})
+
+    def catch_up(self) -> Redone:
+        """Derive the rows that wait for the registry, which answers by now.
+
+        Raises:
+            ExpectationFailedError: rows violate an expectation that fails; nothing was moved.
+            CommitConflictError: others keep rewriting a table; the next start finishes it.
+        """
+        waiting = waiting_of(self.demux.feed.feed)
+        with self.demux.alone:
+            files = self._active(waiting)
+            rows = self._read(waiting, files, ["value", *BRONZE_NAMES])
+            job, demuxed = self.demux.derive(Rows(rows))
+            self._stop_if_failing([(job, demuxed)])
+            # Some may have been dropped, so all that were read leave, and not those that came in.
+            read = Range(ends=offsets_of_rows(self._folder(waiting), files))
+            return self._change(demuxed, {waiting: read})
+
+    def rebuild(
+        self,
+        bronze: Bronze,
+        games: Sequence[str] | None = None,
+        record: Callable[[], TableChange] | None = None,
+    ) -> Redone:
+        """Derive silver and quarantine again from bronze.
+
+        Args:
+            bronze: which rows; the stream has taken all of them.
+            games: only their tables, and what leaves or enters quarantine thereby; all by default.
+            record: what else the quarantine table's commit, the last, is to record.
+
+        Raises:
+            ExpectationFailedError: rows violate an expectation that fails; nothing was changed.
+            CommitConflictError: others keep rewriting a table; the next start finishes it.
+        """
+        if games is None:
+            job, demuxed = self.demux.derive(Rows(bronze.rows.select("value", *BRONZE_NAMES)))
+            self._stop_if_failing([(job, demuxed)])
+            tables = {*map(silver_of, job.plan.games), *self._silver(), *self._aside()}
+            leaving = dict.fromkeys((*tables, self._quarantine), bronze.range)
+            return self._change(demuxed, leaving, record)
+        given = Rows(bronze.rows.select("value", *BRONZE_NAMES))
+        parts = [self.demux.derive(given, _scope(games, Refused.JUDGED))]
+        parts += self._strays(bronze, games)
+        self._stop_if_failing(parts)
+        both = _joined([demuxed for _, demuxed in parts])
+        chosen = {silver_of(game): bronze.range for game in games}
+        # Rows that come to these games may have been others' before.
+        others = {table: None for table in self._silver() if table not in chosen}
+        return self._change(both, {**chosen, **others}, record)
+
+    @property
+    def _quarantine(self) -> TableRef:
+        return quarantine_of(self.demux.feed.feed)
+
+    def _silver(self) -> list[TableRef]:
+        """Tables of games that are there, among them such as the feed has no longer."""
+        lake = self.demux.context.lake
+        found = map(silver_of, games_found(lake, self.demux.feed))
+        return [table for table in found if table.path(lake).exists()]
+
+    def _aside(self) -> list[TableRef]:
+        """The table of waiting rows, if there ever were some."""
+        waiting = waiting_of(self.demux.feed.feed)
+        return [waiting] if self._folder(waiting).exists() else []
+
+    def _strays(self, bronze: Bronze, games: Sequence[str]) -> list[tuple[Job, Demuxed]]:
+        """Rows that were some game's and are no longer: to where they belong now."""
+        was = [
+            self._read(t, files, COLUMNS)
+            for t in map(silver_of, games)
+            if t.path(self.demux.context.lake).exists() and (files := self._active(t))
+        ]
+        if not was:
+            return []
+        origins = was[0]
+        for more in was[1:]:
+            origins = origins.unionByName(more)
+        rows = bronze.rows.join(origins, list(COLUMNS), "left_semi").select("value", *BRONZE_NAMES)
+
+        def others(known: tuple[str, ...]) -> Scope:
+            return Scope(games=tuple(game not in games for game in known))
+
+        return [self.demux.derive(Rows(rows), others)]
+
+    def _stop_if_failing(self, done: Sequence[tuple[Job, Demuxed]]) -> None:
+        for job, demuxed in done:
+            violated = job.failures(demuxed)
+            if violated:
+                for each, left in done:
+                    each.discard(left)
+                raise failure(violated)
+
+    def _change(
+        self,
+        demuxed: Demuxed,
+        leaving: Mapping[TableRef, Range | None],
+        record: Callable[[], TableChange] | None = None,
+    ) -> Redone:
+        """Commit what was derived; the quarantine's part comes last and makes the change whole.
+
+        Args:
+            demuxed: what was derived.
+            leaving: by table, which rows leave it; None are those that are derived, wherever they
+                go. They leave quarantine and the waiting rows anyway.
+            record: what else the last part records.
+        """
+        aside = [*self._aside(), self._quarantine]
+        touched = {*demuxed.written, *leaving}
+        order = [*sorted(touched - {*aside}), *aside]
+        last = record() if record else TableChange(table=self._quarantine)
+        parts = [
+            TableChange(
+                table=table,
+                files=demuxed.written[table].files if table in demuxed.written else (),
+                leaving=leaving.get(table, None if table in aside else _NOTHING),
+                info=last.info if table == last.table else {},
+                transactions=last.transactions if table == last.table else (),
+            )
+            for table in order
+        ]
+        batch, committer = self._next(order), self.demux.context.committer
+        # Before it is noted: what is noted is finished by whoever starts next.
+        committer.judge([Commit(table=t, files=w.files) for t, w in demuxed.written.items()], batch)
+        committer.ensure_usable([t for t in order if t in leaving or t in aside], Use.REWRITE)
+        companions = {*self._silver(), *self._aside(), *order} - {self._quarantine}
+        self.journal.write(TablesChange(batch=batch, tables=parts, companions=[*companions]))
+        removed = finish(self.journal, self.demux.context.committer)
+        return Redone(
+            number=batch.version,
+            rows={t.name: written.rows for t, written in demuxed.written.items()},
+            removed={table.name: count for table, count in removed.items() if count},
+        )
+
+    def _next(self, tables: Iterable[TableRef]) -> Batch:
+        """The number of a change: one that none of the tables has yet, whatever the clock says."""
+        app_id = reprocess_app(self.demux.feed.feed)
+        handles = self.demux.context.committer.opened(list(tables)).values()
+        numbers = (handle.transaction_version(app_id) or 0 for handle in handles)
+        return Batch(app_id, 1 + max(numbers, default=0))
+
+    def _active(self, table: TableRef) -> list[DataFile]:
+        return active_files(self.demux.context.committer.fresh(table))
+
+    def _read(
+        self, table: TableRef, files: Sequence[DataFile], columns: Sequence[str]
+    ) -> DataFrame:
+        """Some columns of some files, the origin's under the names that bronze has for them."""
+        schema = pa.schema(self.demux.context.committer.fresh(table).schema())
+        names = dict(zip(origin_columns(schema.names), COLUMNS, strict=True))
+        paths = [for_spark(self._folder(table), file.path) for file in files]
+        rows = read_files(self.session, paths, schema)
+        return rows.withColumnsRenamed(names).select(*columns)
+
+    def _folder(self, table: TableRef) -> Path:
+        return table.path(self.demux.context.lake)
+
+
+_NOTHING = Range(ends={})
+
+
+def _scope(games: Sequence[str] | None, refused: Refused) -> Callable[[tuple[str, ...]], Scope]:
+    def scope(known: tuple[str, ...]) -> Scope:
+        chosen = None if games is None else tuple(game in games for game in known)
+        return Scope(games=chosen, refused=refused)
+
+    return scope
+
+
+def _joined(parts: Sequence[Demuxed]) -> Demuxed:
+    files: dict[TableRef, list[DataFile]] = {}
+    for part in parts:
+        for table, written in part.written.items():
+            files.setdefault(table, []).extend(written.files)
+    return Demuxed(
+        written={table: Written(files=found) for table, found in files.items()}, outcomes={}
+    )

@@ -1,0 +1,34 @@
+"""The columns that a feed's silver tables have: what a restart remembers of old schemas."""
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+
+from lake_assets.decode.schema_merge import Mismatch, merge
+from lake_assets.errors import LakeError
+from lake_assets.model.tables import TableRef
+from lake_assets.silver.rows import decoded_part
+
+
+def held_columns(known: pa.Schema, tables: Mapping[TableRef, pa.Schema]) -> pa.Schema:
+    """Decoded columns that hold the rows of all tables.
+
+    They are the same in all tables of a feed, unless a process died while it widened them.
+
+    Args:
+        known: columns that are known already.
+        tables: what the tables have, origin and all.
+
+    Raises:
+        LakeError: a table has a column of a type that does not go with the others'.
+    """
+    for table, schema in tables.items():
+        found = merge(known, decoded_part(schema))
+        if isinstance(found, Mismatch):
+            raise LakeError(
+                table.name,
+                f"column {found.path} is {found.came}, and {found.have} in other tables",
+                "Find out who changed the table, and restore it",
+            )
+        known = found
+    return known

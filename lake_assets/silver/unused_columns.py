@@ -1,0 +1,103 @@
+"""Columns of silver that nothing makes any more: which they are, and their end.
+
+Such columns were made by messages that no row ever had, or have a name that a field has no more. A
+rebuild of everything drops them before it derives rows, since they keep rows out whose own columns
+do not go with them, and once more when all rows are under their newest names.
+"""
+
+import logging
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lake_assets.decode.schema_merge import Mismatch, merge
+from lake_assets.delta.catalog import games_of
+from lake_assets.delta.data_files import active_files
+from lake_assets.delta.widen import drop_columns
+from lake_assets.errors import StreamsLockedError
+from lake_assets.model.tables import TableRef, silver_of
+from lake_assets.silver.demux import Demux
+from lake_assets.silver.rows import decoded_part
+from lake_assets.state.files import streams_lock
+
+_LOG = logging.getLogger(__name__)
+
+
+def drop_unused(demux: Demux, state_dir: Path) -> list[str]:
+    """Drop the columns of a feed's silver that hold no value and that no row's message makes.
+
+    Whoever streams meanwhile would write them again, so they stay while the streams run; that is
+    logged. What is dropped `demux` forgets.
+
+    Returns:
+        The columns that were dropped.
+
+    Raises:
+        RegistryError: the registry has no answer, or no version that makes columns.
+        CommitConflictError: another process keeps changing a table.
+        LakeError: the lake cannot be written.
+    """
+    lake, committer = demux.context.lake, demux.context.committer
+    wanted = _unused(demux)
+    if not wanted:
+        return []
+    try:
+        with streams_lock(state_dir):
+            wanted = _unused(demux)  # a stream that has ended since may have written values
+            for table in committer.opened(_tables(demux)):
+                drop_columns(committer, lake, table, wanted)
+    except StreamsLockedError:
+        _LOG.warning(
+            "silver of feed %r has columns that hold nothing and that no row's message makes: %s. "
+            "To drop them, stop the streams and run `lake-assets rebuild silver` again",
+            demux.feed.feed,
+            ", ".join(wanted),
+        )
+        return []
+    _LOG.info("silver of feed %r: dropped columns %s", demux.feed.feed, ", ".join(wanted))
+    demux.forget()
+    return wanted
+
+
+def _tables(demux: Demux) -> list[TableRef]:
+    return [silver_of(game) for game in games_of(demux.context.lake, demux.feed)]
+
+
+def _unused(demux: Demux) -> list[str]:
+    tables = demux.context.committer.opened(_tables(demux))
+    have = (pa.schema(handle.schema().to_arrow()) for handle in tables.values())
+    wanted = unmade(have, demux.made())
+    for table, handle in tables.items():
+        folder = table.path(demux.context.lake)
+        for file in active_files(handle):
+            wanted = without_values(folder / file.path, wanted)
+    return wanted
+
+
+def unmade(have: Iterable[pa.Schema], made: Sequence[pa.Schema]) -> list[str]:
+    """Columns of tables that no message makes, or that do not go with what some message makes.
+
+    Args:
+        have: the tables' columns, origin and all.
+        made: the columns of each message that rows may have.
+    """
+    found: dict[str, None] = {}
+    for table in have:
+        for field in decoded_part(table):
+            column = pa.schema([field])
+            same = [pa.schema([own.field(field.name)]) for own in made if field.name in own.names]
+            if not same or any(isinstance(merge(column, own), Mismatch) for own in same):
+                found[field.name] = None
+    return list(found)
+
+
+def without_values(path: Path, names: list[str]) -> list[str]:
+    """Those of the columns that are null in all rows of a data file, or not in it."""
+    with pq.ParquetFile(path) as file:
+        there = [name for name in names if name in file.schema_arrow.names]
+        rows = file.read(columns=there) if there else None
+    if rows is None:
+        return names
+    return [n for n in names if n not in there or rows[n].null_count == rows.num_rows]

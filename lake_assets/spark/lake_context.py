@@ -1,0 +1,62 @@
+"""What it takes to write a lake, handed through the rooms as one thing."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from lake_assets.delta.committer import Committer
+from lake_assets.delta.crash_recovery import recover_after_crash
+from lake_assets.runtime.processes import boot_id
+from lake_assets.settings.schema import FanoutSettings, Settings
+from lake_assets.spark.session_digest import session_digest
+from lake_assets.spark.table_constraints import ensure_met
+from lake_assets.state.files import ensure_writable
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LakeContext:
+    """A lake's folder, the committer its commits go through, and the bound on a writing task."""
+
+    lake: Path
+    committer: Committer
+    buffer_bytes: int
+    bucket_rows: int = FanoutSettings().bucket_rows
+    session: str = ""
+    """`session_digest` of the settings."""
+
+
+@contextmanager
+def open_lake(settings: Settings, session: SparkSession | None = None) -> Iterator[LakeContext]:
+    """Open the lake of `settings` for writing; the committer is closed at the end.
+
+    Args:
+        settings: where the lake is.
+        session: evaluates rows of tables with constraints, which are refused without it.
+
+    Raises:
+        LakeError: the folder cannot be written, or a table's log is torn where it cannot be
+            repaired.
+    """
+    ensure_writable(settings.lake_dir)
+    recover_after_crash(settings.lake_dir, settings.state_dir, boot_id())
+    fanout = settings.fanout
+    committer = Committer(
+        settings.lake_dir,
+        threads=fanout.commit_threads,
+        durability=fanout.durability,
+        check_constraints=partial(ensure_met, session) if session is not None else None,
+    )
+    try:
+        yield LakeContext(
+            lake=settings.lake_dir,
+            committer=committer,
+            buffer_bytes=fanout.buffer_bytes,
+            bucket_rows=fanout.bucket_rows,
+            session=session_digest(settings),
+        )
+    finally:
+        committer.close()

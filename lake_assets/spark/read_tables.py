@@ -1,0 +1,146 @@
+"""Reading many tables as one DataFrame, by the files their logs name: one scan, not N plans.
+
+Tables whose files may have deleted rows are read by Delta's own reader instead, one by one.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import NamedTuple
+
+import pyarrow as pa
+from deltalake import DeltaTable
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType
+
+from lake_assets.delta.data_files import active_files
+from lake_assets.delta.table_features import Use, features_of
+from lake_assets.delta.table_paths import SPARK_OPTIONS, folder_of, for_spark
+
+
+class TableVersion(NamedTuple):
+    """A table as Delta's reader is to find it."""
+
+    folder: str
+    version: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Contents:
+    """What is to be read."""
+
+    files: tuple[str, ...] = ()
+    """Parquet files, all of whose rows count; paths as Spark takes them."""
+
+    versions: tuple[TableVersion, ...] = ()
+    """Tables whose files may have deleted rows."""
+
+
+def contents_of(handles: Iterable[DeltaTable]) -> Contents:
+    """What the rows of these tables are read from, at the versions they are at.
+
+    Raises:
+        TableFeatureError: a table cannot be read here.
+    """
+    files: list[str] = []
+    versions: list[TableVersion] = []
+    for handle in handles:
+        features, folder = features_of(handle), folder_of(handle)
+        features.ensure(Use.READ)
+        if features.may_have_deletion_vectors:
+            versions.append(TableVersion(for_spark(folder), handle.version()))
+        else:
+            files += [for_spark(folder, file.path) for file in active_files(handle)]
+    return Contents(files=tuple(files), versions=tuple(versions))
+
+
+def read_tables(
+    session: SparkSession,
+    handles: Sequence[DeltaTable],
+    columns: pa.Schema | None = None,
+    *,
+    named: str | None = None,
+) -> DataFrame:
+    """All rows of these unpartitioned tables; a column that a table or file lacks is null.
+
+    Args:
+        session: whose DataFrame it becomes.
+        handles: the tables, at the versions to read.
+        columns: what the rows have; the columns of these tables by default.
+        named: a further column, for the name of the row's table.
+
+    Raises:
+        TableFeatureError: a table cannot be read here.
+    """
+    wanted = columns_of_all(handles) if columns is None else columns
+    return read_contents(session, contents_of(handles), wanted, named=named)
+
+
+def read_contents(
+    session: SparkSession, contents: Contents, columns: pa.Schema, *, named: str | None = None
+) -> DataFrame:
+    """As `read_tables`, of contents that are known."""
+    schema = from_arrow_schema(columns)
+    frames = [_version(session, version, schema, named) for version in contents.versions]
+    if contents.files or not frames:
+        rows = read_files(session, contents.files, columns)
+        if named is not None:
+            # <lake>/<layer>/<table>/<file>
+            path = F.col("_metadata.file_path") if contents.files else F.lit(None).cast("string")
+            rows = rows.select("*", F.element_at(F.split(path, "/"), -2).alias(named))
+        frames.insert(0, rows)
+    return reduce(DataFrame.unionByName, frames)
+
+
+def read_files(session: SparkSession, files: Sequence[str], columns: pa.Schema) -> DataFrame:
+    """All rows of these Parquet files; a column that a file lacks is null."""
+    schema = from_arrow_schema(columns)
+    if not files:
+        return session.createDataFrame([], schema)
+    return session.read.options(**SPARK_OPTIONS).schema(schema).parquet(*files)
+
+
+def columns_of_all(handles: Sequence[DeltaTable]) -> pa.Schema:
+    """The columns that any of the tables has."""
+    return pa.unify_schemas([pa.schema(handle.schema()) for handle in handles])
+
+
+def _version(
+    session: SparkSession, source: TableVersion, schema: StructType, named: str | None
+) -> DataFrame:
+    reader = session.read.format("delta").option("versionAsOf", source.version)
+    rows = reader.load(source.folder)
+    name = source.folder.rpartition("/")[2]
+    label = [] if named is None else [F.lit(name).alias(named)]
+    fitting = [
+        _fitting(F.col(f"`{field.name}`"), rows.schema[field.name].dataType, field.dataType)
+        if field.name in rows.columns
+        else F.lit(None).cast(field.dataType)
+        for field in schema.fields
+    ]
+    names = schema.names
+    return rows.select(*(one.alias(name) for one, name in zip(fitting, names, strict=True)), *label)
+
+
+def _fitting(value: Column, have: DataType, wanted: DataType) -> Column:
+    """A value with the fields that structs gained in other tables, which are null."""
+    if have == wanted:
+        return value
+    if isinstance(have, StructType) and isinstance(wanted, StructType):
+        fields = [
+            _fitting(value.getField(field.name), have[field.name].dataType, field.dataType)
+            if field.name in have.names
+            else F.lit(None).cast(field.dataType)
+            for field in wanted.fields
+        ]
+        named = [one.alias(name) for one, name in zip(fields, wanted.names, strict=True)]
+        return F.when(value.isNotNull(), F.struct(*named))
+    if isinstance(have, ArrayType) and isinstance(wanted, ArrayType):
+        kinds = (have.elementType, wanted.elementType)
+        return F.transform(value, lambda one: _fitting(one, *kinds))
+    if isinstance(have, MapType) and isinstance(wanted, MapType):
+        pair = (have.valueType, wanted.valueType)
+        return F.transform_values(value, lambda _, one: _fitting(one, *pair))
+    return value.cast(wanted)

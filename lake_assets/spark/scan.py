@@ -1,0 +1,127 @@
+"""Rows for a job's tasks: from Spark, or read by the tasks themselves from a table's files.
+
+Python tasks that need whole columns read Parquet several times faster than Spark can hand it to
+them, row by row (docs/performance.md): no row passes through the JVM. Which files they are is the
+caller's to say.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias, TypeVar
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+
+from lake_assets.delta.deletion_vectors import Mask, undeleted
+from lake_assets.delta.origins import RowSet
+from lake_assets.parquet.arrow_types import without_views
+
+_Piece = TypeVar("_Piece")
+_Read: TypeAlias = Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]
+
+_BATCH_ROWS = 65_536
+"""Rows that are read at once: as many as Spark's own Arrow batches have here."""
+
+_BATCH_BYTES = 64 * 1024 * 1024
+"""Bytes that are read at once, by the mean of a row group; one of `parquet.writer`'s files has no
+larger row group than its buffer, so a batch of rows that are all above the mean is bounded, too."""
+
+_KNOWN_ROWS = 10_000_000
+"""Rows of which nobody needs to know how many more there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What a job is given."""
+
+    frame: DataFrame
+    """What Spark hands to the tasks."""
+
+    read: _Read = iter
+    """Makes the rows of it, in a task."""
+
+
+def scan(
+    session: SparkSession,
+    files: Sequence[Path],
+    columns: Sequence[str],
+    *,
+    tasks: int,
+    keep: RowSet | None = None,
+    kept: Mapping[Path, Mask] | None = None,
+) -> Rows:
+    """Rows of some Parquet files, read where they are needed.
+
+    Args:
+        session: runs the tasks.
+        files: each is read by one task.
+        columns: which of their columns.
+        tasks: how many share them, if there are as many files.
+        keep: which of the rows, whose columns have their origin; all by default.
+        kept: of files with deleted rows, which are still there (`delta.deletion_vectors`).
+    """
+    shares = share([(path, path.stat().st_size) for path in files], tasks)
+
+    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for path in shared(batches, shares):
+            for rows in undeleted(rows_of_file(path, columns), (kept or {}).get(path)):
+                yield rows if keep is None else _kept(rows, keep)
+
+    return Rows(numbered(session, shares), read)
+
+
+def _kept(rows: pa.RecordBatch, keep: RowSet) -> pa.RecordBatch:
+    return rows.filter(pa.array(keep.mask(pa.Table.from_batches([rows]))))
+
+
+def rows_in(files: Iterable[Path]) -> int:
+    """How many rows the files have, by their footers; many at least, if they have many."""
+    rows = 0
+    for path in files:
+        rows += pq.read_metadata(path).num_rows
+        if rows >= _KNOWN_ROWS:
+            break
+    return rows
+
+
+def share(pieces: Sequence[tuple[_Piece, int]], tasks: int) -> list[list[_Piece]]:
+    """Pieces of work and their sizes, dealt out to tasks that have about the same to do."""
+    tasks = max(1, min(tasks, len(pieces)))
+    shares: list[list[_Piece]] = [[] for _ in range(tasks)]
+    loads = [0] * tasks
+    for piece, size in sorted(pieces, key=lambda one: -one[1]):
+        least = loads.index(min(loads))
+        shares[least].append(piece)
+        loads[least] += size
+    return shares
+
+
+def numbered(session: SparkSession, shares: Sequence[object]) -> DataFrame:
+    """The numbers of some shares, each in a task of its own."""
+    return session.range(0, len(shares), 1, len(shares))
+
+
+def shared(
+    batches: Iterable[pa.RecordBatch], shares: Sequence[Sequence[_Piece]]
+) -> Iterator[_Piece]:
+    """In a task, the pieces of the shares whose numbers it was given."""
+    for batch in batches:
+        for number in batch["id"].to_pylist():
+            yield from shares[number]
+
+
+def rows_of_file(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """A Parquet file's rows in batches that are bounded; columns that it lacks are left out."""
+    with pq.ParquetFile(path) as file:
+        for number in range(file.num_row_groups):
+            group = file.metadata.row_group(number)
+            fitting = _BATCH_BYTES * group.num_rows // max(1, group.total_byte_size)
+            batches = file.iter_batches(
+                batch_size=max(1, min(_BATCH_ROWS, fitting)),
+                row_groups=[number],
+                columns=list(columns),
+                use_threads=False,
+            )
+            yield from map(without_views, batches)

@@ -1,0 +1,166 @@
+"""The Spark session: one way to build it, for streams, refreshes, tests and benchmarks alike."""
+
+import contextlib
+import logging
+import os
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from lake_assets.errors import LakeAssetsError, RuntimeSetupError
+from lake_assets.runtime.class_archive import using_options
+from lake_assets.runtime.setup import Runtime
+from lake_assets.settings.load import spark_class_path, temporary_environment
+from lake_assets.settings.schema import Settings
+from lake_assets.spark.session_digest import RESULT_PROPERTIES
+
+_ARROW_ROWS = 65_536
+"""Rows an Arrow batch holds between the JVM and Python. Spark's default of 10,000 costs a fifth
+of demux's time in per-batch overhead; above 100,000 nothing more was gained, only memory lost."""
+
+_SOCKET_FOLDER_BYTES = 61
+"""The longest name of a folder in which Spark makes Unix sockets: the system allows 104 bytes in
+all, and their names take the rest (Spark's own check of `spark.python.unix.domain.socket.dir`)."""
+
+
+def properties(settings: Settings, runtime: Runtime) -> dict[str, str]:
+    """Every property that differs from Spark's own; the user's win."""
+    return {
+        "spark.master": settings.spark.master,
+        "spark.app.name": "lake_assets",
+        "spark.driver.memory": settings.spark.driver_memory,
+        **({} if _class_path(settings, runtime) else {"spark.jars": _joined(runtime, ",")}),
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        **RESULT_PROPERTIES,
+        "spark.sql.execution.arrow.maxRecordsPerBatch": str(_ARROW_ROWS),
+        **_sockets(tempfile.gettempdir()),
+        "spark.sql.warehouse.dir": str(settings.home / "spark-warehouse"),
+        # Aggregations here are small beside their scans: a task a core, not Spark's 200.
+        "spark.sql.shuffle.partitions": str(os.cpu_count() or 2),
+        "spark.default.parallelism": str(os.cpu_count() or 2),
+        # A gold refresh names each file it reads, hundreds of them. Spark would start a job with a
+        # task a file to look at them, which costs ten times what looking costs.
+        "spark.sql.sources.parallelPartitionDiscovery.threshold": "1000000",
+        # What opening a small file costs, in bytes that could be read meanwhile: 4 MB, Spark's own
+        # guess, is right for a store far away and makes a task of every 32 files.
+        "spark.sql.files.openCostInBytes": str(256 * 1024),
+        # The UI of a laptop's lake is Dagster's; Spark's own costs a port and a fifth of its start.
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.streaming.metricsEnabled": "false",
+        # Hadoop starts a program, `chmod`, for each file of a checkpoint, and with its checksums
+        # beside them there are twice as many (decision 17).
+        "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
+        # A batch's metadata is kept for this many batches; each is a few small files.
+        "spark.sql.streaming.minBatchesToRetain": "20",
+        # What plans, the UI and event logs say of a source's options; Spark's own misses keys.
+        "spark.sql.redaction.options.regex": "(?i)url|password|secret|token|jaas|[.]key",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.databricks.delta.snapshotPartitions": "1",
+        "spark.driver.extraJavaOptions": _java_options(runtime),
+        **{name: value.get_secret_value() for name, value in settings.spark.conf.items()},
+    }
+
+
+def _class_path(settings: Settings, runtime: Runtime) -> str:
+    """Our jars, for the class path of a JVM that is driver and executor in one.
+
+    What is on the class path can be in an archive of classes, and is not copied at each start. Else
+    it is empty and jars are shipped: to executors elsewhere, or those that the user has chosen.
+    """
+    conf = settings.spark.conf
+    master = settings.spark.master
+    if "spark.master" in conf:
+        master = conf["spark.master"].get_secret_value()
+    is_one_jvm = master == "local" or master.startswith("local[")
+    is_path = not any(os.pathsep in str(jar) for jar in runtime.spark_jars)
+    if not is_one_jvm or not is_path or "spark.jars" in conf:
+        return ""
+    # Spark's launcher puts this last; `spark.driver.extraClassPath` is left to the user.
+    return os.pathsep.join(filter(None, (spark_class_path(), _joined(runtime, os.pathsep))))
+
+
+def _joined(runtime: Runtime, separator: str) -> str:
+    return separator.join(str(jar) for jar in runtime.spark_jars)
+
+
+def _java_options(runtime: Runtime) -> str:
+    logging_file = Path(__file__).with_name("log4j2.properties").as_uri()
+    options = ["-XX:+UseSerialGC", "-Xss2m", f"-Dlog4j2.configurationFile={logging_file}"]
+    if runtime.class_archive is not None:
+        options.append(using_options(runtime.java, runtime.class_archive))
+    return " ".join(options)
+
+
+def _sockets(folder: str) -> dict[str, str]:
+    """How Spark and its Python workers talk: through Unix sockets (decision 16) if they can."""
+    if len(os.fsencode(folder)) > _SOCKET_FOLDER_BYTES:
+        return {}
+    return {
+        "spark.python.unix.domain.socket.enabled": "true",
+        "spark.python.unix.domain.socket.dir": folder,
+        "spark.python.daemon.module": "lake_assets.spark.daemon",
+    }
+
+
+def start_session(settings: Settings, runtime: Runtime) -> SparkSession:
+    """Start Spark, or return the session that this process already has.
+
+    Signal handlers stay as they were: PySpark replaces SIGINT's, and a process that is told to stop
+    must reach its own clean-up first. While Spark starts, they wait. The environment, too, is as it
+    was: other processes that this one starts find their own Java.
+
+    Raises:
+        RuntimeSetupError: the JVM did not come up.
+    """
+    builder = SparkSession.builder
+    for key, value in properties(settings, runtime).items():
+        builder = builder.config(key, value)
+    # PySpark takes these from the environment only, and reads them while it starts.
+    launch = {"JAVA_HOME": str(runtime.java.home), "PYSPARK_PYTHON": sys.executable}
+    if class_path := _class_path(settings, runtime):
+        launch["SPARK_DIST_CLASSPATH"] = class_path
+    with _signals_held_back(), temporary_environment(launch):
+        try:
+            session = builder.getOrCreate()
+        except LakeAssetsError:
+            raise
+        except Exception as problem:
+            raise RuntimeSetupError(
+                "Spark", f"did not start ({problem})", "Run `lake-assets doctor`"
+            ) from problem
+    session.sparkContext.setLogLevel("ERROR")
+    # SQL that does not compile is told as an error of ours; PySpark would print pages before it.
+    for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    return session
+
+
+@contextlib.contextmanager
+def _signals_held_back() -> Iterator[None]:
+    """Keep SIGINT and SIGTERM until Spark is up; then they do what they did before.
+
+    A JVM whose launch is interrupted never ends: PySpark deletes the folder into which the JVM is
+    about to write its port, and the JVM's main thread dies of that while others live on.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # a signal never interrupts another thread
+        return
+    held: list[int] = []
+    kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in kept:
+        signal.signal(number, lambda received, _: held.append(received))
+    try:
+        yield
+    finally:
+        for number, handler in kept.items():
+            signal.signal(number, handler)
+        if held:
+            signal.raise_signal(held[0])

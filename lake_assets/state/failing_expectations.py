@@ -1,0 +1,119 @@
+"""Which expectations and checks fail at present, game by game, and since when.
+
+One small file a feed beside the tables, so that whoever refreshes gold knows what the streams
+found. Whether a failure holds up a refresh is decided in `gold.quality_gate`.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+
+from lake_assets.errors import LakeError
+from lake_assets.model.checks import Severity
+from lake_assets.state.files import replace_text
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verdict:
+    """How a game last fared with an expectation or a check."""
+
+    game: str
+    name: str
+    severity: Severity | None
+    """How bad it is; None if it passed."""
+
+    words: str = ""
+    version: int | None = None
+    """Version of silver that a check looked at; None of an expectation, which looks at batches."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Failing:
+    """A failure that lasts."""
+
+    since: datetime
+    """When it failed after it had last passed; a restart does not begin again."""
+
+    severity: Severity
+    words: str
+    version: int | None
+
+
+Failures = dict[tuple[str, str], Failing]
+"""By game and name."""
+
+
+def read_failures(state_dir: Path, feed: str) -> Failures:
+    """What fails of a feed.
+
+    Raises:
+        LakeError: the file that says so is damaged.
+    """
+    path = _path(state_dir, feed)
+    try:
+        noted = json.loads(path.read_text())
+        return {(one.pop("game"), one.pop("name")): _failing(one) for one in noted}
+    except FileNotFoundError:
+        return {}
+    except (ValueError, KeyError, TypeError, AttributeError) as problem:
+        raise LakeError(
+            str(path), f"is damaged ({problem})", "Delete it; the next batches write it again"
+        ) from problem
+
+
+def note_verdicts(
+    state_dir: Path, feed: str, verdicts: Iterable[Verdict], at: datetime
+) -> Failures:
+    """Take in how games fared; what is not mentioned stays as it was. Returns what fails now.
+
+    Several processes may call this; each change is made to the newest state.
+
+    Raises:
+        LakeError: the file is damaged.
+        OSError: the disk does not take it.
+    """
+    path = _path(state_dir, feed)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(path.with_suffix(".lock")):
+        before = read_failures(state_dir, feed)
+        after = _changed(before, verdicts, at)
+        if after != before:
+            entries = [
+                {"game": game, "name": name, **asdict(one), "since": one.since.isoformat()}
+                for (game, name), one in sorted(after.items())
+            ]
+            replace_text(path, json.dumps(entries))
+    return after
+
+
+def _changed(before: Failures, verdicts: Iterable[Verdict], at: datetime) -> Failures:
+    after = dict(before)
+    for verdict in verdicts:
+        key = (verdict.game, verdict.name)
+        known = after.pop(key, None)
+        if verdict.severity is not None:
+            after[key] = Failing(
+                since=known.since if known else at,
+                severity=verdict.severity,
+                words=verdict.words,
+                version=verdict.version,
+            )
+    return after
+
+
+def _failing(noted: dict[str, Any]) -> Failing:
+    return Failing(
+        since=datetime.fromisoformat(noted["since"]),
+        severity=Severity(noted["severity"]),
+        words=str(noted["words"]),
+        version=noted["version"],
+    )
+
+
+def _path(state_dir: Path, feed: str) -> Path:
+    return state_dir / "failing" / f"{feed}.json"

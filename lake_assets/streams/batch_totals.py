@@ -1,0 +1,139 @@
+"""What happened to each table since the last report, so that reports cost less than batches. Pure.
+
+A batch ends every second and touches any number of games; each report of a game costs its reader
+milliseconds. So counts add up here, and come out every so often and a few at a time.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from lake_assets.model.reports import BatchReport, Hop, Judged
+from lake_assets.model.tables import TableRef, bronze_of, quarantine_of, silver_of
+
+_Key = tuple[str, TableRef]
+
+_EXAMPLES = 3
+"""Origins shown of the rows that violate an expectation; the first there were."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    """What happened to one table since it was last reported."""
+
+    feed: str
+    table: TableRef
+    game: str | None = None
+    """Whose silver table it is; None of bronze and quarantine."""
+
+    rows: int = 0
+    """Rows added."""
+
+    dropped: int = 0
+    judged: Mapping[str, Judged] = field(default_factory=dict)
+    """By expectation."""
+
+    @property
+    def is_finding(self) -> bool:
+        """Whether it is only known how rows were judged: none of them came into the table."""
+        return bool(self.judged) and not self.rows and not self.dropped
+
+    def plus(self, other: "Change") -> "Change":
+        """Both changes of one table together."""
+        judged = dict(self.judged)
+        for name, more in other.judged.items():
+            before = judged.get(name, Judged(seen=0, violated=0))
+            judged[name] = Judged(
+                seen=before.seen + more.seen,
+                violated=before.violated + more.violated,
+                examples=(before.examples + more.examples)[:_EXAMPLES],
+            )
+        return replace(
+            self, rows=self.rows + other.rows, dropped=self.dropped + other.dropped, judged=judged
+        )
+
+
+class BatchTotals:
+    """Adds up changes, and hands them out when they are due."""
+
+    def __init__(self, *, every_s: float, at_most: int) -> None:
+        """Prepare for a report every `every_s` seconds, `at_most` changes at once.
+
+        A table's first change is due at once, so that somebody who waits for it sees it.
+        """
+        self._every_s = every_s
+        self._at_most = at_most
+        self._next_at = 0.0
+        self._pending: dict[_Key, Change] = {}
+        self._due: list[Change] = []
+        self._known: set[_Key] = set()
+
+    def add(self, changes: Iterable[Change]) -> None:
+        """Count these changes in."""
+        for change in changes:
+            key = (change.feed, change.table)
+            before = self._pending.get(key)
+            self._pending[key] = before.plus(change) if before else change
+
+    def take(self, now: float) -> list[Change]:
+        """The changes to report now, at most so many; the others come with the next calls."""
+        if not self._due:
+            self._due = self._due_at(now)
+        taken, self._due = self._due[: self._at_most], self._due[self._at_most :]
+        return taken
+
+    def rest(self) -> list[Change]:
+        """All changes that were not handed out, due or not."""
+        due, self._due = self._due, []
+        pending, self._pending = self._pending, {}
+        return due + [pending[key] for key in sorted(pending)]
+
+    def _due_at(self, now: float) -> list[Change]:
+        if now >= self._next_at:
+            keys = set(self._pending)
+            if keys:
+                self._next_at = now + self._every_s
+        else:
+            keys = set(self._pending) - self._known
+        self._known |= keys
+        return [self._pending.pop(key) for key in sorted(keys)]
+
+
+def changes_of(report: BatchReport) -> list[Change]:
+    """A batch's report, table by table; tables without rows, kept, lost or judged, are left out.
+
+    A batch that an expectation refused, or one whose rows of a game all went to quarantine, is a
+    finding about that game's table all the same.
+    """
+    if report.hop is Hop.INGEST:
+        table = bronze_of(report.feed)
+        rows = report.rows.get(table.name, 0)
+        return [Change(feed=report.feed, table=table, rows=rows)] if rows else []
+    quarantine = quarantine_of(report.feed)
+    refused = report.rows.get(quarantine.name, 0)
+    changes = [_of_game(report, game) for game in sorted(_games(report))]
+    if refused:
+        changes.append(Change(feed=report.feed, table=quarantine, rows=refused))
+    return [change for change in changes if change.rows or change.dropped or change.judged]
+
+
+def _games(report: BatchReport) -> set[str]:
+    """Games of a demux report; one of a batch that was only finished names nothing but tables."""
+    named = {game for game, _ in report.judged} | set(report.dropped)
+    tables = set(report.rows) - {quarantine_of(report.feed).name} - _names(named)
+    return named | {name.removeprefix("silver_").removesuffix("_events") for name in tables}
+
+
+def _names(games: Iterable[str]) -> set[str]:
+    return {silver_of(game).name for game in games}
+
+
+def _of_game(report: BatchReport, game: str) -> Change:
+    table = silver_of(game)
+    return Change(
+        feed=report.feed,
+        table=table,
+        game=game,
+        rows=report.rows.get(table.name, 0),
+        dropped=report.dropped.get(game, 0),
+        judged={name: found for (of, name), found in report.judged.items() if of == game},
+    )

@@ -1,0 +1,58 @@
+"""What the streams find of expectations, kept for whoever refreshes gold and shows checks."""
+
+import logging
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+
+from lake_assets.errors import LakeError
+from lake_assets.model.feeds import Feed
+from lake_assets.model.reports import BatchReport
+from lake_assets.model.severity import severity_of, share_in_words
+from lake_assets.settings.schema import Settings
+from lake_assets.state.failing_expectations import Verdict, note_verdicts
+
+_LOG = logging.getLogger(__name__)
+
+
+class FailureBook:
+    """Takes in batches; a failure is known before Spark may count its batch as done."""
+
+    def __init__(self, settings: Settings, feeds: Sequence[Feed]) -> None:
+        """Keep what fails of these feeds beside the lake's tables."""
+        self._state_dir = settings.state_dir
+        self._feeds = {feed.feed: feed for feed in feeds}
+
+    def note(self, report: BatchReport) -> None:
+        """Take in a batch: an expectation fails for a game if the game's last rows violate it."""
+        found = verdicts_of(self._feeds[report.feed], report)
+        if not found:
+            return
+        try:
+            note_verdicts(self._state_dir, report.feed, found, datetime.now(UTC))
+        except (LakeError, OSError) as problem:
+            _LOG.warning("what fails could not be noted: %s", problem)
+
+
+def verdicts_of(feed: Feed, report: BatchReport) -> list[Verdict]:
+    """How the games of a batch fared; what the feed does not expect any more is left out."""
+    expectations = {one.name: one for one in feed.expectations}
+    return [
+        Verdict(
+            game=game,
+            name=name,
+            severity=severity_of(expectations[name], judged),
+            words=share_in_words(judged),
+        )
+        for (game, name), judged in report.judged.items()
+        if name in expectations
+    ]
+
+
+def tee(*heard: Callable[[BatchReport], None]) -> Callable[[BatchReport], None]:
+    """Tells all of them, in their order."""
+
+    def tell(report: BatchReport) -> None:
+        for one in heard:
+            one(report)
+
+    return tell

@@ -1,0 +1,33 @@
+"""Changes of a feed's tables beside its streams: whose turn, where they are noted, how they end."""
+
+from pathlib import Path
+
+from lake_assets.delta.multi_table_change import ChangeJournal, finish
+from lake_assets.model.feeds import Feed
+from lake_assets.model.tables import quarantine_of
+from lake_assets.silver.recovery import ensure_whole
+from lake_assets.spark.lake_context import LakeContext
+from lake_assets.streams.demux_loop import tables_of_silver
+
+REDO_TURN = "redo"
+"""What at most one process of a lake does at a time: changing tables beside the streams."""
+
+
+def reprocess_journal(lake: Path, feed: str) -> ChangeJournal:
+    """Where a feed's changes beside its streams are noted until they are whole.
+
+    In the folder of the table whose commit makes them so: who has the one has the other. Delta
+    passes over names that begin like this.
+    """
+    return ChangeJournal(quarantine_of(feed).path(lake) / "_change.json")
+
+
+def finish_change(journal: ChangeJournal, context: LakeContext, feed: Feed) -> None:
+    """Finish what was cut off, and make sure that the feed's tables fit together then.
+
+    Raises:
+        StreamError: they are not those that the last change left.
+        LakeError: the lake cannot be written, or the change cannot be finished.
+    """
+    finish(journal, context.committer)
+    ensure_whole(feed.feed, context, tables_of_silver(context.lake, feed))

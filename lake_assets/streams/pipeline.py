@@ -1,0 +1,164 @@
+"""The pipeline, written once: how a feed's rows get from its source to silver.
+
+source -> [ingest] -> bronze_{feed} -> [demux] -> silver_{game}_events, quarantine_{feed}
+
+Ingest is a streaming query; its checkpoint is created again at each start, from what bronze's
+commits say. Demux follows bronze's log (`streams.demux_loop`).
+"""
+
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from lake_assets.bronze.ingest import Ingest
+from lake_assets.bronze.offsets import TopicRange
+from lake_assets.delta.commit_journal import Journal, journal_of
+from lake_assets.errors import LakeAssetsError
+from lake_assets.model.endpoints import Endpoints
+from lake_assets.model.feeds import Feed
+from lake_assets.model.reports import BatchReport
+from lake_assets.settings.schema import StreamSettings
+from lake_assets.silver.demux import Demux
+from lake_assets.silver.recovery import Recovery
+from lake_assets.sources.kafka import read_topic
+from lake_assets.sources.topics import begin_offsets, end_offsets, topic_identity
+from lake_assets.spark.lake_context import LakeContext
+from lake_assets.streams.demux_loop import Follower
+from lake_assets.streams.schemas import Schemas
+from lake_assets.streams.triggers import ingest_every_s
+from lake_assets.streams.waiting_rows import CatchUp
+
+
+def demux_journal(state_dir: Path, feed: Feed) -> Journal:
+    """Where a feed's batch of demux is noted until it is whole."""
+    return journal_of(state_dir, feed.feed, "demux")
+
+
+def checkpoint_of(state_dir: Path, feed: str) -> Path:
+    """Folder of ingest's checkpoint."""
+    return state_dir / "checkpoints" / feed
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pipeline:
+    """What the streams of a lake are built from."""
+
+    session: SparkSession
+    endpoints: Endpoints
+    context: LakeContext
+    stream: StreamSettings
+    state_dir: Path
+    report: Callable[[BatchReport], None]
+    feeds: Sequence[Feed] = ()
+    """All that are declared."""
+
+    failed: Callable[[str, LakeAssetsError], None] | None = None
+    """Told of a feed's error that ends its query; Spark passes it on as text alone."""
+
+    def journal(self, feed: Feed) -> Journal:
+        """The journal of the feed's batches of demux."""
+        return demux_journal(self.state_dir, feed)
+
+
+def start_ingest(pipeline: Pipeline, feed: Feed, *, until_caught_up: bool) -> StreamingQuery:
+    """Start the query that lands a topic's rows in bronze, from where bronze is.
+
+    Raises:
+        SourceError: the topic cannot be asked for its offsets.
+        StreamError: the topic does not have the rows that come next.
+        LakeError: the lake cannot be written.
+    """
+    source = feed.source.kafka
+    ingest = Ingest(
+        feed=feed.feed, topic=source.topic, context=pipeline.context, report=pipeline.report
+    )
+    starts = ingest.prepare(_range_of(pipeline.endpoints, source.topic), source.starting_offsets)
+    # Spark notes in it what bronze's commits say anyway; one of before may be of another bronze.
+    checkpoint = checkpoint_of(pipeline.state_dir, feed.feed)
+    shutil.rmtree(checkpoint, ignore_errors=True)
+    rows = read_topic(
+        pipeline.session,
+        source.topic,
+        pipeline.endpoints,
+        starts=starts,
+        max_rows=pipeline.stream.max_rows_per_batch,
+        tasks=pipeline.session.sparkContext.defaultParallelism,
+    )
+
+    def run_batch(batch: DataFrame, batch_id: int) -> None:
+        try:
+            ingest(batch, _planned_offsets(checkpoint, batch_id, source.topic))
+        except LakeAssetsError as problem:
+            if pipeline.failed is not None:
+                pipeline.failed(feed.feed, problem)
+            raise
+
+    writer = rows.writeStream.foreachBatch(run_batch).option("checkpointLocation", str(checkpoint))
+    if until_caught_up:
+        return writer.trigger(availableNow=True).start()
+    every_ms = round(ingest_every_s(feed, pipeline.stream) * 1000)
+    return writer.trigger(processingTime=f"{every_ms} milliseconds").start()
+
+
+def _range_of(endpoints: Endpoints, topic: str) -> TopicRange:
+    begins, ends = begin_offsets(endpoints, topic), end_offsets(endpoints, topic)
+    identity = topic_identity(endpoints, topic)
+    return TopicRange(topic=topic, begins=begins, ends=ends, identity=identity)
+
+
+_FIRST_SOURCE_LINE = 2
+"""Of a file in a checkpoint's `offsets/`: line 0 is the format's version, line 1 the batch's
+metadata; then one line of JSON a source."""
+
+
+def _planned_offsets(checkpoint: Path, batch_id: int, topic: str) -> dict[int, int]:
+    """Where a micro-batch ends, by partition: Spark notes that before it runs the batch."""
+    lines = (checkpoint / "offsets" / str(batch_id)).read_text().splitlines()
+    found = json.loads(lines[_FIRST_SOURCE_LINE])[topic]
+    return {int(partition): offset for partition, offset in found.items()}
+
+
+def demux_of(pipeline: Pipeline, feed: Feed, schemas: Schemas) -> Demux:
+    """What takes a feed's bronze rows to silver and quarantine."""
+    return Demux(
+        feed=feed,
+        context=pipeline.context,
+        journal=pipeline.journal(feed),
+        newest=schemas.newest,
+        resolve=schemas.resolve,
+        report=pipeline.report,
+        feeds=pipeline.feeds,
+    )
+
+
+def follower_of(pipeline: Pipeline, demux: Demux) -> Follower:
+    """What runs `demux` over all that comes into bronze."""
+    feed = demux.feed
+    recovery = Recovery(
+        feed=feed.feed,
+        context=pipeline.context,
+        journal=pipeline.journal(feed),
+        report=pipeline.report,
+    )
+    return Follower(
+        session=pipeline.session,
+        demux=demux,
+        recovery=recovery,
+        max_bytes=pipeline.stream.max_bytes,
+    )
+
+
+def catch_up_of(pipeline: Pipeline, demux: Demux, schemas: Schemas) -> CatchUp:
+    """What takes rows that had to wait for the registry to where they belong."""
+    return CatchUp(
+        session=pipeline.session,
+        demux=demux,
+        schemas=schemas,
+        state_dir=pipeline.state_dir,
+        report=pipeline.report,
+    )

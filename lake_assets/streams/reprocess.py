@@ -1,0 +1,297 @@
+"""Requeue and rebuild from start to end: their turn, Spark, where the streams stand, the change.
+
+They run beside the live streams, in a process of their own. What changes is `silver.reprocess`'s
+work.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+
+from deltalake import DeltaTable
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from lake_assets.bronze.rows import FILE_SCHEMA
+from lake_assets.delta.catalog import ensure_known, games_found
+from lake_assets.delta.data_files import active_files, ensure_files_exist
+from lake_assets.delta.increments import Point
+from lake_assets.delta.kafka_offsets import Offsets, offsets_of_rows
+from lake_assets.delta.log_history import open_table
+from lake_assets.delta.multi_table_change import Range, TableChange
+from lake_assets.delta.restores import held_offsets
+from lake_assets.delta.transaction_numbers import checksum, numbers_of
+from lake_assets.errors import LakeError, StreamError, StreamsLockedError
+from lake_assets.feeds.load import load_feeds
+from lake_assets.model.endpoints import Endpoints
+from lake_assets.model.feeds import Feed
+from lake_assets.model.reports import BatchReport
+from lake_assets.model.tables import bronze_of, quarantine_of
+from lake_assets.runtime.setup import ensure_runtime
+from lake_assets.settings.schema import Settings
+from lake_assets.silver.demux import Demux
+from lake_assets.silver.demux_position import (
+    POSITION,
+    Position,
+    batch_of,
+    demux_app,
+    read_position,
+)
+from lake_assets.silver.recovery import Recovery
+from lake_assets.silver.reprocess import Bronze, Redo, Redone
+from lake_assets.silver.unused_columns import drop_unused
+from lake_assets.spark.lake_context import LakeContext, open_lake
+from lake_assets.spark.read_tables import read_tables
+from lake_assets.spark.session import start_session
+from lake_assets.state.files import streams_lock, turn, turn_if_free
+from lake_assets.streams.demux_loop import tables_of_silver
+from lake_assets.streams.noted_changes import REDO_TURN, finish_change, reprocess_journal
+from lake_assets.streams.pipeline import demux_journal
+from lake_assets.streams.schemas import cached_registry
+
+
+def requeue(
+    settings: Settings, feed: Feed, endpoints: Endpoints, games: Sequence[str] | None = None
+) -> Redone:
+    """Move quarantined rows that now decode, route and pass to silver, exactly once.
+
+    Raises:
+        FeedError: the lake has no such game.
+        ExpectationFailedError: rows violate an expectation that fails; nothing was moved.
+        LakeAssetsError: Spark, the registry or the lake cannot be used.
+    """
+    ensure_known(feed, games_found(settings.lake_dir, feed), games or ())
+    with turn(settings.state_dir, REDO_TURN), _redo(settings, feed, endpoints) as redo:
+        finish_change(redo.journal, redo.demux.context, feed)
+        return redo.requeue(games)
+
+
+def rebuild_silver(
+    settings: Settings,
+    feed: Feed,
+    endpoints: Endpoints,
+    *,
+    games: Sequence[str] | None = None,
+    since: datetime | None = None,
+) -> Redone:
+    """Derive silver and quarantine again from bronze; each table changes in one commit.
+
+    All of it (no `games`, no `since`) also repairs a lake whose tables do not fit together; the
+    streams must not run then, and the streams themselves refuse to.
+
+    All rows of all games end under the newest names of their fields. Columns that then hold nothing
+    and that no row's message makes are dropped, if the streams do not run.
+
+    Args:
+        settings: where the lake is.
+        feed: whose tables.
+        endpoints: where the registry is.
+        games: only theirs; all by default.
+        since: only of rows that came into bronze since then.
+
+    Raises:
+        FeedError: the lake has no such game.
+        ExpectationFailedError: rows violate an expectation that fails; nothing was changed.
+        StreamError: silver's tables do not fit together, and only a part is to be derived.
+        StreamsLockedError: they do not, and the streams run.
+        LakeAssetsError: Spark, the registry or the lake cannot be used.
+    """
+    ensure_known(feed, games_found(settings.lake_dir, feed), games or ())
+    if open_table(settings.lake_dir, bronze_of(feed.feed)) is None:
+        raise _unbegun(feed)
+    with turn(settings.state_dir, REDO_TURN), _redo(settings, feed, endpoints) as redo:
+        return rebuild(redo, settings.state_dir, games=games, since=since)
+
+
+def rebuild(
+    redo: Redo,
+    state_dir: Path,
+    *,
+    games: Sequence[str] | None = None,
+    since: datetime | None = None,
+) -> Redone:
+    """As `rebuild_silver`, with Spark started and the turn taken."""
+    feed, context = redo.demux.feed, redo.demux.context
+    bronze = context.committer.fresh(bronze_of(feed.feed))
+    try:
+        finish_change(redo.journal, context, feed)
+        position = _position(redo, state_dir, bronze)
+        if games is None and since is None:
+            _ensure_files(redo)
+    except (LakeError, StreamError):
+        if games is not None or since is not None:
+            raise
+        with streams_lock(state_dir):
+            # Half a change stays noted until this one is: both say the same of what to do.
+            return _from_nothing(redo, bronze)
+    # Opened again: the stream may have gone on since, and the position with it.
+    bronze = context.committer.fresh(bronze_of(feed.feed))
+    _ensure_reaches(feed, bronze, position)
+    every, whole = _rows_of(redo, bronze), Range(ends=position.offsets)
+    if games is None and since is None:
+        # Before, since they may keep rows out; after, since values may have left them.
+        drop_unused(redo.demux, state_dir)
+        redone = redo.rebuild(_bronze(redo, every, whole))
+        drop_unused(redo.demux, state_dir)
+        return redone
+    if since is not None:
+        # From the first of them on, whatever the clock said of later ones.
+        late = every.where(F.col("ingested_at") >= F.lit(since))
+        whole = Range(starts=_starts(late), ends=position.offsets)
+    return redo.rebuild(_bronze(redo, every, whole), games)
+
+
+def _ensure_files(redo: Redo) -> None:
+    """Make sure that all files are there whose rows are to leave; raises `LakeError`."""
+    feed, context = redo.demux.feed, redo.demux.context
+    tables = [*tables_of_silver(context.lake, feed), quarantine_of(feed.feed)]
+    for table, handle in context.committer.opened(tables).items():
+        ensure_files_exist(table, table.path(context.lake), active_files(handle))
+
+
+def _ensure_reaches(feed: Feed, bronze: DeltaTable, position: Position) -> None:
+    """Make sure that bronze has the rows that are derived again: they leave silver.
+
+    Raises:
+        StreamError: it has not; it was put back from a copy and the streams have not run since.
+    """
+    topics = {topic for topic, _ in position.offsets}
+    held = {place: at for topic in topics for place, at in held_offsets(bronze, topic).items()}
+    for (topic, partition), offset in position.offsets.items():
+        has = held.get((topic, partition), offset)
+        if has < offset:
+            raise StreamError(
+                bronze_of(feed.feed).name,
+                f"ends at {has} in partition {partition} of {topic!r}, and silver at {offset}",
+                "Let the streams run first: they read from Kafka again what bronze lacks",
+            )
+
+
+def finish_interrupted(context: LakeContext, settings: Settings, feed: Feed) -> None:
+    """Finish a requeue or a rebuild that died between two commits, unless another is under way.
+
+    Raises:
+        StreamError: the feed's tables are not those that the last one left.
+        LakeError: the lake cannot be written, or the change cannot be finished.
+    """
+    with turn_if_free(settings.state_dir, REDO_TURN) as is_free:
+        if is_free:
+            finish_change(reprocess_journal(context.lake, feed.feed), context, feed)
+
+
+@contextmanager
+def _redo(settings: Settings, feed: Feed, endpoints: Endpoints) -> Iterator[Redo]:
+    registry, payload = cached_registry(settings, endpoints), feed.payload.protobuf
+    session = start_session(settings, ensure_runtime(settings))
+    try:
+        with open_lake(settings, session) as context:
+            yield Redo(
+                session=session,
+                demux=Demux(
+                    feed=feed,
+                    feeds=load_feeds(settings.feeds),
+                    context=context,
+                    journal=demux_journal(settings.state_dir, feed),
+                    newest=partial(registry.newest, payload.subject, payload.message),
+                    resolve=registry.resolve,
+                    report=_unheard,
+                ),
+                journal=reprocess_journal(context.lake, feed.feed),
+            )
+    finally:
+        session.stop()
+
+
+def _position(redo: Redo, state_dir: Path, bronze: DeltaTable) -> Position:
+    """How far demux is: the streams' own word if they run, else what recovery comes to.
+
+    Raises:
+        StreamError: silver's tables do not fit together, or the streams never ran.
+    """
+    feed, context = redo.demux.feed, redo.demux.context
+    try:
+        with streams_lock(state_dir):
+            journal = demux_journal(state_dir, feed)
+            recovery = Recovery(feed=feed.feed, context=context, journal=journal, report=_unheard)
+            return recovery.run(tables_of_silver(context.lake, feed), bronze).position
+    except StreamsLockedError:
+        quarantine = context.committer.opened([quarantine_of(feed.feed)])
+        found = [read_position(handle, feed.feed) for handle in quarantine.values()]
+    if not found or found[0] is None:
+        raise _unbegun(feed)
+    return found[0]
+
+
+def _unbegun(feed: Feed) -> StreamError:
+    return StreamError(
+        f"demux of feed {feed.feed!r}",
+        "has finished no batch",
+        "Let the streams run on, then try again",
+    )
+
+
+def _unheard(_: BatchReport) -> None:
+    """A batch that was finished on the way; the streams' log has it or not."""
+
+
+def _from_nothing(redo: Redo, bronze: DeltaTable) -> Redone:
+    """Derive all there is of bronze, and record again how far demux is thereby."""
+    feed, context = redo.demux.feed.feed, redo.demux.context
+    table = bronze_of(feed)
+    folder = table.path(context.lake)
+    # Whatever was restored among them is derived again.
+    ours = [*tables_of_silver(context.lake, redo.demux.feed), quarantine_of(feed)]
+    context.committer.accept_restores(context.committer.opened(ours))
+    offsets = offsets_of_rows(folder, active_files(bronze))
+    reached = Position(
+        bronze_id=str(bronze.metadata().id),
+        bronze=Point.at(folder, bronze.version()),
+        offsets=offsets,
+    )
+
+    def record() -> TableChange:
+        quarantine = quarantine_of(feed)
+        tables = tables_of_silver(context.lake, redo.demux.feed)
+        handles = context.committer.opened([*tables, quarantine])
+        numbers = numbers_of(demux_app(feed), handles)
+        number = max(numbers.values(), default=0) + 1
+        numbers.pop(quarantine, None)
+        position = replace(reached, number=number, tables=checksum(numbers))
+        return TableChange(
+            table=quarantine,
+            info={POSITION: position.to_json()},
+            transactions=[batch_of(feed, number)],
+        )
+
+    rows = _rows_of(redo, bronze)
+    return redo.rebuild(Bronze(rows=rows, range=Range()), record=record)
+
+
+def _rows_of(redo: Redo, bronze: DeltaTable) -> DataFrame:
+    """All rows of bronze, with what says when they came."""
+    session: SparkSession = redo.session
+    return read_tables(session, [bronze], FILE_SCHEMA)
+
+
+def _bronze(redo: Redo, rows: DataFrame, span: Range) -> Bronze:
+    """The rows within a range; the range is a table, since there may be thousands of partitions."""
+    ends, starts = span.ends or {}, span.starts
+    bounds = [
+        (topic, partition, 0 if starts is None else starts[topic, partition], end)
+        for (topic, partition), end in ends.items()
+        if starts is None or (topic, partition) in starts
+    ]
+    names = "topic string, partition int, `#first` long, `#end` long"
+    within = redo.session.createDataFrame(bounds, names)
+    is_in = (F.col("offset") >= F.col("`#first`")) & (F.col("offset") < F.col("`#end`"))
+    found = rows.join(F.broadcast(within), ["topic", "partition"], "inner").where(is_in)
+    return Bronze(rows=found.select(*rows.columns), range=span)
+
+
+def _starts(rows: DataFrame) -> Offsets:
+    """In each partition, the first offset of these rows: bronze has a partition's rows in order."""
+    first = rows.groupBy("topic", "partition").agg(F.min("offset").alias("offset")).collect()
+    return {(row["topic"], row["partition"]): row["offset"] for row in first}

@@ -1,0 +1,174 @@
+"""The thread that owns Spark while the streams run: a thread a feed is started, watched, ended."""
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from lake_assets.errors import LakeAssetsError
+from lake_assets.model.endpoints import Endpoints
+from lake_assets.model.feeds import Feed
+from lake_assets.model.reports import BatchReport, Hop, Waiting
+from lake_assets.runtime.setup import ensure_runtime
+from lake_assets.settings.schema import Settings
+from lake_assets.spark.lake_context import open_lake
+from lake_assets.spark.session import start_session
+from lake_assets.streams.feed_streams import FeedStreams
+from lake_assets.streams.pipeline import Pipeline
+
+_LOOK_EVERY_S = 0.5
+"""Seconds between two looks at the feeds' threads."""
+
+
+class Worker:
+    """Runs the streams of some feeds in threads of its own."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        feeds: Sequence[Feed],
+        endpoints: Endpoints,
+        outbox: "queue.Queue[BatchReport | Waiting]",
+        *,
+        until_caught_up: bool,
+        heard: Callable[[BatchReport], None],
+    ) -> None:
+        """Prepare the thread; nothing starts yet.
+
+        Args:
+            settings: where the lake is.
+            feeds: what to run.
+            endpoints: broker and registry.
+            outbox: gets what happens, for the caller's thread.
+            until_caught_up: end when all that was there at the start is in silver.
+            heard: is told of each batch before the next begins; must be quick.
+        """
+        self._settings = settings
+        self._feeds = feeds
+        self._endpoints = endpoints
+        self._outbox = outbox
+        self._until_caught_up = until_caught_up
+        self._heard = heard
+        self._stop = threading.Event()
+        self._failure: BaseException | None = None
+        self._streams: dict[str, FeedStreams] = {}
+        self._began_at = time.monotonic()
+        self._thread = threading.Thread(target=self._run, name="streams", daemon=True)
+
+    @property
+    def progressed_at(self) -> float:
+        """When the feed that got on least last ended a batch, or had nothing to do.
+
+        As `time.monotonic`.
+        """
+        return min((one.progressed_at for one in self._streams.values()), default=self._began_at)
+
+    @property
+    def waiting_for(self) -> str | None:
+        """What feeds wait for, in words, if some do."""
+        reasons = [one.waiting.reason for one in self._streams.values() if one.waiting is not None]
+        return "; ".join(dict.fromkeys(reasons)) or None
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def is_alive(self) -> bool:
+        """Whether the thread has not ended."""
+        return self._thread.is_alive()
+
+    def stop(self) -> None:
+        """Ask the threads to end and wait for them; a batch in hand is finished first."""
+        self._stop.set()
+        for one in list(self._streams.values()):
+            one.wake()
+        self._thread.join()
+
+    def raise_failure(self) -> None:
+        """Raise what ended the thread, if it was an error."""
+        if self._failure is not None:
+            raise self._failure
+
+    def _run(self) -> None:
+        try:
+            self._stream()
+        except BaseException as problem:  # noqa: BLE001 - raised again in the caller's thread
+            self._failure = problem
+
+    def _stream(self) -> None:
+        session = start_session(self._settings, ensure_runtime(self._settings))
+        try:
+            with open_lake(self._settings, session) as context:
+                pipeline = Pipeline(
+                    session=session,
+                    endpoints=self._endpoints,
+                    context=context,
+                    stream=self._settings.stream,
+                    state_dir=self._settings.state_dir,
+                    report=self._report,
+                    feeds=self._feeds,
+                    failed=self._note_failure,
+                )
+                self._run_feeds(pipeline)
+        finally:
+            session.stop()
+
+    def _run_feeds(self, pipeline: Pipeline) -> None:
+        self._streams = {
+            feed.feed: FeedStreams(
+                pipeline=pipeline,
+                settings=self._settings,
+                feed=feed,
+                until_caught_up=self._until_caught_up,
+                announce=self._outbox.put,
+                stop=self._stop,
+                goes_on=partial(self._goes_on, feed.feed),
+            )
+            for feed in self._feeds
+        }
+        threads = [
+            threading.Thread(target=one.run, name=f"feed {name}", daemon=True)
+            for name, one in self._streams.items()
+        ]
+        for thread in threads:
+            thread.start()
+        try:
+            self._watch(threads)
+        finally:
+            if not self._until_caught_up:
+                self._stop.set()
+            for thread in threads:
+                thread.join()
+        failed = [one.failure for one in self._streams.values() if one.failure is not None]
+        if failed and not self._stop.is_set():
+            raise failed[0]
+
+    def _goes_on(self, failed: str) -> bool:
+        """Whether a feed beside the one that failed is well."""
+        others = [one for name, one in self._streams.items() if name != failed]
+        return any(one.failure is None for one in others)
+
+    def _watch(self, threads: Sequence[threading.Thread]) -> None:
+        """Look at the feeds until all have ended, or none of them is well, or it is told to stop.
+
+        Raises:
+            LakeAssetsError: no feed gets on, so whoever started the streams shall know.
+        """
+        while any(thread.is_alive() for thread in threads) and not self._stop.wait(_LOOK_EVERY_S):
+            failures = [one.failure for one in self._streams.values()]
+            problem = next((one for one in failures if one is not None), None)
+            if problem is not None and all(failures) and not self._until_caught_up:
+                raise problem
+
+    def _report(self, report: BatchReport) -> None:
+        if report.feed in self._streams:
+            stream = self._streams[report.feed]
+            stream.progressed_at = time.monotonic()
+            if report.hop is Hop.INGEST:
+                stream.wake()
+        self._heard(report)
+        self._outbox.put(report)
+
+    def _note_failure(self, feed: str, problem: LakeAssetsError) -> None:
+        self._streams[feed].query_failure = problem

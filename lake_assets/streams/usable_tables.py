@@ -1,0 +1,22 @@
+"""Whether the streams can work with the tables that are there; asked before they begin."""
+
+from lake_assets.delta.catalog import games_found
+from lake_assets.delta.table_features import Use
+from lake_assets.model.feeds import Feed
+from lake_assets.model.tables import bronze_of, quarantine_of, silver_of, waiting_of
+from lake_assets.spark.lake_context import LakeContext
+
+
+def ensure_streamable(context: LakeContext, feed: Feed) -> None:
+    """Refuse tables of a feed that the streams could not read or append to.
+
+    Raises:
+        TableFeatureError: names the table, the feature and what to do.
+    """
+    tables = [
+        bronze_of(feed.feed),
+        quarantine_of(feed.feed),
+        waiting_of(feed.feed),
+        *map(silver_of, games_found(context.lake, feed)),
+    ]
+    context.committer.ensure_usable(tables, Use.READ, Use.APPEND)

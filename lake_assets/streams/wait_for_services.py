@@ -1,0 +1,71 @@
+"""Streams that wait for their broker and registry to be started, alive and saying so meanwhile."""
+
+import time
+from collections.abc import Callable, Generator, Sequence
+
+from lake_assets.errors import ServiceError
+from lake_assets.model.endpoints import Endpoints
+from lake_assets.model.feeds import Feed
+from lake_assets.model.reports import Hop, Waiting
+from lake_assets.settings.schema import Settings
+from lake_assets.state.files import streams_lock
+from lake_assets.state.heartbeat import HeartbeatThread, Progress
+from lake_assets.streams.run import StreamEvent, Tick, stream_events
+
+_PAUSE_S = 1.0
+"""Seconds between two looks for the services; each reads two small files."""
+
+
+def wait_for_services(
+    settings: Settings,
+    feeds: Sequence[Feed],
+    locate: Callable[[], Endpoints],
+    *,
+    owner: str,
+) -> Generator[StreamEvent, None, None]:
+    """As `stream_events`, waiting first until `locate` finds the services.
+
+    Raises:
+        StreamsLockedError: another process runs this lake's streams.
+        StreamError: a query ended with an error that will not pass by itself.
+        LakeAssetsError: Spark, the lake or a feed cannot be used.
+    """
+    endpoints = yield from _wait(settings, feeds, locate, owner)
+    # Between the two locks another process may step in; it is refused there as anywhere.
+    yield from stream_events(settings, feeds, endpoints, owner=owner)
+
+
+def _wait(
+    settings: Settings, feeds: Sequence[Feed], locate: Callable[[], Endpoints], owner: str
+) -> Generator[StreamEvent, None, Endpoints]:
+    with streams_lock(settings.state_dir):
+        found = _look(locate)
+        if isinstance(found, Endpoints):
+            return found
+        reason, said = found, ""
+
+        def progress() -> Progress:
+            return Progress(progressed_at=time.monotonic(), waiting_for=reason)
+
+        every_s = settings.stream.heartbeat_every_s
+        with HeartbeatThread(settings.state_dir, owner, progress, every_s=every_s):
+            while True:
+                if reason == said:
+                    yield Tick()
+                else:
+                    said = reason
+                    for feed in feeds:
+                        yield Waiting(feed=feed.feed, hop=Hop.INGEST, reason=reason)
+                time.sleep(_PAUSE_S)
+                found = _look(locate)
+                if isinstance(found, Endpoints):
+                    return found
+                reason = found
+
+
+def _look(locate: Callable[[], Endpoints]) -> Endpoints | str:
+    """The services, or why they cannot be found."""
+    try:
+        return locate()
+    except ServiceError as problem:
+        return str(problem)

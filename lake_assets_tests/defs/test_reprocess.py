@@ -1,0 +1,61 @@
+import dagster as dg
+import pytest
+
+from lake_assets.defs.reprocess import job
+from lake_assets.errors import FeedError, SettingsError, StreamError
+from lake_assets.model.feeds import GoldView
+from lake_assets_tests.gold.silver import add_silver
+from lake_assets_tests.sample import GAMES
+
+OF_ALL = GoldView(name="top", sql="select game_name, gamer_id from silver_all")
+FEED = GAMES.model_copy(update={"gold": (*GAMES.gold, OF_ALL)})
+
+
+@pytest.fixture
+def rebuild(settings, instance):
+    """Runs the job with what a user typed into its form."""
+
+    def run(**typed):
+        config = {"ops": {"run_rebuild": {"config": typed}}}
+        return job(settings, [FEED]).execute_in_process(run_config=config, instance=instance)
+
+    return run
+
+
+@pytest.mark.spark
+def test_gold_is_computed_anew_for_the_games_that_are_asked_for(rebuild, settings):
+    for game in ("uno", "go_fish"):
+        add_silver(settings.lake_dir, game, "ann")
+    for _ in range(2):
+        (made,) = materializations(rebuild(layer="GOLD", games=["uno"]))
+        assert (made.asset_key, made.partition) == (dg.AssetKey("gold_player_agg"), "uno")
+        assert made.metadata["dagster/row_count"].value == 1
+    # Views over all games are of no game that could be asked for.
+    made = materializations(rebuild(layer="GOLD"))
+    assert [(m.asset_key.to_user_string(), m.partition) for m in made] == [
+        ("gold_player_agg", "uno"),
+        ("gold_player_agg", "go_fish"),
+        ("gold_top", None),
+    ]
+    assert made[-1].metadata["dagster/row_count"].value == 2
+
+
+def materializations(done):
+    events = done.get_asset_materialization_events()
+    return [event.step_materialization_data.materialization for event in events]
+
+
+@pytest.mark.parametrize(
+    ("typed", "kind", "complaint"),
+    [
+        ({"layer": "SILVER", "since": "yesterday"}, SettingsError, "'yesterday' is no time"),
+        ({"layer": "SILVER", "games": ["chess"]}, FeedError, "has no game 'chess'"),
+        ({"layer": "GOLD", "games": ["chess"]}, FeedError, "has no game 'chess'"),
+        ({"layer": "GOLD", "feed": "fitness"}, FeedError, "is not declared"),
+        ({"layer": "SILVER", "since": "2026-11-21"}, StreamError, "has finished no batch"),
+    ],
+)
+def test_what_cannot_be_rebuilt_is_said(rebuild, monkeypatch, typed, kind, complaint):
+    monkeypatch.setattr("lake_assets.defs.reprocess.locate", lambda _: None)
+    with pytest.raises(kind, match=complaint):
+        rebuild(**typed)

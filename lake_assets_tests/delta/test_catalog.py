@@ -1,0 +1,147 @@
+import pyarrow as pa
+import pytest
+
+from lake_assets.delta.catalog import adoptable_games, games_of, refused_games, tables_of
+from lake_assets.delta.committer import Committer
+from lake_assets.model.feeds import Feed, GoldView, Route, Unknown
+from lake_assets.model.owners import Owner, owner_of_view
+from lake_assets.model.tables import bronze_of, gold_of, quarantine_of, silver_of, waiting_of
+from lake_assets_tests.sample import GAMES
+
+CREATES = GAMES.model_copy(
+    update={"route": Route(column="game_name", keys=("uno",), unknown=Unknown.CREATE)}
+)
+CARDS = CREATES.model_copy(
+    update={
+        "feed": "cards",
+        "route": Route(column="game_name", keys=("chess_player",)),
+        "gold": (GoldView(name="agg", keys=("gamer_id",), measures={"n": "count(*)"}),),
+    }
+)
+SCHEMA = pa.schema([("a", pa.int64())])
+
+
+@pytest.fixture
+def own(tmp_path):
+    """Creates tables, each its owner's; nobody's where that is None."""
+
+    def create(tables):
+        committer = Committer(tmp_path, threads=1)
+        owners = {table: owner for table, owner in tables.items() if owner is not None}
+        committer.create(dict.fromkeys(tables, SCHEMA), owners=owners)
+        committer.close()
+        return tmp_path
+
+    return create
+
+
+def silver(feed: Feed, *games: str):
+    return {silver_of(game): Owner(feed=feed.feed, key=game) for game in games}
+
+
+def test_declared_games_are_a_feeds_games(own):
+    lake = own(silver(GAMES, "uno", "poker"))
+    assert games_of(lake, GAMES) == ("uno", "go_fish")
+
+
+def test_games_that_were_created_come_after_the_declared_ones(own):
+    lake = own(silver(CREATES, "poker", "uno", "chess"))
+    assert games_of(lake, CREATES) == ("uno", "chess", "poker")
+
+
+def test_games_of_another_feed_are_none_even_if_they_are_declared(own):
+    lake = own({**silver(CARDS, "poker", "uno"), silver_of("hearts"): None})
+    assert games_of(lake, CREATES) == ()
+    assert games_of(lake, GAMES) == ("go_fish",)
+
+
+def test_a_lake_that_is_not_there_has_the_declared_games(tmp_path):
+    assert games_of(tmp_path / "nowhere", CREATES) == ("uno",)
+
+
+def test_a_feeds_tables_come_in_the_order_data_travels(own):
+    mine, old_view = Owner(feed="games"), gold_of("uno", "no_longer_declared")
+    lake = own(
+        {
+            old_view: Owner(feed="games", key="uno", view="no_longer_declared"),
+            gold_of("uno", "player_agg"): None,
+            gold_of("hearts", "player_agg"): Owner(feed="cards", key="hearts", view="player_agg"),
+            **silver(GAMES, "uno", "poker"),
+            **silver(CARDS, "go_fish"),
+            silver_of("hearts"): None,
+            quarantine_of("games"): mine,
+            bronze_of("games"): mine,
+            waiting_of("games"): mine,
+            bronze_of("cards"): Owner(feed="cards"),
+        }
+    )
+    assert tables_of(lake, GAMES) == (
+        bronze_of("games"),
+        waiting_of("games"),
+        quarantine_of("games"),
+        silver_of("poker"),
+        silver_of("uno"),
+        old_view,
+        gold_of("uno", "player_agg"),
+    )
+
+
+def test_old_silver_is_adopted_by_the_only_feed_that_can_have_made_it(own):
+    old = dict.fromkeys((silver_of("chess"), silver_of("uno"), bronze_of("games")))
+    lake = own({**old, silver_of("Bad"): None, waiting_of("games"): Owner(feed="games")})
+    assert adoptable_games(lake, CREATES) == ("chess",)
+    assert adoptable_games(lake, GAMES) == ()
+    own({bronze_of("cards"): None})
+    assert adoptable_games(lake, CREATES) == ()
+
+
+@pytest.mark.parametrize(
+    ("tables", "reason"),
+    [
+        ({}, ""),
+        (silver(CREATES, "chess"), ""),
+        (
+            silver(CARDS, "chess"),
+            "silver_chess_events is the table of game 'chess' of feed 'cards'",
+        ),
+        ({silver_of("chess"): None}, ""),
+        (
+            {silver_of("chess"): None, bronze_of("cards"): None},
+            "silver_chess_events does not record whose it is",
+        ),
+        (
+            {gold_of("chess", "player_agg"): owner_of_view(CREATES, "agg", "chess_player")},
+            "gold_chess_player_agg is the table of view 'agg' of game 'chess_player' of feed",
+        ),
+    ],
+)
+def test_a_new_game_gets_no_table_that_is_anothers(own, tables, reason):
+    found = refused_games(own(tables), CREATES, [CREATES], ("uno",), ["chess"])
+    assert list(found) == (["chess"] if reason else [])
+    assert found.get("chess", "").startswith(reason)
+
+
+def test_a_new_game_gets_no_table_that_another_feed_declares(tmp_path):
+    found = refused_games(tmp_path, CREATES, [CREATES, CARDS], ("uno",), ["chess", "chess_player"])
+    whose = "game 'chess_player' of feed 'cards'"
+    assert found == {
+        "chess": f"gold_chess_player_agg is the table of view 'agg' of {whose}",
+        "chess_player": f"silver_chess_player_events is the table of {whose}",
+    }
+
+
+def test_of_two_new_games_with_one_table_the_first_gets_it(tmp_path):
+    views = (*GAMES.gold, GAMES.gold[0].model_copy(update={"name": "agg"}))
+    feed = CREATES.model_copy(update={"gold": views})
+    whose = "view 'player_agg' of game 'chess' of feed 'games'"
+    assert refused_games(tmp_path, feed, [feed], (), ["chess_player", "chess"]) == {
+        "chess_player": f"gold_chess_player_agg is the table of {whose}"
+    }
+    assert list(refused_games(tmp_path, feed, [feed], ("chess_player",), ["chess"])) == ["chess"]
+
+
+def test_a_game_that_was_created_keeps_the_tables_that_its_gold_will_have(own):
+    views = (*GAMES.gold, GAMES.gold[0].model_copy(update={"name": "agg"}))
+    feed = CREATES.model_copy(update={"gold": views})
+    lake = own(silver(feed, "chess_player"))
+    assert list(refused_games(lake, feed, [feed], (), ["chess"])) == ["chess"]

@@ -1,0 +1,89 @@
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable
+
+from lake_assets.delta.commit import Batch, Commit, DataFile
+from lake_assets.delta.committer import Committer
+from lake_assets.delta.data_files import active_files, read_file, without
+from lake_assets.delta.origins import Everything, From, Origins
+from lake_assets.model.tables import silver_of
+from lake_assets.parquet.writer import write_file
+
+UNO = silver_of("uno")
+
+SCHEMA = pa.schema(
+    [
+        ("v", pa.string()),
+        ("_topic", pa.string()),
+        ("_partition", pa.int32()),
+        ("_offset", pa.int64()),
+        ("day", pa.string()),
+    ]
+)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return UNO.path(tmp_path)
+
+
+@pytest.fixture
+def committer(tmp_path):
+    found = Committer(tmp_path, threads=1)
+    found.create({UNO: SCHEMA}, partition_by=["day"])
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def add(committer, folder):
+    """Adds a file with these offsets in a batch, and gives its path."""
+
+    def append(number, *offsets, app="stream"):
+        total = len(offsets)
+        rows = pa.table(
+            [
+                [f"v{o}" for o in offsets],
+                ["t"] * total,
+                pa.array([0] * total, pa.int32()),
+                list(offsets),
+            ],
+            schema=pa.schema([f for f in SCHEMA if f.name != "day"]),
+        )
+        file = DataFile(partition={"day": "x"}, **write_file(rows, folder, "day=x"))
+        committer.append([Commit(table=UNO, files=[file])], Batch(app, number))
+        return file.path
+
+    return append
+
+
+def test_the_files_of_a_version_are_told_with_their_partition(add, folder):
+    path = add(0, 1, 2)
+    (file,) = active_files(DeltaTable(folder))
+    assert (file.path, file.rows, file.partition) == (path, 2, {"day": "x"})
+    assert file.size == (folder / path).stat().st_size
+
+
+def test_a_file_without_some_rows_is_written_anew(add, folder):
+    add(0, 1, 2, 3)
+    (file,) = active_files(DeltaTable(folder))
+    removed, (new,) = without(folder, [file], From({("t", 0): 2}))
+    assert removed == [file]
+    assert (new.rows, new.partition) == (1, {"day": "x"})
+    assert '"numRecords": 1' in new.stats
+    assert read_file(folder / new.path)["v"].to_pylist() == ["v1"]
+
+
+def test_a_file_that_loses_all_or_nothing_is_not_written(add, folder):
+    add(0, 1, 2)
+    files = active_files(DeltaTable(folder))
+    assert without(folder, files, Everything()) == (files, [])
+    assert without(folder, files, Origins()) == ([], [])
+
+
+def test_a_swap_keeps_what_others_add_meanwhile(add, committer, folder):
+    add(0, 1, 2)
+    removed, added = without(folder, active_files(DeltaTable(folder)), From({("t", 0): 2}))
+    add(1, 9)
+    committer.append([Commit(table=UNO, files=added, removed=removed)], Batch("redo", 1))
+    assert sorted(DeltaTable(folder).to_pyarrow_table()["_offset"].to_pylist()) == [1, 9]

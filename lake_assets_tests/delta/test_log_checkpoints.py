@@ -1,0 +1,94 @@
+from itertools import pairwise
+
+import pytest
+
+from lake_assets.delta.commit import Batch
+from lake_assets.delta.committer import Committer
+from lake_assets.delta.log_checkpoints import Checkpoints, is_checkpoint_due
+from lake_assets.delta.log_tail import files_of_checkpoint
+from lake_assets.errors import LakeError
+from lake_assets.model.tables import silver_of
+from lake_assets_tests.delta.test_append import SCHEMA, rows, stored
+
+UNO = silver_of("uno")
+
+
+@pytest.mark.parametrize(
+    ("files", "every"), [(0, 10), (199, 10), (200, 20), (1000, 80), (1600, 160), (10**6, 160)]
+)
+def test_each_batch_checkpoints_its_share_of_many_tables_the_rarer_the_more_files(files, every):
+    tables = [silver_of(f"game_{number:03d}") for number in range(1000)]
+    due = [
+        sum(is_checkpoint_due(t, version, files) for t in tables)
+        for version in range(1, 4 * every + 1)
+    ]
+    assert sum(due[:every]) == len(tables)
+    assert max(due) <= 3 * len(tables) / every
+
+
+def test_versions_that_are_due_with_many_files_are_due_with_few():
+    due = {
+        files: {v for v in range(1, 999) if is_checkpoint_due(UNO, v, files)} for files in (0, 999)
+    }
+    assert due[999] < due[0]
+
+
+def test_a_long_log_is_checkpointed_as_its_files_ask_for(tmp_path, committer, land):
+    committer.create({UNO: SCHEMA})
+    for start in range(0, 250, 10):
+        one = Committer(tmp_path, threads=1)
+        for number in range(start, start + 10):
+            one.append([land(UNO, rows(number))], Batch("query", number))
+        one.close()
+    log = UNO.path(tmp_path) / "_delta_log"
+    found = sorted(int(path.name.split(".")[0]) for path in log.glob("*.checkpoint.parquet"))
+    steps = {after - before for before, after in pairwise(found)}
+    assert steps == {10, 20}
+    assert files_of_checkpoint(UNO.path(tmp_path)) == found[-1]
+    assert len(stored(tmp_path, UNO)) == 250
+
+
+def refuse(*_):
+    raise OSError("no space left on device")
+
+
+def test_a_checkpoint_that_fails_is_told_of_at_the_end(committer, land, monkeypatch):
+    monkeypatch.setattr("lake_assets.delta.log_checkpoints._checkpoint", refuse)
+    committer.create({UNO: SCHEMA})
+    due = next(version for version in range(1, 11) if is_checkpoint_due(UNO, version))
+    for number in range(due):
+        committer.append([land(UNO, rows(number))], Batch("query", number))
+    with pytest.raises(LakeError, match="no space left"):
+        committer.close()
+
+
+def test_a_checkpoint_that_fails_is_told_of_by_a_later_commit(
+    tmp_path, committer, land, monkeypatch
+):
+    monkeypatch.setattr("lake_assets.delta.log_checkpoints._checkpoint", refuse)
+    committer.create({UNO: SCHEMA})
+
+    def append_many():
+        for number in range(1000):
+            committer.append([land(UNO, rows(number))], Batch("query", number))
+
+    with pytest.raises(LakeError, match="no space left"):
+        append_many()
+    assert stored(tmp_path, UNO)
+    monkeypatch.undo()
+    committer.append([land(UNO, rows(1))], Batch("another query", 1))
+
+
+def test_a_table_that_is_gone_needs_no_checkpoint(tmp_path):
+    checkpoints = Checkpoints(tmp_path)
+    for version in range(1, 11):
+        checkpoints.after(UNO, version)
+    checkpoints.close()
+
+
+def test_a_door_that_has_settled_has_written_its_checkpoints(tmp_path, committer, land):
+    committer.create({UNO: SCHEMA})
+    for number in range(12):
+        committer.append([land(UNO, rows(number))], Batch("query", number))
+    committer.settle()
+    assert list((UNO.path(tmp_path) / "_delta_log").glob("*.checkpoint.parquet"))

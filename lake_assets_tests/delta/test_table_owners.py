@@ -1,0 +1,141 @@
+import shutil
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable, write_deltalake
+
+from lake_assets.delta.put_if_absent import commit_file
+from lake_assets.delta.table_owners import claim, is_there, owner_of, owners_in
+from lake_assets.errors import LakeError, TableOwnedError
+from lake_assets.model.owners import Owner
+from lake_assets.model.tables import Layer, TableRef, quarantine_of, silver_of
+
+UNO = silver_of("uno")
+MINE = Owner(feed="games", key="uno")
+OTHERS = Owner(feed="cards", key="uno")
+SCHEMA = pa.schema([("a", pa.int64())])
+ROW = pa.table({"a": [1]})
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return UNO.path(tmp_path)
+
+
+@pytest.fixture
+def created(committer):
+    committer.create({UNO: SCHEMA}, owners={UNO: MINE})
+
+
+@pytest.fixture
+def unrecorded(folder):
+    write_deltalake(folder, ROW)
+
+
+@pytest.mark.usefixtures("created")
+def test_a_table_tells_whose_it_is_without_being_opened(monkeypatch, tmp_path):
+    monkeypatch.setattr("deltalake.table.RawDeltaTable", None)
+    assert owner_of(tmp_path, UNO) == MINE
+
+
+@pytest.mark.usefixtures("created")
+def test_the_record_is_among_the_tables_properties(folder):
+    assert DeltaTable(folder).metadata().configuration == {
+        "delta.checkpointInterval": "10",
+        "lake_assets.feed": "games",
+        "lake_assets.key": "uno",
+        "lake_assets.layer": "silver",
+    }
+
+
+def test_a_table_that_is_not_there_or_records_none_has_no_owner(tmp_path, folder):
+    assert (is_there(tmp_path, UNO), owner_of(tmp_path, UNO)) == (False, None)
+    write_deltalake(folder, ROW)
+    assert (is_there(tmp_path, UNO), owner_of(tmp_path, UNO)) == (True, None)
+
+
+@pytest.mark.usefixtures("created")
+def test_a_table_whose_first_commit_was_swept_away_tells_by_its_checkpoint(
+    monkeypatch, tmp_path, folder
+):
+    write_deltalake(folder, ROW, mode="append")
+    DeltaTable(folder).create_checkpoint()
+    commit_file(folder, 0).unlink()
+    monkeypatch.setattr("deltalake.table.RawDeltaTable", None)
+    assert owner_of(tmp_path, UNO) == MINE
+
+
+@pytest.mark.usefixtures("created")
+def test_a_table_that_was_dropped_and_made_anew_has_its_new_owner(tmp_path, folder, committer):
+    assert owner_of(tmp_path, UNO) == MINE
+    shutil.rmtree(folder)
+    assert owner_of(tmp_path, UNO) is None
+    committer.create({UNO: SCHEMA}, owners={UNO: OTHERS})
+    assert owner_of(tmp_path, UNO) == OTHERS
+
+
+@pytest.mark.usefixtures("created")
+def test_the_copy_of_a_table_is_nobodys(tmp_path, folder):
+    copy = TableRef(layer=Layer.SILVER, name="silver_uno_backup_events")
+    shutil.copytree(folder, copy.path(tmp_path))
+    assert owner_of(tmp_path, copy) is None
+
+
+@pytest.mark.usefixtures("unrecorded")
+@pytest.mark.parametrize("is_checkpointed", [False, True])
+def test_a_table_without_a_record_becomes_whose_it_is_claimed_for(
+    tmp_path, folder, is_checkpointed
+):
+    if is_checkpointed:
+        DeltaTable(folder).create_checkpoint()
+    assert owner_of(tmp_path, UNO) is None
+    claim(tmp_path, UNO, MINE)
+    assert owner_of(tmp_path, UNO) == MINE
+    claim(tmp_path, UNO, MINE)
+    assert DeltaTable(folder).version() == 1
+    assert DeltaTable(folder).to_pyarrow_table() == ROW
+
+
+@pytest.mark.usefixtures("created")
+def test_anothers_table_is_not_given_away(tmp_path, folder, committer):
+    with pytest.raises(TableOwnedError, match="is the table of game 'uno' of feed 'games'") as told:
+        claim(tmp_path, UNO, OTHERS)
+    assert (told.value.owner, told.value.holder) == (str(OTHERS), str(MINE))
+    with pytest.raises(TableOwnedError, match="not of game 'uno' of feed 'cards'"):
+        committer.create({UNO: SCHEMA}, owners={UNO: OTHERS})
+    assert DeltaTable(folder).version() == 0
+
+
+@pytest.mark.usefixtures("unrecorded")
+def test_a_table_that_is_there_already_gets_its_record_where_it_would_be_created(
+    tmp_path, folder, committer
+):
+    assert committer.create({UNO: SCHEMA}, owners={UNO: MINE}) == set()
+    assert owner_of(tmp_path, UNO) == MINE
+    assert DeltaTable(folder).to_pyarrow_table() == ROW
+
+
+def test_a_layers_tables_come_by_name_each_with_its_owner(tmp_path, committer):
+    chess, poker = silver_of("chess"), silver_of("poker")
+    whose = {UNO: MINE, chess: Owner(feed="cards", key="chess")}
+    committer.create({UNO: SCHEMA, chess: SCHEMA, poker: SCHEMA}, owners=whose)
+    committer.create({quarantine_of("games"): SCHEMA})
+    (tmp_path / "silver" / "not_a_table").mkdir()
+    assert owners_in(tmp_path, Layer.SILVER) == {chess: whose[chess], poker: None, UNO: MINE}
+    assert list(owners_in(tmp_path, Layer.SILVER)) == [chess, poker, UNO]
+    assert owners_in(tmp_path / "nowhere", Layer.SILVER) == {}
+
+
+def test_a_table_that_was_begun_and_not_created_is_nobodys(tmp_path, folder, committer):
+    (folder / "_delta_log").mkdir(parents=True)
+    claim(tmp_path, UNO, MINE)
+    assert owner_of(tmp_path, UNO) is None
+    assert committer.create({UNO: SCHEMA}, owners={UNO: OTHERS}) == {UNO}
+    assert owner_of(tmp_path, UNO) == OTHERS
+
+
+@pytest.mark.usefixtures("created")
+def test_a_log_that_cannot_be_read_is_an_error(tmp_path, folder):
+    commit_file(folder, 0).write_text("rubbish")
+    with pytest.raises(LakeError, match="its log cannot be read"):
+        owner_of(tmp_path, UNO)

@@ -1,0 +1,34 @@
+import pyarrow as pa
+import pytest
+from deltalake import write_deltalake
+
+from lake_assets.model.reports import Judged
+from lake_assets.model.tables import silver_of
+from lake_assets.silver.recount_expectations import recheck
+from lake_assets_tests.sample import GAMES
+
+
+def test_games_without_silver_need_no_spark(settings):
+    assert recheck(settings, GAMES, ["uno"]) == {
+        ("uno", "gamer_is_known"): Judged(seen=0, violated=0),
+        ("uno", "device_is_known"): Judged(seen=0, violated=0),
+    }
+
+
+@pytest.mark.spark
+def test_rows_are_counted_by_game_and_expectation(settings):
+    devices = {"uno": ["d1", "", None], "go_fish": ["d2"]}
+    for game, found in devices.items():
+        rows = {"game_name": [game] * len(found), "gamer_id": ["g"] * len(found)}
+        table = pa.table({**rows, "device_id": found})
+        write_deltalake(silver_of(game).path(settings.lake_dir), table)
+    empty = table.slice(0, 0)
+    write_deltalake(silver_of("poker").path(settings.lake_dir), empty)
+    assert recheck(settings, GAMES, ["uno", "go_fish", "poker"]) == {
+        ("uno", "gamer_is_known"): Judged(seen=3, violated=0),
+        ("uno", "device_is_known"): Judged(seen=3, violated=2),
+        ("go_fish", "gamer_is_known"): Judged(seen=1, violated=0),
+        ("go_fish", "device_is_known"): Judged(seen=1, violated=0),
+        ("poker", "gamer_is_known"): Judged(seen=0, violated=0),
+        ("poker", "device_is_known"): Judged(seen=0, violated=0),
+    }

@@ -1,0 +1,115 @@
+from collections.abc import Mapping
+
+from lake_assets.model.reports import BatchReport, Hop, Judged, Origin
+from lake_assets.model.tables import bronze_of, quarantine_of, silver_of
+from lake_assets.streams.batch_totals import BatchTotals, Change, changes_of
+
+
+def change(
+    game: str, rows: int = 1, *, dropped: int = 0, judged: Mapping[str, Judged] | None = None
+) -> Change:
+    return Change(
+        feed="games",
+        table=silver_of(game),
+        game=game,
+        rows=rows,
+        dropped=dropped,
+        judged=judged or {},
+    )
+
+
+def batch_totals(at_most: int = 100) -> BatchTotals:
+    return BatchTotals(every_s=30, at_most=at_most)
+
+
+def test_an_ingest_batch_changes_bronze():
+    report = BatchReport(feed="games", hop=Hop.INGEST, batch_id=1, rows={"bronze_games": 5})
+    assert changes_of(report) == [Change(feed="games", table=bronze_of("games"), rows=5)]
+
+
+def test_an_empty_batch_changes_nothing():
+    assert changes_of(BatchReport(feed="games", hop=Hop.INGEST, batch_id=1, rows={})) == []
+    assert changes_of(BatchReport(feed="games", hop=Hop.DEMUX, batch_id=1, rows={})) == []
+
+
+def test_a_demux_batch_changes_its_games_and_the_quarantine():
+    report = BatchReport(
+        feed="games",
+        hop=Hop.DEMUX,
+        batch_id=1,
+        rows={"silver_uno_events": 3, "silver_go_fish_events": 0, "quarantine_games": 2},
+        dropped={"uno": 1, "go_fish": 4},
+        judged={
+            ("uno", "known"): Judged(seen=4, violated=1),
+            ("go_fish", "known"): Judged(seen=4, violated=4),
+        },
+    )
+    assert changes_of(report) == [
+        change("go_fish", 0, dropped=4, judged={"known": Judged(seen=4, violated=4)}),
+        change("uno", 3, dropped=1, judged={"known": Judged(seen=4, violated=1)}),
+        Change(feed="games", table=quarantine_of("games"), rows=2),
+    ]
+
+
+def test_a_refused_batch_is_a_finding_about_its_games():
+    judged = {("uno", "known"): Judged(seen=4, violated=1)}
+    report = BatchReport(
+        feed="games", hop=Hop.DEMUX, batch_id=1, rows={}, judged=judged, is_committed=False
+    )
+    (found,) = changes_of(report)
+    assert found == change("uno", 0, judged={"known": Judged(seen=4, violated=1)})
+    assert found.is_finding
+    assert not found.plus(change("uno", 1)).is_finding
+
+
+def test_the_first_examples_are_kept():
+    def judged(*offsets):
+        examples = tuple(Origin("t", 0, offset) for offset in offsets)
+        return {"a": Judged(seen=9, violated=len(offsets), examples=examples)}
+
+    found = change("uno", judged=judged(1, 2)).plus(change("uno", judged=judged(3, 4)))
+    assert [origin.offset for origin in found.judged["a"].examples] == [1, 2, 3]
+
+
+def test_at_the_end_all_that_is_left_comes_out():
+    counts = batch_totals(at_most=1)
+    counts.add([change("a"), change("b")])
+    assert counts.take(100) == [change("a")]
+    counts.add([change("a", 2)])
+    assert counts.rest() == [change("b"), change("a", 2)]
+    assert (counts.rest(), counts.take(999)) == ([], [])
+
+
+def test_a_batch_that_was_only_finished_names_its_games_by_their_tables():
+    report = BatchReport(feed="games", hop=Hop.DEMUX, batch_id=1, rows={"silver_go_fish_events": 3})
+    assert changes_of(report) == [change("go_fish", 3)]
+
+
+def test_the_first_change_of_a_table_is_due_at_once():
+    counts = batch_totals()
+    counts.add([change("uno")])
+    assert counts.take(100) == [change("uno")]
+    counts.add([change("uno"), change("poker")])
+    assert counts.take(101) == [change("poker")]
+
+
+def test_later_changes_add_up_until_they_are_due():
+    counts = batch_totals()
+    counts.add([change("uno")])
+    counts.take(100)
+    counts.add([change("uno", 2, dropped=1, judged={"a": Judged(seen=3, violated=1)})])
+    counts.add([change("uno", 3, judged={"a": Judged(seen=3, violated=0)})])
+    assert counts.take(129) == []
+    assert counts.take(130) == [
+        change("uno", 5, dropped=1, judged={"a": Judged(seen=6, violated=1)})
+    ]
+    assert counts.take(999) == []
+
+
+def test_many_changes_come_out_a_few_at_a_time():
+    counts = batch_totals(at_most=2)
+    counts.add([change("a"), change("b"), change("c")])
+    assert counts.take(100) == [change("a"), change("b")]
+    counts.add([change("d")])
+    assert counts.take(100) == [change("c")]
+    assert counts.take(100) == [change("d")]

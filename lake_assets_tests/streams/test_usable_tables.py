@@ -1,0 +1,30 @@
+import json
+
+import pyarrow as pa
+import pytest
+
+from lake_assets.delta.put_if_absent import commit_file
+from lake_assets.errors import TableFeatureError
+from lake_assets.model.tables import bronze_of, quarantine_of, silver_of
+from lake_assets.spark.lake_context import open_lake
+from lake_assets.streams.usable_tables import ensure_streamable
+from lake_assets_tests.sample import GAMES
+
+
+def _put_feature(folder, name):
+    """As another engine does that knows the feature."""
+    protocol = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": [name]}
+    commit_file(folder, 1).write_text(json.dumps({"protocol": protocol}))
+
+
+@pytest.mark.parametrize(
+    "table", [bronze_of("games"), quarantine_of("games"), silver_of("uno")], ids=lambda t: t.name
+)
+def test_a_table_that_the_streams_cannot_append_to_is_named_before_they_begin(settings, table):
+    with open_lake(settings) as context:
+        ensure_streamable(context, GAMES)
+        context.committer.create({table: pa.schema([("a", pa.int64())])})
+        ensure_streamable(context, GAMES)
+        _put_feature(table.path(context.lake), "rowTracking")
+        with pytest.raises(TableFeatureError, match=f"{table.name}: has .* rowTracking"):
+            ensure_streamable(context, GAMES)
