@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from lake_assets.alerts.decide import Tracked
 from lake_assets.model.alerts import Alert
-from lake_assets.state.files import replace_text
+from lake_assets.runtime.atomic_write import replace_text
 
 _AT_MOST = 10_000
 """Alerts kept for sinks that are down: about 6 MB, rewritten with each delivery. Beyond it the

@@ -24,7 +24,7 @@ SUMMARIES: Mapping[str, str] = {
         "Bring gold views up to date with silver; games that did not change are left alone."
     ),
     "requeue": "Move quarantined rows that now decode, route and pass to their silver tables.",
-    "rebuild": "Derive silver from bronze, or gold from silver, again.",
+    "rebuild": "Derive silver from bronze, or gold from silver, from scratch.",
     "tables": (
         "Show every table: rows, files, bytes, last commit, and how many rows it lags behind."
     ),

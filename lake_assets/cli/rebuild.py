@@ -30,7 +30,7 @@ class RebuildLayer(StrEnum):
 
 def rebuild(
     *,
-    layer: Annotated[RebuildLayer, typer.Argument(help="Which tables to derive again.")],
+    layer: Annotated[RebuildLayer, typer.Argument(help="Which tables to derive from scratch.")],
     game: Annotated[
         list[str] | None,
         typer.Option(help="Only this game; may be given again.", show_default="all games"),
@@ -46,7 +46,7 @@ def rebuild(
     feed: FeedOption = None,
     lake: LakeOption = None,
 ) -> None:
-    """Derive silver from bronze, or gold from silver, again.
+    """Derive silver from bronze, or gold from silver, from scratch.
 
     For after a schema or an expectation was repaired. Each table is replaced in one commit, so
     readers see the old rows or the new ones, and the streams may go on meanwhile. `rebuild silver`

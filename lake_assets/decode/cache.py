@@ -20,7 +20,7 @@ from lake_assets.decode.decoding_plan import plan_decoding
 from lake_assets.decode.registry import Registry
 from lake_assets.decode.schemas import SchemaSet, Version
 from lake_assets.errors import RegistryError, SchemaNotFoundError, SchemaUnusableError
-from lake_assets.state.files import replace_text
+from lake_assets.runtime.atomic_write import replace_text
 
 _LOG = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""The job `rebuild`: silver from bronze, or gold from silver, again, with a form to choose what."""
+"""The job `rebuild`: silver from bronze, or gold from silver, with a form to choose what."""
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -56,7 +56,7 @@ def job(settings: Settings, feeds: Sequence[Feed]) -> dg.JobDefinition:
     """The job for these feeds."""
     lake = lake_id(settings.state_dir)
 
-    @dg.op(out={}, description="Derives the asked-for tables again while the streams go on.")
+    @dg.op(out={}, description="Derives the asked-for tables from scratch while the streams go on.")
     def run_rebuild(context: dg.OpExecutionContext, config: RebuildConfig) -> Events:
         note_process(context.instance, context.run.run_id, lake)
         feed = find_feed(feeds, config.feed or feeds[0].feed)
@@ -68,7 +68,7 @@ def job(settings: Settings, feeds: Sequence[Feed]) -> dg.JobDefinition:
 
     @dg.job(
         name=NAME,
-        description="A full refresh: silver from bronze, or gold from silver, again.",
+        description="A full refresh: silver from bronze, or gold from silver, from scratch.",
         tags={"dagster/max_runtime": str(24 * 3600), **lake_tags(lake)},
         executor_def=dg.in_process_executor,
     )

@@ -15,7 +15,7 @@ from typing import Any
 from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.errors import LakeError
 from lake_assets.model.tables import Layer, TableRef
-from lake_assets.state.files import replace_text
+from lake_assets.runtime.atomic_write import replace_text
 
 
 @dataclass(frozen=True, slots=True)

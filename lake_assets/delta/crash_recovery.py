@@ -26,7 +26,7 @@ from lake_assets.delta.put_if_absent import commit_file
 from lake_assets.delta.table_paths import from_address
 from lake_assets.errors import LakeError
 from lake_assets.model.tables import Layer
-from lake_assets.state.files import replace_text
+from lake_assets.runtime.atomic_write import replace_text
 
 _LOG = logging.getLogger(__name__)
 

@@ -34,7 +34,7 @@ from lake_assets.delta.restores import is_restored
 from lake_assets.delta.transaction_numbers import checksum_record, numbers_of
 from lake_assets.errors import CommitConflictError, LakeError
 from lake_assets.model.tables import Layer, TableRef
-from lake_assets.state.files import replace_text
+from lake_assets.runtime.atomic_write import replace_text
 
 _TRIES = 5
 """Tries of a table's commit while others rewrite its files, as a compaction does."""

@@ -16,9 +16,9 @@ from tenacity import RetryError, retry, retry_if_result, stop_after_delay, wait_
 
 import lake_assets
 from lake_assets.errors import ServiceError
+from lake_assets.runtime.atomic_write import replace_text
 from lake_assets.settings.load import child_environment
 from lake_assets.settings.schema import Settings
-from lake_assets.state.files import replace_text
 
 _PORT = 3000
 """Dagster's own default, which users know; another one is taken if it is in use."""

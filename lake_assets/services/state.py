@@ -1,6 +1,5 @@
 """What is remembered of an embedded service between shells: its process and its ports."""
 
-import tempfile
 from pathlib import Path
 
 from pydantic import (
@@ -11,6 +10,7 @@ from pydantic import (
     field_validator,
 )
 
+from lake_assets.runtime.atomic_write import replace_text
 from lake_assets.runtime.processes import ProcessId
 from lake_assets.services.service import Ports
 
@@ -49,6 +49,4 @@ def read_state(folder: Path) -> ServiceState | None:
 
 def write_state(folder: Path, state: ServiceState) -> None:
     """Remember `state`; readers see the old one or the new one."""
-    with tempfile.NamedTemporaryFile("w", dir=folder, prefix=".state", delete=False) as file:
-        file.write(state.model_dump_json(indent=2))
-    Path(file.name).replace(folder / "state.json")
+    replace_text(folder / "state.json", state.model_dump_json(indent=2))

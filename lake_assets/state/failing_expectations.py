@@ -15,7 +15,7 @@ from filelock import FileLock
 
 from lake_assets.errors import LakeError
 from lake_assets.model.checks import Severity
-from lake_assets.state.files import replace_text
+from lake_assets.runtime.atomic_write import replace_text
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

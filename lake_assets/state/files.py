@@ -19,6 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from lake_assets.errors import LakeError, StreamsLockedError
+from lake_assets.runtime.atomic_write import replace_text
 from lake_assets.runtime.processes import ProcessId, own_process
 
 
@@ -186,17 +187,3 @@ def read_heartbeat(state_dir: Path) -> Heartbeat | None:
         return _HEARTBEAT.validate_json((state_dir / "heartbeat.json").read_bytes())
     except (FileNotFoundError, ValidationError):
         return None
-
-
-def replace_text(path: Path, text: str) -> None:
-    """Write a file so that a reader sees the old or the new text, also after a crash."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    staged = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with staged.open("w") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        staged.replace(path)
-    finally:
-        staged.unlink(missing_ok=True)

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from lake_assets.state.files import replace_text, turn
+from lake_assets.runtime.atomic_write import replace_text
+from lake_assets.state.files import turn
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -15,7 +15,6 @@ from lake_assets.state.files import (
     is_locked,
     own_heartbeat,
     read_heartbeat,
-    replace_text,
     streams_lock,
     write_heartbeat,
 )
@@ -115,21 +114,6 @@ def test_an_own_heartbeat_tells_this_process_from_others():
     beat = own_heartbeat("run 1", progressed_at=1.0, waiting_for=None)
     assert (beat.process, beat.pid) == (own_process(), os.getpid())
     assert beat.began_at <= beat.at <= time.monotonic()
-
-
-def test_a_replaced_text_leaves_one_file(tmp_path):
-    path = tmp_path / "deep" / "a.txt"
-    replace_text(path, "old")
-    replace_text(path, "new")
-    assert {p.name: p.read_text() for p in path.parent.iterdir()} == {"a.txt": "new"}
-
-
-def test_a_reader_of_the_old_text_keeps_it(tmp_path):
-    path = tmp_path / "a.txt"
-    replace_text(path, "old")
-    with path.open() as reader:
-        replace_text(path, "new")
-        assert reader.read() == "old"
 
 
 def test_a_writable_folder_is_made_and_left_empty(tmp_path):
