@@ -1,4 +1,5 @@
 import ast
+import re
 from pathlib import Path
 
 TESTS = Path(__file__).parent
@@ -34,6 +35,13 @@ def test_each_module_stays_under_300_lines():
 def test_a_rooms_init_holds_its_sign_and_nothing_more():
     signs = {path: text for path, text in MODULES.items() if path.name == "__init__.py"}
     assert [path for path, text in signs.items() if len(ast.parse(text).body) != 1] == []
+
+
+def test_what_pyspark_keeps_to_itself_is_asked_for_in_one_place():
+    """The benchmark's peers are as their users would write them; ours must outlive a release."""
+    private = re.compile(r"\._(jvm|jsc|jdf|jc|jsq|jsparkSession|gateway)\b|pyspark\.sql\.pandas")
+    rooms = {path: text for path, text in MODULES.items() if path.parts[0] != "bench"}
+    assert [str(path) for path, text in rooms.items() if private.search(text)] == ["spark/jvm.py"]
 
 
 def test_tests_are_no_package():

@@ -11,7 +11,6 @@ import pyspark.sql.types as T  # noqa: N812 - as every Spark guide writes it
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from lake_assets.errors import FeedError
 from lake_assets.gold.measures import CannotMergeError, Mergeable, mergeable
@@ -21,6 +20,7 @@ from lake_assets.model.feeds import Feed, GoldView
 from lake_assets.model.tables import STATE
 from lake_assets.spark.conditions import first_line
 from lake_assets.spark.determinism import is_repeatable
+from lake_assets.spark.jvm import arrow_schema, spark_schema
 
 GAME = "#game"
 """string: the game of a row, beside a view's columns."""
@@ -117,7 +117,7 @@ def compiled_view_of(
     Raises:
         FeedError: a key or a measure of the view does not compile.
     """
-    nothing = session.createDataFrame([], from_arrow_schema(silver))
+    nothing = session.createDataFrame([], spark_schema(silver))
     keys = view.key_expressions
     try:
         plain = nothing.groupBy(*(F.expr(sql).alias(name) for name, sql in keys.items())).agg(
@@ -150,7 +150,7 @@ def compiled_view_of(
         game=feed.route.column,
         measures=measures,
         why_full=why,
-        held=from_arrow_schema(held),
+        held=spark_schema(held),
         columns=pa.schema(fields),
     )
 
@@ -202,7 +202,7 @@ def _merge(session: SparkSession, sql: str, kind: T.DataType) -> Mergeable:
 
 
 def _arrow(found: T.StructType) -> pa.Schema:
-    return pa.schema([_nullable(field) for field in to_arrow_schema(found, timezone="UTC")])
+    return pa.schema([_nullable(field) for field in arrow_schema(found)])
 
 
 def _nullable(field: pa.Field) -> pa.Field:

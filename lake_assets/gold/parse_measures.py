@@ -6,6 +6,7 @@ from pyspark.errors import ParseException
 from pyspark.sql import SparkSession
 
 from lake_assets.gold.measures import Call
+from lake_assets.spark.jvm import sql_parser
 
 _EXACT = "exact"
 
@@ -28,7 +29,7 @@ def call_of(session: SparkSession, sql: str) -> Call | None:
     Raises:
         pyspark.errors.ParseException: it is no SQL.
     """
-    parser = session._jsparkSession.sessionState().sqlParser()  # noqa: SLF001 - there is no other way to Spark's parser
+    parser = sql_parser(session)
     call = parser.parseExpression(sql)
     if call.getClass().getSimpleName() != "UnresolvedFunction":
         return None

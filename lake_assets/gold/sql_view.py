@@ -14,7 +14,6 @@ from deltalake import DeltaTable
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -38,6 +37,7 @@ from lake_assets.model.tables import TableRef
 from lake_assets.parquet.writer import TABLE, Layout, Target, WritePlan
 from lake_assets.spark.conditions import first_line
 from lake_assets.spark.fan_out import FanOut, discard, fan_out
+from lake_assets.spark.jvm import arrow_schema
 from lake_assets.spark.read_tables import read_tables
 
 _NEVER_IN_A_NAME = set(" ,;{}()\n\t=")
@@ -148,7 +148,7 @@ def _schema_of(query: SqlViewQuery, rows: DataFrame) -> pa.Schema:
             kind = field.dataType.simpleString()
             fact = f"has a column {field.name!r} of type {kind}, which a table cannot have"
             raise _bad(query, fact, "Cast it to another type")
-    return to_arrow_schema(rows.schema, timezone="UTC")
+    return arrow_schema(rows.schema)
 
 
 def _is_storable(kind: DataType) -> bool:

@@ -13,12 +13,12 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from lake_assets.model.feeds import Expectation
 from lake_assets.silver.arrow_evaluator import OPERATIONS, Call, Column, Constant, Node
 from lake_assets.spark.conditions import without_ansi
 from lake_assets.spark.determinism import asks_session
+from lake_assets.spark.jvm import optimized_plan, spark_schema
 
 _KINDS = {
     "string": pa.string(),
@@ -73,10 +73,10 @@ def program_of(
     """The expectations for `silver.arrow_evaluator`; None if one of them is for Spark alone."""
     # Rows of an RDD: the optimizer sees through a local relation that it is empty.
     nothing = session.sparkContext.emptyRDD()
-    rows = session.createDataFrame(nothing, from_arrow_schema(schema))
+    rows = session.createDataFrame(nothing, spark_schema(schema))
     with without_ansi(session):
         judged = rows.select(*(F.expr(expectation.sql) for expectation in expectations))
-        plan = judged._jdf.queryExecution().optimizedPlan()  # noqa: SLF001 - no other way there
+        plan = optimized_plan(judged)
         is_fleeting = asks_session(judged, [expectation.sql for expectation in expectations])
     if plan.nodeName() != "Project" or not plan.deterministic():
         return None

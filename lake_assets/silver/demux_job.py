@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from lake_assets.errors import ExpectationFailedError
 from lake_assets.model.feeds import Action, Expectation, Feed
@@ -35,6 +34,7 @@ from lake_assets.silver.expectation_marks import marks
 from lake_assets.silver.rows import QUARANTINE, QUARANTINE_SOURCES, silver_schema
 from lake_assets.spark.conditions import without_ansi
 from lake_assets.spark.fan_out import Written, discard, fan_out
+from lake_assets.spark.jvm import spark_schema
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.spark.scan import Rows
 
@@ -126,7 +126,7 @@ class Job:
             return evaluated_columns(decode_task(read(batches), plan), reading)
 
         seen = pa.schema([schema.field(name) for name in reading.columns])
-        return bronze.frame.mapInArrow(decode, from_arrow_schema(seen)).select(*marks(expectations))
+        return bronze.frame.mapInArrow(decode, spark_schema(seen)).select(*marks(expectations))
 
     def _meet(self, bronze: Rows) -> Meet:
         """What the writing tasks do first: decode, unless Spark SQL judged what was decoded."""

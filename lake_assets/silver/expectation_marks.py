@@ -4,19 +4,18 @@ What becomes of a marked row is `silver.apply_expectations`'s business.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import pyarrow as pa
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import BooleanType
 
 from lake_assets.errors import FeedError
 from lake_assets.model.feeds import Expectation
 from lake_assets.silver.expectation_columns import MARKS_PER_COLUMN, Reading
 from lake_assets.spark.conditions import first_line
+from lake_assets.spark.jvm import analyzed_plan, spark_schema
 
 
 def marks(expectations: Sequence[Expectation]) -> list[Column]:
@@ -40,7 +39,7 @@ def reading_of(
         FeedError: an expectation does not compile against `schema`, is no boolean, or needs more
             than the row it judges (a subquery, an aggregate, a window).
     """
-    rows = session.createDataFrame([], from_arrow_schema(schema))
+    rows = session.createDataFrame([], spark_schema(schema))
     read = [_columns_read(rows, expectation) for expectation in expectations]
     by_row = {name for names, is_alike in read if not is_alike or len(names) != 1 for name in names}
     by_row |= {f.name for f in schema if not _has_few_values(f.type)}
@@ -80,7 +79,7 @@ def _has_few_values(kind: pa.DataType) -> bool:
 
 def _columns_read(rows: DataFrame, expectation: Expectation) -> tuple[list[str], bool]:
     """What an expectation reads, and whether it says the same of the same values each time."""
-    plan = _plan(_judged(rows, expectation))
+    plan = analyzed_plan(_judged(rows, expectation))
     references, names = plan.references().iterator(), []
     while references.hasNext():
         names.append(references.next().name())
@@ -113,16 +112,12 @@ def _judged(rows: DataFrame, expectation: Expectation) -> DataFrame:
 
 def _is_projection(rows: DataFrame, judged: DataFrame) -> bool:
     """Whether `judged` has a row for each of `rows`, made from it alone."""
-    plan = _plan(judged)
+    plan = analyzed_plan(judged)
     return bool(
         plan.nodeName() == "Project"
-        and plan.child().fastEquals(_plan(rows))
+        and plan.child().fastEquals(analyzed_plan(rows))
         and plan.subqueriesAll().isEmpty()
     )
-
-
-def _plan(rows: DataFrame) -> Any:  # noqa: ANN401 - a Java object
-    return rows._jdf.queryExecution().analyzed()  # noqa: SLF001 - PySpark has no other way to it
 
 
 def _groups_of(expectations: Sequence[Expectation]) -> list[Sequence[Expectation]]:

@@ -9,8 +9,10 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+
+from lake_assets.spark.jvm import analyzed_plan, asks_for_current, optimizer_rule
 
 _TYPED_LITERAL = re.compile(
     r"\b(date|timestamp(?:_ltz|_ntz)?)\s*('[^']*'|\"[^\"]*\")", re.IGNORECASE
@@ -28,7 +30,7 @@ def is_repeatable(frame: DataFrame, expressions: Iterable[str]) -> bool:
     Raises:
         pyspark.errors.AnalysisException: the query does not compile.
     """
-    plan = frame._jdf.queryExecution().analyzed()  # noqa: SLF001 - no other way to the plans
+    plan = analyzed_plan(frame)
     return bool(plan.deterministic()) and not asks_session(frame, expressions)
 
 
@@ -37,22 +39,17 @@ def asks_session(frame: DataFrame, expressions: Iterable[str]) -> bool:
 
     Args and errors are those of `is_repeatable`.
     """
-    catalyst = frame.sparkSession._jvm.org.apache.spark.sql.catalyst  # type: ignore[union-attr]  # noqa: SLF001
     literals = {match for sql in expressions for match in _TYPED_LITERAL.findall(sql)}
     frames = [frame]
     if literals:
         casts = [F.expr(f"cast({value} as {kind})") for kind, value in sorted(literals)]
         frames.append(frame.sparkSession.range(0).select(*casts))
-    return any(_asks(one._jdf.queryExecution().analyzed(), catalyst) for one in frames)  # noqa: SLF001
+    return any(_asks(frame.sparkSession, analyzed_plan(one)) for one in frames)
 
 
-def _asks(plan: Any, catalyst: Any) -> bool:  # noqa: ANN401 - objects of the JVM
+def _asks(session: SparkSession, plan: Any) -> bool:  # noqa: ANN401 - an object of the JVM
     # What a function stands for is seen once it is put in its place: `to_date('today')` is a cast.
-    plain = _rule(catalyst, "ReplaceExpressions").apply(plan)
-    if plain.containsPattern(catalyst.trees.TreePattern.CURRENT_LIKE()):
+    plain = optimizer_rule(session, "ReplaceExpressions").apply(plan)
+    if asks_for_current(session, plain):
         return True
-    return not plain.fastEquals(_rule(catalyst, "SpecialDatetimeValues").apply(plain))
-
-
-def _rule(catalyst: Any, name: str) -> Any:  # noqa: ANN401 - objects of the JVM
-    return getattr(getattr(catalyst.optimizer, f"{name}$"), "MODULE$")
+    return not plain.fastEquals(optimizer_rule(session, "SpecialDatetimeValues").apply(plain))

@@ -12,12 +12,12 @@ import pyarrow as pa
 from deltalake import DeltaTable
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.table_features import Use, features_of
 from lake_assets.delta.table_paths import SPARK_OPTIONS, folder_of, for_spark
+from lake_assets.spark.jvm import spark_schema
 
 
 class TableVersion(NamedTuple):
@@ -82,7 +82,7 @@ def read_contents(
     session: SparkSession, contents: Contents, columns: pa.Schema, *, named: str | None = None
 ) -> DataFrame:
     """As `read_tables`, of contents that are known."""
-    schema = from_arrow_schema(columns)
+    schema = spark_schema(columns)
     frames = [_version(session, version, schema, named) for version in contents.versions]
     if contents.files or not frames:
         rows = read_files(session, contents.files, columns)
@@ -96,7 +96,7 @@ def read_contents(
 
 def read_files(session: SparkSession, files: Sequence[str], columns: pa.Schema) -> DataFrame:
     """All rows of these Parquet files; a column that a file lacks is null."""
-    schema = from_arrow_schema(columns)
+    schema = spark_schema(columns)
     if not files:
         return session.createDataFrame([], schema)
     return session.read.options(**SPARK_OPTIONS).schema(schema).parquet(*files)

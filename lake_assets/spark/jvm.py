@@ -1,0 +1,57 @@
+"""Every access to what PySpark keeps to itself: Spark's parser and plans in the JVM, Arrow schemas.
+
+Nothing here decides; each function is one access, tried on PySpark 4.2.0. A release that moves one
+fails `test_jvm`, which names it. The daemon of Spark's Python workers is `spark.daemon`'s.
+"""
+
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema as _from_arrow
+from pyspark.sql.pandas.types import to_arrow_schema as _to_arrow
+from pyspark.sql.types import StructType
+
+
+def sql_parser(session: SparkSession) -> Any:  # noqa: ANN401 - an object of the JVM
+    """Spark's parser, a `ParserInterface`: expressions as trees that are not resolved yet."""
+    return session._jsparkSession.sessionState().sqlParser()  # noqa: SLF001
+
+
+def analyzed_plan(frame: DataFrame) -> Any:  # noqa: ANN401 - an object of the JVM
+    """A query's `LogicalPlan` with names and types resolved.
+
+    Raises:
+        pyspark.errors.AnalysisException: it does not compile.
+    """
+    return frame._jdf.queryExecution().analyzed()  # noqa: SLF001
+
+
+def optimized_plan(frame: DataFrame) -> Any:  # noqa: ANN401 - an object of the JVM
+    """A query's `LogicalPlan` after Spark's optimizer; raises as `analyzed_plan`."""
+    return frame._jdf.queryExecution().optimizedPlan()  # noqa: SLF001
+
+
+def optimizer_rule(session: SparkSession, name: str) -> Any:  # noqa: ANN401 - an object of the JVM
+    """A rule of `org.apache.spark.sql.catalyst.optimizer`, whose `apply` takes a plan."""
+    return getattr(getattr(_catalyst(session).optimizer, f"{name}$"), "MODULE$")
+
+
+def asks_for_current(session: SparkSession, plan: Any) -> bool:  # noqa: ANN401
+    """Whether a plan has what stands for one query, such as `current_timestamp()`."""
+    pattern = _catalyst(session).trees.TreePattern.CURRENT_LIKE()
+    return bool(plan.containsPattern(pattern))
+
+
+def spark_schema(columns: pa.Schema) -> StructType:
+    """Arrow's columns as Spark's; raises `PySparkTypeError` for a type that Spark lacks."""
+    return _from_arrow(columns)
+
+
+def arrow_schema(columns: StructType) -> pa.Schema:
+    """Spark's columns as Arrow's; instants are in UTC, as our tables have them."""
+    return _to_arrow(columns, timezone="UTC")
+
+
+def _catalyst(session: SparkSession) -> Any:  # noqa: ANN401 - a package of the JVM
+    return session._jvm.org.apache.spark.sql.catalyst  # type: ignore[union-attr]  # noqa: SLF001
