@@ -48,7 +48,7 @@ def rebuild(
 ) -> None:
     """Derive silver from bronze, or gold from silver, from scratch.
 
-    For after a schema or an expectation was repaired. Each table is replaced in one commit, so
+    For after a schema or an expectation was corrected. Each table is replaced in one commit, so
     readers see the old rows or the new ones, and the streams may go on meanwhile. `rebuild silver`
     of all games, with the streams stopped, also drops columns that hold nothing and that no row's
     message makes, such as those of a renamed field's old name. `rebuild bronze`

@@ -22,7 +22,7 @@ def requeue(
 ) -> None:
     """Move quarantined rows that now decode, route and pass to their silver tables.
 
-    For after a game was added to the feed, a schema was registered or an expectation was repaired.
+    For after a game was added to the feed, a schema was registered or an expectation was corrected.
     Each row is moved exactly once; the others stay. The streams may go on meanwhile.
     """
     settings = load_settings(lake=lake)
