@@ -1,7 +1,6 @@
 """Sensors that do not let a view's first rows wait for its schedule.
 
-Each asks once for a view that was never computed. If that run fails, alerts tell, and the schedule
-tries again.
+Which views are asked for is decided by `gold.first_refresh`.
 """
 
 import json
@@ -13,6 +12,7 @@ from lake_assets.defs.gold import former_schedule_names, request, run_tags, sche
 from lake_assets.defs.internals import keep_off, repository_of, turned_off
 from lake_assets.defs.keys import gold_key
 from lake_assets.defs.lake_scope import UNFINISHED, known_games
+from lake_assets.gold.first_refresh import first_refreshes
 from lake_assets.gold.status import never_computed
 from lake_assets.model.feeds import Feed
 from lake_assets.settings.schema import Settings
@@ -54,20 +54,22 @@ def _sensor(settings: Settings, feed: Feed) -> dg.SensorDefinition:
                 skip_reason="A refresh is under way", cursor=json.dumps(sorted(asked))
             )
         failures = read_failures(settings.state_dir, feed.feed)
-        lacking = set(never_computed(settings, feed, failures)) if games else set()
+        lacking = never_computed(settings, feed, failures) if games else ()
         off = turned_off(instance, repository) if lacking else frozenset()
-        due = [
-            view
-            for name, view in scheduled.items()
-            if name in lacking - asked and schedule_name(feed, view) not in off
-        ]
-        # What was computed meanwhile is forgotten, so that it counts as new after a reset.
-        known = (asked & lacking) | {view.name for view in due}
+        first = first_refreshes(
+            scheduled,
+            never_computed=set(lacking),
+            asked=asked,
+            turned_off={
+                name for name, view in scheduled.items() if schedule_name(feed, view) in off
+            },
+        )
+        due = [scheduled[name] for name in first.due]
         return dg.SensorResult(
             # No run key: with one, Dagster would not ask again after a reset.
             run_requests=[request(feed, due, games, lake)] if due else [],
             skip_reason=None if due else "No view waits for its first refresh",
-            cursor=json.dumps(sorted(known)),
+            cursor=json.dumps(first.asked),
         )
 
     return first_gold
