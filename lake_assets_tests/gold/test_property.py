@@ -261,7 +261,7 @@ def nearby(monkeypatch):
         merged.extend(found)
         return found
 
-    monkeypatch.setattr("lake_assets.gold.refresh.merge_nearby", spy)
+    monkeypatch.setattr("lake_assets.gold.refresh.merge_in_arrow", spy)
     return merged
 
 

@@ -286,7 +286,7 @@ def test_a_move_that_dies_between_two_commits_is_finished_from_its_journal(lake)
         redo.requeue()
     assert (sorted(lake.refused()), lake.offsets("chess")) == ([0, 1, 2], [0, 1])
     for _ in range(2):
-        finish(redo.journal, lake.context)
+        finish(redo.journal, lake.context.committer)
         assert (lake.refused(), lake.offsets("chess")) == ({2: "not_framed"}, [0, 1])
     assert redo.journal.read() is None
 
@@ -301,7 +301,7 @@ def test_a_rebuild_that_dies_is_finished_though_others_compact_and_append_meanwh
     lake.stream(lake.event("uno", device="uno"), lake.event("go_fish", device="go_fish"))
     for game in ("uno", "go_fish"):
         compact(lake, game)
-    finish(redo.journal, lake.context)
+    finish(redo.journal, lake.context.committer)
     assert lake.offsets("uno", "go_fish") == [[1, 2, 3], [0, 4]]
 
 
@@ -360,7 +360,7 @@ def test_a_change_of_which_nothing_happened_and_whose_files_are_gone_is_forgotte
         dying(redo, DeadAtOnce).requeue()
     for path in silver_of("chess").path(lake.context.lake).glob("*.parquet"):
         path.unlink()
-    assert finish(redo.journal, lake.context) == {}
+    assert finish(redo.journal, lake.context.committer) == {}
     assert (lake.refused(), redo.journal.read()) == ({0: "unknown_game"}, None)
 
 
@@ -380,5 +380,5 @@ def test_half_a_change_whose_files_are_gone_says_how_to_mend_silver(lake):
     for path in silver_of("go").path(lake.context.lake).glob("*.parquet"):
         path.unlink()
     with pytest.raises(LakeError, match="rebuild silver"):
-        finish(redo.journal, lake.context)
+        finish(redo.journal, lake.context.committer)
     assert redo.journal.read() is not None
