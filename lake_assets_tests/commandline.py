@@ -10,10 +10,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lake_assets.cli.main import run
+from lake_assets.runtime.command_line import command_line
 from lake_assets.settings.load import child_environment
 from lake_assets.settings.schema import Settings
 
-COMMAND = [sys.executable, "-c", "from lake_assets.cli.main import run; run()"]
+COMMAND = command_line()
 
 
 def lake_assets(settings: Settings, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -27,14 +27,13 @@ from lake_assets.delta.data_files import read_file
 from lake_assets.errors import StreamError
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import silver_of
+from lake_assets.runtime.command_line import command_line
 from lake_assets.settings.load import child_environment
 from lake_assets.settings.schema import Settings
 from lake_assets.simulator.produce import produce
 from lake_assets.simulator.script import Script
 
 LATENCY = "latency"
-
-_COMMAND = "from lake_assets.cli.main import run; run()"
 
 _WARM_UP_S = 20.0
 """Seconds at the rate before what counts: the JVM compiles, and Python's workers start."""
@@ -115,7 +114,7 @@ def _streams(settings: Settings, feed: Feed) -> Iterator["subprocess.Popen[bytes
     with (
         log.open("w") as said,
         subprocess.Popen(  # noqa: S603 - our own command line
-            [sys.executable, "-c", _COMMAND, "stream"],
+            command_line("stream"),
             env=child_environment(own) | {"PYTHONPATH": ":".join(filter(None, sys.path))},
             stdout=said,
             stderr=said,

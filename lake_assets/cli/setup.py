@@ -1,5 +1,6 @@
 """`lake-assets setup`: have ahead what the first commands would have to wait for."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,7 +11,8 @@ from lake_assets.demo.record_classes import record_classes
 from lake_assets.errors import RuntimeSetupError
 from lake_assets.runtime.class_archive import archive_path
 from lake_assets.runtime.jars import GROUPS
-from lake_assets.runtime.setup import Runtime, ensure_files, ensure_runtime
+from lake_assets.runtime.java import Java
+from lake_assets.runtime.setup import ensure_files, ensure_runtime
 from lake_assets.settings.load import load_settings
 from lake_assets.settings.schema import Settings
 
@@ -35,16 +37,16 @@ def setup(
     if only_spark:
         return
     ensure_files(GROUPS, runtime.java, settings, console=stderr)
-    if class_archive and runtime.class_archive is None:
-        _record(settings, runtime)
-
-
-def _record(settings: Settings, runtime: Runtime) -> None:
-    """Record the archive; a failure is told, and nothing more, for all works without."""
     archive = archive_path(runtime.java, runtime.spark_jars, settings.runtime.cache)
+    if class_archive and not archive.is_file():
+        _record(settings, runtime.java, archive)
+
+
+def _record(settings: Settings, java: Java, archive: Path) -> None:
+    """Record the archive; a failure is told, and nothing more, for all works without."""
     stderr.print("recording an archive of Spark's classes: a minute or two, once …")
     try:
-        record_classes(settings, runtime.java, archive)
+        record_classes(settings, java, archive)
     except RuntimeSetupError as problem:
         text = f"[yellow]note[/yellow]: {escape(str(problem))}"
         stderr.print(text, soft_wrap=True, highlight=False, emoji=False)

@@ -7,7 +7,6 @@ lies and how a session uses it are `runtime.class_archive`'s and `spark.session`
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -17,13 +16,17 @@ from filelock import FileLock
 
 from lake_assets.errors import RuntimeSetupError
 from lake_assets.runtime.cache import not_writable
-from lake_assets.runtime.class_archive import KEPT, recording_options
+from lake_assets.runtime.class_archive import recording_options
+from lake_assets.runtime.command_line import command_line
 from lake_assets.runtime.java import Java
 from lake_assets.settings.load import child_environment
 from lake_assets.settings.schema import Settings
 from lake_assets.state.durability import sync_file
 
 _EVENTS = 2_000
+
+_KEPT = 2
+"""Archives of one installation that stay when another is recorded: its own and one other Java's."""
 
 
 def record_classes(settings: Settings, java: Java, archive: Path) -> None:
@@ -62,17 +65,16 @@ def _record(settings: Settings, java: Java, archive: Path) -> None:
             raise _not_recorded(f"{java.executable} wrote none")
         sync_file(staged)
         staged.replace(archive)
-    for old in sorted(archive.parent.glob("*.jsa"), key=lambda file: file.stat().st_mtime)[:-KEPT]:
+    for old in sorted(archive.parent.glob("*.jsa"), key=lambda file: file.stat().st_mtime)[:-_KEPT]:
         old.unlink(missing_ok=True)
 
 
 def _run_demo(environment: Mapping[str, str], lake: Path) -> None:
-    command = "from lake_assets.cli.main import run; run()"
     options = ("--once", "--events", str(_EVENTS), "--games", "chess,go", "--lake", str(lake))
     with (
         _interrupted_by(signal.SIGTERM),
         subprocess.Popen(  # noqa: S603 - our own command line
-            [sys.executable, "-c", command, "demo", *options],
+            command_line("demo", *options),
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -21,11 +21,8 @@ from lake_assets.runtime.java import Java
 _AOT = 25
 """The first Java that records an AOT cache in one run (JEP 514)."""
 
-_ARCHIVE_OPTIONS = re.compile(r"-Xshare|SharedArchiveFile|ArchiveClasses|SharedArchive|AOT[CM]")
+_ARCHIVE_OPTIONS = re.compile(r"-Xshare|SharedArchive|ArchiveClasses|AOT[CM]")
 """Java options about archives; a JVM that gets its user's and ours besides may not start."""
-
-KEPT = 2
-"""Archives of one installation that stay when another is recorded: its own and one other Java's."""
 
 
 def archive_path(java: Java, jars: Sequence[Path], cache: Path | None = None) -> Path:

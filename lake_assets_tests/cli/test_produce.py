@@ -1,25 +1,14 @@
 import signal
 import subprocess
-import sys
 from uuid import uuid4
 
 import pytest
 
+from lake_assets.runtime.command_line import command_line
 from lake_assets.settings.load import child_environment
 from lake_assets.settings.schema import Settings
 from lake_assets.sources.topics import end_offsets
-
-COMMAND = [sys.executable, "-c", "from lake_assets.cli.main import run; run()", "produce"]
-
-
-def _run(settings: Settings, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(  # noqa: S603 our own command line
-        [*COMMAND, *arguments],
-        env=child_environment(settings),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+from lake_assets_tests.commandline import lake_assets
 
 
 @pytest.fixture
@@ -42,7 +31,7 @@ def fed(connected, topic) -> Settings:
 
 @pytest.mark.kafka
 def test_events_go_to_the_feeds_topic(fed, services, topic):
-    done = _run(fed, "--feed", "mine", "--events", "500", "--games", "a, b")
+    done = lake_assets(fed, "produce", "--feed", "mine", "--events", "500", "--games", "a, b")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(f"500 events to topic {topic} in ")
     assert sum(end_offsets(services, topic).values()) == 500
@@ -52,7 +41,10 @@ def test_events_go_to_the_feeds_topic(fed, services, topic):
 def test_ctrl_c_ends_an_endless_run_and_delivers(fed, services, topic):
     arguments = ["--feed", "mine", "--rate", "100", "--games", "a"]
     with subprocess.Popen(  # noqa: S603 our own command line
-        [*COMMAND, *arguments], env=child_environment(fed), stdout=subprocess.PIPE, text=True
+        command_line("produce", *arguments),
+        env=child_environment(fed),
+        stdout=subprocess.PIPE,
+        text=True,
     ) as process:
         while not _has_rows(services, topic):
             assert process.poll() is None
@@ -73,7 +65,7 @@ def _has_rows(services, topic) -> bool:
 
 @pytest.mark.kafka
 def test_a_feed_without_keys_needs_games(fed):
-    done = _run(fed, "--feed", "mine")
+    done = lake_assets(fed, "produce", "--feed", "mine")
     assert (done.returncode, done.stdout) == (1, "")
     assert "Name games with --games" in done.stderr
 
@@ -88,7 +80,7 @@ def test_a_feed_without_keys_needs_games(fed):
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(settings, arguments, problem):
-    done = _run(settings, *arguments)
+    done = lake_assets(settings, "produce", *arguments)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith(problem)
     assert len(done.stderr.splitlines()) == 1

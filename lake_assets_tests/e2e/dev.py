@@ -22,7 +22,7 @@ def wait_for(condition: Callable[[], object], what: str, *, within_s: float) -> 
     deadline = time.monotonic() + within_s
     while not condition():
         assert time.monotonic() < deadline, f"after {within_s:.0f} s still not: {what}"
-        time.sleep(0.5)
+        time.sleep(0.5)  # between two looks; a look may ask a web server
 
 
 class Dev:
