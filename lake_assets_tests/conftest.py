@@ -12,6 +12,8 @@ from pathlib import Path
 
 import psutil
 import pytest
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 from pyspark.sql import SparkSession
 
 from lake_assets.model.endpoints import Endpoints
@@ -44,9 +46,14 @@ start and a few small jobs cost 24 s of CPU so, and 46 s with both compilers."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let Spark start quickly, in this process and in all that tests start."""
+    """Let Spark start quickly, in this process and in all that tests start; repeat examples.
+
+    Hypothesis (tried on 6.170) mixes constants of the modules that are loaded into what it draws,
+    also where `derandomize` is set: the same test would get other examples in a whole run.
+    """
     patch = pytest.MonkeyPatch()
     config.add_cleanup(patch.undo)
+    patch.setattr(providers, "_get_local_constants", Constants)
     patch.setenv("SPARK_LAUNCHER_OPTS", QUICK_JAVA)
     patch.setenv("SPARK_SUBMIT_OPTS", QUICK_JAVA)
 
