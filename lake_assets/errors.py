@@ -12,7 +12,7 @@
     - SchemaUnusableError      the schema is there, and no columns can be made of it
   + LakeError                  the lake cannot be read or written
     - CommitConflictError      another writer holds the same table
-    - TableOwnedError          the table was created for another feed, game or view
+    - TableOwnedError          the table was created for another feed, key or view
     - TableFeatureError        a table asks for something of Delta that is not supported here
     - ConstraintViolatedError  rows violate a CHECK constraint of their table
   + StreamError                a streaming query ended, or may not start
@@ -143,15 +143,15 @@ class StreamsLockedError(StreamError):
 class ExpectationFailedError(StreamError):
     """Rows violate an expectation whose action is `fail`; nothing of their batch was committed."""
 
-    def __init__(self, expectation: str, game: str, found: str) -> None:
-        """Record which expectation which game's rows violate; `found` says how many, and which."""
+    def __init__(self, expectation: str, key: str, found: str) -> None:
+        """Record which expectation which key's rows violate; `found` says how many, and which."""
         super().__init__(
-            f"expectation {expectation!r} of game {game!r}",
+            f"expectation {expectation!r} of key {key!r}",
             found,
             "Repair the rule, its action or the data; the streams go on where they were",
         )
         self.expectation = expectation
-        self.game = game
+        self.key = key
 
 
 class AlertError(_ThreePartError):

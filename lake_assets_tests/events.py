@@ -19,10 +19,10 @@ AT = datetime(2026, 11, 21, 1, 2, 3, 456789, tzinfo=UTC)
 
 
 def framed(
-    schema_id: int, game: str = "uno", *, gamer: str = "ann", device: str = "d1", version: int = 0
+    schema_id: int, key: str = "uno", *, gamer: str = "ann", device: str = "d1", version: int = 0
 ) -> bytes:
     """An event as Confluent's clients frame it."""
-    message = message_class(version)(game_name=game, gamer_id=gamer, device_id=device)
+    message = message_class(version)(game_name=key, gamer_id=gamer, device_id=device)
     message.event_timestamp.FromDatetime(AT)  # type: ignore[attr-defined]
     for added in range(1, version + 1):
         setattr(message, custom_column(added), f"custom {added}")

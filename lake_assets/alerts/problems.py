@@ -14,7 +14,7 @@ from lake_assets.model.alerts import STREAMS, AlertSeverity, Problem, ProblemKin
 from lake_assets.state.files import Heartbeat
 
 _NAMED_AT_MOST = 5
-"""Games named in an alert; more would bury what it says."""
+"""Keys named in an alert; more would bury what it says."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -187,14 +187,14 @@ def _of_streams(kind: ProblemKind, severity: AlertSeverity, since: float, detail
 
 
 def judge_refresh(asset: str, *, tick: float, behind: Mapping[str, float]) -> Problem | None:
-    """A view's problem, if a refresh that should have come left games as they were.
+    """A view's problem, if a refresh that should have come left keys as they were.
 
     Args:
         asset: the view.
         tick: its schedule's newest tick whose time of grace is over.
-        behind: by game, since when its silver has had what the view lacks.
+        behind: by key, since when its silver has had what the view lacks.
     """
-    missed = sorted(game for game, since in behind.items() if since < tick)
+    missed = sorted(key for key, since in behind.items() if since < tick)
     if not missed:
         return None
     named = ", ".join(missed[:_NAMED_AT_MOST]) + (", …" if len(missed) > _NAMED_AT_MOST else "")
@@ -204,11 +204,11 @@ def judge_refresh(asset: str, *, tick: float, behind: Mapping[str, float]) -> Pr
         subject=asset,
         severity=AlertSeverity.ERROR,
         since=tick,
-        details=f"The refresh of {at} did not reach {len(missed)} game(s): {named}. "
+        details=f"The refresh of {at} did not reach {len(missed)} key(s): {named}. "
         "See the schedule's ticks and its runs",
     )
 
 
-def check_subject(asset: str, check: str, game: str | None) -> str:
-    """The subject of a check's problem; a check of a whole asset has no game."""
-    return "/".join(part for part in (asset, check, game) if part)
+def check_subject(asset: str, check: str, key: str | None) -> str:
+    """The subject of a check's problem; a check of a whole asset has no key."""
+    return "/".join(part for part in (asset, check, key) if part)

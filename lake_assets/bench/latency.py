@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from lake_assets.bench.landed import added_by, commits_of
 from lake_assets.bench.section import Figure, Section
-from lake_assets.bench.topic import delete_topic, feed_of, games_of
+from lake_assets.bench.topic import delete_topic, feed_of, keys_of
 from lake_assets.bench.venue import Options, Venue
 from lake_assets.delta.data_files import read_file
 from lake_assets.errors import StreamError
@@ -72,7 +72,7 @@ def measure_latency(venue: Venue) -> Section:
 
 def _measure(venue: Venue, settings: Settings, rate: int) -> dict[str, Figure]:
     options = venue.options
-    feed = feed_of(f"bench-latency-{settings.lake_dir.name[:8]}", games_of(options.some_tables))
+    feed = feed_of(f"bench-latency-{settings.lake_dir.name[:8]}", keys_of(options.some_tables))
     topic, subject = feed.source.kafka.topic, feed.payload.protobuf.subject
 
     def send(seconds: float, at: float) -> int:

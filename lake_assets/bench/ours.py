@@ -8,13 +8,13 @@ from lake_assets.bench.ground import Ground, check, seconds_of, timed
 from lake_assets.decode.registry import Registry
 from lake_assets.errors import StreamError
 from lake_assets.model.feeds import Expectation
-from lake_assets.model.reports import BatchReport, Hop, Waiting
+from lake_assets.model.reports import BatchReport, Stage, Waiting
 from lake_assets.spark.lake_context import LakeContext, open_lake
 from lake_assets.streams.pipeline import Pipeline, demux_of, follower_of, start_ingest
 from lake_assets.streams.schemas import Schemas
 
-INGEST = Hop.INGEST.value
-DEMUX = Hop.DEMUX.value
+INGEST = Stage.INGEST.value
+DEMUX = Stage.DEMUX.value
 BOTH = f"{INGEST}+{DEMUX}"
 
 
@@ -65,8 +65,8 @@ def walk(ground: Ground) -> dict[str, float]:
             lambda: follower_of(pipeline, demux_of(pipeline, ground.feed, schemas)).drain(),
             ground.stop,
         )
-    for hop in Hop:
-        check(hop.value, rows=_rows(reports, hop), expected=ground.events)
+    for stage in Stage:
+        check(stage.value, rows=_rows(reports, stage), expected=ground.events)
     return {INGEST: ingest, DEMUX: demux, BOTH: ingest + demux}
 
 
@@ -94,9 +94,9 @@ def schemas_of(ground: Ground) -> Schemas:
     )
 
 
-def _rows(reports: list[BatchReport], hop: Hop) -> int:
-    """Rows that a hop placed, those an expectation dropped included."""
-    own = [report for report in reports if report.hop is hop]
+def _rows(reports: list[BatchReport], stage: Stage) -> int:
+    """Rows that a stage placed, those an expectation dropped included."""
+    own = [report for report in reports if report.stage is stage]
     return sum(sum(r.rows.values()) + sum(r.dropped.values()) for r in own)
 
 

@@ -11,7 +11,7 @@ from lake_assets.bench.ours import pipeline_of, schemas_of
 from lake_assets.bench.section import Figure, Section
 from lake_assets.bench.topic import topic_of
 from lake_assets.bench.venue import Venue
-from lake_assets.model.reports import BatchReport, Hop
+from lake_assets.model.reports import BatchReport, Stage
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.streams.pipeline import demux_of, follower_of, start_ingest
 
@@ -73,7 +73,7 @@ def _measure(ground: Ground) -> Mapping[str, Figure]:
         follower_of(pipeline, demux_of(pipeline, ground.feed, schemas_of(ground))).drain()
     if ground.stop():
         raise KeyboardInterrupt
-    return _figures([b for b in beats if b.report.hop is Hop.DEMUX], beats[:commits])
+    return _figures([b for b in beats if b.report.stage is Stage.DEMUX], beats[:commits])
 
 
 def _figures(demux: Sequence[_Beat], ingest: Sequence[_Beat]) -> Mapping[str, Figure]:

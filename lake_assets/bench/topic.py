@@ -52,7 +52,7 @@ def topic_of(
         RegistryError: the registry cannot be reached or refuses.
         KeyboardInterrupt: `stop` said so.
     """
-    feed = feed_of(f"bench-{uuid4().hex[:8]}", games_of(tables))
+    feed = feed_of(f"bench-{uuid4().hex[:8]}", keys_of(tables))
     topic, subject = feed.source.kafka.topic, feed.payload.protobuf.subject
     try:
         script = Script(games=feed.route.keys, events=events)
@@ -64,7 +64,7 @@ def topic_of(
         delete_topic(endpoints, topic, subject)
 
 
-def games_of(tables: int) -> tuple[str, ...]:
+def keys_of(tables: int) -> tuple[str, ...]:
     """Names of that many games."""
     return tuple(f"game_{number:03d}" for number in range(tables))
 

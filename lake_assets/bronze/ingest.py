@@ -29,7 +29,7 @@ from lake_assets.delta.kafka_offsets import (
 )
 from lake_assets.delta.restores import held_offsets
 from lake_assets.model.owners import Owner
-from lake_assets.model.reports import BatchReport, Hop, Span
+from lake_assets.model.reports import BatchReport, Span, Stage
 from lake_assets.model.tables import TableRef, bronze_of
 from lake_assets.parquet.writer import Layout, Target, WritePlan
 from lake_assets.spark.fan_out import fan_out
@@ -44,7 +44,7 @@ _LAYOUT = Layout(
 
 @dataclass(kw_only=True)
 class Ingest:
-    """A feed's first hop; it remembers how far bronze is, which its own commits say."""
+    """A feed's first stage; it remembers how far bronze is, which its own commits say."""
 
     feed: str
     topic: str
@@ -122,7 +122,7 @@ class Ingest:
         self.report(
             BatchReport(
                 feed=self.feed,
-                hop=Hop.INGEST,
+                stage=Stage.INGEST,
                 batch_id=self._number,
                 rows={self._table.name: sum(file.rows for file in files)} if files else {},
                 seconds={"job": written - started, "commit": perf_counter() - written},

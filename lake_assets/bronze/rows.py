@@ -58,7 +58,7 @@ def evaluated_columns(kafka: DataFrame) -> DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class Landing:
-    """A `spark.fan_out.Stage`: completes the bronze contract, without the partition column."""
+    """A `spark.fan_out.RowTransform`: completes the bronze contract but its partition."""
 
     ingested_at: datetime
 

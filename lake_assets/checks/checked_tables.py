@@ -21,10 +21,10 @@ Found = int | float | datetime | None
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Subject:
-    """One game's table, or one of all games, and the checks that concern it."""
+    """One key's table, or one of all keys, and the checks that concern it."""
 
-    game: str
-    """`EVERY_GAME` of a table over all."""
+    key: str
+    """`EVERY_KEY` of a table over all."""
 
     table: TableRef
     handle: DeltaTable | None
@@ -35,7 +35,7 @@ class Subject:
 
     checks: tuple[DatasetCheck, ...]
     source_version: int | None = None
-    """Version of silver that a game's gold table stands for."""
+    """Version of silver that a key's gold table stands for."""
 
     source_rows: int | None = None
     """Rows of the silver that it stands for; None if silver's log has forgotten it."""
@@ -47,64 +47,64 @@ class Subject:
 
 
 def silver_subjects(
-    lake: Path, games: Iterable[str], checks: Sequence[SilverCheck]
+    lake: Path, keys: Iterable[str], checks: Sequence[SilverCheck]
 ) -> list[Subject]:
-    """The games' silver tables, those that are not there yet included."""
-    concerned = {game: tuple(c for c in checks if c.concerns(game)) for game in games}
+    """The keys' silver tables, those that are not there yet included."""
+    concerned = {key: tuple(c for c in checks if c.concerns(key)) for key in keys}
     return [
         Subject(
-            game=game,
-            table=silver_of(game),
-            handle=open_table(lake, silver_of(game)),
+            key=key,
+            table=silver_of(key),
+            handle=open_table(lake, silver_of(key)),
             family="silver",
             checks=found,
         )
-        for game, found in concerned.items()
+        for key, found in concerned.items()
         if found
     ]
 
 
 def gold_subjects(
-    lake: Path, feed: Feed, view: GoldView, games: Iterable[str], checks: Sequence[GoldCheck]
+    lake: Path, feed: Feed, view: GoldView, keys: Iterable[str], checks: Sequence[GoldCheck]
 ) -> list[Subject]:
-    """The games' tables of a view, or the one of `EVERY_GAME`.
+    """The keys' tables of a view, or the one of `EVERY_KEY`.
 
     One that was never refreshed has no rows and stands for none.
     """
-    concerned = {game: tuple(c for c in checks if c.concerns(game)) for game in games}
-    return [_gold(lake, feed, view, game, found) for game, found in concerned.items() if found]
+    concerned = {key: tuple(c for c in checks if c.concerns(key)) for key in keys}
+    return [_gold(lake, feed, view, key, found) for key, found in concerned.items() if found]
 
 
 def _gold(
-    lake: Path, feed: Feed, view: GoldView, game: str, checks: tuple[GoldCheck, ...]
+    lake: Path, feed: Feed, view: GoldView, key: str, checks: tuple[GoldCheck, ...]
 ) -> Subject:
-    table = feed.gold_table(view, game)
+    table = feed.gold_table(view, key)
     handle = open_table(lake, table)
-    versions = _source_versions(view, game, state_of(handle).info) if handle else {}
+    versions = _source_versions(view, key, state_of(handle).info) if handle else {}
     return Subject(
-        game=game,
+        key=key,
         table=table,
         handle=handle,
         family=view.name,
         checks=checks,
-        source_version=versions.get(game),
+        source_version=versions.get(key),
         source_rows=_source_rows(lake, versions) if handle else 0,
     )
 
 
-def _source_versions(view: GoldView, game: str, info: Mapping[str, str]) -> Mapping[str, int]:
-    """By game, the version of silver that a gold table stands for."""
+def _source_versions(view: GoldView, key: str, info: Mapping[str, str]) -> Mapping[str, int]:
+    """By key, the version of silver that a gold table stands for."""
     if view.is_over_all:
         of_all = PositionOfAll.of(info)
         return of_all.versions if of_all else {}
     position = position_from(info)
-    return {game: position.silver_version} if position else {}
+    return {key: position.silver_version} if position else {}
 
 
 def _source_rows(lake: Path, versions: Mapping[str, int]) -> int | None:
     total = 0
-    for game, version in versions.items():
-        silver = open_table(lake, silver_of(game))
+    for key, version in versions.items():
+        silver = open_table(lake, silver_of(key))
         rows = rows_at(silver, version) if silver else None
         if rows is None:
             return None

@@ -10,7 +10,7 @@ from lake_assets.model.reports import CheckResult
 
 
 def judge(subject: Subject, check: DatasetCheck, found: Found, now: datetime) -> CheckResult:
-    """One game's result of one check.
+    """One key's result of one check.
 
     Args:
         subject: the table.
@@ -34,7 +34,7 @@ def judge(subject: Subject, check: DatasetCheck, found: Found, now: datetime) ->
     else:
         passed, value, limit, words = _equal(subject, check, found)
     return CheckResult(
-        game=subject.game,
+        key=subject.key,
         table=subject.table,
         name=check.name,
         severity=check.severity,
@@ -69,7 +69,7 @@ def _equal(
         return False, None, "?", words
     rows = subject.source_rows
     if version is None:
-        return True, 0.0, str(rows), "the view was never refreshed for this game"
+        return True, 0.0, str(rows), "the view was never refreshed for this key"
     total = found if isinstance(found, int | float) else None
     words = f"the sum of {column} is {total}; silver has {rows:,} rows at version {version}"
     return total == rows, None if total is None else float(total), str(rows), words

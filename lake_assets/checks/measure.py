@@ -1,7 +1,7 @@
 """What only the rows tell, of all tables in one Spark action.
 
 Tables of one family are one scan and one aggregation; families are put together at the end, so that
-a thousand games cost one job and not a thousand.
+a thousand keys cost one job and not a thousand.
 """
 
 from collections import defaultdict
@@ -22,7 +22,7 @@ from lake_assets.spark.read_tables import read_tables
 
 Asked = tuple[Subject, DatasetCheck]
 Measured = Mapping[tuple[str, str], Found]
-"""By game's table and check, by their names."""
+"""By key's table and check, by their names."""
 
 _TABLE = "#table"
 

@@ -24,14 +24,14 @@ StartSpark = Callable[[], SparkSession]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Asked:
-    """Which checks, of which games."""
+    """Which checks, of which keys."""
 
     silver: Sequence[SilverCheck] = ()
-    silver_games: Sequence[str] = ()
+    silver_keys: Sequence[str] = ()
     gold: Mapping[str, Sequence[GoldCheck]] = field(default_factory=dict)
     """By view."""
 
-    gold_games: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    gold_keys: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """By view."""
 
 
@@ -54,10 +54,10 @@ def run_checks(settings: Settings, feed: Feed, asked: Asked) -> list[CheckResult
 
 def evaluate(start: StartSpark, lake: Path, feed: Feed, asked: Asked) -> list[CheckResult]:
     """As `run_checks`, in a session that `start` gives, with at most one Spark action."""
-    subjects = silver_subjects(lake, asked.silver_games, asked.silver)
+    subjects = silver_subjects(lake, asked.silver_keys, asked.silver)
     for view in feed.gold:
-        checks, games = asked.gold.get(view.name, ()), asked.gold_games.get(view.name, ())
-        subjects += gold_subjects(lake, feed, view, games, checks)
+        checks, keys = asked.gold.get(view.name, ()), asked.gold_keys.get(view.name, ())
+        subjects += gold_subjects(lake, feed, view, keys, checks)
     told = {subject.table: told_by_log(subject) for subject in subjects}
     untold = [
         (subject, check)

@@ -20,7 +20,7 @@ from lake_assets.cli.tables import overview_table
 from lake_assets.demo.live import Snapshot, run_live
 from lake_assets.demo.once import OnceReport, run_once
 from lake_assets.demo.setup import Options
-from lake_assets.model.tables import EVERY_GAME, Layer, bronze_of, quarantine_of
+from lake_assets.model.tables import EVERY_KEY, Layer, bronze_of, quarantine_of
 from lake_assets.settings.load import load_settings
 
 _RATE = 200.0
@@ -155,7 +155,7 @@ def _print_once(report: OnceReport, *, as_json: bool) -> None:
         if judged.violated:
             stdout.print(f"check {name} of {game}: {judged.violated:,} of {judged.seen:,} violate")
     for scope, reason in report.held.items():
-        what = "views over all games" if scope == EVERY_GAME else scope
+        what = "views over all games" if scope == EVERY_KEY else scope
         stdout.print(f"gold of {what} is left as it is: {reason}", markup=False, soft_wrap=True)
     held = sum(not judged.violated for judged in report.judged.values())
     stdout.print(f"{held} of {len(report.judged)} checks hold for every row", highlight=False)

@@ -21,7 +21,7 @@ SUMMARIES: Mapping[str, str] = {
     "produce": "Send made-up game events to a feed's Kafka topic.",
     "stream": "Take events from Kafka to bronze and on to silver, until Ctrl-C.",
     "refresh": (
-        "Bring gold views up to date with silver; games that did not change are left alone."
+        "Bring gold views up to date with silver; keys that did not change are left alone."
     ),
     "requeue": "Move quarantined rows that now decode, route and pass to their silver tables.",
     "rebuild": "Derive silver from bronze, or gold from silver, from scratch.",

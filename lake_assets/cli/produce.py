@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from lake_assets.cli.console import stderr, stdout
 from lake_assets.errors import SettingsError
 from lake_assets.feeds.load import find_feed, load_feeds
-from lake_assets.model.tables import is_game_name
+from lake_assets.model.tables import is_key_name
 from lake_assets.services.control import locate
 from lake_assets.settings.load import load_settings
 from lake_assets.simulator import produce as simulator
@@ -84,7 +84,7 @@ def produce(
 def _games(given: str) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(name.strip() for name in given.split(",")))
     for name in names:
-        if not is_game_name(name):
+        if not is_key_name(name):
             fact = f"{name!r} is not a game's name"
             step = "Use 1 to 64 lower-case letters, digits and _, joined by commas"
             raise SettingsError("--games", fact, step)

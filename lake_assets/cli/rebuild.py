@@ -31,9 +31,11 @@ class RebuildLayer(StrEnum):
 def rebuild(
     *,
     layer: Annotated[RebuildLayer, typer.Argument(help="Which tables to derive from scratch.")],
-    game: Annotated[
+    key: Annotated[
         list[str] | None,
-        typer.Option(help="Only this game; may be given again.", show_default="all games"),
+        typer.Option(
+            "--key", "--game", help="Only this key; may be given again.", show_default="all keys"
+        ),
     ] = None,
     since: Annotated[
         datetime | None,
@@ -50,7 +52,7 @@ def rebuild(
 
     For after a schema or an expectation was corrected. Each table is replaced in one commit, so
     readers see the old rows or the new ones, and the streams may go on meanwhile. `rebuild silver`
-    of all games, with the streams stopped, also drops columns that hold nothing and that no row's
+    of all keys, with the streams stopped, also drops columns that hold nothing and that no row's
     message makes, such as those of a renamed field's old name. `rebuild bronze`
     drops the feed's tables and reads its topic again; feeds are protected from that unless they
     say otherwise.
@@ -62,17 +64,17 @@ def rebuild(
         at = since.replace(tzinfo=UTC) if since else None
         endpoints = control.locate(settings)
         for_each(
-            pick_feeds(settings, feed, games=game),
-            lambda one: show(rebuild_silver(settings, one, endpoints, games=game, since=at)),
+            pick_feeds(settings, feed, keys=key),
+            lambda one: show(rebuild_silver(settings, one, endpoints, keys=key, since=at)),
         )
     elif layer is RebuildLayer.GOLD:
         for_each(
-            pick_feeds(settings, feed, games=game),
-            lambda one: _show_gold(refresh_gold(settings, one, games=game, full_refresh=True)),
+            pick_feeds(settings, feed, keys=key),
+            lambda one: _show_gold(refresh_gold(settings, one, keys=key, full_refresh=True)),
         )
     else:
         # What drops tables asks for one feed by its name.
-        _reset(settings, pick_feed(settings, feed), game)
+        _reset(settings, pick_feed(settings, feed), key)
 
 
 def show(done: Redone) -> None:
@@ -89,8 +91,8 @@ def _show_gold(found: Refreshed) -> None:
         show_report(report)
 
 
-def _reset(settings: Settings, feed: Feed, games: list[str] | None) -> None:
-    if games:
-        raise SettingsError("--game", "does not go with bronze", "Leave it out")
+def _reset(settings: Settings, feed: Feed, keys: list[str] | None) -> None:
+    if keys:
+        raise SettingsError("--key", "does not go with bronze", "Leave it out")
     dropped = reset_bronze(settings, feed)
     stdout.print(f"{len(dropped)} tables dropped; `lake-assets stream` reads the topic again")

@@ -7,7 +7,7 @@ import typer
 from lake_assets.cli.console import stderr, stdout
 from lake_assets.cli.shared import FeedOption, LakeOption, for_each, pick_feeds
 from lake_assets.model.reports import RefreshReport
-from lake_assets.model.tables import EVERY_GAME, in_words
+from lake_assets.model.tables import EVERY_KEY, in_words
 from lake_assets.settings.load import load_settings
 from lake_assets.streams.refresh import Refreshed, refresh_gold
 
@@ -17,24 +17,26 @@ def refresh(
     view: Annotated[
         str | None, typer.Option(help="Only this view.", show_default="all views")
     ] = None,
-    game: Annotated[
+    key: Annotated[
         list[str] | None,
-        typer.Option(help="Only this game; may be given again.", show_default="all games"),
+        typer.Option(
+            "--key", "--game", help="Only this key; may be given again.", show_default="all keys"
+        ),
     ] = None,
     feed: FeedOption = None,
     lake: LakeOption = None,
 ) -> None:
-    """Bring gold views up to date with silver; games that did not change are left alone.
+    """Bring gold views up to date with silver; keys that did not change are left alone.
 
-    All games of a view are computed in one Spark job; one in free SQL takes a query a game. Readers
-    see the old rows or the new ones. A game that fails a blocking expectation or check is left as
-    it is; gold's checks come last. With --game, views over all games are left out.
+    All keys of a view are computed in one Spark job; one in free SQL takes a query a key. Readers
+    see the old rows or the new ones. A key that fails a blocking expectation or check is left as
+    it is; gold's checks come last. With --key, views over all keys are left out.
     """
     settings = load_settings(lake=lake)
     views = [view] if view else None
     for_each(
-        pick_feeds(settings, feed, view=view, games=game),
-        lambda one: _show(refresh_gold(settings, one, views=views, games=game)),
+        pick_feeds(settings, feed, view=view, keys=key),
+        lambda one: _show(refresh_gold(settings, one, views=views, keys=key)),
     )
 
 
@@ -53,12 +55,12 @@ def show_report(report: RefreshReport) -> None:
     """Print what became of one view; what was held up goes to standard error."""
     for one in report.refreshed:
         how = f" ({one.mode}: {one.why})" if one.why else ""
-        text = f"{one.view} of {in_words(one.game)}: {one.rows:,} rows{how}"
+        text = f"{one.view} of {in_words(one.key)}: {one.rows:,} rows{how}"
         stdout.print(text, markup=False, highlight=False, soft_wrap=True)
     if report.up_to_date:
         stdout.print(f"{len(report.up_to_date)} were up to date", highlight=False)
-    for game, reason in report.blocked.items():
-        what = "the view" if game == EVERY_GAME else game
+    for key, reason in report.blocked.items():
+        what = "the view" if key == EVERY_KEY else key
         _complain(f"{what} is left as it is: {reason}")
     if not report.refreshed and not report.up_to_date and not report.blocked:
         stdout.print("nothing to refresh: silver has no table yet; run `lake-assets stream`")

@@ -13,21 +13,26 @@ from lake_assets.streams.reprocess import requeue as move
 
 def requeue(
     *,
-    game: Annotated[
+    key: Annotated[
         list[str] | None,
-        typer.Option(help="Only rows of this game; may be given again.", show_default="all games"),
+        typer.Option(
+            "--key",
+            "--game",
+            help="Only rows of this key; may be given again.",
+            show_default="all keys",
+        ),
     ] = None,
     feed: FeedOption = None,
     lake: LakeOption = None,
 ) -> None:
     """Move quarantined rows that now decode, route and pass to their silver tables.
 
-    For after a game was added to the feed, a schema was registered or an expectation was corrected.
+    For after a key was added to the feed, a schema was registered or an expectation was corrected.
     Each row is moved exactly once; the others stay. The streams may go on meanwhile.
     """
     settings = load_settings(lake=lake)
     endpoints = control.locate(settings)
     for_each(
-        pick_feeds(settings, feed, games=game),
-        lambda one: show(move(settings, one, endpoints, game)),
+        pick_feeds(settings, feed, keys=key),
+        lambda one: show(move(settings, one, endpoints, key)),
     )

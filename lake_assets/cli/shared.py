@@ -8,7 +8,7 @@ import typer
 from rich.markup import escape
 
 from lake_assets.cli.console import stderr
-from lake_assets.delta.catalog import games_found
+from lake_assets.delta.catalog import keys_found
 from lake_assets.errors import FeedError, LakeAssetsError, ServiceError
 from lake_assets.feeds.load import find_feed, load_feeds
 from lake_assets.model.endpoints import Endpoints
@@ -51,7 +51,7 @@ def pick_feeds(
     name: str | None,
     *,
     view: str | None = None,
-    games: Sequence[str] | None = None,
+    keys: Sequence[str] | None = None,
 ) -> tuple[Feed, ...]:
     """The feed of that name, or all; of several, those that have what else is named.
 
@@ -67,7 +67,7 @@ def pick_feeds(
         feed
         for feed in feeds
         if (view is None or view in {one.name for one in feed.gold})
-        and set(games or ()) <= set(games_found(settings.lake_dir, feed))
+        and set(keys or ()) <= set(keys_found(settings.lake_dir, feed))
     ]
     return tuple(having) or feeds
 

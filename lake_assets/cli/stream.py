@@ -54,7 +54,7 @@ def _show(event: StreamEvent, waiting: str) -> str:
         seconds = sum(event.seconds.values())
         rows = sum(event.rows.values())
         stderr.print(
-            f"{event.feed} {event.hop} batch {event.batch_id}: {rows:,} rows into "
+            f"{event.feed} {event.stage} batch {event.batch_id}: {rows:,} rows into "
             f"{len(event.rows)} tables in {seconds:.1f} s",
             highlight=False,
         )

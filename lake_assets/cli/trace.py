@@ -95,7 +95,7 @@ def _as_json(found: Trace, lake: Path) -> dict[str, object]:
             {
                 "table": place.table.name,
                 "layer": place.table.layer.value,
-                "game": place.game,
+                "key": place.key,
                 "file": str(place.file.relative_to(lake)),
                 "version": place.version,
                 "version_is_exact": place.is_exact,

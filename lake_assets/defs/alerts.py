@@ -180,17 +180,17 @@ class Eyes:
     ) -> tuple[list[Problem], set[ProblemKey]]:
         """Problems of checks, and those that no current result tells of."""
         failing, unclear = [], set()
-        for (check, game), passed in check_results(self._instance, self._checks).items():
-            subject = check_subject(check.asset_key.to_user_string(), check.name, game)
-            key = (ProblemKind.CHECK_FAILED, subject)
+        for (check, key), passed in check_results(self._instance, self._checks).items():
+            subject = check_subject(check.asset_key.to_user_string(), check.name, key)
+            problem = (ProblemKind.CHECK_FAILED, subject)
             if passed is None:
-                unclear.add(key)
+                unclear.add(problem)
             elif not passed:
-                failing.append(known.get(key) or self._check_problem(check, game, subject))
+                failing.append(known.get(problem) or self._check_problem(check, key, subject))
         return failing, unclear
 
-    def _check_problem(self, check: dg.AssetCheckKey, game: str | None, subject: str) -> Problem:
-        found = last_evaluation(self._instance, check, game)
+    def _check_problem(self, check: dg.AssetCheckKey, key: str | None, subject: str) -> Problem:
+        found = last_evaluation(self._instance, check, key)
         evaluation, at = found or (None, self._utc_now)
         return Problem(
             kind=ProblemKind.CHECK_FAILED,

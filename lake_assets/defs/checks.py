@@ -1,4 +1,4 @@
-"""Dataset checks as Dagster's asset checks: of silver and of gold, a result a game.
+"""Dataset checks as Dagster's asset checks: of silver and of gold, a result a key.
 
 "Execute" in the UI evaluates them; gold's are evaluated by each refresh, too, and so are those of
 silver that may hold it up.
@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 import dagster as dg
 
 from lake_assets.defs.internals import latest_id, latest_ids, partitioned_check
-from lake_assets.defs.keys import games_partitions, gold_key, partition_of, silver_key
+from lake_assets.defs.keys import gold_key, key_partitions, partition_of, silver_key
 from lake_assets.defs.processes import note_process
 from lake_assets.defs.reports import Target, result_of
-from lake_assets.delta.catalog import games_of
+from lake_assets.delta.catalog import keys_of
 from lake_assets.model.checks import DatasetCheck, GoldCheck, SilverCheck
 from lake_assets.model.feeds import Action, Expectation, Feed, GoldView
 from lake_assets.model.reports import CheckResult
@@ -38,13 +38,11 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
     )
 
 
-def games_asked_for(
-    context: dg.OpExecutionContext, settings: Settings, feed: Feed
-) -> Sequence[str]:
-    """The partitions a run is for; without any, all games."""
+def keys_asked_for(context: dg.OpExecutionContext, settings: Settings, feed: Feed) -> Sequence[str]:
+    """The partitions a run is for; without any, all keys."""
     if context.has_partition_key or context.has_partition_key_range:
         return context.partition_keys
-    return games_of(settings.lake_dir, feed)
+    return keys_of(settings.lake_dir, feed)
 
 
 def results_of(
@@ -54,10 +52,10 @@ def results_of(
     results: Sequence[CheckResult],
 ) -> Iterator[dg.AssetCheckEvaluation]:
     """Results of one asset, each on the latest materialization of its partition."""
-    partitions = {partition for result in results if (partition := partition_of(result.game))}
+    partitions = {partition for result in results if (partition := partition_of(result.key))}
     ids = latest_ids(instance, asset, partitions)
     for result in results:
-        partition = partition_of(result.game)
+        partition = partition_of(result.key)
         latest = latest_id(instance, asset) if partition is None else ids.get(partition)
         yield result_of(asset, result, Target(run_id=run_id, storage_id=latest))
 
@@ -67,7 +65,7 @@ def _of_silver(settings: Settings, feed: Feed) -> dg.AssetChecksDefinition:
 
     @dg.multi_asset_check(
         name=f"{silver.to_python_identifier()}_checks",
-        specs=[_spec(games_partitions(feed, lake), silver, check) for check in feed.checks],
+        specs=[_spec(key_partitions(feed, lake), silver, check) for check in feed.checks],
         can_subset=True,
     )
     def check(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckEvaluation]:
@@ -77,7 +75,7 @@ def _of_silver(settings: Settings, feed: Feed) -> dg.AssetChecksDefinition:
             settings,
             feed,
             [one for one in feed.checks if one.name in names],
-            games_asked_for(context.op_execution_context, settings, feed),
+            keys_asked_for(context.op_execution_context, settings, feed),
         )
         yield from results_of(context.instance, context.run.run_id, silver, results)
 
@@ -86,7 +84,7 @@ def _of_silver(settings: Settings, feed: Feed) -> dg.AssetChecksDefinition:
 
 def _of_gold(settings: Settings, feed: Feed, view: GoldView) -> dg.AssetChecksDefinition:
     gold, lake = gold_key(feed, view), lake_id(settings.state_dir)
-    partitions = None if view.is_over_all else games_partitions(feed, lake)
+    partitions = None if view.is_over_all else key_partitions(feed, lake)
 
     @dg.multi_asset_check(
         name=f"{gold.to_python_identifier()}_checks",
@@ -99,8 +97,8 @@ def _of_gold(settings: Settings, feed: Feed, view: GoldView) -> dg.AssetChecksDe
     def check(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckEvaluation]:
         note_process(context.instance, context.run.run_id, lake)
         names = {key.name for key in context.selected_asset_check_keys}
-        games = games_asked_for(context.op_execution_context, settings, feed)
-        results = check_gold(settings, feed, view, names, view.scopes(games))
+        keys = keys_asked_for(context.op_execution_context, settings, feed)
+        results = check_gold(settings, feed, view, names, view.scopes(keys))
         yield from results_of(context.instance, context.run.run_id, gold, results)
 
     return check
@@ -138,5 +136,5 @@ def _in_words(check: DatasetCheck) -> str:
     else:
         words = ""
     is_blocking = isinstance(check, SilverCheck) and check.blocking
-    held = " While it fails for a game, that game's gold views stay as they are."
+    held = " While it fails for a key, that key's gold views stay as they are."
     return words + (held if is_blocking else "")

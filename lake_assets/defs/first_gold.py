@@ -11,7 +11,7 @@ import dagster as dg
 from lake_assets.defs.gold import former_schedule_names, request, run_tags, schedule_name
 from lake_assets.defs.internals import keep_off, repository_of, turned_off
 from lake_assets.defs.keys import gold_key
-from lake_assets.defs.lake_scope import UNFINISHED, known_games
+from lake_assets.defs.lake_scope import UNFINISHED, known_keys
 from lake_assets.gold.first_refresh import first_refreshes
 from lake_assets.gold.status import never_computed
 from lake_assets.model.feeds import Feed
@@ -32,11 +32,11 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
 def _sensor(settings: Settings, feed: Feed) -> dg.SensorDefinition:
     lake = lake_id(settings.state_dir)
     scheduled = {view.name: view for view in feed.gold if view.schedule}
-    keys = [gold_key(feed, view) for view in scheduled.values()]
+    assets = [gold_key(feed, view) for view in scheduled.values()]
 
     @dg.sensor(
         name=f"first_gold_of_{feed.feed}",
-        target=dg.AssetSelection.assets(*keys).without_checks(),
+        target=dg.AssetSelection.assets(*assets).without_checks(),
         minimum_interval_seconds=5,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description=(
@@ -48,13 +48,13 @@ def _sensor(settings: Settings, feed: Feed) -> dg.SensorDefinition:
         instance, asked = context.instance, set(json.loads(context.cursor or "[]"))
         repository = repository_of(context)
         keep_off(instance, repository, former_schedule_names(feed))
-        games = known_games(instance, settings, feed, lake)
+        keys = known_keys(instance, settings, feed, lake)
         if instance.get_runs_count(dg.RunsFilter(tags=run_tags(lake), statuses=[*UNFINISHED])):
             return dg.SensorResult(
                 skip_reason="A refresh is under way", cursor=json.dumps(sorted(asked))
             )
         failures = read_failures(settings.state_dir, feed.feed)
-        lacking = never_computed(settings, feed, failures) if games else ()
+        lacking = never_computed(settings, feed, failures) if keys else ()
         off = turned_off(instance, repository) if lacking else frozenset()
         first = first_refreshes(
             scheduled,
@@ -67,7 +67,7 @@ def _sensor(settings: Settings, feed: Feed) -> dg.SensorDefinition:
         due = [scheduled[name] for name in first.due]
         return dg.SensorResult(
             # No run key: with one, Dagster would not ask again after a reset.
-            run_requests=[request(feed, due, games, lake)] if due else [],
+            run_requests=[request(feed, due, keys, lake)] if due else [],
             skip_reason=None if due else "No view waits for its first refresh",
             cursor=json.dumps(first.asked),
         )

@@ -1,8 +1,8 @@
 """Gold: views that Dagster itself refreshes, on their schedules or by hand.
 
 Views of a feed that share a cron expression share a schedule and its runs, since each run starts
-Spark. One run refreshes all games of a view that changed; a game that did not gets no event. A view
-over all games is an asset without partitions.
+Spark. One run refreshes all keys of a view that changed; a key that did not gets no event. A view
+over all keys is an asset without partitions.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -13,22 +13,22 @@ from lake_assets.defs.checks import results_of
 from lake_assets.defs.internals import all_of, latest_id, latest_ids
 from lake_assets.defs.keys import (
     OWNERS,
-    games_partitions,
     gold_key,
     gold_prefix,
     group_of,
+    key_partitions,
     partition_of,
     silver_key,
 )
-from lake_assets.defs.lake_scope import UNFINISHED, known_games, lake_tags, runs_of
+from lake_assets.defs.lake_scope import UNFINISHED, known_keys, lake_tags, runs_of
 from lake_assets.defs.metadata import family_metadata, refresh_metadata, table_metadata
 from lake_assets.defs.processes import note_process
 from lake_assets.defs.reports import Event
-from lake_assets.delta.catalog import games_of
+from lake_assets.delta.catalog import keys_of
 from lake_assets.feeds.cron import slug
 from lake_assets.gold.status import views_behind
 from lake_assets.model.feeds import Feed, GoldView
-from lake_assets.model.tables import EVERY_GAME, Layer
+from lake_assets.model.tables import EVERY_KEY, Layer
 from lake_assets.settings.schema import Settings
 from lake_assets.state.failing_expectations import read_failures
 from lake_assets.state.lake_id import lake_id
@@ -58,11 +58,11 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
 
 def _build_feed(settings: Settings, feed: Feed) -> dg.Definitions:
     lake, together = lake_id(settings.state_dir), _together(feed)
-    of_games = [view for view in feed.gold if not view.is_over_all]
+    of_keys = [view for view in feed.gold if not view.is_over_all]
     over_all = [view for view in feed.gold if view.is_over_all]
     return dg.Definitions(
         assets=[
-            *([_views_of_games(settings, feed, of_games)] if of_games else ()),
+            *([_views_of_keys(settings, feed, of_keys)] if of_keys else ()),
             *([_views_over_all(settings, feed, over_all)] if over_all else ()),
         ],
         jobs=[
@@ -71,7 +71,7 @@ def _build_feed(settings: Settings, feed: Feed) -> dg.Definitions:
                 selection=dg.AssetSelection.assets(
                     *(gold_key(feed, view) for view in views)
                 ).without_checks(),
-                description=f"Brings {_names(views)} up to date for the games that changed.",
+                description=f"Brings {_names(views)} up to date for the keys that changed.",
                 tags=run_tags(lake),
             )
             for views in together
@@ -121,9 +121,9 @@ def former_schedule_names(feed: Feed) -> dict[str, str]:
 
 def _spec(settings: Settings, feed: Feed, view: GoldView) -> dg.AssetSpec:
     lake = settings.lake_dir
-    pattern = feed.gold_table(view, "{game}")
-    games = view.scopes(games_of(lake, feed))
-    example = feed.gold_table(view, games[0]) if games else pattern
+    pattern = feed.gold_table(view, "{key}")
+    keys = view.scopes(keys_of(lake, feed))
+    example = feed.gold_table(view, keys[0]) if keys else pattern
     return dg.AssetSpec(
         gold_key(feed, view),
         deps=[silver_key(feed)],
@@ -139,7 +139,7 @@ def _spec(settings: Settings, feed: Feed, view: GoldView) -> dg.AssetSpec:
 def _description(view: GoldView) -> Iterator[str]:
     if view.description:
         yield view.description.strip()
-    tables = "One table over all games" if view.is_over_all else "A table a game"
+    tables = "One table over all keys" if view.is_over_all else "A table a key"
     if view.sql is not None:
         yield f"{tables}:"
         yield f"```sql\n{view.sql.strip()}\n```"
@@ -149,25 +149,25 @@ def _description(view: GoldView) -> Iterator[str]:
     yield "\n".join(f"- `{name}`: `{sql}`" for name, sql in columns.items())
 
 
-def _views_of_games(settings: Settings, feed: Feed, views: Views) -> dg.AssetsDefinition:
+def _views_of_keys(settings: Settings, feed: Feed, views: Views) -> dg.AssetsDefinition:
     by_key = {gold_key(feed, view): view.name for view in views}
     lake = lake_id(settings.state_dir)
 
     @dg.multi_asset(
         name=f"refresh_gold_of_{feed.feed}",
         specs=[_spec(settings, feed, view) for view in views],
-        partitions_def=games_partitions(feed, lake),
+        partitions_def=key_partitions(feed, lake),
         can_subset=True,
         backfill_policy=dg.BackfillPolicy.single_run(),
     )
     def refresh(context: dg.AssetExecutionContext) -> Iterator[Event]:
         note_process(context.instance, context.run.run_id, lake)
         names = [by_key[key] for key in context.selected_asset_keys]
-        games = [g for g in games_of(settings.lake_dir, feed) if g in set(context.partition_keys)]
-        if not games:
-            context.log.warning("None of these games is in the feed; nothing to refresh")
+        keys = [g for g in keys_of(settings.lake_dir, feed) if g in set(context.partition_keys)]
+        if not keys:
+            context.log.warning("None of these keys is in the feed; nothing to refresh")
             return
-        found = refresh_gold(settings, feed, views=names, games=games)
+        found = refresh_gold(settings, feed, views=names, keys=keys)
         yield from _events(context, settings, feed, found)
 
     return refresh
@@ -201,10 +201,10 @@ def _events(
     for report in found.reports:
         context.log.info("%s", report.seconds)
         for scope, reason in report.blocked.items():
-            what = "the view" if scope == EVERY_GAME else scope
+            what = "the view" if scope == EVERY_KEY else scope
             context.log.warning("%s is left as it is: %s", what, reason)
         done = refresh_metadata(settings.lake_dir, feed, report)
-        refreshed = {(r.game, r.view) for r in report.refreshed}
+        refreshed = {(r.key, r.view) for r in report.refreshed}
         current: dict[str, set[str]] = {}
         for scope, name in report.up_to_date:
             current.setdefault(name, set()).add(scope)
@@ -227,7 +227,7 @@ def _known(
     """Those of a view's scopes that Dagster has seen materialized."""
     key = gold_key(feed, view)
     if view.is_over_all:
-        return {EVERY_GAME} if latest_id(instance, key) is not None else set()
+        return {EVERY_KEY} if latest_id(instance, key) is not None else set()
     return set(latest_ids(instance, key, scopes))
 
 
@@ -239,34 +239,34 @@ def _schedule(settings: Settings, feed: Feed, views: Views) -> dg.ScheduleDefini
         cron_schedule=str(views[0].schedule),
         job_name=job_name,
         default_status=dg.DefaultScheduleStatus.RUNNING,
-        description="One run for all views and games whose silver has changed; none if none has.",
+        description="One run for all views and keys whose silver has changed; none if none has.",
     )
     def refresh_behind(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
         if context.instance.get_runs_count(runs_of(lake, UNFINISHED, job_name=job_name)):
             return dg.SkipReason("The last refresh is still under way")
-        games = known_games(context.instance, settings, feed, lake)
+        keys = known_keys(context.instance, settings, feed, lake)
         failures = read_failures(settings.state_dir, feed.feed)
         behind = views_behind(settings, feed, failures)
         chosen = [view for view in views if behind[view.name]]
-        if not games or not chosen:
+        if not keys or not chosen:
             held = ", or held up by what fails" if failures else ""
-            return dg.SkipReason(f"Every game is up to date with its silver{held}")
-        return request(feed, chosen, games, lake)
+            return dg.SkipReason(f"Every key is up to date with its silver{held}")
+        return request(feed, chosen, keys, lake)
 
     return refresh_behind
 
 
-def request(feed: Feed, views: Views, games: Sequence[str], lake: str) -> dg.RunRequest:
+def request(feed: Feed, views: Views, keys: Sequence[str], lake: str) -> dg.RunRequest:
     """A run that refreshes these views; it looks again, so what changes until then is in it too.
 
     Args:
         feed: whose views.
         views: some of them.
-        games: all partitions that Dagster knows of the feed.
+        keys: all partitions that Dagster knows of the feed.
         lake: the id of the lake they are in.
     """
-    partitions = {} if all(view.is_over_all for view in views) else all_of(games)
-    keys = [gold_key(feed, view) for view in views]
+    partitions = {} if all(view.is_over_all for view in views) else all_of(keys)
+    assets = [gold_key(feed, view) for view in views]
     return dg.RunRequest(
-        asset_selection=keys, asset_check_keys=[], tags=run_tags(lake) | partitions
+        asset_selection=assets, asset_check_keys=[], tags=run_tags(lake) | partitions
     )

@@ -12,7 +12,7 @@ import dagster as dg
 
 from lake_assets.errors import FeedError
 from lake_assets.model.feeds import Feed, GoldView
-from lake_assets.model.tables import EVERY_GAME, Layer, bronze_of, quarantine_of
+from lake_assets.model.tables import EVERY_KEY, Layer, bronze_of, quarantine_of
 
 OWNERS = ["team:lake"]
 
@@ -35,12 +35,12 @@ def quarantine_key(feed: Feed) -> dg.AssetKey:
 
 
 def silver_key(feed: Feed) -> dg.AssetKey:
-    """All silver tables of a feed, one partition a game."""
+    """All silver tables of a feed, one partition a key."""
     return dg.AssetKey("silver_events" if feed.feed == _PLAIN else f"silver_{feed.feed}_events")
 
 
 def gold_key(feed: Feed, view: GoldView) -> dg.AssetKey:
-    """All gold tables of a view, one partition a game; a view over all games has one and none."""
+    """All gold tables of a view, one partition a key; a view over all keys has one and none."""
     return dg.AssetKey(f"{gold_prefix(feed)}_{view.name}")
 
 
@@ -50,12 +50,12 @@ def gold_prefix(feed: Feed) -> str:
 
 
 def partition_of(scope: str) -> str | None:
-    """The partition of a view's table: its game, or none where it is of all games."""
-    return None if scope == EVERY_GAME else scope
+    """The partition of a view's table: its key, or none where it is of all keys."""
+    return None if scope == EVERY_KEY else scope
 
 
-def games_partitions(feed: Feed, lake: str) -> dg.DynamicPartitionsDefinition:
-    """The feed's games in a lake; the supervisor and the streams add new ones while Dagster runs.
+def key_partitions(feed: Feed, lake: str) -> dg.DynamicPartitionsDefinition:
+    """The feed's keys in a lake; the supervisor and the streams add new ones while Dagster runs.
 
     Dagster keeps one set of partitions under a name for all code locations, hence the lake's id.
     """

@@ -1,4 +1,4 @@
-"""What of a Dagster instance is this lake's: runs by their tag, games by their set of partitions.
+"""What of a Dagster instance is this lake's: runs by their tag, keys by their set of partitions.
 
 An instance may serve several code locations, other teams' and other lakes' too. Tags, limits on
 tags and sets of partitions belong to all of it, so each carries the lake's id and is looked up by
@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import dagster as dg
 
-from lake_assets.defs.keys import games_partitions
-from lake_assets.delta.catalog import games_of
+from lake_assets.defs.keys import key_partitions
+from lake_assets.delta.catalog import keys_of
 from lake_assets.model.feeds import Feed
 from lake_assets.settings.schema import Settings
 
@@ -38,20 +38,20 @@ def runs_of(
     return dg.RunsFilter(job_name=job_name, statuses=list(statuses), tags=lake_tags(lake))
 
 
-def known_games(
+def known_keys(
     instance: dg.DagsterInstance, settings: Settings, feed: Feed, lake: str
 ) -> Sequence[str]:
-    """The feed's games as Dagster knows them, those among them that it did not know until now."""
-    return add_games(instance, feed, lake, games_of(settings.lake_dir, feed))
+    """The feed's keys as Dagster knows them, those among them that it did not know until now."""
+    return add_keys(instance, feed, lake, keys_of(settings.lake_dir, feed))
 
 
-def add_games(
-    instance: dg.DagsterInstance, feed: Feed, lake: str, games: Sequence[str]
+def add_keys(
+    instance: dg.DagsterInstance, feed: Feed, lake: str, keys: Sequence[str]
 ) -> Sequence[str]:
-    """Make these games partitions, as far as they are none yet; returns all that there are."""
-    name = str(games_partitions(feed, lake).name)
+    """Make these keys partitions, as far as they are none yet; returns all that there are."""
+    name = str(key_partitions(feed, lake).name)
     known = instance.get_dynamic_partitions(name)
-    new = [game for game in games if game not in set(known)]
+    new = [key for key in keys if key not in set(known)]
     if new:
         instance.add_dynamic_partitions(name, new)
     return [*known, *new]

@@ -38,7 +38,7 @@ def declared_metadata(lake: Path, table: TableRef) -> dict[str, dg.MetadataValue
 def family_metadata(
     lake: Path, pattern: TableRef, example: TableRef
 ) -> dict[str, dg.MetadataValue]:
-    """What is known of one table a game: where they lie, and the columns of one of them."""
+    """What is known of one table a key: where they lie, and the columns of one of them."""
     return {
         "dagster/table_name": dg.MetadataValue.text(pattern.name),
         "path": dg.MetadataValue.path(pattern.path(lake)),
@@ -47,17 +47,17 @@ def family_metadata(
 
 
 def refresh_metadata(lake: Path, feed: Feed, report: RefreshReport) -> dict[str, Metadata]:
-    """By game, its view's table as it is now and what the refresh did to it."""
+    """By key, its view's table as it is now and what the refresh did to it."""
     views = {view.name: view for view in feed.gold}
     seconds = {phase: round(spent, 3) for phase, spent in report.seconds.items()}
     return {
-        one.game: {
-            **table_metadata(lake, feed.gold_table(views[one.view], one.game)),
+        one.key: {
+            **table_metadata(lake, feed.gold_table(views[one.view], one.key)),
             "refresh": dg.MetadataValue.text(one.mode.value),
             "refresh_why": dg.MetadataValue.text(one.why),
             "rows_read": dg.MetadataValue.int(one.rows_read),
             "rows_written": dg.MetadataValue.int(one.rows_written),
-            "seconds_of_all_games": dg.MetadataValue.json(seconds),
+            "seconds_of_all_keys": dg.MetadataValue.json(seconds),
         }
         for one in report.refreshed
     }

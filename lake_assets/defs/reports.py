@@ -9,7 +9,7 @@ import dagster as dg
 from lake_assets.defs.internals import evaluation, latest_ids, latest_metadata
 from lake_assets.defs.keys import bronze_key, partition_of, quarantine_key, silver_key
 from lake_assets.defs.metadata import VERSION, table_metadata
-from lake_assets.delta.catalog import games_of
+from lake_assets.delta.catalog import keys_of
 from lake_assets.model.feeds import Expectation, Feed
 from lake_assets.model.reports import CheckResult, Judged
 from lake_assets.model.severity import per_cent, severity_of
@@ -37,18 +37,18 @@ def events_of(
     for change in changes:
         if not change.is_finding:
             yield _materialization(settings, feed, change)
-    judged = {change.game: change.judged for change in changes if change.game and change.judged}
+    judged = {change.key: change.judged for change in changes if change.key and change.judged}
     asset = silver_key(feed)
     ids = latest_ids(instance, asset, judged)
     failures = read_failures(settings.state_dir, feed.feed) if judged else {}
-    for game, found in judged.items():
-        target = Target(run_id=run_id, storage_id=ids.get(game))
+    for key, found in judged.items():
+        target = Target(run_id=run_id, storage_id=ids.get(key))
         for expectation in feed.expectations:
             if expectation.name in found:
-                failing = failures.get((game, expectation.name))
+                failing = failures.get((key, expectation.name))
                 yield evaluation_of(
                     dg.AssetCheckKey(asset, expectation.name),
-                    game,
+                    key,
                     expectation,
                     found[expectation.name],
                     target,
@@ -62,7 +62,7 @@ def _materialization(settings: Settings, feed: Feed, change: Change) -> dg.Asset
     if change.dropped:
         metadata["rows_dropped"] = dg.MetadataValue.int(change.dropped)
     asset = _asset_of(feed, change.table)
-    return dg.AssetMaterialization(asset, partition=change.game, metadata=metadata)
+    return dg.AssetMaterialization(asset, partition=change.key, metadata=metadata)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,14 +76,14 @@ class Target:
 
 def evaluation_of(
     check: dg.AssetCheckKey,
-    game: str,
+    key: str,
     expectation: Expectation,
     judged: Judged,
     target: Target,
     *,
     failing_since: datetime | None = None,
 ) -> dg.AssetCheckEvaluation:
-    """One game's result of one expectation."""
+    """One key's result of one expectation."""
     metadata: dict[str, dg.MetadataValue] = {
         "rows_seen": dg.MetadataValue.int(judged.seen),
         "rows_violated": dg.MetadataValue.int(judged.violated),
@@ -96,7 +96,7 @@ def evaluation_of(
         metadata["failing_since"] = dg.MetadataValue.timestamp(failing_since)
     return evaluation(
         check=check,
-        partition=game,
+        partition=key,
         run_id=target.run_id,
         storage_id=target.storage_id,
         severity=severity_of(expectation, judged),
@@ -116,7 +116,7 @@ def result_of(asset: dg.AssetKey, result: CheckResult, target: Target) -> dg.Ass
         metadata[VERSION] = dg.MetadataValue.int(result.version)
     return evaluation(
         check=dg.AssetCheckKey(asset, result.name),
-        partition=partition_of(result.game),
+        partition=partition_of(result.key),
         run_id=target.run_id,
         storage_id=target.storage_id,
         severity=None if result.passed else result.severity,
@@ -133,14 +133,14 @@ def unreported(settings: Settings, feed: Feed, instance: dg.DagsterInstance) -> 
     tables: list[tuple[TableRef, str | None]] = [
         (bronze_of(feed.feed), None),
         (quarantine_of(feed.feed), None),
-        *((silver_of(game), game) for game in games_of(lake, feed)),
+        *((silver_of(key), key) for key in keys_of(lake, feed)),
     ]
-    for table, game in tables:
+    for table, key in tables:
         now = table_metadata(lake, table)
-        then = latest_metadata(instance, _asset_of(feed, table), game)
+        then = latest_metadata(instance, _asset_of(feed, table), key)
         has_rows = bool(now) and now["dagster/row_count"].value
         if has_rows and then.get(VERSION) != now[VERSION]:
-            yield Change(feed=feed.feed, table=table, game=game)
+            yield Change(feed=feed.feed, table=table, key=key)
 
 
 def _asset_of(feed: Feed, table: TableRef) -> dg.AssetKey:

@@ -11,7 +11,7 @@ from lake_assets.defs.keys import gold_key, partition_of, quarantine_key, silver
 from lake_assets.defs.lake_scope import lake_tags
 from lake_assets.defs.metadata import refresh_metadata, table_metadata
 from lake_assets.defs.processes import note_process
-from lake_assets.delta.catalog import games_found
+from lake_assets.delta.catalog import keys_found
 from lake_assets.errors import SettingsError
 from lake_assets.feeds.load import find_feed
 from lake_assets.model.feeds import Feed
@@ -37,7 +37,7 @@ class RebuildConfig(dg.Config):
 
     layer: RebuildLayer = Field(description="Silver is derived from bronze, gold from silver.")
     feed: str = Field(default="", description="Which feed; may be left out if there is one.")
-    games: list[str] = Field(default_factory=list, description="Only these games; all if empty.")
+    keys: list[str] = Field(default_factory=list, description="Only these keys; all if empty.")
     since: str = Field(
         default="",
         description="Silver: only rows that came into bronze since then, in ISO 8601 and UTC.",
@@ -60,11 +60,11 @@ def job(settings: Settings, feeds: Sequence[Feed]) -> dg.JobDefinition:
     def run_rebuild(context: dg.OpExecutionContext, config: RebuildConfig) -> Events:
         note_process(context.instance, context.run.run_id, lake)
         feed = find_feed(feeds, config.feed or feeds[0].feed)
-        games = config.games or None
+        keys = config.keys or None
         if config.layer is RebuildLayer.GOLD:
-            yield from _gold(settings, feed, games)
+            yield from _gold(settings, feed, keys)
         else:
-            yield from _silver(settings, feed, games, _time(config.since))
+            yield from _silver(settings, feed, keys, _time(config.since))
 
     @dg.job(
         name=NAME,
@@ -79,28 +79,28 @@ def job(settings: Settings, feeds: Sequence[Feed]) -> dg.JobDefinition:
 
 
 def _silver(
-    settings: Settings, feed: Feed, games: Sequence[str] | None, since: datetime | None
+    settings: Settings, feed: Feed, keys: Sequence[str] | None, since: datetime | None
 ) -> Events:
-    done = rebuild_silver(settings, feed, locate(settings), games=games, since=since)
+    done = rebuild_silver(settings, feed, locate(settings), keys=keys, since=since)
     touched = {*done.rows, *done.removed}
-    for game in games or games_found(settings.lake_dir, feed):
-        if silver_of(game).name in touched:
-            metadata = table_metadata(settings.lake_dir, silver_of(game))
-            yield dg.AssetMaterialization(silver_key(feed), partition=game, metadata=metadata)
+    for key in keys or keys_found(settings.lake_dir, feed):
+        if silver_of(key).name in touched:
+            metadata = table_metadata(settings.lake_dir, silver_of(key))
+            yield dg.AssetMaterialization(silver_key(feed), partition=key, metadata=metadata)
     if quarantine_of(feed.feed).name in touched:
         metadata = table_metadata(settings.lake_dir, quarantine_of(feed.feed))
         yield dg.AssetMaterialization(quarantine_key(feed), metadata=metadata)
 
 
-def _gold(settings: Settings, feed: Feed, games: Sequence[str] | None) -> Events:
+def _gold(settings: Settings, feed: Feed, keys: Sequence[str] | None) -> Events:
     views = {view.name: view for view in feed.gold}
-    for report in refresh_gold(settings, feed, games=games, full_refresh=True).reports:
+    for report in refresh_gold(settings, feed, keys=keys, full_refresh=True).reports:
         found = refresh_metadata(settings.lake_dir, feed, report)
         for one in report.refreshed:
             yield dg.AssetMaterialization(
                 gold_key(feed, views[one.view]),
-                partition=partition_of(one.game),
-                metadata=found[one.game],
+                partition=partition_of(one.key),
+                metadata=found[one.key],
             )
 
 

@@ -7,20 +7,20 @@ from collections.abc import Iterator, Sequence
 
 import dagster as dg
 
-from lake_assets.defs.checks import games_asked_for
+from lake_assets.defs.checks import keys_asked_for
 from lake_assets.defs.internals import latest_ids, partitioned_check
 from lake_assets.defs.keys import (
     OWNERS,
     bronze_key,
-    games_partitions,
     group_of,
+    key_partitions,
     quarantine_key,
     silver_key,
 )
 from lake_assets.defs.metadata import declared_metadata, family_metadata
 from lake_assets.defs.processes import note_process
 from lake_assets.defs.reports import Target, evaluation_of
-from lake_assets.delta.catalog import games_of
+from lake_assets.delta.catalog import keys_of
 from lake_assets.model.feeds import Action, Expectation, Feed
 from lake_assets.model.tables import Layer, quarantine_of, silver_of
 from lake_assets.settings.schema import Settings
@@ -40,7 +40,7 @@ _CONSEQUENCE = {
     Action.FAIL: "A row that violates it stops the stream before its batch is committed.",
 }
 
-_BLOCKING = " While it fails for a game, that game's gold views stay as they are."
+_BLOCKING = " While it fails for a key, that key's gold views stay as they are."
 
 
 def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
@@ -56,17 +56,17 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
 
 
 def _silver(settings: Settings, feed: Feed) -> dg.AssetSpec:
-    games = games_of(settings.lake_dir, feed)
-    example = silver_of(games[0]) if games else silver_of("{game}")
+    keys = keys_of(settings.lake_dir, feed)
+    example = silver_of(keys[0]) if keys else silver_of("{key}")
     return dg.AssetSpec(
         silver_key(feed),
         deps=[bronze_key(feed)],
-        partitions_def=games_partitions(feed, lake_id(settings.state_dir)),
+        partitions_def=key_partitions(feed, lake_id(settings.state_dir)),
         group_name=group_of(Layer.SILVER),
-        description="Decoded, typed, append-only events: one table a game.",
+        description="Decoded, typed, append-only events: one table a key.",
         kinds={"delta", "spark"},
         owners=OWNERS,
-        metadata=family_metadata(settings.lake_dir, silver_of("{game}"), example),
+        metadata=family_metadata(settings.lake_dir, silver_of("{key}"), example),
     )
 
 
@@ -86,7 +86,7 @@ def _check(feed: Feed, expectation: Expectation, lake: str) -> dg.AssetCheckSpec
     return partitioned_check(
         expectation.name,
         silver_key(feed),
-        games_partitions(feed, lake),
+        key_partitions(feed, lake),
         f"`{expectation.sql}` holds for every row. "
         + _CONSEQUENCE[expectation.action].format(share=expectation.allowed_share)
         + (_BLOCKING if expectation.blocking else ""),
@@ -105,18 +105,18 @@ def _checks(settings: Settings, feed: Feed) -> dg.AssetChecksDefinition:
         note_process(context.instance, context.run.run_id, lake)
         selected = {key.name for key in context.selected_asset_check_keys}
         found = recheck(
-            settings, feed, games_asked_for(context.op_execution_context, settings, feed)
+            settings, feed, keys_asked_for(context.op_execution_context, settings, feed)
         )
-        ids = latest_ids(context.instance, silver, {game for game, _ in found})
+        ids = latest_ids(context.instance, silver, {key for key, _ in found})
         expectations = {one.name: one for one in feed.expectations}
-        for (game, name), judged in found.items():
+        for (key, name), judged in found.items():
             if name in selected:
                 yield evaluation_of(
                     dg.AssetCheckKey(silver, name),
-                    game,
+                    key,
                     expectations[name],
                     judged,
-                    Target(run_id=context.run.run_id, storage_id=ids.get(game)),
+                    Target(run_id=context.run.run_id, storage_id=ids.get(key)),
                 )
 
     return check

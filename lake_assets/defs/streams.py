@@ -11,7 +11,7 @@ from contextlib import closing
 import dagster as dg
 
 from lake_assets.defs.internals import NO_LIMIT
-from lake_assets.defs.lake_scope import add_games, lake_tags
+from lake_assets.defs.lake_scope import add_keys, lake_tags
 from lake_assets.defs.processes import Fence
 from lake_assets.defs.reports import Event, events_of, unreported
 from lake_assets.errors import LakeAssetsError
@@ -66,7 +66,7 @@ def job(
                     elif isinstance(event, Waiting) and event != said:
                         # Said again every few seconds by the streams, and once by us.
                         said = event
-                        context.log.warning("%s waits: %s", event.hop, event.reason)
+                        context.log.warning("%s waits: %s", event.stage, event.reason)
                     yield from reporter.due()
             except LakeAssetsError:
                 # What ended them may be among what was found last: a refused batch.
@@ -124,7 +124,7 @@ class _Reporter:
     def _events(self, changes: Sequence[Change]) -> Iterator[Event]:
         for name, feed in self._feeds.items():
             of_feed = [change for change in changes if change.feed == name]
-            games = [change.game for change in of_feed if change.game]
-            if games:
-                add_games(self._instance, feed, self._lake, games)
+            keys = [change.key for change in of_feed if change.key]
+            if keys:
+                add_keys(self._instance, feed, self._lake, keys)
             yield from events_of(self._settings, feed, of_feed, self._instance, self._run_id)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import dagster as dg
 
-from lake_assets.defs.lake_scope import UNFINISHED, known_games, runs_of
+from lake_assets.defs.lake_scope import UNFINISHED, known_keys, runs_of
 from lake_assets.defs.processes import fail_lost_runs
 from lake_assets.defs.streams import NAME
 from lake_assets.model.feeds import Feed
@@ -67,7 +67,7 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
         action, memory = decide(observed, memory, policy)
         act(action, observed, instance)
         for feed in feeds:
-            known_games(instance, settings, feed, lake)
+            known_keys(instance, settings, feed, lake)
         is_start = action.kind is Kind.START
         if action.kind is not Kind.NOTHING:
             context.log.info("%s: %s", action.kind, action)

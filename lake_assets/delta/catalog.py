@@ -1,4 +1,4 @@
-"""Which games and tables a feed has in a lake: those it declares, and those that record it.
+"""Which keys and tables a feed has in a lake: those it declares, and those that record it.
 
 What a table is called does not tell whose it is (`model.owners`).
 """
@@ -14,8 +14,8 @@ from lake_assets.model.owners import Owner, claims_of, claims_of_key
 from lake_assets.model.tables import Layer, TableRef, bronze_of, silver_of, waiting_of
 
 
-def games_of(lake: Path, feed: Feed) -> tuple[str, ...]:
-    """The feed's games: its declared keys, and, where the route creates tables, those created.
+def keys_of(lake: Path, feed: Feed) -> tuple[str, ...]:
+    """The feed's keys: its declared keys, and, where the route creates tables, those created.
 
     A declared key whose silver table another feed holds is none of them.
 
@@ -24,11 +24,11 @@ def games_of(lake: Path, feed: Feed) -> tuple[str, ...]:
     """
     if feed.route.unknown is not Unknown.CREATE:
         return _declared(lake, feed)
-    return games_found(lake, feed)
+    return keys_found(lake, feed)
 
 
-def games_found(lake: Path, feed: Feed) -> tuple[str, ...]:
-    """The feed's declared keys, and every other game that has a silver table of the feed.
+def keys_found(lake: Path, feed: Feed) -> tuple[str, ...]:
+    """The feed's declared keys, and every other key that has a silver table of the feed.
 
     Raises:
         LakeError: a table's log cannot be read.
@@ -36,7 +36,7 @@ def games_found(lake: Path, feed: Feed) -> tuple[str, ...]:
     silver = owners_in(lake, Layer.SILVER).values()
     created = (owner.key for owner in silver if owner and owner.feed == feed.feed)
     declared = _declared(lake, feed)
-    return (*declared, *(game for game in created if game not in declared))
+    return (*declared, *(key for key in created if key not in declared))
 
 
 def _declared(lake: Path, feed: Feed) -> tuple[str, ...]:
@@ -49,14 +49,14 @@ def _may_be_of(lake: Path, table: TableRef, feed: Feed) -> bool:
 
 
 def ensure_known(feed: Feed, known: Collection[str], names: Iterable[str]) -> None:
-    """Make sure that games a user names are among the known ones.
+    """Make sure that keys a user names are among the known ones.
 
     Raises:
         FeedError: one is not.
     """
     missing = [name for name in names if name not in known]
     if missing:
-        fact = f"has no game {missing[0]!r}"
+        fact = f"has no key {missing[0]!r}"
         raise FeedError(f"feed {feed.feed!r}", fact, f"It has {', '.join(known) or 'none yet'}")
 
 
@@ -83,8 +83,8 @@ _NOBODY = Owner(feed="")
 _UNRECORDED_SILVER = re.compile(r"silver_([a-z0-9_]{1,64})_events")
 
 
-def adoptable_games(lake: Path, feed: Feed) -> tuple[str, ...]:
-    """Games whose silver tables record no owner, and can be of no other feed than this one.
+def adoptable_keys(lake: Path, feed: Feed) -> tuple[str, ...]:
+    """Keys whose silver tables record no owner, and can be of no other feed than this one.
 
     Releases before the record created them. Where two feeds have streamed into the lake, nothing
     tells whose they are: there are none then.
@@ -97,7 +97,7 @@ def adoptable_games(lake: Path, feed: Feed) -> tuple[str, ...]:
     silver = owners_in(lake, Layer.SILVER).items()
     unrecorded = (table.name for table, owner in silver if owner is None)
     found = (match[1] for name in unrecorded if (match := _UNRECORDED_SILVER.fullmatch(name)))
-    return tuple(game for game in found if game not in feed.route.keys)
+    return tuple(key for key in found if key not in feed.route.keys)
 
 
 def _is_alone(lake: Path, feed: Feed) -> bool:
@@ -105,17 +105,17 @@ def _is_alone(lake: Path, feed: Feed) -> bool:
     return set(owners_in(lake, Layer.BRONZE)) <= own
 
 
-def refused_games(
+def refused_keys(
     lake: Path, feed: Feed, feeds: Sequence[Feed], known: Iterable[str], new: Iterable[str]
 ) -> dict[str, str]:
-    """By game of `new` whose tables would be somebody else's: which one, and whose it is.
+    """By key of `new` whose tables would be somebody else's: which one, and whose it is.
 
     Args:
         lake: where the tables are.
         feed: that would create them.
         feeds: all that are declared.
-        known: games that the feed has, with or without tables.
-        new: games that it meets, none of them declared.
+        known: keys that the feed has, with or without tables.
+        new: keys that it meets, none of them declared.
 
     Raises:
         LakeError: a table's log cannot be read.
@@ -123,14 +123,14 @@ def refused_games(
     held: dict[TableRef, Owner] = {}
     for one in feeds:
         if one.feed != feed.feed:
-            held |= dict(claims_of(one, games_found(lake, one)))
-    held |= dict(claims_of(feed, {*known, *games_found(lake, feed)}))
+            held |= dict(claims_of(one, keys_found(lake, one)))
+    held |= dict(claims_of(feed, {*known, *keys_found(lake, feed)}))
     refused = {}
-    for game in sorted(new):
-        claims = dict(claims_of_key(feed, game))
+    for key in sorted(new):
+        claims = dict(claims_of_key(feed, key))
         reason = _held_by(lake, feed, claims, held)
         if reason:
-            refused[game] = reason
+            refused[key] = reason
         else:
             held |= claims
     return refused

@@ -90,5 +90,5 @@ def _commit(entry: dict[str, Any]) -> Commit:
 
 
 def journal_of(state_dir: Path, feed: str, task: str) -> Journal:
-    """The journal of one of a feed's tasks: a hop, or what else changes several tables at once."""
+    """The journal of a feed's stage, or of what else changes several tables at once."""
     return Journal(state_dir / "journals" / f"{feed}-{task}.json")

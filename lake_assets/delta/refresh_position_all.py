@@ -1,6 +1,6 @@
-"""Which silver a table over all games stands for: a commit a game, in its commit's metadata.
+"""Which silver a table over all keys stands for: a commit a key, in its commit's metadata.
 
-Its counterpart for the tables of one game is `delta.refresh_position`.
+Its counterpart for the tables of one key is `delta.refresh_position`.
 """
 
 import json
@@ -11,21 +11,21 @@ from typing import Self
 from lake_assets.delta.refresh_position import DEFINITION
 
 SILVER_VERSIONS = "lake_assets.silver_versions"
-"""Key in the commit's metadata: by game, the silver version that the view stands for, as JSON."""
+"""Key in the commit's metadata: by key, the silver version that the view stands for, as JSON."""
 
 SILVER_COMMITS = "lake_assets.silver_commits"
-"""Key in the commit's metadata: by game, the digest of that version's commit, as JSON."""
+"""Key in the commit's metadata: by key, the digest of that version's commit, as JSON."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PositionOfAll:
-    """How far a table over all games has got."""
+    """How far a table over all keys has got."""
 
     versions: Mapping[str, int]
-    """By game; those that had no silver are absent."""
+    """By key; those that had no silver are absent."""
 
     commits: Mapping[str, str]
-    """By game, `commit_digest` of the version; empty if silver's log had forgotten it."""
+    """By key, `commit_digest` of the version; empty if silver's log had forgotten it."""
 
     definition: str
 

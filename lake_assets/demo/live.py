@@ -154,10 +154,10 @@ def _snapshot(
 
 
 def _game_rows(tables: list[TableOverview]) -> list[GameRow]:
-    games = dict.fromkeys(table.game for table in tables if table.game is not None)
+    games = dict.fromkeys(table.key for table in tables if table.key is not None)
     rows = []
     for game in games:
-        mine = [table for table in tables if table.game == game]
+        mine = [table for table in tables if table.key == game]
         gold = [table for table in mine if table.table.layer is Layer.GOLD]
         rows.append(
             GameRow(

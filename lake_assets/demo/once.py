@@ -13,7 +13,7 @@ from lake_assets.errors import StreamError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import BatchReport, Judged
-from lake_assets.model.tables import EVERY_GAME, Layer, TableRef
+from lake_assets.model.tables import EVERY_KEY, Layer, TableRef
 from lake_assets.settings.schema import Settings
 from lake_assets.simulator.produce import produce
 from lake_assets.simulator.script import Script
@@ -52,8 +52,8 @@ class OnceReport:
         """Rows of a layer's tables by game."""
         counts: Counter[str] = Counter()
         for table in self.tables:
-            if table.table.layer is layer and table.game is not None:
-                counts[table.game] += table.rows
+            if table.table.layer is layer and table.key is not None:
+                counts[table.key] += table.rows
         return dict(counts)
 
 
@@ -139,7 +139,7 @@ def _run(
 
 
 def _is_held(one: TableOverview, held: dict[str, str]) -> bool:
-    return one.table.layer is Layer.GOLD and (one.game or EVERY_GAME) in held
+    return one.table.layer is Layer.GOLD and (one.key or EVERY_KEY) in held
 
 
 def _from_here(feed: Feed, offsets: dict[int, int]) -> Feed:

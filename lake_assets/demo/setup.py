@@ -11,7 +11,7 @@ from lake_assets.errors import SettingsError
 from lake_assets.feeds.load import find_feed, load_feeds
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
-from lake_assets.model.tables import is_game_name
+from lake_assets.model.tables import is_key_name
 from lake_assets.runtime.atomic_write import replace_text
 from lake_assets.services import control
 from lake_assets.settings.schema import Settings
@@ -52,7 +52,7 @@ def demo_feed(settings: Settings, games: Sequence[str]) -> tuple[Settings, Feed]
     if not games or tuple(games) == feed.route.keys:
         return settings, feed
     for game in games:
-        if not is_game_name(game):
+        if not is_key_name(game):
             raise SettingsError(
                 "--games",
                 f"{game!r} cannot name a table",

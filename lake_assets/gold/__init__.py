@@ -1,1 +1,1 @@
-"""Gold: materialized views over silver, one table a game and view."""
+"""Gold: materialized views over silver, one table a key and view."""

@@ -64,7 +64,7 @@ class Average:
 class ArrowAggregates:
     """A view that is merged by folds."""
 
-    keys: Mapping[str, str]
+    group_keys: Mapping[str, str]
     """By column of the view, silver's."""
 
     measures: Mapping[str, ArrowAggregate | Average]
@@ -75,7 +75,7 @@ class ArrowAggregates:
     def sources(self) -> list[str]:
         """Silver's columns that the view reads."""
         read = (fold.source for fold in self._folds)
-        return list(dict.fromkeys([*self.keys.values(), *(name for name in read if name)]))
+        return list(dict.fromkeys([*self.group_keys.values(), *(name for name in read if name)]))
 
     @property
     def _folds(self) -> list[ArrowAggregate]:
@@ -99,7 +99,7 @@ class ArrowAggregates:
         for index, fold in enumerate(self._folds):
             _ensure_fits(fold, whole[_name(index)])
         wanted = [(_name(index), fold.of_states) for index, fold in enumerate(self._folds)]
-        return self._gold(_grouped(whole, list(self.keys), wanted))
+        return self._gold(_grouped(whole, list(self.group_keys), wanted))
 
     def _of_rows(self, rows: pa.Table) -> pa.Table:
         """Keys and folds of silver's rows."""
@@ -110,7 +110,7 @@ class ArrowAggregates:
         wanted: list[tuple[str | list[str], str]] = [
             (fold.source or [], fold.of_rows) for fold in self._folds
         ]
-        found = _grouped(rows, list(self.keys.values()), wanted)
+        found = _grouped(rows, list(self.group_keys.values()), wanted)
         return found.rename_columns(self._held_names).cast(self._held_schema)
 
     def _ensure_known(self, rows: pa.Schema) -> None:
@@ -121,7 +121,9 @@ class ArrowAggregates:
         kinds = {name: rows.field(name).type for name in self.sources if name in rows.names}
         is_known = (
             len(kinds) == len(self.sources)
-            and all(kinds[of] == self.columns.field(key).type for key, of in self.keys.items())
+            and all(
+                kinds[of] == self.columns.field(key).type for key, of in self.group_keys.items()
+            )
             and all(fold.takes(kinds[fold.source]) for fold in self._folds if fold.source)
         )
         if not is_known:
@@ -129,7 +131,7 @@ class ArrowAggregates:
 
     def _held(self, gold: pa.Table) -> pa.Table:
         """Keys and folds of the view's rows."""
-        arrays = [gold[key] for key in self.keys]
+        arrays = [gold[key] for key in self.group_keys]
         for name, one in self.measures.items():
             if isinstance(one, ArrowAggregate):
                 arrays.append(gold[name])
@@ -140,8 +142,8 @@ class ArrowAggregates:
 
     def _gold(self, held: pa.Table) -> pa.Table:
         """The view's columns."""
-        arrays = {key: held[number] for number, key in enumerate(self.keys)}
-        place = len(self.keys)
+        arrays = {key: held[number] for number, key in enumerate(self.group_keys)}
+        place = len(self.group_keys)
         for name, one in self.measures.items():
             if isinstance(one, ArrowAggregate):
                 arrays[name] = held[place]
@@ -158,11 +160,11 @@ class ArrowAggregates:
 
     @property
     def _held_names(self) -> list[str]:
-        return [*self.keys, *(_name(index) for index in range(len(self._folds)))]
+        return [*self.group_keys, *(_name(index) for index in range(len(self._folds)))]
 
     @property
     def _held_schema(self) -> pa.Schema:
-        keys = [self.columns.field(key) for key in self.keys]
+        keys = [self.columns.field(key) for key in self.group_keys]
         folds = [pa.field(_name(index), fold.kind) for index, fold in enumerate(self._folds)]
         return pa.schema([*keys, *folds])
 

@@ -1,8 +1,8 @@
-"""Small gains merged into small views where their files lie: a task a share of the games.
+"""Small gains merged into small views where their files lie: a task a share of the keys.
 
-A game's new rows and its view are read, merged and written by one task, so nothing is shuffled and
+A key's new rows and its view are read, merged and written by one task, so nothing is shuffled and
 Spark plans nothing but the tasks. What may be merged so is `gold.arrow_mergeable`'s to say of a
-view and `gold.view_heads`' of a game; all else is `gold.job`'s.
+view and `gold.view_heads`' of a key; all else is `gold.job`'s.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,7 +30,7 @@ _ROWS_A_FILE = 8_000
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Piece:
-    """What a task reads to merge one game."""
+    """What a task reads to merge one key."""
 
     target: int
     """Index into the plan's targets."""
@@ -41,7 +41,7 @@ class Piece:
 
 
 class Merging:
-    """A `spark.fan_out.Stage`: numbers of shares become the games' views, brought up to date."""
+    """A `spark.fan_out.RowTransform`: numbers of shares become the keys' refreshed views."""
 
     def __init__(self, shares: Sequence[Sequence[Piece]]) -> None:
         """Merge the pieces of each share."""
@@ -73,26 +73,26 @@ class Merging:
 def merge_in_arrow(
     session: SparkSession, view: GoldView, near: Sequence[SmallGain], context: LakeContext
 ) -> list[Brought]:
-    """Rewrite the games' views, in one job of a task a core.
+    """Rewrite the keys' views, in one job of a task a core.
 
-    A game of which only Spark can tell what its rows come to is left out, and so nothing of it is
+    A key of which only Spark can tell what its rows come to is left out, and so nothing of it is
     written. For those that gained no rows nothing is written either.
     """
     gained = [one for one in near if one.work.silver_files]
     files, unsure = _write(session, view, gained, context) if gained else ({}, set())
     return [
-        one.work.brought(view, files.get(one.work.source.game, ()), one.work.touched(()))
+        one.work.brought(view, files.get(one.work.source.key, ()), one.work.touched(()))
         for one in near
-        if one.work.source.game not in unsure
+        if one.work.source.key not in unsure
     ]
 
 
 def _write(
     session: SparkSession, view: GoldView, near: Sequence[SmallGain], context: LakeContext
 ) -> tuple[dict[str, list[DataFile]], set[str]]:
-    """By game, new files; and the games that Spark must merge."""
-    games = [one.work.source.game for one in near]
-    folders = [gold_of(game, view.name).path(context.lake) for game in games]
+    """By key, new files; and the keys that Spark must merge."""
+    keys = [one.work.source.key for one in near]
+    folders = [gold_of(key, view.name).path(context.lake) for key in keys]
     plan = WritePlan(
         targets=tuple(
             Target(path=str(folder), layout=one.work.columns, prefix=prefix_of(0))
@@ -111,8 +111,8 @@ def _write(
     ]
     shares = share(pieces, session.sparkContext.defaultParallelism)
     left = fan_out(numbered(session, shares), plan, lambda: Merging(shares))
-    files = {games[index]: written.files for index, written in left.written.items()}
-    return files, {games[int(note)] for note in left.notes}
+    files = {keys[index]: written.files for index, written in left.written.items()}
+    return files, {keys[int(note)] for note in left.notes}
 
 
 def _piece(target: int, one: SmallGain, folder: Path) -> Piece:
@@ -125,7 +125,7 @@ def _piece(target: int, one: SmallGain, folder: Path) -> Piece:
 
 
 def _load(work: RefreshPlan) -> int:
-    """What a game costs a task, in rows."""
+    """What a key costs a task, in rows."""
     files = len(work.silver_files) + len(work.gold_files)
     return work.rows_read + sum(file.rows for file in work.gold_files) + files * _ROWS_A_FILE
 

@@ -40,7 +40,7 @@ def arrow_aggregates_of(view: GoldView, columns: pa.Schema) -> ArrowAggregates |
         if measure is None:
             return None
         measures[name] = measure
-    return ArrowAggregates(keys=keys, measures=measures, columns=columns)
+    return ArrowAggregates(group_keys=keys, measures=measures, columns=columns)
 
 
 def _measure(

@@ -6,23 +6,23 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake_assets.gold.compiled_view import BUCKET, GAME
+from lake_assets.gold.compiled_view import BUCKET, KEY
 from lake_assets.gold.view_expectations import GoldJudge
 from lake_assets.model.feeds import GoldView
 from lake_assets.parquet.writer import TABLE
 
 
 class BucketRouting:
-    """A `spark.fan_out.Stage`: `#game` and `#bucket` become `#table`; the view's rows are judged.
+    """A `spark.fan_out.RowTransform`: `#key` and `#bucket` become `#table`.
 
-    Rows of games that nobody asked for are left out.
+    The view's expectations are evaluated. Rows of keys that nobody asked for are left out.
     """
 
-    def __init__(self, view: GoldView, games: Sequence[str], buckets: Sequence[int]) -> None:
-        """Place the rows of `games`, whose tables have so many buckets each."""
-        self._names = pa.array(games, pa.string())
+    def __init__(self, view: GoldView, keys: Sequence[str], buckets: Sequence[int]) -> None:
+        """Place the rows of `keys`, whose tables have so many buckets each."""
+        self._names = pa.array(keys, pa.string())
         self._first = np.concatenate(([0], np.cumsum(buckets)))
-        by_target = [g for g, n in zip(games, buckets, strict=True) for _ in range(n)]
+        by_target = [g for g, n in zip(keys, buckets, strict=True) for _ in range(n)]
         self._judge = GoldJudge(view, by_target) if view.expectations else None
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -35,7 +35,7 @@ class BucketRouting:
         return self._judge.notes() if self._judge else ()
 
     def _place(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        found = pc.index_in(batch[GAME], value_set=self._names)
+        found = pc.index_in(batch[KEY], value_set=self._names)
         if found.null_count:
             batch = batch.filter(pc.is_valid(found))
             found = found.drop_null()

@@ -22,11 +22,11 @@ from lake_assets.spark.conditions import first_line
 from lake_assets.spark.determinism import is_repeatable
 from lake_assets.spark.jvm import arrow_schema, spark_schema
 
-GAME = "#game"
-"""string: the game of a row, beside a view's columns."""
+KEY = "#key"
+"""string: the key of a row, beside a view's columns."""
 
 BUCKET = "#bucket"
-"""int: the bucket of a row within its game's table."""
+"""int: the bucket of a row within its key's table."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,49 +64,49 @@ class CompiledView:
     """A view and its measures, analyzed against the silver there is."""
 
     view: GoldView
-    keys: Mapping[str, str]
-    """SQL of each key, over silver's columns."""
+    group_keys: Mapping[str, str]
+    """By column that the rows are grouped by, its SQL over silver's columns."""
 
-    game: str
-    """Silver's column that names the game."""
+    route: str
+    """Silver's column that names the key."""
 
     measures: tuple[Measure, ...]
     why_full: str
     """In words, why the view cannot be merged; empty if it can."""
 
     held: T.StructType
-    """`#game`, the keys and what is held of each measure."""
+    """`#key`, the group keys and what is held of each measure."""
 
     columns: pa.Schema
-    """Of the gold table: the keys, the values, and the states that the values do not carry."""
+    """Of the gold table: group keys, values, and the states that the values do not carry."""
 
     def states_of(self, rows: DataFrame) -> DataFrame:
         """Silver's rows, aggregated: `held`."""
-        keys = [F.expr(sql).alias(name) for name, sql in self.keys.items()]
-        game = F.col(f"`{self.game}`").cast("string").alias(GAME)
-        return rows.groupBy(game, *keys).agg(*(one.of_rows for one in self.measures))
+        keys = [F.expr(sql).alias(name) for name, sql in self.group_keys.items()]
+        key = F.col(f"`{self.route}`").cast("string").alias(KEY)
+        return rows.groupBy(key, *keys).agg(*(one.of_rows for one in self.measures))
 
     def merged(self, states: DataFrame) -> DataFrame:
-        """`held` and `#bucket`, possibly many a key, merged into one a key."""
+        """`held` and `#bucket`, possibly many rows of a group, merged into one."""
         merges = []
         for one in self.measures:
             if one.merge is None:
                 raise ValueError(self.why_full)
             found = F.expr(one.merge.of_states(f"`{one.held}`"))
             merges.append(found.cast(self.held[one.held].dataType).alias(one.held))
-        return states.groupBy(*self._places(), *(F.col(f"`{key}`") for key in self.keys)).agg(
-            *merges
-        )
+        return states.groupBy(
+            *self._places(), *(F.col(f"`{name}`") for name in self.group_keys)
+        ).agg(*merges)
 
     def finished(self, held: DataFrame) -> DataFrame:
-        """`held` and `#bucket` as gold's columns, with `#game` and `#bucket` after them."""
+        """`held` and `#bucket` as gold's columns, with `#key` and `#bucket` after them."""
         values = {one.name: one.value for one in self.measures}
         return held.select(
             *(values.get(name, F.col(f"`{name}`")) for name in self.columns.names), *self._places()
         )
 
     def _places(self) -> tuple[Column, Column]:
-        return F.col(f"`{GAME}`"), F.col(f"`{BUCKET}`")
+        return F.col(f"`{KEY}`"), F.col(f"`{BUCKET}`")
 
 
 def compiled_view_of(
@@ -127,8 +127,8 @@ def compiled_view_of(
         why = _unrepeatable(nothing, view, plain) or why
         draft = CompiledView(
             view=view,
-            keys=keys,
-            game=feed.route.column,
+            group_keys=keys,
+            route=feed.route.column,
             measures=measures,
             why_full=why,
             held=T.StructType(),
@@ -146,8 +146,8 @@ def compiled_view_of(
         fields += [held.field(one.held) for one in measures if one.held != one.name]
     return CompiledView(
         view=view,
-        keys=keys,
-        game=feed.route.column,
+        group_keys=keys,
+        route=feed.route.column,
         measures=measures,
         why_full=why,
         held=spark_schema(held),
@@ -163,12 +163,12 @@ def _unrepeatable(nothing: DataFrame, view: GoldView, plain: DataFrame) -> str:
     keys, measures = view.key_expressions, {n: split_exact(m)[0] for n, m in view.measures.items()}
     if is_repeatable(plain, [*keys.values(), *measures.values()]):
         return ""
-    by_keys = nothing.groupBy(*(F.expr(sql) for sql in keys.values()))
+    grouped = nothing.groupBy(*(F.expr(sql) for sql in keys.values()))
     frames = {
         **{name: (nothing.select(F.expr(sql)), sql) for name, sql in keys.items()},
-        **{name: (by_keys.agg(F.expr(sql)), sql) for name, sql in measures.items()},
+        **{name: (grouped.agg(F.expr(sql)), sql) for name, sql in measures.items()},
     }
-    # Measures come after the keys that they are grouped by, so the first is the one.
+    # Measures come after what they are grouped by, so the first is the one.
     found = (name for name, (frame, sql) in frames.items() if not is_repeatable(frame, [sql]))
     name = next(found, view.name)
     return f"{name} depends on when it is computed, or on chance"

@@ -1,6 +1,6 @@
-"""A view's rows computed by Spark: all games of a refresh in one job, aggregated by game and keys.
+"""A view's rows computed by Spark: all keys of a refresh in one job.
 
-Files of silver and gold are read by name from their tables' logs, so a thousand games are one scan
+Files of silver and gold are read by name from their tables' logs, so a thousand keys are one scan
 and one aggregation, not a thousand plans. Commits nothing; small gains are `gold.arrow_merge`'s.
 """
 
@@ -17,7 +17,7 @@ from lake_assets.delta.table_paths import for_spark
 from lake_assets.errors import ExpectationFailedError
 from lake_assets.gold.bucket_routing import BucketRouting
 from lake_assets.gold.buckets import prefix_of
-from lake_assets.gold.compiled_view import BUCKET, GAME, CompiledView
+from lake_assets.gold.compiled_view import BUCKET, KEY, CompiledView
 from lake_assets.gold.refresh_plan import Brought, RefreshPlan
 from lake_assets.gold.view_expectations import ensure_none_fails, judged_of, marked
 from lake_assets.model.reports import Judged
@@ -34,7 +34,7 @@ class Computed:
 
     brought: Sequence[Brought]
     judged: Mapping[tuple[str, str], Judged]
-    """By game and expectation."""
+    """By key and expectation."""
 
 
 def compute(
@@ -44,13 +44,13 @@ def compute(
     work: Sequence[RefreshPlan],
     context: LakeContext,
 ) -> Computed:
-    """Write what changes in the games' views.
+    """Write what changes in the keys' views.
 
     Args:
         session: runs the job.
         compiled_view: of the view.
-        silver: the columns that any of the games' silver has.
-        work: the games.
+        silver: the columns that any of the keys' silver has.
+        work: the keys.
         context: where the lake is.
 
     Raises:
@@ -58,16 +58,16 @@ def compute(
     """
     plan = _plan(compiled_view, work, context)
     left, gone = _run(session, compiled_view, silver, work, plan)
-    by_target = [one.source.game for one in work for _ in range(one.buckets)]
+    by_target = [one.source.key for one in work for _ in range(one.buckets)]
     judged = judged_of(left.notes, compiled_view.view, by_target)
     try:
         ensure_none_fails(judged, compiled_view.view)
     except ExpectationFailedError:
         discard(left.written, plan)
         raise
-    files = _files_by_game(left, by_target)
+    files = _files_by_key(left, by_target)
     brought = [
-        one.brought(compiled_view.view, files.get(one.source.game, ()), gone[one.source.game])
+        one.brought(compiled_view.view, files.get(one.source.key, ()), gone[one.source.key])
         for one in work
     ]
     return Computed(brought=brought, judged=judged)
@@ -76,12 +76,12 @@ def compute(
 def _plan(
     compiled_view: CompiledView, work: Sequence[RefreshPlan], context: LakeContext
 ) -> WritePlan:
-    """A target for each bucket of each game, in their order."""
+    """A target for each bucket of each key, in their order."""
     name = compiled_view.view.name
     return WritePlan(
         targets=tuple(
             Target(
-                path=str(gold_of(one.source.game, name).path(context.lake)),
+                path=str(gold_of(one.source.key, name).path(context.lake)),
                 layout=name,
                 prefix=prefix_of(bucket),
             )
@@ -102,7 +102,7 @@ def _run(
     work: Sequence[RefreshPlan],
     plan: WritePlan,
 ) -> tuple[FanOut, dict[str, tuple[DataFile, ...]]]:
-    """Write what changes; the files, and by game those that give way to them."""
+    """Write what changes; the files, and by key those that give way to them."""
     silver = Contents(
         files=tuple(file for one in work for file in one.silver_files),
         versions=tuple(version for one in work for version in one.silver_versions),
@@ -115,25 +115,25 @@ def _run(
         states = states.persist()
     try:
         touched = _touched(states, work) if is_partial else {}
-        gone = {one.source.game: one.touched(touched.get(one.source.game, ())) for one in work}
-        by_target = [one.source.game for one in work for _ in range(one.buckets)]
+        gone = {one.source.key: one.touched(touched.get(one.source.key, ())) for one in work}
+        by_target = [one.source.key for one in work for _ in range(one.buckets)]
         folders = {
-            game: Path(target.path) for game, target in zip(by_target, plan.targets, strict=True)
+            key: Path(target.path) for key, target in zip(by_target, plan.targets, strict=True)
         }
         has = [
-            for_spark(folders[one.source.game], file.path)
+            for_spark(folders[one.source.key], file.path)
             for one in work
-            for file in gone[one.source.game]
+            for file in gone[one.source.key]
         ]
         if not silver.files and not silver.versions and not has:
             return FanOut(written={}, notes=()), gone
         rows = _rows(session, compiled_view, work, states, has)
-        games = [one.source.game for one in work]
+        keys = [one.source.key for one in work]
         buckets = [one.buckets for one in work]
         left = fan_out(
             marked(rows, compiled_view.view),
             plan,
-            lambda: BucketRouting(compiled_view.view, games, buckets),
+            lambda: BucketRouting(compiled_view.view, keys, buckets),
         )
     finally:
         if is_partial:
@@ -148,17 +148,17 @@ def _rows(
     states: DataFrame,
     gold_files: Sequence[str],
 ) -> DataFrame:
-    """Gold's columns, `#game` and `#bucket`, of all buckets that get rows."""
+    """Gold's columns, `#key` and `#bucket`, of all buckets that get rows."""
     if gold_files:
         gold = read_files(session, gold_files, compiled_view.columns)
         # <lake>/gold/<table>/<file>
         table = F.element_at(F.split("_metadata.file_path", "/"), -2)
         around = len(gold_of("", compiled_view.view.name).name)
-        game = F.substring(table, len("gold_") + 1, F.length(table) - around)
-        had = gold.select(game.alias(GAME), *(f"`{name}`" for name in compiled_view.held.names[1:]))
+        key = F.substring(table, len("gold_") + 1, F.length(table) - around)
+        had = gold.select(key.alias(KEY), *(f"`{name}`" for name in compiled_view.held.names[1:]))
         states = states.unionByName(_bucketed(had, compiled_view, work))
     # By bucket, so that a bucket is one file and the merge needs no shuffle of its own.
-    states = states.repartition(F.col(f"`{GAME}`"), F.col(f"`{BUCKET}`"))
+    states = states.repartition(F.col(f"`{KEY}`"), F.col(f"`{BUCKET}`"))
     return compiled_view.finished(compiled_view.merged(states) if gold_files else states)
 
 
@@ -167,24 +167,24 @@ def _bucketed(
 ) -> DataFrame:
     mask = F.lit(0).cast("bigint")
     for buckets in {one.buckets for one in work} - {1}:
-        games = [one.source.game for one in work if one.buckets == buckets]
-        is_among = F.col(f"`{GAME}`").isin(games)
+        keys = [one.source.key for one in work if one.buckets == buckets]
+        is_among = F.col(f"`{KEY}`").isin(keys)
         mask = F.when(is_among, F.lit(buckets - 1).cast("bigint")).otherwise(mask)
-    place = F.xxhash64(*(F.col(f"`{key}`") for key in compiled_view.keys)).bitwiseAND(mask)
+    place = F.xxhash64(*(F.col(f"`{key}`") for key in compiled_view.group_keys)).bitwiseAND(mask)
     return rows.withColumn(BUCKET, place.cast("int"))
 
 
 def _touched(states: DataFrame, work: Sequence[RefreshPlan]) -> dict[str, set[int]]:
-    """By game whose buckets are not all written anyway, those that get new rows."""
-    games = [one.source.game for one in work if not one.is_whole]
+    """By key whose buckets are not all written anyway, those that get new rows."""
+    keys = [one.source.key for one in work if not one.is_whole]
     found: dict[str, set[int]] = {}
-    asked = states.where(F.col(f"`{GAME}`").isin(games)).select(f"`{GAME}`", f"`{BUCKET}`")
-    for game, bucket in asked.distinct().collect():
-        found.setdefault(game, set()).add(bucket)
+    asked = states.where(F.col(f"`{KEY}`").isin(keys)).select(f"`{KEY}`", f"`{BUCKET}`")
+    for key, bucket in asked.distinct().collect():
+        found.setdefault(key, set()).add(bucket)
     return found
 
 
-def _files_by_game(left: FanOut, by_target: Sequence[str]) -> dict[str, list[DataFile]]:
+def _files_by_key(left: FanOut, by_target: Sequence[str]) -> dict[str, list[DataFile]]:
     files: dict[str, list[DataFile]] = {}
     for index, written in left.written.items():
         files.setdefault(by_target[index], []).extend(written.files)

@@ -1,4 +1,4 @@
-"""Deciding which games keep their gold as it is, since something blocking fails. Pure."""
+"""Deciding which keys keep their gold as it is, since something blocking fails. Pure."""
 
 from collections.abc import Mapping
 
@@ -7,10 +7,10 @@ from lake_assets.model.feeds import Action, Feed
 from lake_assets.state.failing_expectations import Failing, Failures
 
 
-def blocked_games(
+def blocked_keys(
     feed: Feed, failures: Failures, silver_versions: Mapping[str, int]
 ) -> dict[str, str]:
-    """By game, what holds up its refresh, in words.
+    """By key, what holds up its refresh, in words.
 
     What a check found holds for the version of silver that it looked at: of a later one the check
     must be asked again. What the streams found of an expectation holds until they find otherwise.
@@ -18,27 +18,27 @@ def blocked_games(
     Args:
         feed: what is declared now; what was blocking once does not matter.
         failures: what fails.
-        silver_versions: of the games that have silver.
+        silver_versions: of the keys that have silver.
     """
     blocking: dict[str, str] = {}
-    for (game, name), failing in sorted(failures.items()):
-        if game not in silver_versions or game in blocking:
+    for (key, name), failing in sorted(failures.items()):
+        if key not in silver_versions or key in blocking:
             continue
-        if _is_blocking_expectation(feed, game, name, failing) or (
-            _is_blocking_check(feed, game, name) and failing.version == silver_versions[game]
+        if _is_blocking_expectation(feed, key, name, failing) or (
+            _is_blocking_check(feed, key, name) and failing.version == silver_versions[key]
         ):
             since = f"{failing.since:%Y-%m-%d %H:%M:%S} UTC"
-            blocking[game] = f"{name} fails since {since} ({failing.words})"
+            blocking[key] = f"{name} fails since {since} ({failing.words})"
     return blocking
 
 
-def _is_blocking_expectation(feed: Feed, game: str, name: str, failing: Failing) -> bool:
+def _is_blocking_expectation(feed: Feed, key: str, name: str, failing: Failing) -> bool:
     for one in feed.expectations:
-        if one.name == name and one.blocking and one.concerns(game):
+        if one.name == name and one.blocking and one.concerns(key):
             # Quarantined rows are not in silver; above the set share, too much is missing there.
             return one.action is not Action.QUARANTINE or failing.severity is Severity.ERROR
     return False
 
 
-def _is_blocking_check(feed: Feed, game: str, name: str) -> bool:
-    return any(one.name == name and one.blocking and one.concerns(game) for one in feed.checks)
+def _is_blocking_check(feed: Feed, key: str, name: str) -> bool:
+    return any(one.name == name and one.blocking and one.concerns(key) for one in feed.checks)

@@ -1,6 +1,6 @@
-"""Refreshing gold: the views of all asked-for games brought up to date, then one commit a game.
+"""Refreshing gold: the views of all asked-for keys brought up to date, then one commit a key.
 
-A game whose silver only gained rows is read from where its gold stands, and merged with it: by
+A key whose silver only gained rows is read from where its gold stands, and merged with it: by
 `gold.arrow_merge` if both are small, else by Spark. The others are recomputed in full, in the same
 job.
 """
@@ -28,41 +28,41 @@ def refresh(  # noqa: PLR0913 - where, what, and which of it
     session: SparkSession,
     feed: Feed,
     view: GoldView,
-    games: Sequence[str],
+    keys: Sequence[str],
     context: LakeContext,
     blocked: Mapping[str, str] | None = None,
     *,
     full_refresh: bool = False,
 ) -> RefreshReport:
-    """Bring a view up to date for `games` whose silver has changed, or all if `full_refresh`.
+    """Bring a view up to date for `keys` whose silver has changed, or all if `full_refresh`.
 
-    Readers see the old rows of a game or the new ones, never a mixture; games that are up to date
-    or have no silver yet are left alone, and so are those that are `blocked`, by game and why. A
-    game's position is in its commit, so a refresh that dies between two commits is taken up by the
+    Readers see the old rows of a key or the new ones, never a mixture; keys that are up to date
+    or have no silver yet are left alone, and so are those that are `blocked`, by key and why. A
+    key's position is in its commit, so a refresh that dies between two commits is taken up by the
     next one, and one that runs twice from the same position is refused the second time.
 
     Raises:
         CommitConflictError: somebody else changed a gold table meanwhile.
-        ExpectationFailedError: rows violate an expectation of the view that fails; no game of the
+        ExpectationFailedError: rows violate an expectation of the view that fails; no key of the
             view is changed.
         FeedError: a key, a measure or an expectation of the view does not compile.
         LakeError: the lake cannot be read or written.
-        TableOwnedError: a game's table is there, and is another feed's, game's or view's.
+        TableOwnedError: a key's table is there, and is another feed's, key's or view's.
     """
     phases, blocked = _Phases(), blocked or {}
-    for game in games:
-        claim(context.lake, gold_of(game, view.name), owner_of_view(feed, view.name, game))
-    ends = {} if full_refresh else view_heads_of(view, games, context)
-    current = {game for game, end in ends.items() if not end.source.is_behind}
-    asked = [end for game, end in ends.items() if game not in current and game not in blocked]
+    for key in keys:
+        claim(context.lake, gold_of(key, view.name), owner_of_view(feed, view.name, key))
+    ends = {} if full_refresh else view_heads_of(view, keys, context)
+    current = {key for key, end in ends.items() if not end.source.is_behind}
+    asked = [end for key, end in ends.items() if key not in current and key not in blocked]
     done = _merge_near(session, view, asked, context, phases)
-    merged = {one.work.source.game for one in done}
-    opened = open_all(view, [g for g in games if g not in current and g not in merged], context)
+    merged = {one.work.source.key for one in done}
+    opened = open_all(view, [g for g in keys if g not in current and g not in merged], context)
     wanting = [one for one in opened if full_refresh or one.source.is_behind]
-    lacking = {one.source.game for one in wanting}
-    current |= {one.source.game for one in opened} - lacking
+    lacking = {one.source.key for one in wanting}
+    current |= {one.source.key for one in opened} - lacking
     held = lacking & blocked.keys()
-    rest = [one for one in wanting if one.source.game not in held]
+    rest = [one for one in wanting if one.source.key not in held]
     judged: Mapping[tuple[str, str], Judged] = {}
     if rest:
         silver = columns_of_all([one.silver for one in rest])
@@ -81,12 +81,12 @@ def refresh(  # noqa: PLR0913 - where, what, and which of it
         _commit(computed.brought, compiled_view, feed, context)
         phases.end("commit")
         done, judged = [*done, *computed.brought], computed.judged
-    by_game = {one.work.source.game: report_of(one, view) for one in done}
+    by_key = {one.work.source.key: report_of(one, view) for one in done}
     return RefreshReport(
-        refreshed=tuple(by_game[game] for game in games if game in by_game),
-        up_to_date=tuple((game, view.name) for game in games if game in current),
+        refreshed=tuple(by_key[key] for key in keys if key in by_key),
+        up_to_date=tuple((key, view.name) for key in keys if key in current),
         judged=judged,
-        blocked={game: blocked[game] for game in games if game in held},
+        blocked={key: blocked[key] for key in keys if key in held},
         seconds=phases.seconds,
     )
 
@@ -114,7 +114,7 @@ def _commit(
 ) -> None:
     view, columns = compiled_view.view.name, compiled_view.columns
     owners = {
-        one.commit.table: owner_of_view(feed, view, one.work.source.game)
+        one.commit.table: owner_of_view(feed, view, one.work.source.key)
         for one in brought
         if one.work.is_first
     }

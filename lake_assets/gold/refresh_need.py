@@ -1,4 +1,4 @@
-"""Deciding what a refresh must do: which games' views are behind, and how each catches up. Pure."""
+"""Deciding what a refresh must do: which keys' views are behind, and how each catches up. Pure."""
 
 import hashlib
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from lake_assets.model.feeds import Action, GoldView
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Silver:
-    """A game's silver as a refresh finds it."""
+    """A key's silver as a refresh finds it."""
 
     version: int
     table: str
@@ -41,7 +41,7 @@ def definition_of(view: GoldView, session: str) -> str:
 
 
 def is_behind(definition: str, silver: Silver, position: Position | None) -> bool:
-    """Whether a game's view must be computed: never done, silver moved, or redefined.
+    """Whether a key's view must be computed: never done, silver moved, or redefined.
 
     Args:
         definition: of the view.
@@ -57,7 +57,7 @@ def is_behind(definition: str, silver: Silver, position: Position | None) -> boo
 
 
 def unmergeable(view: GoldView) -> str:
-    """Why no game of a view can be merged, whatever its measures are; empty if it can."""
+    """Why no key of a view can be merged, whatever its measures are; empty if it can."""
     dropping = [e.name for e in view.expectations if e.action is Action.DROP]
     if dropping:
         # A row that is good later needs the states that it had when it was dropped.
@@ -66,7 +66,7 @@ def unmergeable(view: GoldView) -> str:
 
 
 def why_full(definition: str, silver: Silver, position: Position | None, commit_read: str) -> str:
-    """Why a game must be computed from all of silver; empty if its log may tell otherwise.
+    """Why a key must be computed from all of silver; empty if its log may tell otherwise.
 
     Args:
         definition: of the view.

@@ -1,6 +1,6 @@
-"""Deciding whether a view over all games is behind, and what holds it up. Pure.
+"""Deciding whether a view over all keys is behind, and what holds it up. Pure.
 
-Its counterpart for the views with a table a game is `gold.refresh_need`.
+Its counterpart for the views with a table a key is `gold.refresh_need`.
 """
 
 from collections.abc import Mapping
@@ -14,11 +14,11 @@ def position_now(definition: str, silver: Mapping[str, Silver]) -> PositionOfAll
 
     Args:
         definition: of the view.
-        silver: by game; games without silver are absent.
+        silver: by key; keys without silver are absent.
     """
     return PositionOfAll(
-        versions={game: one.version for game, one in silver.items()},
-        commits={game: one.commit for game, one in silver.items()},
+        versions={key: one.version for key, one in silver.items()},
+        commits={key: one.commit for key, one in silver.items()},
         definition=definition,
     )
 
@@ -28,7 +28,7 @@ def is_all_behind(
 ) -> bool:
     """Whether a view must be computed.
 
-    It must if it never was, is redefined, or a game's silver moved on, was restored, came or
+    It must if it never was, is redefined, or a key's silver moved on, was restored, came or
     went. Without any silver there is nothing to compute.
     """
     return bool(silver) and position != position_now(definition, silver)
@@ -37,24 +37,24 @@ def is_all_behind(
 def unread(
     definition: str, silver: Mapping[str, Silver], position: PositionOfAll | None
 ) -> tuple[str, ...]:
-    """The games whose silver, as it is now, would come into the view by a refresh."""
+    """The keys whose silver, as it is now, would come into the view by a refresh."""
     if position is None or position.definition != definition:
         return tuple(silver)
     return tuple(
-        game
-        for game, one in silver.items()
-        if position.versions.get(game) != one.version or position.commits.get(game) != one.commit
+        key
+        for key, one in silver.items()
+        if position.versions.get(key) != one.version or position.commits.get(key) != one.commit
     )
 
 
-def held_up_by(unread_games: tuple[str, ...], blocked: Mapping[str, str]) -> str | None:
+def held_up_by(unread_keys: tuple[str, ...], blocked: Mapping[str, str]) -> str | None:
     """Why the view must stay as it is, in words; None if nothing holds it up.
 
-    One game that fails something blocking is enough, since its rows cannot be told apart in the
+    One key that fails something blocking is enough, since its rows cannot be told apart in the
     view, unless the view stands for that silver already: leaving it as it is would repair nothing.
 
     Args:
-        unread_games: what a refresh would bring into the view.
-        blocked: by game, what it fails.
+        unread_keys: what a refresh would bring into the view.
+        blocked: by key, what it fails.
     """
-    return next((f"{game}: {blocked[game]}" for game in unread_games if game in blocked), None)
+    return next((f"{key}: {blocked[key]}" for key in unread_keys if key in blocked), None)

@@ -1,4 +1,4 @@
-"""How each game that is behind catches up: from which files of silver, into which buckets."""
+"""How each key that is behind catches up: from which files of silver, into which buckets."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -29,7 +29,7 @@ from lake_assets.spark.read_tables import TableVersion, contents_of
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Opened:
-    """A game's tables, opened."""
+    """A key's tables, opened."""
 
     source: ViewSnapshot
     silver: DeltaTable
@@ -38,7 +38,7 @@ class Opened:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RefreshPlan:
-    """What one game's refresh reads, keeps and replaces."""
+    """What one key's refresh reads, keeps and replaces."""
 
     source: ViewSnapshot
     mode: Mode
@@ -83,7 +83,7 @@ class RefreshPlan:
         """What puts `files` in the place of `gone`, and says what the view now stands for."""
         states = STATE_FORMAT if self.keeps_states else 0
         commit = Commit(
-            table=gold_of(self.source.game, view.name),
+            table=gold_of(self.source.key, view.name),
             files=files,
             removed=gone,
             info=info_of(
@@ -101,30 +101,30 @@ class RefreshPlan:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Brought:
-    """One game's view, written and to be committed."""
+    """One key's view, written and to be committed."""
 
     work: RefreshPlan
     commit: Commit
 
 
-def open_all(view: GoldView, games: Sequence[str], context: LakeContext) -> list[Opened]:
-    """Those of the games that have silver."""
-    silver = {game: silver_of(game) for game in games}
-    gold = {game: gold_of(game, view.name) for game in games}
+def open_all(view: GoldView, keys: Sequence[str], context: LakeContext) -> list[Opened]:
+    """Those of the keys that have silver."""
+    silver = {key: silver_of(key) for key in keys}
+    gold = {key: gold_of(key, view.name) for key in keys}
     found = context.committer.opened([*silver.values(), *gold.values()])
     return [
-        _opened(view, game, found[silver[game]], found.get(gold[game]), context)
-        for game in games
-        if silver[game] in found
+        _opened(view, key, found[silver[key]], found.get(gold[key]), context)
+        for key in keys
+        if silver[key] in found
     ]
 
 
 def _opened(
-    view: GoldView, game: str, silver: DeltaTable, gold: DeltaTable | None, context: LakeContext
+    view: GoldView, key: str, silver: DeltaTable, gold: DeltaTable | None, context: LakeContext
 ) -> Opened:
     stands = (gold.version(), position_from(last_info(gold))) if gold else (0, None)
     source = view_snapshot_of(
-        view, game, (silver.version(), str(silver.metadata().id)), stands, context
+        view, key, (silver.version(), str(silver.metadata().id)), stands, context
     )
     return Opened(source=source, silver=silver, gold=gold)
 
@@ -138,18 +138,18 @@ def catch_up(
     *,
     full_refresh: bool,
 ) -> list[RefreshPlan]:
-    """Decide how each game catches up.
+    """Decide how each key catches up.
 
     Args:
         view: what is brought up to date.
         columns: of its tables.
         unmergeable: why the view cannot be merged; empty if it can.
-        opened: the games.
+        opened: the keys.
         context: where the lake is.
         full_refresh: whether all is to be recomputed.
 
     Raises:
-        TableFeatureError: a game's silver cannot be read, or its gold not be replaced.
+        TableFeatureError: a key's silver cannot be read, or its gold not be replaced.
     """
     ensure_refreshable((one.silver for one in opened), (one.gold for one in opened))
     schema = DeltaSchema.from_arrow(columns)
@@ -166,9 +166,9 @@ def catch_up(
 
 
 def _why_full(fields: Sequence[DeltaField], one: Opened, asked: str) -> str:
-    """Why a game is recomputed, before its silver's log is read; empty if that has to tell."""
+    """Why a key is recomputed, before its silver's log is read; empty if that has to tell."""
     if one.gold is None:
-        return "the game's first refresh"
+        return "the key's first refresh"
     reason = asked or one.source.why_full
     if not reason and one.gold.schema().fields != fields:
         return "a column has another type"
@@ -176,11 +176,11 @@ def _why_full(fields: Sequence[DeltaField], one: Opened, asked: str) -> str:
 
 
 def _merge(view: GoldView, one: Opened, context: LakeContext) -> RefreshPlan | str:
-    """How a game is merged with what its silver gained, or why it cannot be."""
+    """How a key is merged with what its silver gained, or why it cannot be."""
     source, position = one.source, one.source.position
     if one.gold is None or position is None:
-        raise ValueError(source.game)
-    folder = silver_of(source.game).path(context.lake)
+        raise ValueError(source.key)
+    folder = silver_of(source.key).path(context.lake)
     gained = gained_between(folder, position.silver_version, source.silver.version)
     if gained.obstacle:
         return gained.obstacle
@@ -205,7 +205,7 @@ def merging(
     buckets: int = 1,
     is_whole: bool = False,
 ) -> RefreshPlan:
-    """A game that is merged: its silver in `folder` gained something, and its view is `has`.
+    """A key that is merged: its silver in `folder` gained something, and its view is `has`.
 
     One bucket is written whole if there are rows for it.
     """
@@ -237,13 +237,13 @@ def _full(one: Opened, context: LakeContext, why: str, *, keeps_states: bool) ->
 
 
 def report_of(one: Brought, view: GoldView) -> ViewRefresh:
-    """What became of one game."""
+    """What became of one key."""
     work, commit = one.work, one.commit
     gone = {file.path for file in commit.removed}
     kept = [file for file in work.gold_files if file.path not in gone]
     written = sum(file.rows for file in commit.files)
     return ViewRefresh(
-        game=work.source.game,
+        key=work.source.key,
         view=view.name,
         rows=written + sum(file.rows for file in kept),
         silver_version=work.source.silver.version,

@@ -7,7 +7,7 @@ from time import perf_counter
 
 from pyspark.sql import SparkSession
 
-from lake_assets.delta.catalog import ensure_known, games_of
+from lake_assets.delta.catalog import ensure_known, keys_of
 from lake_assets.delta.log_history import identity
 from lake_assets.errors import FeedError
 from lake_assets.gold.refresh import refresh
@@ -30,7 +30,7 @@ class Around:
     """What else is done in a refresh's Spark session."""
 
     before: Callable[[SparkSession, Sequence[str]], Mapping[str, str]]
-    """Tells of some games which must be left alone, and why."""
+    """Tells of some keys which must be left alone, and why."""
 
     after: Callable[[SparkSession, Sequence[RefreshReport]], None]
     """Is told what was done."""
@@ -41,7 +41,7 @@ def refresh_views(
     feed: Feed,
     *,
     views: Sequence[str] | None = None,
-    games: Sequence[str] | None = None,
+    keys: Sequence[str] | None = None,
     full_refresh: bool = False,
     around: Around | None = None,
 ) -> list[RefreshReport]:
@@ -52,23 +52,23 @@ def refresh_views(
     Args:
         settings: where the lake is.
         feed: whose views.
-        views: their names; by default all, but not those over all games if `games` are named.
-        games: games to look at; all the lake knows by default. Those whose silver did not change
+        views: their names; by default all, but not those over all keys if `keys` are named.
+        keys: keys to look at; all the lake knows by default. Those whose silver did not change
             are left alone.
-        full_refresh: compute all games again, also those whose silver did not change.
+        full_refresh: compute all keys again, also those whose silver did not change.
         around: what else to do while Spark is there.
 
     Raises:
-        FeedError: the feed has no such view or game, a view over all games is asked for some, or
+        FeedError: the feed has no such view or key, a view over all keys is asked for some, or
             a view does not compile.
         LakeAssetsError: Spark or the lake cannot be used.
     """
-    chosen = _choose_views(feed, views, games)
+    chosen = _choose_views(feed, views, keys)
     if not chosen:
         return []
-    known = games_of(settings.lake_dir, feed)
-    ensure_known(feed, known, games or ())
-    wanted = games or known
+    known = keys_of(settings.lake_dir, feed)
+    ensure_known(feed, known, keys or ())
+    wanted = keys or known
     with turn(settings.state_dir, "refresh"):
         behind = views_behind(settings, feed)
         if not full_refresh and not any(
@@ -83,7 +83,7 @@ def _refresh(
     settings: Settings,
     feed: Feed,
     views: Sequence[GoldView],
-    games: Sequence[str],
+    keys: Sequence[str],
     around: Around | None,
     *,
     full_refresh: bool,
@@ -93,10 +93,10 @@ def _refresh(
     session_s = perf_counter() - started
     try:
         with open_lake(settings, session) as context:
-            blocked = around.before(session, games) if around else {}
+            blocked = around.before(session, keys) if around else {}
             reports = [
                 _refresh_one(view)(
-                    session, feed, view, games, context, blocked, full_refresh=full_refresh
+                    session, feed, view, keys, context, blocked, full_refresh=full_refresh
                 )
                 for view in views
             ]
@@ -115,8 +115,8 @@ def _log(context: LakeContext, feed: Feed, reports: Sequence[RefreshReport]) -> 
     append(context, [entry for entry in entries if entry])
 
 
-def _nothing_new(view: GoldView, games: Sequence[str]) -> RefreshReport:
-    scopes = view.scopes(games) if games else ()
+def _nothing_new(view: GoldView, keys: Sequence[str]) -> RefreshReport:
+    scopes = view.scopes(keys) if keys else ()
     return RefreshReport(refreshed=(), up_to_date=tuple((scope, view.name) for scope in scopes))
 
 
@@ -125,7 +125,7 @@ def _refresh_one(view: GoldView) -> Callable[..., RefreshReport]:
 
 
 def _choose_views(
-    feed: Feed, names: Sequence[str] | None, games: Sequence[str] | None
+    feed: Feed, names: Sequence[str] | None, keys: Sequence[str] | None
 ) -> list[GoldView]:
     by_name = {view.name: view for view in feed.gold}
     missing = [name for name in names or () if name not in by_name]
@@ -136,9 +136,9 @@ def _choose_views(
             f"It has {', '.join(by_name) or 'none'}",
         )
     if not names:
-        return [view for view in feed.gold if games is None or not view.is_over_all]
+        return [view for view in feed.gold if keys is None or not view.is_over_all]
     over_all = [name for name in names if by_name[name].is_over_all]
-    if over_all and games is not None:
-        fact = "is over all games, and only some are asked for"
-        raise FeedError(f"gold view {over_all[0]!r}", fact, "Leave the games out")
+    if over_all and keys is not None:
+        fact = "is over all keys, and only some are asked for"
+        raise FeedError(f"gold view {over_all[0]!r}", fact, "Leave the keys out")
     return [by_name[name] for name in names]

@@ -61,7 +61,7 @@ class SqlViewInput:
     """What a table of a view is computed from."""
 
     scope: str
-    """A game, or `EVERY_GAME`."""
+    """A key, or `EVERY_KEY`."""
 
     table: TableRef
     handles: tuple[DeltaTable, ...]
@@ -99,7 +99,7 @@ class SqlViewQuery:
     feed: Feed
     view: GoldView
     columns: pa.Schema
-    """Of silver, of all games: a column that one game lacks is null in its rows."""
+    """Of silver, of all keys: a column that one key lacks is null in its rows."""
 
     lake: Path
     buffer_bytes: int
@@ -108,7 +108,7 @@ class SqlViewQuery:
 def compute(session: SparkSession, query: SqlViewQuery, source: SqlViewInput) -> SqlViewResult:
     """Run a view's query over a source's silver.
 
-    In a session of its own, so that `silver` may mean another game's rows elsewhere at the same
+    In a session of its own, so that `silver` may mean another key's rows elsewhere at the same
     time; it shares Spark and its settings with `session`. Thread-safe.
 
     Raises:

@@ -1,7 +1,7 @@
 """Refreshing views in free SQL: recomputed in full, one query for each table that is behind.
 
-Nothing is known of such a query, so no job can compute it for many games at once: Spark plans and
-runs it a game, a few beside each other. A query over all games is one plan. Where games are many, a
+Nothing is known of such a query, so no job can compute it for many keys at once: Spark plans and
+runs it a key, a few beside each other. A query over all keys is one plan. Where keys are many, a
 view of keys and measures (`gold.refresh`) costs far less.
 """
 
@@ -13,7 +13,7 @@ from time import perf_counter
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from lake_assets.delta.catalog import games_of
+from lake_assets.delta.catalog import keys_of
 from lake_assets.delta.commit_digest import commit_digest
 from lake_assets.delta.log_history import last_info, open_table, rows_of
 from lake_assets.delta.refresh_position import position_from
@@ -27,7 +27,7 @@ from lake_assets.gold.view_expectations import ensure_none_fails, judged_of
 from lake_assets.model.feeds import Feed, GoldView
 from lake_assets.model.owners import owner_of_view
 from lake_assets.model.reports import Judged, RefreshReport, ViewRefresh
-from lake_assets.model.tables import EVERY_GAME, silver_of
+from lake_assets.model.tables import EVERY_KEY, silver_of
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.spark.read_tables import columns_of_all
 
@@ -54,7 +54,7 @@ def refresh_sql_views(  # noqa: PLR0913 - where, what, and which of it
     session: SparkSession,
     feed: Feed,
     view: GoldView,
-    games: Sequence[str],
+    keys: Sequence[str],
     context: LakeContext,
     blocked: Mapping[str, str] | None = None,
     *,
@@ -62,7 +62,7 @@ def refresh_sql_views(  # noqa: PLR0913 - where, what, and which of it
 ) -> RefreshReport:
     """Bring a view in free SQL up to date, as `gold.refresh.refresh` does one of measures.
 
-    A view over all games reads whatever the lake has, not only the `games` asked for, and is left
+    A view over all keys reads whatever the lake has, not only the `keys` asked for, and is left
     alone while one of those that it would read again is `blocked`.
 
     Raises:
@@ -71,14 +71,12 @@ def refresh_sql_views(  # noqa: PLR0913 - where, what, and which of it
         FeedError: the query or an expectation does not compile, fails, or gives columns that a
             table cannot have; none of the view's tables is changed.
         LakeError: the lake cannot be read or written.
-        TableOwnedError: a table of the view is there, and is another feed's, game's or view's.
+        TableOwnedError: a table of the view is there, and is another feed's, key's or view's.
     """
     started = perf_counter()
-    found = {
-        game: open_table(context.lake, silver_of(game)) for game in games_of(context.lake, feed)
-    }
-    silver = {game: handle for game, handle in found.items() if handle is not None}
-    wanted = view.scopes(game for game in games if game in silver) if silver else ()
+    found = {key: open_table(context.lake, silver_of(key)) for key in keys_of(context.lake, feed)}
+    silver = {key: handle for key, handle in found.items() if handle is not None}
+    wanted = view.scopes(key for key in keys if key in silver) if silver else ()
     for scope in wanted:
         claim(context.lake, feed.gold_table(view, scope), owner_of_view(feed, view.name, scope))
     choice = _choose(feed, view, wanted, silver, context, blocked or {}, full_refresh=full_refresh)
@@ -115,7 +113,7 @@ def _choose(  # noqa: PLR0913 - all facts of the decision
     full_refresh: bool,
 ) -> _Choice:
     definition = definition_of(view, context.session)
-    now = {game: _silver(context, game, handle) for game, handle in silver.items()}
+    now = {key: _silver(context, key, handle) for key, handle in silver.items()}
     sources: list[SqlViewInput] = []
     current: list[str] = []
     held: dict[str, str] = {}
@@ -123,7 +121,7 @@ def _choose(  # noqa: PLR0913 - all facts of the decision
         table = feed.gold_table(view, scope)
         gold = open_table(context.lake, table)
         info = last_info(gold) if gold else {}
-        if scope == EVERY_GAME:
+        if scope == EVERY_KEY:
             handles, position = tuple(silver.values()), PositionOfAll.of(info)
             is_wanting = full_refresh or is_all_behind(definition, now, position)
             reads = tuple(now) if full_refresh else unread(definition, now, position)
@@ -144,9 +142,9 @@ def _choose(  # noqa: PLR0913 - all facts of the decision
     return _Choice(sources=sources, current=current, held=held)
 
 
-def _silver(context: LakeContext, game: str, handle: DeltaTable) -> Silver:
+def _silver(context: LakeContext, key: str, handle: DeltaTable) -> Silver:
     version = handle.version()
-    commit = commit_digest(silver_of(game).path(context.lake), version)
+    commit = commit_digest(silver_of(key).path(context.lake), version)
     return Silver(version=version, table=str(handle.metadata().id), commit=commit or "")
 
 
@@ -210,9 +208,9 @@ def _commit(
 
 def _refreshed(view: GoldView, one: SqlViewResult) -> ViewRefresh:
     written = one.left.written.get(0)
-    is_of_all = one.source.scope == EVERY_GAME
+    is_of_all = one.source.scope == EVERY_KEY
     return ViewRefresh(
-        game=one.source.scope,
+        key=one.source.scope,
         view=view.name,
         rows=written.rows if written else 0,
         silver_version=None if is_of_all else one.source.handles[0].version(),

@@ -7,17 +7,17 @@ from pathlib import Path
 
 from deltalake.exceptions import DeltaError
 
-from lake_assets.delta.catalog import games_of
+from lake_assets.delta.catalog import keys_of
 from lake_assets.delta.commit_digest import commit_digest
 from lake_assets.delta.log_history import committed_at, identity, newest_info, open_table, rows_of
 from lake_assets.delta.refresh_position import position_from
 from lake_assets.delta.refresh_position_all import PositionOfAll
 from lake_assets.errors import LakeError, first_line
-from lake_assets.gold.quality_gate import blocked_games
+from lake_assets.gold.quality_gate import blocked_keys
 from lake_assets.gold.refresh_need import Silver, definition_of, is_behind
 from lake_assets.gold.refresh_need_all import held_up_by, is_all_behind, unread
 from lake_assets.model.feeds import Feed, GoldView
-from lake_assets.model.tables import EVERY_GAME, gold_of, silver_of
+from lake_assets.model.tables import EVERY_KEY, gold_of, silver_of
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.session_digest import session_digest
 from lake_assets.state.failing_expectations import Failures
@@ -29,28 +29,28 @@ class _Standing:
 
     view: str
     scope: str
-    """A game, or `EVERY_GAME`."""
+    """A key, or `EVERY_KEY`."""
 
     unread: tuple[str, ...]
-    """Games whose silver a refresh would bring in."""
+    """Keys whose silver a refresh would bring in."""
 
     lacking: Mapping[str, int]
-    """By game, the first silver version that the table lacks; where silver has moved on."""
+    """By key, the first silver version that the table lacks; where silver has moved on."""
 
 
 def views_behind(
     settings: Settings, feed: Feed, failures: Failures | None = None
 ) -> dict[str, tuple[str, ...]]:
-    """By view of the feed, the games whose silver has moved on since its last refresh.
+    """By view of the feed, the keys whose silver has moved on since its last refresh.
 
-    Of a view over all games that is `EVERY_GAME`. What something blocking among `failures` holds
+    Of a view over all keys that is `EVERY_KEY`. What something blocking among `failures` holds
     up is left out.
 
     Raises:
         LakeError: a table's log cannot be read.
     """
     silver = _silver_now(settings.lake_dir, feed)
-    blocked = blocked_games(feed, failures or {}, _versions_of(silver))
+    blocked = blocked_keys(feed, failures or {}, _versions_of(silver))
     behind: dict[str, tuple[str, ...]] = {view.name: () for view in feed.gold}
     for one in _standings(settings, feed, silver):
         if held_up_by(one.unread, blocked) is None:
@@ -68,40 +68,40 @@ def never_computed(settings: Settings, feed: Feed, failures: Failures) -> tuple[
     """
     lake = settings.lake_dir
     missing = [view for view in feed.gold if not _has_table(lake, feed, view)]
-    if not missing or not any(_has_rows(lake, game) for game in games_of(lake, feed)):
+    if not missing or not any(_has_rows(lake, key) for key in keys_of(lake, feed)):
         return ()
     behind = views_behind(settings, feed.model_copy(update={"gold": tuple(missing)}), failures)
     return tuple(name for name, scopes in behind.items() if scopes)
 
 
 def _has_table(lake: Path, feed: Feed, view: GoldView) -> bool:
-    tables = (feed.gold_table(view, scope) for scope in view.scopes(games_of(lake, feed)))
+    tables = (feed.gold_table(view, scope) for scope in view.scopes(keys_of(lake, feed)))
     return any((table.path(lake) / "_delta_log").is_dir() for table in tables)
 
 
-def _has_rows(lake: Path, game: str) -> bool:
+def _has_rows(lake: Path, key: str) -> bool:
     with _reading(lake):
-        handle = open_table(lake, silver_of(game))
+        handle = open_table(lake, silver_of(key))
         return handle is not None and rows_of(handle) > 0
 
 
-def games_unread(settings: Settings, feed: Feed, failures: Failures) -> frozenset[str]:
-    """The games whose silver has something new for a view, and which nothing holds up.
+def keys_unread(settings: Settings, feed: Feed, failures: Failures) -> frozenset[str]:
+    """The keys whose silver has something new for a view, and which nothing holds up.
 
     Raises:
         LakeError: a table's log cannot be read.
     """
     silver = _silver_now(settings.lake_dir, feed)
-    blocked = blocked_games(feed, failures, _versions_of(silver))
-    unread_games = {game for one in _standings(settings, feed, silver) for game in one.unread}
-    return frozenset(unread_games - blocked.keys())
+    blocked = blocked_keys(feed, failures, _versions_of(silver))
+    unread_keys = {key for one in _standings(settings, feed, silver) for key in one.unread}
+    return frozenset(unread_keys - blocked.keys())
 
 
 def behind_since(settings: Settings, feed: Feed) -> dict[str, Mapping[str, float]]:
-    """By view and game, since when silver has had something that the view lacks.
+    """By view and key, since when silver has had something that the view lacks.
 
     The time is that of silver's first commit after the one that the view stands for, or 0 if the
-    log has forgotten it; seconds since 1970. Of a view over all games it is that of the game that
+    log has forgotten it; seconds since 1970. Of a view over all keys it is that of the key that
     waits longest. A view that only its definition puts behind is left out, since nothing tells when
     that changed.
 
@@ -119,23 +119,23 @@ def behind_since(settings: Settings, feed: Feed) -> dict[str, Mapping[str, float
 
 
 def _silver_now(lake: Path, feed: Feed) -> dict[str, Silver]:
-    """By game of the feed, its silver; games without silver are absent."""
+    """By key of the feed, its silver; keys without silver are absent."""
     with _reading(lake):
-        found = {game: _silver(lake, game) for game in games_of(lake, feed)}
-    return {game: silver for game, silver in found.items() if silver}
+        found = {key: _silver(lake, key) for key in keys_of(lake, feed)}
+    return {key: silver for key, silver in found.items() if silver}
 
 
-def _silver(lake: Path, game: str) -> Silver | None:
-    found = identity(lake, silver_of(game))
+def _silver(lake: Path, key: str) -> Silver | None:
+    found = identity(lake, silver_of(key))
     if found is None:
         return None
     version, table = found
-    commit = commit_digest(silver_of(game).path(lake), version) or ""
+    commit = commit_digest(silver_of(key).path(lake), version) or ""
     return Silver(version=version, table=table, commit=commit)
 
 
 def _versions_of(silver: Mapping[str, Silver]) -> dict[str, int]:
-    return {game: one.version for game, one in silver.items()}
+    return {key: one.version for key, one in silver.items()}
 
 
 def _standings(settings: Settings, feed: Feed, silver: Mapping[str, Silver]) -> list[_Standing]:
@@ -145,38 +145,38 @@ def _standings(settings: Settings, feed: Feed, silver: Mapping[str, Silver]) -> 
     with _reading(lake):
         found = [
             _of_all(lake, feed, view, definitions[view.name], silver)
-            if scope == EVERY_GAME
-            else _of_game(lake, view, definitions[view.name], scope, silver[scope])
+            if scope == EVERY_KEY
+            else _of_key(lake, view, definitions[view.name], scope, silver[scope])
             for view in feed.gold
             for scope in view.scopes(silver)
         ]
     return [one for one in found if one is not None]
 
 
-def _of_game(
-    lake: Path, view: GoldView, definition: str, game: str, silver: Silver
+def _of_key(
+    lake: Path, view: GoldView, definition: str, key: str, silver: Silver
 ) -> _Standing | None:
-    position = position_from(newest_info(lake, gold_of(game, view.name)))
+    position = position_from(newest_info(lake, gold_of(key, view.name)))
     if not is_behind(definition, silver, position):
         return None
     first = position.silver_version + 1 if position else 0
-    lacking = {game: first} if first <= silver.version else {}
-    return _Standing(view=view.name, scope=game, unread=(game,), lacking=lacking)
+    lacking = {key: first} if first <= silver.version else {}
+    return _Standing(view=view.name, scope=key, unread=(key,), lacking=lacking)
 
 
 def _of_all(
     lake: Path, feed: Feed, view: GoldView, definition: str, silver: Mapping[str, Silver]
 ) -> _Standing | None:
-    position = PositionOfAll.of(newest_info(lake, feed.gold_table(view, EVERY_GAME)))
+    position = PositionOfAll.of(newest_info(lake, feed.gold_table(view, EVERY_KEY)))
     if not is_all_behind(definition, silver, position):
         return None
     known = position.versions if position else {}
-    firsts = {game: known.get(game, -1) + 1 for game in silver}
+    firsts = {key: known.get(key, -1) + 1 for key in silver}
     return _Standing(
         view=view.name,
-        scope=EVERY_GAME,
+        scope=EVERY_KEY,
         unread=unread(definition, silver, position),
-        lacking={game: first for game, first in firsts.items() if first <= silver[game].version},
+        lacking={key: first for key, first in firsts.items() if first <= silver[key].version},
     )
 
 

@@ -45,12 +45,12 @@ def marked(rows: DataFrame, view: GoldView) -> DataFrame:
 
 
 class GoldJudge:
-    """A `spark.fan_out.Stage`: counts what violates each expectation, and leaves out what drops."""
+    """A `spark.fan_out.RowTransform`: counts violations, and leaves out what is dropped."""
 
-    def __init__(self, view: GoldView, games: Sequence[str]) -> None:
-        """Judge rows whose `#table` is an index into `games`, which may name one more than once."""
+    def __init__(self, view: GoldView, keys: Sequence[str]) -> None:
+        """Judge rows whose `#table` is an index into `keys`, which may name one more than once."""
         self._view = view
-        self._games = games
+        self._keys = keys
         self._seen: dict[int, int] = defaultdict(int)
         self._violated: dict[tuple[int, str], int] = defaultdict(int)
 
@@ -71,7 +71,7 @@ class GoldJudge:
         dropped = np.zeros(batch.num_rows, dtype=np.bool_)
         for expectation in self._view.expectations:
             violated = batch[_mark(expectation.name)].to_numpy(zero_copy_only=False).copy()
-            concerned = [expectation.concerns(game) for game in self._games]
+            concerned = [expectation.concerns(key) for key in self._keys]
             violated &= np.array(concerned, dtype=np.bool_)[places]
             for index, count in zip(*np.unique(places[violated], return_counts=True), strict=True):
                 self._violated[int(index), expectation.name] += int(count)
@@ -83,22 +83,22 @@ class GoldJudge:
 
 
 def judged_of(
-    notes: Iterable[str], view: GoldView, games: Sequence[str]
+    notes: Iterable[str], view: GoldView, keys: Sequence[str]
 ) -> dict[tuple[str, str], Judged]:
-    """By game and expectation, what the notes of all tasks say; games without rows too."""
+    """By key and expectation, what the notes of all tasks say; keys without rows too."""
     seen: dict[str, int] = defaultdict(int)
     violated: dict[tuple[str, str], int] = defaultdict(int)
     for note in notes:
         rows, found = json.loads(note)
         for index, count in rows:
-            seen[games[index]] += count
+            seen[keys[index]] += count
         for index, name, count in found:
-            violated[games[index], name] += count
+            violated[keys[index], name] += count
     return {
-        (game, expectation.name): Judged(seen=seen[game], violated=violated[game, expectation.name])
-        for game in dict.fromkeys(games)
+        (key, expectation.name): Judged(seen=seen[key], violated=violated[key, expectation.name])
+        for key in dict.fromkeys(keys)
         for expectation in view.expectations
-        if expectation.concerns(game)
+        if expectation.concerns(key)
     }
 
 
@@ -106,13 +106,13 @@ def ensure_none_fails(judged: dict[tuple[str, str], Judged], view: GoldView) -> 
     """Refuse what an expectation that fails was violated by.
 
     Raises:
-        ExpectationFailedError: there is such a game.
+        ExpectationFailedError: there is such a key.
     """
     failing = {e.name for e in view.expectations if e.action is Action.FAIL}
-    for (game, name), found in judged.items():
+    for (key, name), found in judged.items():
         if name in failing and found.violated:
             words = f"{found.violated} of {found.seen} rows of view {view.name} violate it"
-            raise ExpectationFailedError(name, game, words)
+            raise ExpectationFailedError(name, key, words)
 
 
 def recount(

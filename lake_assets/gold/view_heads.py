@@ -1,6 +1,6 @@
-"""What the ends of logs tell of games' views: which are up to date, and which gain a little.
+"""What the ends of logs tell of keys' views: which are up to date, and which gain a little.
 
-No table is opened: a refresh's newest commit says all of a view that is one file. Games that it
+No table is opened: a refresh's newest commit says all of a view that is one file. Keys that it
 does not tell of are `gold.refresh_plan`'s.
 """
 
@@ -24,13 +24,13 @@ from lake_assets.model.tables import gold_of, silver_of
 from lake_assets.spark.lake_context import LakeContext
 
 _MOST_ROWS = 1_000_000
-"""New rows of a game up to which a task holds what they come to, at worst a key a row. More are as
+"""New rows of a key up to which a task holds what they come to, at worst a key a row. More are as
 fast in Spark's job, which spills."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ViewHead:
-    """Where one game stands."""
+    """Where one key stands."""
 
     source: ViewSnapshot
     gold: LogTail
@@ -38,34 +38,32 @@ class ViewHead:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SmallGain:
-    """A game whose small gain a task merges into its view of one file."""
+    """A key whose small gain a task merges into its view of one file."""
 
     work: RefreshPlan
     folds: ArrowAggregates
 
 
-def view_heads_of(
-    view: GoldView, games: Sequence[str], context: LakeContext
-) -> dict[str, ViewHead]:
-    """By game, where it stands; games of which their logs' ends do not tell are absent."""
+def view_heads_of(view: GoldView, keys: Sequence[str], context: LakeContext) -> dict[str, ViewHead]:
+    """By key, where it stands; keys of which their logs' ends do not tell are absent."""
     found = {}
-    for game in games:
-        silver = log_tail_of(silver_of(game).path(context.lake))
-        gold = log_tail_of(gold_of(game, view.name).path(context.lake))
+    for key in keys:
+        silver = log_tail_of(silver_of(key).path(context.lake))
+        gold = log_tail_of(gold_of(key, view.name).path(context.lake))
         position = position_from(gold.info) if gold else None
         if gold is None or position is None or silver is None or not silver.table_id:
             continue
         source = view_snapshot_of(
-            view, game, (silver.version, silver.table_id), (gold.version, position), context
+            view, key, (silver.version, silver.table_id), (gold.version, position), context
         )
-        found[game] = ViewHead(source=source, gold=gold)
+        found[key] = ViewHead(source=source, gold=gold)
     return found
 
 
 def small_gain_of(
     view: GoldView, ends: Iterable[ViewHead], context: LakeContext
 ) -> list[SmallGain]:
-    """Those of the games that a task can merge."""
+    """Those of the keys that a task can merge."""
     folds = cache(lambda columns: arrow_aggregates_of(view, _arrow(columns)))
     near = []
     for end in ends:
@@ -91,9 +89,9 @@ def _is_small(end: ViewHead, position: Position, context: LakeContext) -> bool:
 
 
 def _work(end: ViewHead, position: Position, context: LakeContext) -> RefreshPlan | None:
-    """What a game gained; None if it is much, or not all that happened."""
+    """What a key gained; None if it is much, or not all that happened."""
     source = end.source
-    folder = silver_of(source.game).path(context.lake)
+    folder = silver_of(source.key).path(context.lake)
     gained = gained_between(folder, position.silver_version, source.silver.version)
     if gained.obstacle or gained.has_changed or gained.rows > _MOST_ROWS:
         return None

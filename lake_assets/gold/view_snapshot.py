@@ -1,4 +1,4 @@
-"""Where one game's view stands: its silver and gold at the versions that a refresh starts from.
+"""Where one key's view stands: its silver and gold at the versions that a refresh starts from.
 
 What follows from that is decided in `gold.refresh_need`.
 """
@@ -15,9 +15,9 @@ from lake_assets.spark.lake_context import LakeContext
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ViewSnapshot:
-    """One game's silver and gold at the versions that a refresh starts from."""
+    """One key's silver and gold at the versions that a refresh starts from."""
 
-    game: str
+    key: str
     definition: str
     """Of the view, as it is now."""
 
@@ -29,7 +29,7 @@ class ViewSnapshot:
 
     @property
     def is_behind(self) -> bool:
-        """Whether the game's view must be brought up to date."""
+        """Whether the key's view must be brought up to date."""
         return is_behind(self.definition, self.silver, self.position)
 
     @property
@@ -40,29 +40,29 @@ class ViewSnapshot:
 
 def view_snapshot_of(
     view: GoldView,
-    game: str,
+    key: str,
     silver: tuple[int, str],
     gold: tuple[int, Position | None],
     context: LakeContext,
 ) -> ViewSnapshot:
-    """Where a game stands.
+    """Where a key stands.
 
     Args:
         view: what is brought up to date.
-        game: of it.
+        key: of it.
         silver: its silver's version and Delta's id of it.
         gold: version and position of its gold; 0 and None without.
         context: where the lake is.
     """
     (version, table), (gold_version, position) = silver, gold
-    folder = silver_of(game).path(context.lake)
+    folder = silver_of(key).path(context.lake)
     commit = commit_digest(folder, version) or ""
     if position is None or position.silver_version == version:
         read = commit
     else:
         read = commit_digest(folder, position.silver_version) or ""
     return ViewSnapshot(
-        game=game,
+        key=key,
         definition=definition_of(view, context.session),
         silver=Silver(version=version, table=table, commit=commit),
         gold_version=gold_version,

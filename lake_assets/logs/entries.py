@@ -1,6 +1,6 @@
 """What the log tables hold, and the rows that a report comes to. Pure.
 
-`quality_log` has a row for each game and expectation of a batch, `stream_log` one for each batch
+`quality_log` has a row for each key and expectation of a batch, `stream_log` one for each batch
 and each refresh.
 """
 
@@ -18,7 +18,7 @@ from lake_assets.model.reports import BatchReport, Mode, RefreshReport
 from lake_assets.model.tables import QUALITY_LOG, STREAM_LOG, TableRef
 
 REFRESH = "refresh"
-"""The hop from silver to gold, in the column `hop`; the others are those of `model.reports.Hop`."""
+"""The stage from silver to gold, beside those of `model.reports.Stage`."""
 
 _TIME = pa.timestamp("us", tz="UTC")
 _OFFSETS = pa.map_(pa.int32(), pa.int64())
@@ -27,7 +27,7 @@ SCHEMAS: Mapping[TableRef, pa.Schema] = {
     QUALITY_LOG: pa.schema(
         [
             ("feed", pa.string()),
-            ("game", pa.string()),
+            ("key", pa.string()),
             ("expectation", pa.string()),
             ("batch", pa.int64()),
             ("seen", pa.int64()),
@@ -39,7 +39,7 @@ SCHEMAS: Mapping[TableRef, pa.Schema] = {
     STREAM_LOG: pa.schema(
         [
             ("feed", pa.string()),
-            ("hop", pa.string()),
+            ("stage", pa.string()),
             ("batch", pa.int64()),  # null of a refresh
             ("view", pa.string()),  # of a refresh
             ("time", _TIME),
@@ -58,15 +58,23 @@ SCHEMAS: Mapping[TableRef, pa.Schema] = {
             ("version_to", pa.int64()),
             ("lag_rows", pa.int64()),  # rows of the source that are not taken; null if unknown
             ("query", pa.string()),  # batches are counted within a query
-            ("games_incremental", pa.int64()),  # of a refresh, as are the next four
-            ("games_full", pa.int64()),
-            ("why", pa.string()),  # each reason once, with the number of games it holds for
+            ("keys_incremental", pa.int64()),  # of a refresh, as are the next four
+            ("keys_full", pa.int64()),
+            ("why", pa.string()),  # each reason once, with the number of keys it holds for
             ("rows_read", pa.int64()),  # of silver
             ("rows_written", pa.int64()),  # of the view, in new files
         ]
     ),
 }
 """Columns of the log tables."""
+
+_RENAMED = {
+    "game": "key",
+    "hop": "stage",
+    "games_incremental": "keys_incremental",
+    "games_full": "keys_full",
+}
+"""What an entry may be called that an earlier release left in the spool."""
 
 _PHASES = ("session", "plan", "job", "commit")
 
@@ -106,15 +114,15 @@ def entry_of_refresh(report: RefreshReport, feed: Feed, at: datetime) -> Entry |
         return None
     row = {
         "feed": feed.feed,
-        "hop": REFRESH,
+        "stage": REFRESH,
         "view": report.refreshed[0].view,
         "time": _micros(at),
         "is_committed": True,
         "rows": sum(one.rows for one in report.refreshed),
         "files": sum(one.files for one in report.refreshed),
         **_seconds(report.seconds),
-        "games_incremental": sum(one.mode is Mode.INCREMENTAL for one in report.refreshed),
-        "games_full": sum(one.mode is Mode.FULL for one in report.refreshed),
+        "keys_incremental": sum(one.mode is Mode.INCREMENTAL for one in report.refreshed),
+        "keys_full": sum(one.mode is Mode.FULL for one in report.refreshed),
         "why": _reasons(report),
         "rows_read": sum(one.rows_read for one in report.refreshed),
         "rows_written": sum(one.rows_written for one in report.refreshed),
@@ -125,14 +133,15 @@ def entry_of_refresh(report: RefreshReport, feed: Feed, at: datetime) -> Entry |
 def _reasons(report: RefreshReport) -> str:
     """`full: silver is another table (2), incremental: silver gained 1 file since (40)`."""
     counted = Counter(f"{one.mode}: {one.why}" for one in report.refreshed)
-    return ", ".join(f"{reason} ({games})" for reason, games in sorted(counted.items()))
+    return ", ".join(f"{reason} ({keys})" for reason, keys in sorted(counted.items()))
 
 
 def table_of(table: TableRef, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     """Rows of entries as a log table's columns."""
     schema = SCHEMAS[table]
     maps = [field.name for field in schema if pa.types.is_map(field.type)]
-    plain = [{**row, **{name: _pairs(row.get(name)) for name in maps}} for row in rows]
+    named = [{_RENAMED.get(name, name): value for name, value in row.items()} for row in rows]
+    plain = [{**row, **{name: _pairs(row.get(name)) for name in maps}} for row in named]
     return pa.Table.from_pylist(plain, schema=schema)
 
 
@@ -141,7 +150,7 @@ def _quality_rows(report: BatchReport, feed: Feed, time_us: int) -> list[dict[st
     return [
         {
             "feed": report.feed,
-            "game": game,
+            "key": key,
             "expectation": name,
             "batch": report.batch_id,
             "seen": judged.seen,
@@ -150,7 +159,7 @@ def _quality_rows(report: BatchReport, feed: Feed, time_us: int) -> list[dict[st
             "action": actions.get(name),
             "time": time_us,
         }
-        for (game, name), judged in report.judged.items()
+        for (key, name), judged in report.judged.items()
     ]
 
 
@@ -158,7 +167,7 @@ def _stream_row(report: BatchReport, time_us: int, lag: int | None) -> dict[str,
     span = report.span
     return {
         "feed": report.feed,
-        "hop": report.hop.value,
+        "stage": report.stage.value,
         "batch": report.batch_id,
         "time": time_us,
         "is_committed": report.is_committed,

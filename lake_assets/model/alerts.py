@@ -8,7 +8,7 @@ from typing import TypeAlias
 class ProblemKind(StrEnum):
     """What can be wrong, and for how long that may last."""
 
-    CHECK_FAILED = "check_failed"  # rows of a game violate an expectation
+    CHECK_FAILED = "check_failed"  # rows of a key violate an expectation
     STREAMS_FAILED = "streams_failed"  # they died, or nothing runs that should
     STREAMS_STALLED = "streams_stalled"  # they live and get nowhere
     STREAMS_WAITING = "streams_waiting"  # for a broker or a registry; they go on by themselves
@@ -39,7 +39,7 @@ class Problem:
 
     kind: ProblemKind
     subject: str
-    """Whose problem: `<asset>/<check>/<game>`, `streams`, or a view's asset."""
+    """Whose problem: `<asset>/<check>/<key>`, `streams`, or a view's asset."""
 
     severity: AlertSeverity
     since: float

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
-from lake_assets.model.tables import is_game_name
+from lake_assets.model.tables import is_key_name
 
 _IDENTIFIER = re.compile(r"[a-z][a-z0-9_]{0,62}")
 
@@ -20,15 +20,15 @@ def _identifier(value: str) -> str:
     return value
 
 
-def _game(value: str) -> str:
-    if not is_game_name(value):
+def _key(value: str) -> str:
+    if not is_key_name(value):
         message = f"{value!r} cannot name a table: use 1 to 64 lower-case letters, digits and _"
         raise ValueError(message)
     return value
 
 
 Identifier = Annotated[str, AfterValidator(_identifier)]
-GameName = Annotated[str, AfterValidator(_game)]
+KeyName = Annotated[str, AfterValidator(_key)]
 
 
 class Noun(BaseModel):

@@ -1,6 +1,6 @@
 """Dataset checks: what a feed's author declares of whole tables. Evaluating is for `checks`.
 
-A check is about one game's table at a time; an expectation (`model.feeds`) is about single rows.
+A check is about one key's table at a time; an expectation (`model.feeds`) is about single rows.
 """
 
 from datetime import timedelta
@@ -8,9 +8,9 @@ from enum import StrEnum
 from typing import Annotated, ClassVar, Self
 
 from humanfriendly import InvalidTimespan, format_timespan, parse_timespan
-from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
+from pydantic import AliasChoices, BeforeValidator, Field, PlainSerializer, model_validator
 
-from lake_assets.model.base import GameName, Identifier, Noun
+from lake_assets.model.base import Identifier, KeyName, Noun
 
 
 class Severity(StrEnum):
@@ -78,7 +78,7 @@ class Freshness(Noun):
 
 
 class DatasetCheck(Noun):
-    """What checks of any layer have: a name, one thing that is checked, and for which games."""
+    """What checks of any layer have: a name, one thing that is checked, and for which keys."""
 
     kinds: ClassVar[tuple[str, ...]] = ("unique", "row_count", "freshness")
 
@@ -88,8 +88,10 @@ class DatasetCheck(Noun):
 
     row_count: RowCount | None = None
     freshness: Freshness | None = None
-    games: tuple[GameName, ...] | None = Field(default=None, min_length=1)
-    """Games whose tables are checked; all of them if unset."""
+    keys: tuple[KeyName, ...] | None = Field(
+        default=None, min_length=1, validation_alias=AliasChoices("keys", "games")
+    )
+    """Keys whose tables are checked; all of them if unset."""
 
     severity: Severity = Severity.ERROR
 
@@ -107,9 +109,9 @@ class DatasetCheck(Noun):
         """Which of `kinds` it checks."""
         return next(kind for kind in self.kinds if getattr(self, kind) is not None)
 
-    def concerns(self, game: str) -> bool:
-        """Whether the table of a game is checked."""
-        return self.games is None or game in self.games
+    def concerns(self, key: str) -> bool:
+        """Whether the table of a key is checked."""
+        return self.keys is None or key in self.keys
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -118,14 +120,14 @@ class DatasetCheck(Noun):
 
 
 class SilverCheck(DatasetCheck):
-    """A check of each game's silver table."""
+    """A check of each key's silver table."""
 
     blocking: bool = False
-    """Whether a game that fails it keeps its gold views as they are until it passes again."""
+    """Whether a key that fails it keeps its gold views as they are until it passes again."""
 
 
 class GoldCheck(DatasetCheck):
-    """A check of each game's table of one gold view."""
+    """A check of each key's table of one gold view."""
 
     kinds: ClassVar[tuple[str, ...]] = (*DatasetCheck.kinds, "equals_source")
 

@@ -5,12 +5,19 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
-from lake_assets.model.base import GameName, Identifier, Noun
+from lake_assets.model.base import Identifier, KeyName, Noun
 from lake_assets.model.checks import Duration, GoldCheck, SilverCheck
 from lake_assets.model.queries import columns_of, reads_all
-from lake_assets.model.tables import EVERY_GAME, TableRef, gold_of, gold_of_all
+from lake_assets.model.tables import EVERY_KEY, TableRef, gold_of, gold_of_all
 
 
 class KafkaSource(Noun):
@@ -43,17 +50,17 @@ class Payload(Noun):
 
 
 class Unknown(StrEnum):
-    """What becomes of a row whose game is not among the route's keys."""
+    """What becomes of a row whose key is not among the route's keys."""
 
     QUARANTINE = "quarantine"  # kept in the quarantine table until the key is declared
-    CREATE = "create"  # the game gets its tables with its first row
+    CREATE = "create"  # the key gets its tables with its first row
 
 
 class Route(Noun):
-    """Which decoded column names the game, and which games have tables."""
+    """Which decoded column names the key, and which keys have tables."""
 
     column: Identifier
-    keys: tuple[GameName, ...] = ()
+    keys: tuple[KeyName, ...] = ()
     unknown: Unknown = Unknown.QUARANTINE
 
     @model_validator(mode="after")
@@ -88,15 +95,17 @@ class Expectation(Noun):
     name: Identifier
     sql: str = Field(min_length=1)
     action: Action = Action.WARN
-    games: tuple[GameName, ...] | None = Field(default=None, min_length=1)
-    """Games whose rows are judged; all of them if unset."""
+    keys: tuple[KeyName, ...] | None = Field(
+        default=None, min_length=1, validation_alias=AliasChoices("keys", "games")
+    )
+    """Keys whose rows are judged; all of them if unset."""
 
     max_share: float | None = Field(default=None, ge=0, le=1)
     """Of `quarantine`: the share of a batch's rows above which it is an error, and up to which a
     warning; unset, `MAX_SHARE`."""
 
     blocking: bool = False
-    """Whether a game that fails it keeps its gold views as they are until it passes again. With
+    """Whether a key that fails it keeps its gold views as they are until it passes again. With
     `quarantine` it fails for that above `max_share` only: the rows below it are not in silver."""
 
     @model_validator(mode="after")
@@ -111,9 +120,9 @@ class Expectation(Noun):
         """`max_share`, or what it is by default."""
         return MAX_SHARE if self.max_share is None else self.max_share
 
-    def concerns(self, game: str) -> bool:
-        """Whether the rows of a game are judged."""
-        return self.games is None or game in self.games
+    def concerns(self, key: str) -> bool:
+        """Whether the rows of a key are judged."""
+        return self.keys is None or key in self.keys
 
 
 def _readable(sql: str) -> str:
@@ -124,8 +133,8 @@ def _readable(sql: str) -> str:
 class GoldView(Noun):
     """A materialized view: `keys` and `measures`, or free `sql`.
 
-    With keys and measures it has a table a game, one row for each combination of the keys. Free SQL
-    over `silver` has a table a game as well; over `silver_all`, all games' rows, it has one table.
+    With keys and measures it has a table a key, one row for each combination of the keys. Free SQL
+    over `silver` has a table a key as well; over `silver_all`, all keys' rows, it has one table.
     """
 
     name: Identifier
@@ -198,17 +207,17 @@ class GoldView(Noun):
         return self
 
     @model_validator(mode="after")
-    def _games_are_told_apart_where_there_are_some(self) -> Self:
-        choosy = [e.name for e in self.expectations if e.games is not None]
-        choosy += [check.name for check in self.checks if check.games is not None]
+    def _keys_are_told_apart_where_there_are_some(self) -> Self:
+        choosy = [e.name for e in self.expectations if e.keys is not None]
+        choosy += [check.name for check in self.checks if check.keys is not None]
         if self.is_over_all and choosy:
-            message = f"{choosy[0]} is of some games, and the view is over all: leave games out"
+            message = f"{choosy[0]} is of some keys, and the view is over all: leave keys out"
             raise ValueError(message)
         return self
 
     @property
     def is_over_all(self) -> bool:
-        """Whether it has one table, of all games' rows."""
+        """Whether it has one table, of all keys' rows."""
         return self.sql is not None and reads_all(self.sql)
 
     @property
@@ -221,9 +230,9 @@ class GoldView(Noun):
         """Names of its columns; None where only Spark can tell."""
         return (*self.keys, *self.measures) if self.sql is None else columns_of(self.sql)
 
-    def scopes(self, games: Iterable[str]) -> tuple[str, ...]:
-        """What it has a table for: each of these games, or all of them together."""
-        return (EVERY_GAME,) if self.is_over_all else tuple(games)
+    def scopes(self, keys: Iterable[str]) -> tuple[str, ...]:
+        """What it has a table for: each of these keys, or all of them together."""
+        return (EVERY_KEY,) if self.is_over_all else tuple(keys)
 
 
 Trigger = Annotated[Duration, Field(ge=timedelta(milliseconds=100), le=timedelta(hours=1))]
@@ -246,7 +255,7 @@ class Feed(Noun):
     route: Route
     expectations: tuple[Expectation, ...] = ()
     checks: tuple[SilverCheck, ...] = ()
-    """Of each game's silver table."""
+    """Of each key's silver table."""
 
     gold: tuple[GoldView, ...] = ()
     trigger: Trigger | None = None
@@ -274,7 +283,7 @@ class Feed(Noun):
         return self
 
     def gold_table(self, view: GoldView, scope: str) -> TableRef:
-        """The table of a view for a game, or for `EVERY_GAME` if it is over all."""
+        """The table of a view for a key, or for `EVERY_KEY` if it is over all."""
         return gold_of_all(self.feed, view.name) if view.is_over_all else gold_of(scope, view.name)
 
 

@@ -1,7 +1,7 @@
 """Whose a table is: the feed, and the key and view of it, that it was created for.
 
-A table's name does not tell: `gold_chess_player_agg` is what a view `player_agg` of a game `chess`
-has, and a view `agg` of a game `chess_player`. So each table records its owner in its properties.
+A table's name does not tell: `gold_chess_player_agg` is what a view `player_agg` of a key `chess`
+has, and a view `agg` of a key `chess_player`. So each table records its owner in its properties.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,7 +10,7 @@ from typing import Self
 
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import (
-    EVERY_GAME,
+    EVERY_KEY,
     TableRef,
     bronze_of,
     gold_of,
@@ -38,7 +38,7 @@ class Owner:
     def __str__(self) -> str:
         """In words."""
         parts = [f"view {self.view!r}"] if self.view else []
-        parts += [f"game {self.key!r}"] if self.key else []
+        parts += [f"key {self.key!r}"] if self.key else []
         return " of ".join([*parts, f"feed {self.feed!r}"])
 
     @property
@@ -68,8 +68,8 @@ class Owner:
 
 
 def owner_of_view(feed: Feed, view: str, scope: str) -> Owner:
-    """The owner of a view's table for a game, or for `EVERY_GAME`."""
-    return Owner(feed=feed.feed, key="" if scope == EVERY_GAME else scope, view=view)
+    """The owner of a view's table for a key, or for `EVERY_KEY`."""
+    return Owner(feed=feed.feed, key="" if scope == EVERY_KEY else scope, view=view)
 
 
 def claims_of(feed: Feed, keys: Iterable[str]) -> Iterator[tuple[TableRef, Owner]]:
@@ -79,7 +79,7 @@ def claims_of(feed: Feed, keys: Iterable[str]) -> Iterator[tuple[TableRef, Owner
     yield from ((table, mine) for table in mine.tables)
     for view in feed.gold:
         if view.is_over_all:
-            yield feed.gold_table(view, EVERY_GAME), owner_of_view(feed, view.name, EVERY_GAME)
+            yield feed.gold_table(view, EVERY_KEY), owner_of_view(feed, view.name, EVERY_KEY)
     for key in keys:
         yield from claims_of_key(feed, key)
 

@@ -14,7 +14,7 @@ class Reason(StrEnum):
     INCOMPATIBLE_SCHEMA = "incompatible_schema"  # its version does not fit the table's columns
     FOREIGN_MESSAGE = "foreign_message"  # a message type that the feed does not take
     UNDECODABLE = "undecodable"  # the bytes are not a message of the schema
-    UNKNOWN_GAME = "unknown_game"  # the route has no such key
-    TABLE_TAKEN = "table_taken"  # the key's tables would be those of another feed, game or view
+    UNKNOWN_KEY = "unknown_key"  # the route has no such key
+    TABLE_TAKEN = "table_taken"  # the key's tables would be those of another feed, key or view
     EXPECTATION = "expectation"  # the row violates an expectation, which the detail names
-    BAD_GAME_NAME = "bad_game_name"  # the key could not name a table, or is empty
+    BAD_KEY_NAME = "bad_key_name"  # the key could not name a table, or is empty

@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 # sqlglot is imported where a query is read: it takes 0.3 s, and Spark's workers import this module.
 
 SILVER = "silver"
-"""What a view with one table a game calls the game's silver table."""
+"""What a view with one table a key calls the key's silver table."""
 
 SILVER_ALL = "silver_all"
-"""What a view over all games calls the rows of all silver tables."""
+"""What a view over all keys calls the rows of all silver tables."""
 
-_NAMES = f"{SILVER} (one game's events) or {SILVER_ALL} (those of all games)"
+_NAMES = f"{SILVER} (one key's events) or {SILVER_ALL} (those of all keys)"
 
 
 @cache
 def reads_all(sql: str) -> bool:
-    """Whether a query is over all games, rather than over one at a time.
+    """Whether a query is over all keys, rather than over one at a time.
 
     Raises:
         ValueError: it is no single query, or reads neither, both or anything else.
@@ -39,7 +39,7 @@ def reads_all(sql: str) -> bool:
         message = f"reads no table; a view reads {_NAMES}"
         raise ValueError(message)
     if len(tables) > 1:
-        message = f"reads both {SILVER} and {SILVER_ALL}: it is over one game or over all of them"
+        message = f"reads both {SILVER} and {SILVER_ALL}: it is over one key or over all of them"
         raise ValueError(message)
     return SILVER_ALL in tables
 

@@ -9,7 +9,7 @@ from lake_assets.model.checks import Severity
 from lake_assets.model.tables import TableRef
 
 
-class Hop(StrEnum):
+class Stage(StrEnum):
     """The two streaming queries of a feed."""
 
     INGEST = "ingest"  # the source to bronze
@@ -31,7 +31,7 @@ class Origin:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Judged:
-    """How one game's rows of one batch fared with one expectation."""
+    """How one key's rows of one batch fared with one expectation."""
 
     seen: int
     violated: int
@@ -59,19 +59,19 @@ class Span:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BatchReport:
-    """One micro-batch of one hop: committed, or refused by an expectation."""
+    """One micro-batch of one stage: committed, or refused by an expectation."""
 
     feed: str
-    hop: Hop
+    stage: Stage
     batch_id: int
     rows: Mapping[str, int]
     """Rows written by table name."""
 
     dropped: Mapping[str, int] = field(default_factory=dict)
-    """Rows that an expectation dropped, by game."""
+    """Rows that an expectation dropped, by key."""
 
     judged: Mapping[tuple[str, str], Judged] = field(default_factory=dict)
-    """By game and expectation."""
+    """By key and expectation."""
 
     seconds: Mapping[str, float] = field(default_factory=dict)
     """By phase: `job`, `commit`."""
@@ -91,16 +91,16 @@ class Waiting:
     """A stream waits for something that may come back, and goes on by itself."""
 
     feed: str
-    hop: Hop
+    stage: Stage
     reason: str
     """In words, next step included."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CheckResult:
-    """How one game's table fared with one dataset check."""
+    """How one key's table fared with one dataset check."""
 
-    game: str
+    key: str
     table: TableRef
     name: str
     severity: Severity
@@ -127,18 +127,18 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ViewRefresh:
-    """One game's refresh of one gold view, or that of all games together."""
+    """One key's refresh of one gold view, or that of all keys together."""
 
-    game: str
-    """`EVERY_GAME` if the view is over all games."""
+    key: str
+    """`EVERY_KEY` if the view is over all keys."""
 
     view: str
     rows: int
     """Rows of the view after the refresh."""
 
     silver_version: int | None
-    """Version of the game's silver table that the view now stands for; None of one over all games,
-    whose commit names a version a game."""
+    """Version of the key's silver table that the view now stands for; None of one over all keys,
+    whose commit names a version a key."""
 
     files: int = 0
     """Data files that the view now has."""
@@ -160,13 +160,13 @@ class RefreshReport:
 
     refreshed: tuple[ViewRefresh, ...]
     up_to_date: tuple[tuple[str, str], ...]
-    """Game and view of each that silver has nothing new for."""
+    """Key and view of each that silver has nothing new for."""
 
     judged: Mapping[tuple[str, str], Judged] = field(default_factory=dict)
-    """By game and expectation of the view, how its new rows fared."""
+    """By key and expectation of the view, how its new rows fared."""
 
     blocked: Mapping[str, str] = field(default_factory=dict)
-    """By game, what held up its refresh: a blocking expectation or check fails."""
+    """By key, what held up its refresh: a blocking expectation or check fails."""
 
     seconds: Mapping[str, float] = field(default_factory=dict)
     """By phase: `session`, `plan`, `job`, `commit`."""

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-GAME_NAME = re.compile(r"[a-z0-9_]{1,64}")
-"""A game's name becomes a folder and a table, so nothing else is let through."""
+KEY_NAME = re.compile(r"[a-z0-9_]{1,64}")
+"""A key's name becomes a folder and a table, so nothing else is let through."""
 
-EVERY_GAME = "*"
-"""In a game's place where a view is over all games; no game can be called so."""
+EVERY_KEY = "*"
+"""In a key's place where a view is over all keys; no key can be called so."""
 
 
 STATE = "_state_"
@@ -45,20 +45,20 @@ class TableRef:
 
 
 QUALITY_LOG = TableRef(layer=Layer.LOG, name="quality_log")
-"""How each batch of each game fared with each expectation, of all feeds."""
+"""How each batch of each key fared with each expectation, of all feeds."""
 
 STREAM_LOG = TableRef(layer=Layer.LOG, name="stream_log")
 """What each batch and each refresh did and how long it took, of all feeds."""
 
 
-def in_words(game: str) -> str:
-    """A game, or all of them, in a sentence."""
-    return "all games" if game == EVERY_GAME else game
+def in_words(key: str) -> str:
+    """A key, or all of them, in a sentence."""
+    return "all keys" if key == EVERY_KEY else key
 
 
-def is_game_name(name: str) -> bool:
+def is_key_name(name: str) -> bool:
     """Whether `name` may become a table."""
-    return GAME_NAME.fullmatch(name) is not None
+    return KEY_NAME.fullmatch(name) is not None
 
 
 def bronze_of(feed: str) -> TableRef:
@@ -76,20 +76,20 @@ def waiting_of(feed: str) -> TableRef:
     return TableRef(layer=Layer.BRONZE, name=f"bronze_{feed}_waiting")
 
 
-def silver_of(game: str) -> TableRef:
-    """The typed, append-only table of a game."""
-    return TableRef(layer=Layer.SILVER, name=f"silver_{game}_events")
+def silver_of(key: str) -> TableRef:
+    """The typed, append-only table of a key."""
+    return TableRef(layer=Layer.SILVER, name=f"silver_{key}_events")
 
 
-def gold_of(game: str, view: str) -> TableRef:
-    """The materialized view of a game."""
-    return TableRef(layer=Layer.GOLD, name=f"gold_{game}_{view}")
+def gold_of(key: str, view: str) -> TableRef:
+    """The materialized view of a key."""
+    return TableRef(layer=Layer.GOLD, name=f"gold_{key}_{view}")
 
 
 def gold_of_all(feed: str, view: str) -> TableRef:
-    """The materialized view over all games of a feed.
+    """The materialized view over all keys of a feed.
 
-    Not `gold_all_{view}`: a game `all`, or a game `all_x` with a view `y`, may come along any day.
-    A game's table always begins with its layer, so these cannot meet.
+    Not `gold_all_{view}`: a key `all`, or a key `all_x` with a view `y`, may come along any day.
+    A key's table always begins with its layer, so these cannot meet.
     """
     return TableRef(layer=Layer.GOLD, name=f"all_{feed}_{view}")

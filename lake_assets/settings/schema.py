@@ -122,7 +122,7 @@ class StreamSettings(Group):
     longest micro-batch, or a large backlog is never worked off."""
 
     report_every_s: float = Field(default=30.0, gt=0)
-    """Seconds between two reports to Dagster; each changed game costs 8-17 ms of its storage."""
+    """Seconds between two reports to Dagster; each changed key costs 8-17 ms of its storage."""
 
 
 class Durability(StrEnum):

@@ -1,1 +1,1 @@
-"""Silver: decoded rows, routed to one append-only table a game, or to quarantine with a reason."""
+"""Silver: decoded rows, routed to one append-only table a key, or to quarantine with a reason."""

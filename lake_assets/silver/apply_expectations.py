@@ -1,4 +1,4 @@
-"""Acting on expectations, in Spark's workers: which rows stay, and what each game's rows came to.
+"""Acting on expectations, in Spark's workers: which rows stay, and what each key's rows came to.
 
 Which rows violate what is decided before (`silver.expectation_marks`, `silver.arrow_evaluator`);
 here come the marks.
@@ -23,7 +23,7 @@ from lake_assets.silver.expectation_columns import MARKS_PER_COLUMN, Marks
 from lake_assets.silver.rows import DETAIL, REASON
 
 EXAMPLES = 3
-"""Origins kept of the rows that violate an expectation, a game."""
+"""Origins kept of the rows that violate an expectation, a key."""
 
 Meet: TypeAlias = Callable[[Iterable[pa.RecordBatch]], Iterable[tuple[pa.RecordBatch, Marks]]]
 """Makes decoded rows and their marks of what Spark hands over to a writing task."""
@@ -38,8 +38,8 @@ class Rule:
 
     name: str
     action: Action
-    games: tuple[bool, ...]
-    """By index of the game, whether its rows are judged."""
+    keys: tuple[bool, ...]
+    """By index of the key, whether its rows are judged."""
 
 
 class Refused(StrEnum):
@@ -54,8 +54,8 @@ class Refused(StrEnum):
 class Scope:
     """Which rows are written; all are judged and counted."""
 
-    games: tuple[bool, ...] | None = None
-    """By index of the game, whether its rows are; of all games if None."""
+    keys: tuple[bool, ...] | None = None
+    """By index of the key, whether its rows are; of all keys if None."""
 
     refused: Refused = Refused.ALL
 
@@ -65,7 +65,7 @@ EVERYTHING = Scope()
 
 @dataclass(kw_only=True, slots=True)
 class _Found:
-    """What was found of one game's rows."""
+    """What was found of one key's rows."""
 
     seen: int = 0
     dropped: int = 0
@@ -75,18 +75,18 @@ class _Found:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
-    """What one game's rows came to in a batch."""
+    """What one key's rows came to in a batch."""
 
     seen: int
-    """Rows that named the game."""
+    """Rows that named the key."""
 
     dropped: int
     judged: Mapping[str, Judged]
-    """By expectation that holds for the game."""
+    """By expectation that holds for the key."""
 
 
 class Judge:
-    """A `spark.fan_out.Stage`: acts on the marks of rows that already name their table.
+    """A `spark.fan_out.RowTransform`: acts on the marks of rows that already name their table.
 
     A row that violates several expectations is quarantined if one of them says so, else dropped if
     one says so, else kept.
@@ -95,25 +95,25 @@ class Judge:
     def __init__(
         self,
         rules: Sequence[Rule],
-        games: int,
+        keys: int,
         meet: Meet,
         scope: Scope = EVERYTHING,
     ) -> None:
-        """Judge rows of `games` games; a row's `#table` beyond them is no game's.
+        """Judge rows of `keys` keys; a row's `#table` beyond them is no key's.
 
         Args:
             rules: the expectations.
-            games: how many there are.
+            keys: how many there are.
             meet: where the rows and their marks come from.
             scope: which rows are written.
         """
         self._rules = rules
         self._meet = meet
-        self._quarantine = games
+        self._quarantine = keys
         self._scope = scope
-        self._applies = np.array([rule.games for rule in rules], dtype=np.bool_)
+        self._applies = np.array([rule.keys for rule in rules], dtype=np.bool_)
         self._found = [
-            _Found(violated=[0] * len(rules), examples=[[] for _ in rules]) for _ in range(games)
+            _Found(violated=[0] * len(rules), examples=[[] for _ in rules]) for _ in range(keys)
         ]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -123,31 +123,31 @@ class Judge:
             yield self._in_scope(self._act(batch, marks, places), places)
 
     def notes(self) -> Iterable[str]:
-        """A JSON object by index of the game, for `outcomes`."""
+        """A JSON object by index of the key, for `outcomes`."""
         found = {
-            game: [one.seen, one.dropped, one.violated, one.examples]
-            for game, one in enumerate(self._found)
+            key: [one.seen, one.dropped, one.violated, one.examples]
+            for key, one in enumerate(self._found)
             if one.seen
         }
         return [json.dumps(found)] if found else []
 
     def _count(self, places: _Ints) -> _Mask:
-        """Count the games' rows; tell which rows are a game's."""
-        is_game = (places >= 0) & (places < self._quarantine)
-        counts = np.bincount(places[is_game], minlength=self._quarantine)
-        for game in np.flatnonzero(counts):
-            self._found[game].seen += int(counts[game])
-        return is_game
+        """Count the keys' rows; tell which rows are a key's."""
+        is_key = (places >= 0) & (places < self._quarantine)
+        counts = np.bincount(places[is_key], minlength=self._quarantine)
+        for key in np.flatnonzero(counts):
+            self._found[key].seen += int(counts[key])
+        return is_key
 
     def _act(self, batch: pa.RecordBatch, marks: Marks, places: _Ints) -> pa.RecordBatch:
-        is_game = self._count(places)
+        is_key = self._count(places)
         if not marks:
             return batch
         dropped = np.zeros(len(places), dtype=np.bool_)
         quarantined: dict[str, _Mask] = {}
         for index, rule in enumerate(self._rules):
             column, bit = divmod(index, MARKS_PER_COLUMN)
-            violated = ((marks[column] >> bit) & 1).astype(np.bool_) & is_game
+            violated = ((marks[column] >> bit) & 1).astype(np.bool_) & is_key
             if not violated.any():
                 continue
             violated[violated] = self._applies[index][places[violated]]
@@ -167,10 +167,10 @@ class Judge:
         """
         if self._scope == EVERYTHING:
             return batch
-        is_game = (decoded >= 0) & (decoded < self._quarantine)
-        written = is_game.copy()
-        if self._scope.games is not None:
-            written[is_game] = np.array(self._scope.games)[decoded[is_game]]
+        is_key = (decoded >= 0) & (decoded < self._quarantine)
+        written = is_key.copy()
+        if self._scope.keys is not None:
+            written[is_key] = np.array(self._scope.keys)[decoded[is_key]]
         if self._scope.refused is Refused.ALL:
             written |= decoded >= self._quarantine
         if self._scope.refused is Refused.NONE:
@@ -181,12 +181,12 @@ class Judge:
     def _note(self, rule: int, batch: pa.RecordBatch, places: _Ints, violated: _Mask) -> None:
         rows = np.flatnonzero(violated)
         counts = np.bincount(places[rows], minlength=self._quarantine)
-        for game in np.flatnonzero(counts):
-            found = self._found[game]
-            found.violated[rule] += int(counts[game])
+        for key in np.flatnonzero(counts):
+            found = self._found[key]
+            found.violated[rule] += int(counts[key])
             missing = EXAMPLES - len(found.examples[rule])
             if missing > 0:
-                first = rows[places[rows] == game][:missing]
+                first = rows[places[rows] == key][:missing]
                 found.examples[rule] += [_origin(batch, int(row)) for row in first]
 
     def _place(
@@ -201,8 +201,8 @@ class Judge:
             kept |= mask
         dropped &= ~kept
         counts = np.bincount(places[dropped], minlength=self._quarantine)
-        for game in np.flatnonzero(counts):
-            self._found[game].dropped += int(counts[game])
+        for key in np.flatnonzero(counts):
+            self._found[key].dropped += int(counts[key])
         nothing = pa.scalar(None, pa.int32())
         table = pc.if_else(pa.array(dropped), nothing, batch[TABLE])
         changes = {
@@ -223,21 +223,21 @@ class Judge:
 
 
 def outcomes(notes: Iterable[str], rules: Sequence[Rule]) -> dict[int, Outcome]:
-    """By index of the game, what the notes of all tasks together say."""
+    """By index of the key, what the notes of all tasks together say."""
     total: dict[int, _Found] = {}
     for note in notes:
-        for game, (seen, dropped, violated, examples) in json.loads(note).items():
+        for key, (seen, dropped, violated, examples) in json.loads(note).items():
             empty = _Found(violated=[0] * len(rules), examples=[[] for _ in rules])
-            found = total.setdefault(int(game), empty)
+            found = total.setdefault(int(key), empty)
             found.seen += seen
             found.dropped += dropped
             for index, _ in enumerate(rules):
                 found.violated[index] += violated[index]
                 found.examples[index] = (found.examples[index] + examples[index])[:EXAMPLES]
-    return {game: _outcome(found, game, rules) for game, found in sorted(total.items())}
+    return {key: _outcome(found, key, rules) for key, found in sorted(total.items())}
 
 
-def _outcome(found: _Found, game: int, rules: Sequence[Rule]) -> Outcome:
+def _outcome(found: _Found, key: int, rules: Sequence[Rule]) -> Outcome:
     judged = {
         rule.name: Judged(
             seen=found.seen,
@@ -245,7 +245,7 @@ def _outcome(found: _Found, game: int, rules: Sequence[Rule]) -> Outcome:
             examples=tuple(Origin(*example) for example in found.examples[index]),
         )
         for index, rule in enumerate(rules)
-        if rule.games[game]
+        if rule.keys[key]
     }
     return Outcome(seen=found.seen, dropped=found.dropped, judged=judged)
 

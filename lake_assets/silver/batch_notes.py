@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 
 from lake_assets.delta.commit import Batch, Commit
-from lake_assets.model.reports import BatchReport, Hop, Judged, Origin
+from lake_assets.model.reports import BatchReport, Judged, Origin, Stage
 from lake_assets.silver.demux_job import Demuxed
 
 
@@ -16,15 +16,15 @@ def note_of(demuxed: Demuxed) -> str:
     """The note that goes with a batch's commits."""
     judged = [
         [
-            game,
+            key,
             name,
             found.seen,
             found.violated,
             [[e.topic, e.partition, e.offset] for e in found.examples],
         ]
-        for (game, name), found in demuxed.judged.items()
+        for (key, name), found in demuxed.judged.items()
     ]
-    dropped = {game: outcome.dropped for game, outcome in demuxed.outcomes.items()}
+    dropped = {key: outcome.dropped for key, outcome in demuxed.outcomes.items()}
     return json.dumps({"dropped": dropped, "judged": judged})
 
 
@@ -33,15 +33,15 @@ def replayed(feed: str, batch: Batch, commits: Sequence[Commit], note: str) -> B
     noted = json.loads(note) if note else {"dropped": {}, "judged": []}
     return BatchReport(
         feed=feed,
-        hop=Hop.DEMUX,
+        stage=Stage.DEMUX,
         batch_id=batch.version,
         rows={c.table.name: sum(f.rows for f in c.files) for c in commits if c.files},
         dropped=noted["dropped"],
         judged={
-            (game, name): Judged(
+            (key, name): Judged(
                 seen=seen, violated=violated, examples=tuple(Origin(*e) for e in examples)
             )
-            for game, name, seen, violated, examples in noted["judged"]
+            for key, name, seen, violated, examples in noted["judged"]
         },
         files=sum(len(c.files) for c in commits),
     )

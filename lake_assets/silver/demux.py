@@ -1,7 +1,7 @@
-"""Demux's micro-batch: bronze rows decoded, judged, and committed to one silver table a game.
+"""Demux's micro-batch: bronze rows decoded, judged, and committed to one silver table a key.
 
 One Spark job writes all tables' files (`silver.demux_job`); the committer then commits them. Rows
-that raise a question (a schema id or a game never met) are answered here and the batch runs again,
+that raise a question (a schema id or a key never met) are answered here and the batch runs again,
 before anything of it was committed.
 """
 
@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 from lake_assets.decode.decoding_plan import made_by, plan_decoding
 from lake_assets.decode.reader_assignment import MESSAGE_QUESTION, SCHEMA_QUESTION, message_met
 from lake_assets.decode.schemas import Decoding, SchemaSet
-from lake_assets.delta.catalog import adoptable_games, refused_games
+from lake_assets.delta.catalog import adoptable_keys, refused_keys
 from lake_assets.delta.commit import ATTEMPT, Batch, Commit
 from lake_assets.delta.commit_journal import Journal
 from lake_assets.delta.conflicts import overtaken
@@ -28,14 +28,14 @@ from lake_assets.delta.table_owners import claim
 from lake_assets.delta.widen import widen
 from lake_assets.model.feeds import Action, Feed, Unknown
 from lake_assets.model.owners import Owner
-from lake_assets.model.reports import BatchReport, Hop, Span
+from lake_assets.model.reports import BatchReport, Span, Stage
 from lake_assets.model.tables import TableRef, quarantine_of, silver_of, waiting_of
 from lake_assets.silver.apply_expectations import EVERYTHING, Scope
 from lake_assets.silver.arrow_evaluator import SQL_QUESTION
 from lake_assets.silver.batch_notes import note_of
 from lake_assets.silver.compiled_expectations import Compiled, Compiler
 from lake_assets.silver.demux_job import Demuxed, Job, failure
-from lake_assets.silver.demux_task import GAME_QUESTION, DecodePlan
+from lake_assets.silver.demux_task import KEY_QUESTION, DecodePlan
 from lake_assets.silver.rows import QUARANTINE, silver_schema
 from lake_assets.silver.silver_columns import held_columns
 from lake_assets.spark.fan_out import UnresolvedError, Written
@@ -47,12 +47,12 @@ Reached: TypeAlias = Callable[[Iterable[TableRef]], Mapping[str, str]]
 
 
 _CREATING = threading.Lock()
-"""Held while games get their tables: the feeds' threads may meet the same new one at once."""
+"""Held while keys get their tables: the feeds' threads may meet the same new one at once."""
 
 
 @dataclass(kw_only=True)
 class Demux:
-    """What `foreachBatch` calls for a feed's second hop; it remembers schemas and games."""
+    """What `foreachBatch` calls for a feed's second stage; it remembers schemas and keys."""
 
     feed: Feed
     context: LakeContext
@@ -65,11 +65,11 @@ class Demux:
 
     report: Callable[[BatchReport], None]
     feeds: Sequence[Feed] = ()
-    """All that are declared; a game that comes along gets no table that another one would have."""
+    """All that are declared; a key that comes along gets no table that another one would have."""
 
     _schemas: SchemaSet | None = None
     _decoding: Decoding | None = None
-    _games: dict[str, None] = field(default_factory=dict)
+    _keys: dict[str, None] = field(default_factory=dict)
     _refused: dict[str, str] = field(default_factory=dict)
     _compiler: Compiler = field(init=False)
     alone: threading.Lock = field(default_factory=threading.Lock)
@@ -112,10 +112,10 @@ class Demux:
         self.report(
             BatchReport(
                 feed=self.feed.feed,
-                hop=Hop.DEMUX,
+                stage=Stage.DEMUX,
                 batch_id=batch.version,
                 rows={table.name: written.rows for table, written in demuxed.written.items()},
-                dropped={game: found.dropped for game, found in demuxed.outcomes.items()},
+                dropped={key: found.dropped for key, found in demuxed.outcomes.items()},
                 judged=demuxed.judged,
                 seconds=seconds,
                 files=sum(len(written.files) for written in demuxed.written.values()),
@@ -144,8 +144,8 @@ class Demux:
 
     @property
     def tables(self) -> int:
-        """Into how many tables its rows may go; games that nobody knows yet come in addition."""
-        return len(self._games or self.feed.route.keys) + 1
+        """Into how many tables its rows may go; keys that nobody knows yet come in addition."""
+        return len(self._keys or self.feed.route.keys) + 1
 
     def prepare(self, session: SparkSession) -> None:
         """Make the tables ready before the first row comes; without it the first batch does.
@@ -155,7 +155,7 @@ class Demux:
             LakeError: the lake cannot be written.
         """
         with self.alone:
-            adoptable = adoptable_games(self.context.lake, self.feed)
+            adoptable = adoptable_keys(self.context.lake, self.feed)
             self._adopt(self.newest(), (*self.feed.route.keys, *adoptable))
             self._compiled(session)
 
@@ -168,7 +168,7 @@ class Demux:
 
         Args:
             rows: `value binary` and the columns `BRONZE_NAMES`.
-            scope: which of the rows are written, by the games that are known.
+            scope: which of the rows are written, by the keys that are known.
         """
         if self._schemas is None:
             self._adopt(self.newest(), self.feed.route.keys)
@@ -179,7 +179,7 @@ class Demux:
             plan = self._plan()
             job = Job(self.feed, plan, self.context, compiled.reading, compiled.program)
             try:
-                return job, job.run(rows, scope(job.plan.games))
+                return job, job.run(rows, scope(job.plan.keys))
             except UnresolvedError as problem:
                 self._answer(problem.questions)
 
@@ -194,7 +194,7 @@ class Demux:
     def forget(self) -> None:
         """Look at the tables and ask for the schemas again, before the next rows."""
         self._schemas = self._decoding = None
-        self._games = {}
+        self._keys = {}
         self._compiler.forget()
 
     def _write(self, bronze: Rows, batch: Batch, span: Span | None) -> Demuxed:
@@ -205,7 +205,7 @@ class Demux:
             self.report(
                 BatchReport(
                     feed=self.feed.feed,
-                    hop=Hop.DEMUX,
+                    stage=Stage.DEMUX,
                     batch_id=batch.version,
                     rows={},
                     judged=violated,
@@ -229,20 +229,20 @@ class Demux:
         return DecodePlan(
             decoding=replace(decoding, unused=pa.schema(read)),
             route=self.feed.route.column,
-            games=tuple(self._games),
+            keys=tuple(self._keys),
             create_unknown=self.feed.route.unknown is Unknown.CREATE,
-            refused_games=dict(self._refused),
+            refused_keys=dict(self._refused),
             refused_at=pa.scalar(datetime.now(UTC), pa.timestamp("us", tz="UTC")),
             keep_values=any(e.action is Action.QUARANTINE for e in self.feed.expectations),
         )
 
     def _answer(self, questions: frozenset[str]) -> None:
-        """Find out about ids, messages and games never met, before the batch runs again."""
+        """Find out about ids, messages and keys never met, before the batch runs again."""
         assert self._schemas is not None  # noqa: S101 - set before a job runs
         asked: dict[str, list[str]] = {
             SCHEMA_QUESTION: [],
             MESSAGE_QUESTION: [],
-            GAME_QUESTION: [],
+            KEY_QUESTION: [],
             SQL_QUESTION: [],
         }
         for question in questions:
@@ -253,16 +253,16 @@ class Demux:
         ids = frozenset(int(value) for value in asked[SCHEMA_QUESTION])
         schemas = self.resolve(self._schemas, ids) if ids else self._schemas
         met = [message_met(value) for value in asked[MESSAGE_QUESTION]]
-        lake, new = self.context.lake, asked[GAME_QUESTION]
+        lake, new = self.context.lake, asked[KEY_QUESTION]
         with _CREATING:
             if new:
-                self._refused |= refused_games(lake, self.feed, self.feeds, self._games, new)
-            games = sorted(game for game in new if game not in self._refused)
-            self._adopt(schemas.meet(met) if met else schemas, games)
+                self._refused |= refused_keys(lake, self.feed, self.feeds, self._keys, new)
+            keys = sorted(key for key in new if key not in self._refused)
+            self._adopt(schemas.meet(met) if met else schemas, keys)
 
-    def _adopt(self, schemas: SchemaSet, games: Iterable[str]) -> None:
-        """Make the tables fit these schemas and games; both are remembered."""
-        added = [game for game in games if game not in self._games]
+    def _adopt(self, schemas: SchemaSet, keys: Iterable[str]) -> None:
+        """Make the tables fit these schemas and keys; both are remembered."""
+        added = [key for key in keys if key not in self._keys]
         if schemas is self._schemas and not added:
             return
         committer, before = (
@@ -270,23 +270,23 @@ class Demux:
             self._decoding.columns if self._decoding else pa.schema([]),
         )
         mine = Owner(feed=self.feed.feed)
-        for game in added:
+        for key in added:
             # Before it is read: what another feed has there is no column of this one's.
-            claim(self.context.lake, silver_of(game), replace(mine, key=game))
-        have = held_columns(before, committer.columns([silver_of(game) for game in added]))
+            claim(self.context.lake, silver_of(key), replace(mine, key=key))
+        have = held_columns(before, committer.columns([silver_of(key) for key in added]))
         decoding = plan_decoding(schemas, have, self.feed.route.column)
-        known, renames = [*self._games, *added], decoding.renames
+        known, renames = [*self._keys, *added], decoding.renames
         is_new = self._decoding is not None and self._decoding.renames != renames
         silver = marked(silver_schema(decoding.columns), renames)
         touched = known if is_new or decoding.columns != before else added
-        wanted = {silver_of(game): silver for game in touched}
+        wanted = {silver_of(key): silver for key in touched}
         aside = [quarantine_of(self.feed.feed)]
         aside += [waiting_of(self.feed.feed)] if schemas.waiting_ids else []
-        owners = {silver_of(game): replace(mine, key=game) for game in touched}
+        owners = {silver_of(key): replace(mine, key=key) for key in touched}
         created = committer.create(
             {**wanted, **dict.fromkeys(aside, QUARANTINE)},
             owners={**owners, **dict.fromkeys(aside, mine)},
         )
         others = {table: columns for table, columns in wanted.items() if table not in created}
         widen(committer, self.context.lake, others, renames, is_new=is_new)
-        self._schemas, self._decoding, self._games = schemas, decoding, dict.fromkeys(known)
+        self._schemas, self._decoding, self._keys = schemas, decoding, dict.fromkeys(known)

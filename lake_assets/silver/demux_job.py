@@ -50,14 +50,14 @@ class Demuxed:
     """Tables that got no row are absent."""
 
     outcomes: Mapping[str, Outcome]
-    """By game; games without rows are absent."""
+    """By key; keys without rows are absent."""
 
     @property
     def judged(self) -> dict[tuple[str, str], Judged]:
-        """By game and expectation."""
+        """By key and expectation."""
         return {
-            (game, name): judged
-            for game, outcome in self.outcomes.items()
+            (key, name): judged
+            for key, outcome in self.outcomes.items()
             for name, judged in outcome.judged.items()
         }
 
@@ -83,29 +83,29 @@ class Job:
             scope: which of them are written.
 
         Raises:
-            UnresolvedError: a schema id or a game is new; nothing is left of the job.
+            UnresolvedError: a schema id or a key is new; nothing is left of the job.
         """
-        rules = [_rule(expectation, self.plan.games) for expectation in self.feed.expectations]
-        games, meet = len(self.plan.games), self._meet(bronze)
+        rules = [_rule(expectation, self.plan.keys) for expectation in self.feed.expectations]
+        keys, meet = len(self.plan.keys), self._meet(bronze)
         with without_ansi(bronze.frame.sparkSession):
             done = fan_out(
                 self._judged(bronze),
                 self._write_plan(),
-                lambda: Judge(rules, games, meet, scope),
+                lambda: Judge(rules, keys, meet, scope),
             )
         tables = self._tables()
         found = outcomes(done.notes, rules)
         return Demuxed(
             written={tables[index]: written for index, written in done.written.items()},
-            outcomes={self.plan.games[index]: outcome for index, outcome in found.items()},
+            outcomes={self.plan.keys[index]: outcome for index, outcome in found.items()},
         )
 
     def failures(self, demuxed: Demuxed) -> dict[tuple[str, str], Judged]:
-        """By game and expectation, what must stop everything: nothing of it may be committed."""
+        """By key and expectation, what must stop everything: nothing of it may be committed."""
         failing = {e.name for e in self.feed.expectations if e.action is Action.FAIL}
         return {
-            (game, name): judged
-            for (game, name), judged in demuxed.judged.items()
+            (key, name): judged
+            for (key, name), judged in demuxed.judged.items()
             if name in failing and judged.violated
         }
 
@@ -141,10 +141,10 @@ class Job:
     def _write_plan(self) -> WritePlan:
         silver = silver_schema(self.plan.decoding.columns)
         lake = self.context.lake
-        *games, quarantine, waiting = (str(table.path(lake)) for table in self._tables())
+        *keys, quarantine, waiting = (str(table.path(lake)) for table in self._tables())
         return WritePlan(
             targets=(
-                *(Target(path=path, layout=_SILVER) for path in games),
+                *(Target(path=path, layout=_SILVER) for path in keys),
                 Target(path=quarantine, layout=_QUARANTINE),
                 Target(path=waiting, layout=_QUARANTINE),
             ),
@@ -157,22 +157,22 @@ class Job:
 
     def _tables(self) -> list[TableRef]:
         feed = self.feed.feed
-        return [*map(silver_of, self.plan.games), quarantine_of(feed), waiting_of(feed)]
+        return [*map(silver_of, self.plan.keys), quarantine_of(feed), waiting_of(feed)]
 
 
-def _rule(expectation: Expectation, games: tuple[str, ...]) -> Rule:
+def _rule(expectation: Expectation, keys: tuple[str, ...]) -> Rule:
     return Rule(
         name=expectation.name,
         action=expectation.action,
-        games=tuple(expectation.concerns(game) for game in games),
+        keys=tuple(expectation.concerns(key) for key in keys),
     )
 
 
 def failure(violated: Mapping[tuple[str, str], Judged]) -> ExpectationFailedError:
     """The error of what `Job.failures` found."""
-    (game, name), judged = next(iter(violated.items()))
+    (key, name), judged = next(iter(violated.items()))
     examples = ", ".join(str(origin) for origin in judged.examples)
     found = f"{judged.violated} of {judged.seen} rows of the batch violate it, such as {examples}"
     if len(violated) > 1:
         found += f"; and so it is with {len(violated) - 1} more"
-    return ExpectationFailedError(name, game, found)
+    return ExpectationFailedError(name, key, found)

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from lake_assets.decode.arrow import decode
 from lake_assets.decode.schemas import Decoding
 from lake_assets.model.quarantine import Reason
-from lake_assets.model.tables import GAME_NAME
+from lake_assets.model.tables import KEY_NAME
 from lake_assets.parquet.writer import TABLE, UNRESOLVED
 from lake_assets.silver.rows import (
     BRONZE_NAMES,
@@ -23,8 +23,8 @@ from lake_assets.silver.rows import (
     VALUE,
 )
 
-GAME_QUESTION = "game"
-"""Prefix of the question for a table of a game that is new: `game=chess`."""
+KEY_QUESTION = "key"
+"""Prefix of the question for a table of a key that is new: `key=chess`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,20 +33,20 @@ class DecodePlan:
 
     decoding: Decoding
     route: str
-    """Decoded column that names the game."""
+    """Decoded column that names the key."""
 
-    games: tuple[str, ...]
-    """Games with a table; a row's `#table` is its game's index, `len(games)` for quarantine, or one
+    keys: tuple[str, ...]
+    """Keys with a table; a row's `#table` is its key's index, `len(keys)` for quarantine, or one
     more for rows that wait for the registry."""
 
     create_unknown: bool
-    """Whether an unknown game raises a question instead of going to quarantine."""
+    """Whether an unknown key raises a question instead of going to quarantine."""
 
     refused_at: pa.Scalar
     """Time of the batch."""
 
-    refused_games: Mapping[str, str] = field(default_factory=dict)
-    """By game that must not get tables, in words, why."""
+    refused_keys: Mapping[str, str] = field(default_factory=dict)
+    """By key that must not get tables, in words, why."""
 
     keep_values: bool = False
     """Whether good rows keep their raw value, since an expectation may still quarantine them."""
@@ -86,19 +86,19 @@ def _place(batch: pa.RecordBatch, plan: DecodePlan, schema: pa.Schema) -> pa.Rec
     decoded = decode(values, batch["schema_id"], plan.decoding)
     reason, detail, questions = decoded.reason, decoded.detail, decoded.question
     is_decoded = pc.and_(pc.is_null(reason), pc.is_null(questions))
-    games = _as_text(decoded.columns, plan.route, batch.num_rows)
-    index = pc.index_in(games, value_set=pa.array(plan.games, pa.string()))
+    keys = _as_text(decoded.columns, plan.route, batch.num_rows)
+    index = pc.index_in(keys, value_set=pa.array(plan.keys, pa.string()))
     is_lost = pc.and_(is_decoded, pc.is_null(index))
     if pc.any(is_lost).as_py():
-        lost = _judge_lost(games, is_lost, plan)
+        lost = _judge_lost(keys, is_lost, plan)
         reason = pc.coalesce(reason, lost.reason)
         detail = pc.coalesce(detail, lost.detail)
         questions = pc.coalesce(questions, lost.question)
     is_refused = pc.is_valid(reason)
-    table = pc.if_else(is_refused, pa.scalar(len(plan.games), pa.int32()), index)
+    table = pc.if_else(is_refused, pa.scalar(len(plan.keys), pa.int32()), index)
     if plan.decoding.waiting_ids:
         is_waiting = pc.equal(reason, Reason.WAITING.value).fill_null(fill_value=False)
-        table = pc.if_else(is_waiting, pa.scalar(len(plan.games) + 1, pa.int32()), table)
+        table = pc.if_else(is_waiting, pa.scalar(len(plan.keys) + 1, pa.int32()), table)
     arrays = [
         *decoded.columns.columns,
         *(pa.nulls(batch.num_rows, field.type) for field in plan.decoding.unused),
@@ -129,26 +129,26 @@ class _Lost:
     question: pa.Array
 
 
-def _judge_lost(games: pa.Array, is_lost: pa.Array, plan: DecodePlan) -> _Lost:
-    """Reason or question of each decoded row whose game has no table."""
-    fits = pc.match_substring_regex(games, f"^(?:{GAME_NAME.pattern})$").fill_null(fill_value=False)
-    taken = pc.index_in(games, value_set=pa.array(plan.refused_games, pa.string()))
+def _judge_lost(keys: pa.Array, is_lost: pa.Array, plan: DecodePlan) -> _Lost:
+    """Reason or question of each decoded row whose key has no table."""
+    fits = pc.match_substring_regex(keys, f"^(?:{KEY_NAME.pattern})$").fill_null(fill_value=False)
+    taken = pc.index_in(keys, value_set=pa.array(plan.refused_keys, pa.string()))
     is_taken = pc.and_(is_lost, pc.is_valid(taken))
     is_bad = pc.and_(is_lost, pc.invert(fits))
     is_new = pc.and_(pc.and_(is_lost, fits), pc.invert(is_taken))
-    shown = pc.utf8_slice_codeunits(pc.coalesce(games, pa.scalar("")), 0, 100)
+    shown = pc.utf8_slice_codeunits(pc.coalesce(keys, pa.scalar("")), 0, 100)
     named = pc.binary_join_element_wise(plan.route, shown, " = ")
     none = pa.scalar(None, pa.string())
-    question = _ask(GAME_QUESTION, is_new, games)
+    question = _ask(KEY_QUESTION, is_new, keys)
     refused = pc.or_(is_bad, is_taken) if plan.create_unknown else is_lost
-    word = pc.if_else(is_bad, Reason.BAD_GAME_NAME.value, Reason.UNKNOWN_GAME.value)
+    word = pc.if_else(is_bad, Reason.BAD_KEY_NAME.value, Reason.UNKNOWN_KEY.value)
     word = pc.if_else(is_taken, Reason.TABLE_TAKEN.value, word)
-    whose = pa.array(plan.refused_games.values(), pa.string()).take(taken)
+    whose = pa.array(plan.refused_keys.values(), pa.string()).take(taken)
     named = pc.coalesce(pc.binary_join_element_wise(named, whose, ": "), named)
     return _Lost(
         reason=pc.if_else(refused, word, none),
         detail=pc.if_else(refused, named, none),
-        question=question if plan.create_unknown else pa.nulls(len(games), pa.string()),
+        question=question if plan.create_unknown else pa.nulls(len(keys), pa.string()),
     )
 
 

@@ -1,4 +1,4 @@
-"""Expectations counted again over what is in silver, in one Spark job for all asked-for games.
+"""Expectations counted again over what is in silver, in one Spark job for all asked-for keys.
 
 Rows that an expectation dropped never came into silver, so a `drop` expectation finds none here:
 this tells what the tables hold, while the streams' counts tell what came in.
@@ -20,25 +20,25 @@ from lake_assets.spark.conditions import holds
 from lake_assets.spark.read_tables import read_tables
 from lake_assets.spark.session import start_session
 
-_GAME = "#game"
+_KEY = "#key"
 _SEEN = "#seen"
 
 
-def recheck(settings: Settings, feed: Feed, games: Sequence[str]) -> dict[tuple[str, str], Judged]:
-    """Count by game and expectation how many silver rows there are and how many violate it.
+def recheck(settings: Settings, feed: Feed, keys: Sequence[str]) -> dict[tuple[str, str], Judged]:
+    """Count by key and expectation how many silver rows there are and how many violate it.
 
-    A game without a silver table has no rows.
+    A key without a silver table has no rows.
 
     Raises:
         LakeAssetsError: Spark or the lake cannot be used.
     """
-    tables = {game: open_table(settings.lake_dir, silver_of(game)) for game in games}
-    handles = {game: handle for game, handle in tables.items() if handle is not None}
+    tables = {key: open_table(settings.lake_dir, silver_of(key)) for key in keys}
+    handles = {key: handle for key, handle in tables.items() if handle is not None}
     nothing = {
-        (game, expectation.name): Judged(seen=0, violated=0)
-        for game in games
+        (key, expectation.name): Judged(seen=0, violated=0)
+        for key in keys
         for expectation in feed.expectations
-        if expectation.concerns(game)
+        if expectation.concerns(key)
     }
     if not handles or not nothing:
         return nothing
@@ -52,21 +52,19 @@ def recheck(settings: Settings, feed: Feed, games: Sequence[str]) -> dict[tuple[
 def count(
     session: SparkSession, feed: Feed, handles: Sequence[DeltaTable]
 ) -> dict[tuple[str, str], Judged]:
-    """As `recheck`, with Spark started and the tables open; games without rows are left out."""
+    """As `recheck`, with Spark started and the tables open; keys without rows are left out."""
     violated = [
         F.count_if(~holds(expectation.sql)).alias(_violated(expectation))
         for expectation in feed.expectations
     ]
-    game = F.col(feed.route.column).cast("string").alias(_GAME)
+    key = F.col(feed.route.column).cast("string").alias(_KEY)
     seen = F.count(F.lit(1)).alias(_SEEN)
-    counted = read_tables(session, handles).groupBy(game).agg(seen, *violated)
+    counted = read_tables(session, handles).groupBy(key).agg(seen, *violated)
     return {
-        (row[_GAME], expectation.name): Judged(
-            seen=row[_SEEN], violated=row[_violated(expectation)]
-        )
+        (row[_KEY], expectation.name): Judged(seen=row[_SEEN], violated=row[_violated(expectation)])
         for row in counted.collect()
         for expectation in feed.expectations
-        if expectation.concerns(row[_GAME])
+        if expectation.concerns(row[_KEY])
     }
 
 

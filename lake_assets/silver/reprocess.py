@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from lake_assets.delta.catalog import games_found
+from lake_assets.delta.catalog import keys_found
 from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.kafka_offsets import offsets_of_rows
@@ -70,11 +70,11 @@ class Redo:
     demux: Demux
     journal: ChangeJournal
 
-    def requeue(self, games: Sequence[str] | None = None) -> Redone:
+    def requeue(self, keys: Sequence[str] | None = None) -> Redone:
         """Move quarantined rows that now decode, route and pass to silver; leave the others.
 
         Args:
-            games: those whose rows may move; all by default.
+            keys: those whose rows may move; all by default.
 
         Raises:
             ExpectationFailedError: rows violate an expectation that fails; nothing was moved.
@@ -84,7 +84,7 @@ class Redo:
         if not files:
             return Redone(rows={}, removed={})
         rows = self._read(self._quarantine, files, ["value", *BRONZE_NAMES])
-        job, demuxed = self.demux.derive(Rows(rows), _scope(games, Refused.NONE))
+        job, demuxed = self.demux.derive(Rows(rows), _scope(keys, Refused.NONE))
         self._stop_if_failing([(job, demuxed)])
         return self._change(demuxed, {})
 
@@ -108,33 +108,33 @@ class Redo:
     def rebuild(
         self,
         bronze: Bronze,
-        games: Sequence[str] | None = None,
+        keys: Sequence[str] | None = None,
         record: Callable[[], TableChange] | None = None,
     ) -> Redone:
         """Derive silver and quarantine again from bronze.
 
         Args:
             bronze: which rows; the stream has taken all of them.
-            games: only their tables, and what leaves or enters quarantine thereby; all by default.
+            keys: only their tables, and what leaves or enters quarantine thereby; all by default.
             record: what else the quarantine table's commit, the last, is to record.
 
         Raises:
             ExpectationFailedError: rows violate an expectation that fails; nothing was changed.
             CommitConflictError: others keep rewriting a table; the next start finishes it.
         """
-        if games is None:
+        if keys is None:
             job, demuxed = self.demux.derive(Rows(bronze.rows.select("value", *BRONZE_NAMES)))
             self._stop_if_failing([(job, demuxed)])
-            tables = {*map(silver_of, job.plan.games), *self._silver(), *self._aside()}
+            tables = {*map(silver_of, job.plan.keys), *self._silver(), *self._aside()}
             leaving = dict.fromkeys((*tables, self._quarantine), bronze.range)
             return self._change(demuxed, leaving, record)
         given = Rows(bronze.rows.select("value", *BRONZE_NAMES))
-        parts = [self.demux.derive(given, _scope(games, Refused.JUDGED))]
-        parts += self._strays(bronze, games)
+        parts = [self.demux.derive(given, _scope(keys, Refused.JUDGED))]
+        parts += self._strays(bronze, keys)
         self._stop_if_failing(parts)
         both = _joined([demuxed for _, demuxed in parts])
-        chosen = {silver_of(game): bronze.range for game in games}
-        # Rows that come to these games may have been others' before.
+        chosen = {silver_of(key): bronze.range for key in keys}
+        # Rows that come to these keys may have been others' before.
         others = {table: None for table in self._silver() if table not in chosen}
         return self._change(both, {**chosen, **others}, record)
 
@@ -143,9 +143,9 @@ class Redo:
         return quarantine_of(self.demux.feed.feed)
 
     def _silver(self) -> list[TableRef]:
-        """Tables of games that are there, among them such as the feed has no longer."""
+        """Tables of keys that are there, among them such as the feed has no longer."""
         lake = self.demux.context.lake
-        found = map(silver_of, games_found(lake, self.demux.feed))
+        found = map(silver_of, keys_found(lake, self.demux.feed))
         return [table for table in found if table.path(lake).exists()]
 
     def _aside(self) -> list[TableRef]:
@@ -153,11 +153,11 @@ class Redo:
         waiting = waiting_of(self.demux.feed.feed)
         return [waiting] if self._folder(waiting).exists() else []
 
-    def _strays(self, bronze: Bronze, games: Sequence[str]) -> list[tuple[Job, Demuxed]]:
-        """Rows that were some game's and are no longer: to where they belong now."""
+    def _strays(self, bronze: Bronze, keys: Sequence[str]) -> list[tuple[Job, Demuxed]]:
+        """Rows that were some key's and are no longer: to where they belong now."""
         was = [
             self._read(t, files, COLUMNS)
-            for t in map(silver_of, games)
+            for t in map(silver_of, keys)
             if t.path(self.demux.context.lake).exists() and (files := self._active(t))
         ]
         if not was:
@@ -168,7 +168,7 @@ class Redo:
         rows = bronze.rows.join(origins, list(COLUMNS), "left_semi").select("value", *BRONZE_NAMES)
 
         def others(known: tuple[str, ...]) -> Scope:
-            return Scope(games=tuple(game not in games for game in known))
+            return Scope(keys=tuple(key not in keys for key in known))
 
         return [self.demux.derive(Rows(rows), others)]
 
@@ -248,10 +248,10 @@ class Redo:
 _NOTHING = Range(ends={})
 
 
-def _scope(games: Sequence[str] | None, refused: Refused) -> Callable[[tuple[str, ...]], Scope]:
+def _scope(keys: Sequence[str] | None, refused: Refused) -> Callable[[tuple[str, ...]], Scope]:
     def scope(known: tuple[str, ...]) -> Scope:
-        chosen = None if games is None else tuple(game in games for game in known)
-        return Scope(games=chosen, refused=refused)
+        chosen = None if keys is None else tuple(key in keys for key in known)
+        return Scope(keys=chosen, refused=refused)
 
     return scope
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lake_assets.decode.schema_merge import Mismatch, merge
-from lake_assets.delta.catalog import games_of
+from lake_assets.delta.catalog import keys_of
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.widen import drop_columns
 from lake_assets.errors import StreamsLockedError
@@ -62,7 +62,7 @@ def drop_unused(demux: Demux, state_dir: Path) -> list[str]:
 
 
 def _tables(demux: Demux) -> list[TableRef]:
-    return [silver_of(game) for game in games_of(demux.context.lake, demux.feed)]
+    return [silver_of(key) for key in keys_of(demux.context.lake, demux.feed)]
 
 
 def _unused(demux: Demux) -> list[str]:

@@ -34,7 +34,7 @@ class UnresolvedError(Exception):
         self.questions = questions
 
 
-class Stage(Protocol):
+class RowTransform(Protocol):
     """The last hand on rows before they are written, created again in each writing task."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -67,24 +67,26 @@ class FanOut:
     """Of all tasks, in no order."""
 
 
-def fan_out(rows: DataFrame, plan: WritePlan, stage: Callable[[], Stage] | None = None) -> FanOut:
+def fan_out(
+    rows: DataFrame, plan: WritePlan, transform: Callable[[], RowTransform] | None = None
+) -> FanOut:
     """Write `rows` to the folders of `plan.targets` in one job.
 
     Args:
         rows: the layouts' columns; `#table int` (index of the target); if rows may raise questions,
             `#unresolved string`.
         plan: where each row goes, and with which columns.
-        stage: makes these rows, in the writing tasks, from what Spark hands over.
+        transform: makes these rows, in the writing tasks, from what Spark hands over.
 
     Raises:
         UnresolvedError: some rows raised questions; nothing is left of the job.
     """
 
     def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        if stage is None:
+        if transform is None:
             yield from write_task(batches, plan)
             return
-        last_hand = stage()
+        last_hand = transform()
         yield from write_task(last_hand(batches), plan)
         yield notes_of(last_hand.notes())
 

@@ -1,4 +1,4 @@
-"""Which expectations and checks fail at present, game by game, and since when.
+"""Which expectations and checks fail at present, key by key, and since when.
 
 One small file a feed beside the tables, so that whoever refreshes gold knows what the streams
 found. Whether a failure holds up a refresh is decided in `gold.quality_gate`.
@@ -20,9 +20,9 @@ from lake_assets.runtime.atomic_write import replace_text
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verdict:
-    """How a game last fared with an expectation or a check."""
+    """How a key last fared with an expectation or a check."""
 
-    game: str
+    key: str
     name: str
     severity: Severity | None
     """How bad it is; None if it passed."""
@@ -45,7 +45,7 @@ class Failing:
 
 
 Failures = dict[tuple[str, str], Failing]
-"""By game and name."""
+"""By key and name."""
 
 
 def read_failures(state_dir: Path, feed: str) -> Failures:
@@ -57,7 +57,7 @@ def read_failures(state_dir: Path, feed: str) -> Failures:
     path = _path(state_dir, feed)
     try:
         noted = json.loads(path.read_text())
-        return {(one.pop("game"), one.pop("name")): _failing(one) for one in noted}
+        return {(_key(one), one.pop("name")): _failing(one) for one in noted}
     except FileNotFoundError:
         return {}
     except (ValueError, KeyError, TypeError, AttributeError) as problem:
@@ -66,10 +66,16 @@ def read_failures(state_dir: Path, feed: str) -> Failures:
         ) from problem
 
 
+def _key(noted: dict[str, Any]) -> str:
+    """Releases before called it a game."""
+    key: str = noted.pop("key") if "key" in noted else noted.pop("game")
+    return key
+
+
 def note_verdicts(
     state_dir: Path, feed: str, verdicts: Iterable[Verdict], at: datetime
 ) -> Failures:
-    """Take in how games fared; what is not mentioned stays as it was. Returns what fails now.
+    """Take in how keys fared; what is not mentioned stays as it was. Returns what fails now.
 
     Several processes may call this; each change is made to the newest state.
 
@@ -84,8 +90,8 @@ def note_verdicts(
         after = _changed(before, verdicts, at)
         if after != before:
             entries = [
-                {"game": game, "name": name, **asdict(one), "since": one.since.isoformat()}
-                for (game, name), one in sorted(after.items())
+                {"key": key, "name": name, **asdict(one), "since": one.since.isoformat()}
+                for (key, name), one in sorted(after.items())
             ]
             replace_text(path, json.dumps(entries))
     return after
@@ -94,7 +100,7 @@ def note_verdicts(
 def _changed(before: Failures, verdicts: Iterable[Verdict], at: datetime) -> Failures:
     after = dict(before)
     for verdict in verdicts:
-        key = (verdict.game, verdict.name)
+        key = (verdict.key, verdict.name)
         known = after.pop(key, None)
         if verdict.severity is not None:
             after[key] = Failing(

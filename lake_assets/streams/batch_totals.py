@@ -1,13 +1,13 @@
 """What happened to each table since the last report, so that reports cost less than batches. Pure.
 
-A batch ends every second and touches any number of games; each report of a game costs its reader
+A batch ends every second and touches any number of keys; each report of a key costs its reader
 milliseconds. So counts add up here, and come out every so often and a few at a time.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from lake_assets.model.reports import BatchReport, Hop, Judged
+from lake_assets.model.reports import BatchReport, Judged, Stage
 from lake_assets.model.tables import TableRef, bronze_of, quarantine_of, silver_of
 
 _Key = tuple[str, TableRef]
@@ -22,7 +22,7 @@ class Change:
 
     feed: str
     table: TableRef
-    game: str | None = None
+    key: str | None = None
     """Whose silver table it is; None of bronze and quarantine."""
 
     rows: int = 0
@@ -101,39 +101,39 @@ class BatchTotals:
 def changes_of(report: BatchReport) -> list[Change]:
     """A batch's report, table by table; tables without rows, kept, lost or judged, are left out.
 
-    A batch that an expectation refused, or one whose rows of a game all went to quarantine, is a
-    finding about that game's table all the same.
+    A batch that an expectation refused, or one whose rows of a key all went to quarantine, is a
+    finding about that key's table all the same.
     """
-    if report.hop is Hop.INGEST:
+    if report.stage is Stage.INGEST:
         table = bronze_of(report.feed)
         rows = report.rows.get(table.name, 0)
         return [Change(feed=report.feed, table=table, rows=rows)] if rows else []
     quarantine = quarantine_of(report.feed)
     refused = report.rows.get(quarantine.name, 0)
-    changes = [_of_game(report, game) for game in sorted(_games(report))]
+    changes = [_of_key(report, key) for key in sorted(_keys(report))]
     if refused:
         changes.append(Change(feed=report.feed, table=quarantine, rows=refused))
     return [change for change in changes if change.rows or change.dropped or change.judged]
 
 
-def _games(report: BatchReport) -> set[str]:
-    """Games of a demux report; one of a batch that was only finished names nothing but tables."""
-    named = {game for game, _ in report.judged} | set(report.dropped)
+def _keys(report: BatchReport) -> set[str]:
+    """Keys of a demux report; one of a batch that was only finished names nothing but tables."""
+    named = {key for key, _ in report.judged} | set(report.dropped)
     tables = set(report.rows) - {quarantine_of(report.feed).name} - _names(named)
     return named | {name.removeprefix("silver_").removesuffix("_events") for name in tables}
 
 
-def _names(games: Iterable[str]) -> set[str]:
-    return {silver_of(game).name for game in games}
+def _names(keys: Iterable[str]) -> set[str]:
+    return {silver_of(key).name for key in keys}
 
 
-def _of_game(report: BatchReport, game: str) -> Change:
-    table = silver_of(game)
+def _of_key(report: BatchReport, key: str) -> Change:
+    table = silver_of(key)
     return Change(
         feed=report.feed,
         table=table,
-        game=game,
+        key=key,
         rows=report.rows.get(table.name, 0),
-        dropped=report.dropped.get(game, 0),
-        judged={name: found for (of, name), found in report.judged.items() if of == game},
+        dropped=report.dropped.get(key, 0),
+        judged={name: found for (of, name), found in report.judged.items() if of == key},
     )

@@ -11,7 +11,7 @@ from time import monotonic
 
 from pyspark.sql import SparkSession
 
-from lake_assets.delta.catalog import games_found
+from lake_assets.delta.catalog import keys_found
 from lake_assets.delta.deletion_vectors import kept_rows
 from lake_assets.delta.increments import Increment, next_increment
 from lake_assets.delta.kafka_offsets import furthest, offsets_of_rows
@@ -34,7 +34,7 @@ for 30 days by default."""
 
 def tables_of_silver(lake: Path, feed: Feed) -> list[TableRef]:
     """The tables that batches of demux write, quarantine aside."""
-    return [*map(silver_of, games_found(lake, feed)), waiting_of(feed.feed)]
+    return [*map(silver_of, keys_found(lake, feed)), waiting_of(feed.feed)]
 
 
 @dataclass(kw_only=True)

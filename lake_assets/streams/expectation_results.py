@@ -23,7 +23,7 @@ class FailureBook:
         self._feeds = {feed.feed: feed for feed in feeds}
 
     def note(self, report: BatchReport) -> None:
-        """Take in a batch: an expectation fails for a game if the game's last rows violate it."""
+        """Take in a batch: an expectation fails for a key if the key's last rows violate it."""
         found = verdicts_of(self._feeds[report.feed], report)
         if not found:
             return
@@ -34,16 +34,16 @@ class FailureBook:
 
 
 def verdicts_of(feed: Feed, report: BatchReport) -> list[Verdict]:
-    """How the games of a batch fared; what the feed does not expect any more is left out."""
+    """How the keys of a batch fared; what the feed does not expect any more is left out."""
     expectations = {one.name: one for one in feed.expectations}
     return [
         Verdict(
-            game=game,
+            key=key,
             name=name,
             severity=severity_of(expectations[name], judged),
             words=share_in_words(judged),
         )
-        for (game, name), judged in report.judged.items()
+        for (key, name), judged in report.judged.items()
         if name in expectations
     ]
 

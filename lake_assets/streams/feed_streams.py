@@ -15,7 +15,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from lake_assets.errors import LakeAssetsError, RegistryError, SourceError, StreamError
 from lake_assets.model.feeds import Feed
-from lake_assets.model.reports import Hop, Waiting
+from lake_assets.model.reports import Stage, Waiting
 from lake_assets.settings.schema import Settings
 from lake_assets.sources.topics import end_offsets
 from lake_assets.state.disk_errors import disk_trouble
@@ -111,8 +111,8 @@ class FeedStreams:
         while time.monotonic() < until and not self.stop.wait(min(1.0, seconds)):
             self.progressed_at = time.monotonic()
 
-    def _tell(self, reason: str, hop: Hop = Hop.INGEST) -> None:
-        self.waiting = Waiting(feed=self.feed.feed, hop=hop, reason=reason)
+    def _tell(self, reason: str, stage: Stage = Stage.INGEST) -> None:
+        self.waiting = Waiting(feed=self.feed.feed, stage=stage, reason=reason)
         self.announce(self.waiting)
 
     def _stream(self) -> None:

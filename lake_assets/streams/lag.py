@@ -1,4 +1,4 @@
-"""How far a hop is behind its source just after a batch, without asking all the time.
+"""How far a stage is behind its source just after a batch, without asking all the time.
 
 The source is looked at now and then; batches in between are measured against the last look.
 """
@@ -11,7 +11,7 @@ from lake_assets.delta.log_history import open_table, rows_since
 from lake_assets.errors import SourceError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
-from lake_assets.model.reports import BatchReport, Hop
+from lake_assets.model.reports import BatchReport, Stage
 from lake_assets.model.tables import bronze_of
 from lake_assets.sources.topics import end_offsets
 
@@ -41,17 +41,17 @@ class Lags:
         self._clock = clock
         self._ends: dict[str, Mapping[int, int] | None] = {}
         self._behind: dict[str, tuple[int, int]] = {}
-        self._next_at: dict[tuple[str, Hop], float] = {}
+        self._next_at: dict[tuple[str, Stage], float] = {}
 
     def of(self, report: BatchReport, feed: Feed) -> int | None:
         """Rows of the source that are not taken after this batch; None if that is not known."""
         span = report.span
         if span is None or not report.is_committed:
             return None
-        key = (feed.feed, report.hop)
+        key = (feed.feed, report.stage)
         began = self._clock()
         is_due = began >= self._next_at.get(key, began)
-        if report.hop is Hop.INGEST:
+        if report.stage is Stage.INGEST:
             if is_due:
                 self._ends[feed.feed] = self._ask(feed)
                 self._next_at[key] = self._clock() + _LOOK_EVERY_S

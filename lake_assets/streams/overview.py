@@ -7,7 +7,7 @@ from pathlib import Path
 
 from deltalake import DeltaTable
 
-from lake_assets.delta.catalog import games_found, games_of
+from lake_assets.delta.catalog import keys_found, keys_of
 from lake_assets.delta.log_history import TableState, open_table, rows_since, state_of
 from lake_assets.delta.refresh_position import position_from
 from lake_assets.delta.refresh_position_all import PositionOfAll
@@ -15,7 +15,7 @@ from lake_assets.errors import SourceError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed, GoldView
 from lake_assets.model.tables import (
-    EVERY_GAME,
+    EVERY_KEY,
     QUALITY_LOG,
     STREAM_LOG,
     TableRef,
@@ -36,8 +36,8 @@ class TableOverview:
 
     table: TableRef
     path: Path
-    game: str | None
-    """None of a table of all games, or of none."""
+    key: str | None
+    """None of a table of all keys, or of none."""
 
     rows: int
     files: int
@@ -45,7 +45,7 @@ class TableOverview:
     committed_at: datetime
     lag_rows: int | None
     """Rows of the table's source that are not in it yet: of the topic for bronze, of bronze for
-    silver, quarantine and waiting rows (of all games: a row's game is known only once it is
+    silver, quarantine and waiting rows (of all keys: a row's key is known only once it is
     decoded), of silver for gold. None if the source does not answer; 0 of the log, which has none.
     """
 
@@ -70,12 +70,12 @@ def _tables(settings: Settings, feed: Feed, endpoints: Endpoints | None) -> Iter
     behind = rows_since(bronze, demux_position(lake, feed).bronze.version + 1)
     yield from _those_there(lake, (waiting_of(feed.feed), quarantine_of(feed.feed)), behind)
     over_all = [view for view in feed.gold if view.is_over_all]
-    of_games = [view for view in feed.gold if not view.is_over_all]
-    for game in games_found(lake, feed):
-        silver = open_table(lake, silver_of(game))
+    of_keys = [view for view in feed.gold if not view.is_over_all]
+    for key in keys_found(lake, feed):
+        silver = open_table(lake, silver_of(key))
         if silver is not None:
-            yield _view(lake, silver_of(game), state_of(silver), behind, game)
-            found = (_of_game(lake, view, game, silver) for view in of_games)
+            yield _view(lake, silver_of(key), state_of(silver), behind, key)
+            found = (_of_key(lake, view, key, silver) for view in of_keys)
             yield from (one for one in found if one is not None)
     found = (_over_all(lake, feed, view) for view in over_all)
     yield from (one for one in found if one is not None)
@@ -89,29 +89,29 @@ def _those_there(lake: Path, tables: Iterable[TableRef], lag: int) -> Iterator[T
             yield _view(lake, table, state_of(handle), lag)
 
 
-def _of_game(lake: Path, view: GoldView, game: str, silver: DeltaTable) -> TableOverview | None:
-    """A view's table of a game, if it is there."""
-    gold = open_table(lake, gold_of(game, view.name))
+def _of_key(lake: Path, view: GoldView, key: str, silver: DeltaTable) -> TableOverview | None:
+    """A view's table of a key, if it is there."""
+    gold = open_table(lake, gold_of(key, view.name))
     if gold is None:
         return None
     state = state_of(gold)
     position = position_from(state.info)
     since = position.silver_version + 1 if position else 0
-    return _view(lake, gold_of(game, view.name), state, rows_since(silver, since), game)
+    return _view(lake, gold_of(key, view.name), state, rows_since(silver, since), key)
 
 
 def _over_all(lake: Path, feed: Feed, view: GoldView) -> TableOverview | None:
-    """A view's table of all games, if it is there."""
-    table = feed.gold_table(view, EVERY_GAME)
+    """A view's table of all keys, if it is there."""
+    table = feed.gold_table(view, EVERY_KEY)
     gold = open_table(lake, table)
     if gold is None:
         return None
     state = state_of(gold)
     position = PositionOfAll.of(state.info)
     known = position.versions if position else {}
-    opened = {game: open_table(lake, silver_of(game)) for game in games_of(lake, feed)}
-    silver = {game: handle for game, handle in opened.items() if handle is not None}
-    lag = sum(rows_since(handle, known.get(game, -1) + 1) for game, handle in silver.items())
+    opened = {key: open_table(lake, silver_of(key)) for key in keys_of(lake, feed)}
+    silver = {key: handle for key, handle in opened.items() if handle is not None}
+    lag = sum(rows_since(handle, known.get(key, -1) + 1) for key, handle in silver.items())
     return _view(lake, table, state, lag)
 
 
@@ -130,12 +130,12 @@ def topic_lag(settings: Settings, feed: Feed, endpoints: Endpoints | None) -> in
 
 
 def _view(
-    lake: Path, table: TableRef, state: TableState, lag: int | None, game: str | None = None
+    lake: Path, table: TableRef, state: TableState, lag: int | None, key: str | None = None
 ) -> TableOverview:
     return TableOverview(
         table=table,
         path=table.path(lake),
-        game=game,
+        key=key,
         rows=state.rows,
         files=state.files,
         size_bytes=state.size_bytes,

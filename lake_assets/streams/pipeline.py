@@ -1,6 +1,6 @@
 """The pipeline, written once: how a feed's rows get from its source to silver.
 
-source -> [ingest] -> bronze_{feed} -> [demux] -> silver_{game}_events, quarantine_{feed}
+source -> [ingest] -> bronze_{feed} -> [demux] -> silver_{key}_events, quarantine_{feed}
 
 Ingest is a streaming query; its checkpoint is created again at each start, from what bronze's
 commits say. Demux follows bronze's log (`streams.demux_loop`).

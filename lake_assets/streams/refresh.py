@@ -1,4 +1,4 @@
-"""A gold refresh with its checks: what blocks a game is asked before, gold's own checks after.
+"""A gold refresh with its checks: what blocks a key is asked before, gold's own checks after.
 
 All of it is one Spark session. How views are computed is `gold`'s business.
 """
@@ -11,9 +11,9 @@ from pyspark.sql import SparkSession
 
 from lake_assets.checks.run import Asked, evaluate, run_checks
 from lake_assets.delta.log_history import identity, open_table
-from lake_assets.gold.quality_gate import blocked_games
+from lake_assets.gold.quality_gate import blocked_keys
 from lake_assets.gold.run import Around, refresh_views
-from lake_assets.gold.status import games_unread
+from lake_assets.gold.status import keys_unread
 from lake_assets.gold.view_expectations import recount
 from lake_assets.model.checks import Severity, SilverCheck
 from lake_assets.model.feeds import Action, Feed, GoldView
@@ -33,10 +33,10 @@ class Refreshed:
     """One a view."""
 
     silver_checks: Sequence[CheckResult] = ()
-    """Blocking checks of the games that were about to be refreshed."""
+    """Blocking checks of the keys that were about to be refreshed."""
 
     gold_checks: Mapping[str, Sequence[CheckResult]] = field(default_factory=dict)
-    """By view, of the games that were."""
+    """By view, of the keys that were."""
 
 
 def refresh_gold(
@@ -44,20 +44,20 @@ def refresh_gold(
     feed: Feed,
     *,
     views: Sequence[str] | None = None,
-    games: Sequence[str] | None = None,
+    keys: Sequence[str] | None = None,
     full_refresh: bool = False,
 ) -> Refreshed:
-    """Bring gold views up to date, except for games that a blocking expectation or check holds up.
+    """Bring gold views up to date, except for keys that a blocking expectation or check holds up.
 
     Args:
         settings: where the lake is.
         feed: whose views.
-        views: their names; by default all, but not those over all games if `games` are named.
-        games: games to look at; all the lake knows by default.
-        full_refresh: compute all games again, also those whose silver did not change.
+        views: their names; by default all, but not those over all keys if `keys` are named.
+        keys: keys to look at; all the lake knows by default.
+        full_refresh: compute all keys again, also those whose silver did not change.
 
     Raises:
-        FeedError: the feed has no such view or game, or a view or a check does not compile.
+        FeedError: the feed has no such view or key, or a view or a check does not compile.
         LakeAssetsError: Spark or the lake cannot be used.
     """
     asked: list[CheckResult] = []
@@ -73,48 +73,48 @@ def refresh_gold(
 
     around = Around(before=before, after=after)
     reports = refresh_views(
-        settings, feed, views=views, games=games, full_refresh=full_refresh, around=around
+        settings, feed, views=views, keys=keys, full_refresh=full_refresh, around=around
     )
     return Refreshed(reports=reports, silver_checks=asked, gold_checks=found)
 
 
 def check_silver(
-    settings: Settings, feed: Feed, checks: Sequence[SilverCheck], games: Sequence[str]
+    settings: Settings, feed: Feed, checks: Sequence[SilverCheck], keys: Sequence[str]
 ) -> list[CheckResult]:
     """Evaluate checks of silver, and keep what fails for the next refresh.
 
     Raises:
         LakeAssetsError: a check does not fit, or Spark or the lake cannot be used.
     """
-    results = run_checks(settings, feed, Asked(silver=checks, silver_games=games))
+    results = run_checks(settings, feed, Asked(silver=checks, silver_keys=keys))
     _note(settings, feed, results)
     return results
 
 
 def _blocked(
-    settings: Settings, feed: Feed, session: SparkSession, games: Sequence[str]
+    settings: Settings, feed: Feed, session: SparkSession, keys: Sequence[str]
 ) -> tuple[dict[str, str], list[CheckResult]]:
     lake = settings.lake_dir
     failures = read_failures(settings.state_dir, feed.feed)
     versions = {
-        game: found[0] for game in games if (found := identity(lake, silver_of(game))) is not None
+        key: found[0] for key in keys if (found := identity(lake, silver_of(key))) is not None
     }
     checks = [check for check in feed.checks if check.blocking]
     results: list[CheckResult] = []
     if checks:
-        unread = games_unread(settings, feed, failures)
-        asked = Asked(silver=checks, silver_games=[game for game in versions if game in unread])
+        unread = keys_unread(settings, feed, failures)
+        asked = Asked(silver=checks, silver_keys=[key for key in versions if key in unread])
         results = evaluate(lambda: session, lake, feed, asked)
         failures = _note(settings, feed, results)
         # A commit since the look above would else make a failure seem to be of an older version.
-        versions |= {one.game: one.version for one in results if one.version is not None}
-    return blocked_games(feed, failures, versions), results
+        versions |= {one.key: one.version for one in results if one.version is not None}
+    return blocked_keys(feed, failures, versions), results
 
 
 def _note(settings: Settings, feed: Feed, results: Iterable[CheckResult]) -> Failures:
     verdicts = [
         Verdict(
-            game=one.game,
+            key=one.key,
             name=one.name,
             severity=None if one.passed else one.severity,
             words=one.words,
@@ -130,12 +130,12 @@ def _gold_checks(
 ) -> dict[str, Sequence[CheckResult]]:
     done = [one for report in reports for one in report.refreshed]
     refreshed = {
-        view.name: [one.game for one in done if one.view == view.name] for view in feed.gold
+        view.name: [one.key for one in done if one.view == view.name] for view in feed.gold
     }
     tables = {
         view.name: {feed.gold_table(view, g) for g in refreshed[view.name]} for view in feed.gold
     }
-    asked = Asked(gold={view.name: view.checks for view in feed.gold}, gold_games=refreshed)
+    asked = Asked(gold={view.name: view.checks for view in feed.gold}, gold_keys=refreshed)
     results = evaluate(lambda: session, settings.lake_dir, feed, asked)
     found: dict[str, Sequence[CheckResult]] = {
         view: [one for one in results if one.table in tables[view]] for view in refreshed
@@ -147,7 +147,7 @@ def _gold_checks(
 
 
 def check_gold(
-    settings: Settings, feed: Feed, view: GoldView, names: Collection[str], games: Sequence[str]
+    settings: Settings, feed: Feed, view: GoldView, names: Collection[str], keys: Sequence[str]
 ) -> list[CheckResult]:
     """Evaluate checks and expectations of a view over its rows as they are stored.
 
@@ -157,9 +157,9 @@ def check_gold(
         LakeAssetsError: a check does not fit, or Spark or the lake cannot be used.
     """
     checks = [check for check in view.checks if check.name in names]
-    asked = Asked(gold={view.name: checks}, gold_games={view.name: games})
+    asked = Asked(gold={view.name: checks}, gold_keys={view.name: keys})
     results = run_checks(settings, feed, asked)
-    tables = {feed.gold_table(view, game): game for game in games}
+    tables = {feed.gold_table(view, key): key for key in keys}
     handles = {t: h for t in tables if (h := open_table(settings.lake_dir, t)) is not None}
     chosen = tuple(e for e in view.expectations if e.name in names)
     if not chosen or not handles:
@@ -183,16 +183,16 @@ def _judged_results(
     """What expectations of a view came to, in the form that its checks have."""
     (declared,) = (one for one in feed.gold if one.name == view)
     by_name = {e.name: e for e in declared.expectations}
-    tables = {game: feed.gold_table(declared, game) for game, _ in judged}
-    handles = {game: open_table(settings.lake_dir, table) for game, table in tables.items()}
+    tables = {key: feed.gold_table(declared, key) for key, _ in judged}
+    handles = {key: open_table(settings.lake_dir, table) for key, table in tables.items()}
     results = []
-    for (game, name), found in judged.items():
-        expectation, handle = by_name[name], handles[game]
+    for (key, name), found in judged.items():
+        expectation, handle = by_name[name], handles[key]
         is_error = expectation.action is Action.FAIL
         results.append(
             CheckResult(
-                game=game,
-                table=tables[game],
+                key=key,
+                table=tables[key],
                 name=name,
                 severity=Severity.ERROR if is_error else Severity.WARN,
                 passed=not found.violated,

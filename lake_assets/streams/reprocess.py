@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from lake_assets.bronze.rows import FILE_SCHEMA
-from lake_assets.delta.catalog import ensure_known, games_found
+from lake_assets.delta.catalog import ensure_known, keys_found
 from lake_assets.delta.data_files import active_files, ensure_files_exist
 from lake_assets.delta.increments import Point
 from lake_assets.delta.kafka_offsets import Offsets, offsets_of_rows
@@ -54,19 +54,19 @@ from lake_assets.streams.schemas import cached_registry
 
 
 def requeue(
-    settings: Settings, feed: Feed, endpoints: Endpoints, games: Sequence[str] | None = None
+    settings: Settings, feed: Feed, endpoints: Endpoints, keys: Sequence[str] | None = None
 ) -> Redone:
     """Move quarantined rows that now decode, route and pass to silver, exactly once.
 
     Raises:
-        FeedError: the lake has no such game.
+        FeedError: the lake has no such key.
         ExpectationFailedError: rows violate an expectation that fails; nothing was moved.
         LakeAssetsError: Spark, the registry or the lake cannot be used.
     """
-    ensure_known(feed, games_found(settings.lake_dir, feed), games or ())
+    ensure_known(feed, keys_found(settings.lake_dir, feed), keys or ())
     with turn(settings.state_dir, REDO_TURN), _redo(settings, feed, endpoints) as redo:
         finish_change(redo.journal, redo.demux.context, feed)
-        return redo.requeue(games)
+        return redo.requeue(keys)
 
 
 def rebuild_silver(
@@ -74,43 +74,43 @@ def rebuild_silver(
     feed: Feed,
     endpoints: Endpoints,
     *,
-    games: Sequence[str] | None = None,
+    keys: Sequence[str] | None = None,
     since: datetime | None = None,
 ) -> Redone:
     """Derive silver and quarantine again from bronze; each table changes in one commit.
 
-    All of it (no `games`, no `since`) also repairs a lake whose tables do not fit together; the
+    All of it (no `keys`, no `since`) also repairs a lake whose tables do not fit together; the
     streams must not run then, and the streams themselves refuse to.
 
-    All rows of all games end under the newest names of their fields. Columns that then hold nothing
+    All rows of all keys end under the newest names of their fields. Columns that then hold nothing
     and that no row's message makes are dropped, if the streams do not run.
 
     Args:
         settings: where the lake is.
         feed: whose tables.
         endpoints: where the registry is.
-        games: only theirs; all by default.
+        keys: only theirs; all by default.
         since: only of rows that came into bronze since then.
 
     Raises:
-        FeedError: the lake has no such game.
+        FeedError: the lake has no such key.
         ExpectationFailedError: rows violate an expectation that fails; nothing was changed.
         StreamError: silver's tables do not fit together, and only a part is to be derived.
         StreamsLockedError: they do not, and the streams run.
         LakeAssetsError: Spark, the registry or the lake cannot be used.
     """
-    ensure_known(feed, games_found(settings.lake_dir, feed), games or ())
+    ensure_known(feed, keys_found(settings.lake_dir, feed), keys or ())
     if open_table(settings.lake_dir, bronze_of(feed.feed)) is None:
         raise _unbegun(feed)
     with turn(settings.state_dir, REDO_TURN), _redo(settings, feed, endpoints) as redo:
-        return rebuild(redo, settings.state_dir, games=games, since=since)
+        return rebuild(redo, settings.state_dir, keys=keys, since=since)
 
 
 def rebuild(
     redo: Redo,
     state_dir: Path,
     *,
-    games: Sequence[str] | None = None,
+    keys: Sequence[str] | None = None,
     since: datetime | None = None,
 ) -> Redone:
     """As `rebuild_silver`, with Spark started and the turn taken."""
@@ -119,10 +119,10 @@ def rebuild(
     try:
         finish_change(redo.journal, context, feed)
         position = _position(redo, state_dir, bronze)
-        if games is None and since is None:
+        if keys is None and since is None:
             _ensure_files(redo)
     except (LakeError, StreamError):
-        if games is not None or since is not None:
+        if keys is not None or since is not None:
             raise
         with streams_lock(state_dir):
             # Half a change stays noted until this one is: both say the same of what to do.
@@ -131,7 +131,7 @@ def rebuild(
     bronze = context.committer.fresh(bronze_of(feed.feed))
     _ensure_reaches(feed, bronze, position)
     every, whole = _rows_of(redo, bronze), Range(ends=position.offsets)
-    if games is None and since is None:
+    if keys is None and since is None:
         # Before, since they may keep rows out; after, since values may have left them.
         drop_unused(redo.demux, state_dir)
         redone = redo.rebuild(_bronze(redo, every, whole))
@@ -141,7 +141,7 @@ def rebuild(
         # From the first of them on, whatever the clock said of later ones.
         late = every.where(F.col("ingested_at") >= F.lit(since))
         whole = Range(starts=_starts(late), ends=position.offsets)
-    return redo.rebuild(_bronze(redo, every, whole), games)
+    return redo.rebuild(_bronze(redo, every, whole), keys)
 
 
 def _ensure_files(redo: Redo) -> None:

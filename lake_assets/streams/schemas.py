@@ -12,7 +12,7 @@ from lake_assets.decode.schemas import SchemaSet
 from lake_assets.errors import RegistryError, StreamError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
-from lake_assets.model.reports import Hop, Waiting
+from lake_assets.model.reports import Stage, Waiting
 from lake_assets.settings.schema import Settings
 
 _T = TypeVar("_T")
@@ -82,14 +82,14 @@ class Schemas:
         """What is waited for, in words."""
         reason = f"{problem} Rows of new schemas wait beside bronze until it answers"
         reason += f", {rows:,} so far" if rows is not None else ""
-        return Waiting(feed=self.feed.feed, hop=Hop.DEMUX, reason=reason)
+        return Waiting(feed=self.feed.feed, stage=Stage.DEMUX, reason=reason)
 
     def _ask(self, question: Callable[[], _T]) -> _T:
         while True:
             try:
                 answer = question()
             except RegistryError as problem:
-                waiting = Waiting(feed=self.feed.feed, hop=Hop.DEMUX, reason=str(problem))
+                waiting = Waiting(feed=self.feed.feed, stage=Stage.DEMUX, reason=str(problem))
                 self.announce(waiting)
                 if self.stop.wait(_PAUSE_S):
                     raise StreamError(

@@ -9,7 +9,7 @@ from functools import partial
 from lake_assets.errors import LakeAssetsError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
-from lake_assets.model.reports import BatchReport, Hop, Waiting
+from lake_assets.model.reports import BatchReport, Stage, Waiting
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.lake_context import open_lake
@@ -165,7 +165,7 @@ class Worker:
         if report.feed in self._streams:
             stream = self._streams[report.feed]
             stream.progressed_at = time.monotonic()
-            if report.hop is Hop.INGEST:
+            if report.stage is Stage.INGEST:
                 stream.wake()
         self._heard(report)
         self._outbox.put(report)

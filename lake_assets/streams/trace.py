@@ -10,7 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 
-from lake_assets.delta.catalog import games_found
+from lake_assets.delta.catalog import keys_found
 from lake_assets.delta.find_rows import FoundRow, find_rows
 from lake_assets.delta.log_history import open_table
 from lake_assets.errors import SourceError
@@ -32,7 +32,7 @@ class Whereabouts(StrEnum):
     PASSED = "passed"  # ingest has passed its offset and bronze does not have it
     BRONZE = "bronze"  # in bronze alone: demux has not come so far
     WAITING = "waiting"  # beside bronze: the registry could not be asked about its schema yet
-    SILVER = "silver"  # in a game's table
+    SILVER = "silver"  # in a key's table
     QUARANTINE = "quarantine"  # refused, for a reason
     DROPPED = "dropped"  # demuxed, and in no table
 
@@ -49,7 +49,7 @@ class Place:
     is_exact: bool
     """False if the log has forgotten the commit: then it is `version`'s or an older one."""
 
-    game: str | None = None
+    key: str | None = None
     reason: str | None = None
     """Why quarantine has it, and what that means for this message."""
 
@@ -194,9 +194,9 @@ def _refused(lake: Path, table: TableRef, origin: Origin) -> list[Place]:
 
 def _in_silver(lake: Path, feed: Feed, origin: Origin) -> list[Place]:
     return [
-        _place(silver_of(game), row, game=game)
-        for game in games_found(lake, feed)
-        for row in _find(lake, silver_of(game), origin, "_", [])
+        _place(silver_of(key), row, key=key)
+        for key in keys_found(lake, feed)
+        for row in _find(lake, silver_of(key), origin, "_", [])
     ]
 
 
@@ -218,7 +218,7 @@ def _place(
     table: TableRef,
     row: FoundRow,
     *,
-    game: str | None = None,
+    key: str | None = None,
     reason: str | None = None,
     detail: str | None = None,
     at: datetime | None = None,
@@ -228,7 +228,7 @@ def _place(
         file=row.file,
         version=row.added.version,
         is_exact=row.added.is_exact,
-        game=game,
+        key=key,
         reason=reason,
         detail=detail,
         at=at,
@@ -262,7 +262,7 @@ def _words(
         ),
         Whereabouts.BRONZE: "in bronze; demux has not come to it yet",
         Whereabouts.WAITING: f"waiting beside bronze: {last.detail if last else None}",
-        Whereabouts.SILVER: f"in silver, as an event of {last.game if last else None}",
+        Whereabouts.SILVER: f"in silver, as an event of {last.key if last else None}",
         Whereabouts.QUARANTINE: (
             f"in quarantine: {last.reason if last else None} ({last.detail if last else None})"
         ),

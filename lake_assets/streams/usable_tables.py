@@ -1,6 +1,6 @@
 """Whether the streams can work with the tables that are there; asked before they begin."""
 
-from lake_assets.delta.catalog import games_found
+from lake_assets.delta.catalog import keys_found
 from lake_assets.delta.table_features import Use
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import bronze_of, quarantine_of, silver_of, waiting_of
@@ -17,6 +17,6 @@ def ensure_streamable(context: LakeContext, feed: Feed) -> None:
         bronze_of(feed.feed),
         quarantine_of(feed.feed),
         waiting_of(feed.feed),
-        *map(silver_of, games_found(context.lake, feed)),
+        *map(silver_of, keys_found(context.lake, feed)),
     ]
     context.committer.ensure_usable(tables, Use.READ, Use.APPEND)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Sequence
 from lake_assets.errors import ServiceError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
-from lake_assets.model.reports import Hop, Waiting
+from lake_assets.model.reports import Stage, Waiting
 from lake_assets.settings.schema import Settings
 from lake_assets.state.files import streams_lock
 from lake_assets.state.heartbeat import HeartbeatThread, Progress
@@ -55,7 +55,7 @@ def _wait(
                 else:
                     said = reason
                     for feed in feeds:
-                        yield Waiting(feed=feed.feed, hop=Hop.INGEST, reason=reason)
+                        yield Waiting(feed=feed.feed, stage=Stage.INGEST, reason=reason)
                 time.sleep(_PAUSE_S)
                 found = _look(locate)
                 if isinstance(found, Endpoints):

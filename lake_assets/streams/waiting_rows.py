@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from lake_assets.delta.log_history import open_table, rows_of
 from lake_assets.errors import RegistryError
-from lake_assets.model.reports import BatchReport, Hop, Span
+from lake_assets.model.reports import BatchReport, Span, Stage
 from lake_assets.model.tables import waiting_of
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.demux_position import reprocess_app
@@ -71,7 +71,7 @@ class CatchUp:
         self.report(
             BatchReport(
                 feed=feed,
-                hop=Hop.DEMUX,
+                stage=Stage.DEMUX,
                 batch_id=done.number,
                 rows=done.rows,
                 span=Span(query=reprocess_app(feed)),

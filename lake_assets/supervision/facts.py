@@ -125,7 +125,7 @@ class Policy:
     """Without progress for this long, the streams are restarted."""
 
     silent_after_s: float = 60.0
-    """Without heartbeat for this long, likewise. A report of 100 games to Dagster takes up to 10 s
+    """Without heartbeat for this long, likewise. A report of 100 keys to Dagster takes up to 10 s
     between two heartbeats; above minutes a hung process is kept needlessly."""
 
     lock_within_s: float = 20.0

@@ -191,7 +191,7 @@ def test_a_missed_refresh_names_some_of_its_games():
     assert (found.kind, found.subject, found.since) == (Kind.REFRESH_MISSED, "gold", 100)
     assert found.severity is AlertSeverity.ERROR
     assert "1970-01-01 00:01 UTC" in found.details
-    assert "7 game(s): g0, g1, g2, g3, g4, …" in found.details
+    assert "7 key(s): g0, g1, g2, g3, g4, …" in found.details
 
 
 def test_a_check_of_no_game_has_a_shorter_subject():

@@ -1,14 +1,14 @@
 import httpx
 import pytest
 
-from lake_assets.bench.topic import games_of, topic_of
+from lake_assets.bench.topic import keys_of, topic_of
 from lake_assets.errors import SourceError
 from lake_assets.sources.topics import end_offsets
 
 
 def test_games_are_numbered():
-    assert games_of(2) == ("game_000", "game_001")
-    assert games_of(1001)[-1] == "game_1000"
+    assert keys_of(2) == ("game_000", "game_001")
+    assert keys_of(1001)[-1] == "game_1000"
 
 
 @pytest.mark.kafka
@@ -16,7 +16,7 @@ def test_a_topic_is_full_and_then_gone(services):
     with topic_of(services, tables=3, events=500) as topic:
         name = topic.feed.source.kafka.topic
         assert sum(end_offsets(services, name).values()) == topic.events == 500
-        assert topic.feed.route.keys == games_of(3)
+        assert topic.feed.route.keys == keys_of(3)
         assert topic.feed.expectations
         assert topic.value_bytes > 500 * 50
     with pytest.raises(SourceError, match="does not exist"):

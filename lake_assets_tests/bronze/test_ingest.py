@@ -8,7 +8,7 @@ from lake_assets.bronze.ingest import Ingest
 from lake_assets.bronze.offsets import TopicRange
 from lake_assets.delta.committer import Committer
 from lake_assets.delta.kafka_offsets import table_offsets
-from lake_assets.model.reports import Hop
+from lake_assets.model.reports import Stage
 from lake_assets.model.tables import bronze_of
 from lake_assets.spark.lake_context import open_lake
 
@@ -82,7 +82,7 @@ def test_a_batch_lands_with_its_headers_and_date(ingest, kafka, bronze):
 def test_a_batch_is_reported_with_its_rows(ingest, kafka, reports):
     ingest(kafka(1, 2), {0: 3})
     (report,) = reports
-    assert (report.feed, report.hop, report.batch_id) == ("games", Hop.INGEST, 2)
+    assert (report.feed, report.stage, report.batch_id) == ("games", Stage.INGEST, 2)
     assert report.rows == {"bronze_games": 2}
 
 

@@ -7,7 +7,7 @@ from deltalake.transaction import CommitProperties
 from lake_assets.checks.checked_tables import gold_subjects, silver_subjects, told_by_log
 from lake_assets.model.checks import Freshness, GoldCheck, RowCount, SilverCheck
 from lake_assets.model.feeds import GoldView
-from lake_assets.model.tables import EVERY_GAME, gold_of, silver_of
+from lake_assets.model.tables import EVERY_KEY, gold_of, silver_of
 from lake_assets_tests.gold.silver import add_silver, stands_for, stands_for_all
 from lake_assets_tests.sample import GAMES
 
@@ -18,14 +18,14 @@ ONCE = SilverCheck(name="once", unique=("_offset",))
 EQUAL = GoldCheck(name="all", equals_source="session_count")
 
 
-def silver(settings, *checks, games=("uno",)):
-    return silver_subjects(settings.lake_dir, games, checks)
+def silver(settings, *checks, keys=("uno",)):
+    return silver_subjects(settings.lake_dir, keys, checks)
 
 
 def test_each_game_has_the_checks_that_concern_it(settings):
     own = SOME.model_copy(update={"games": ("go_fish",)})
-    (only,) = silver(settings, own, games=["uno", "go_fish"])
-    assert (only.game, only.checks) == ("go_fish", (own,))
+    (only,) = silver(settings, own, keys=["uno", "go_fish"])
+    assert (only.key, only.checks) == ("go_fish", (own,))
 
 
 def test_the_log_tells_rows_and_times(settings):
@@ -101,13 +101,13 @@ def test_a_view_over_all_games_is_compared_with_all_the_silver_that_it_stands_fo
     add_silver(lake, "uno", "ann", "bob")
     add_silver(lake, "go_fish", "ann")
     write_deltalake(
-        GAMES.gold_table(view, EVERY_GAME).path(lake),
+        GAMES.gold_table(view, EVERY_KEY).path(lake),
         DeltaTable(silver_of("uno").path(lake)).to_pyarrow_table(columns=["gamer_id"]),
         commit_properties=CommitProperties(
             custom_metadata=stands_for_all(settings, view, uno=0, go_fish=0)
         ),
     )
     add_silver(lake, "uno", "cid")
-    (found,) = gold_subjects(lake, GAMES, view, [EVERY_GAME], [equal])
-    assert (found.game, found.table.name) == (EVERY_GAME, "all_games_top")
+    (found,) = gold_subjects(lake, GAMES, view, [EVERY_KEY], [equal])
+    assert (found.key, found.table.name) == (EVERY_KEY, "all_games_top")
     assert (found.source_version, found.source_rows) == (None, 3)

@@ -11,7 +11,7 @@ NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 
 def subject(**changes):
-    own = {"game": "uno", "table": silver_of("uno"), "handle": None, "family": "silver"}
+    own = {"key": "uno", "table": silver_of("uno"), "handle": None, "family": "silver"}
     return Subject(checks=(), **{**own, **changes})
 
 
@@ -77,7 +77,7 @@ def test_a_views_sum_is_the_number_of_its_silver_rows(total, passed):
 
 def test_a_view_that_was_never_refreshed_counts_nothing_wrong():
     result = judged(EQUAL, 0, source_rows=0, source_version=None)
-    assert (result.passed, result.words) == (True, "the view was never refreshed for this game")
+    assert (result.passed, result.words) == (True, "the view was never refreshed for this key")
 
 
 def test_a_silver_version_that_is_forgotten_cannot_be_compared():

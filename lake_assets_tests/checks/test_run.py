@@ -30,34 +30,34 @@ def lake(settings):
     """Two games: one has a gamer twice and a view that counts it once."""
     add_silver(settings.lake_dir, "uno", "ann", "bob", "ann", None)
     add_silver(settings.lake_dir, "go_fish", "ann", "bob")
-    for game, counts in (("uno", [1, 1]), ("go_fish", [1, 1])):
+    for key, counts in (("uno", [1, 1]), ("go_fish", [1, 1])):
         write_deltalake(
-            gold_of(game, VIEW.name).path(settings.lake_dir),
+            gold_of(key, VIEW.name).path(settings.lake_dir),
             pa.table({"gamer_id": ["ann", "bob"], "session_count": counts}),
             commit_properties=CommitProperties(
-                custom_metadata=stands_for(settings, VIEW, 0, game=game)
+                custom_metadata=stands_for(settings, VIEW, 0, key=key)
             ),
         )
     return settings.lake_dir
 
 
-def asked(*silver, gold=(), games=BOTH):
+def asked(*silver, gold=(), keys=BOTH):
     return Asked(
         silver=silver,
-        silver_games=games,
+        silver_keys=keys,
         gold={VIEW.name: gold},
-        gold_games={VIEW.name: games},
+        gold_keys={VIEW.name: keys},
     )
 
 
 def told(results):
-    return {(one.game, one.name): (one.passed, one.found) for one in results}
+    return {(one.key, one.name): (one.passed, one.found) for one in results}
 
 
 def test_what_the_logs_tell_needs_no_spark(settings, lake):
     found = told(evaluate(no_spark, lake, GAMES, asked(SOME)))
     assert found == {("uno", "some"): (True, 4), ("go_fish", "some"): (False, 2)}
-    assert run_checks(settings, GAMES, asked(SOME, games=())) == []
+    assert run_checks(settings, GAMES, asked(SOME, keys=())) == []
 
 
 def test_games_without_tables_need_no_spark(settings):

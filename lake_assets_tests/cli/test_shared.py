@@ -35,12 +35,12 @@ def test_without_a_name_all_feeds_are_meant(two):
 
 
 def test_a_view_or_a_game_chooses_the_feeds_that_have_it(two):
-    assert names(pick_feeds(two, None, games=["uno"])) == ["play"]
+    assert names(pick_feeds(two, None, keys=["uno"])) == ["play"]
     assert names(pick_feeds(two, None, view="fitness_daily")) == ["fitness"]
 
 
 def test_what_no_feed_has_is_asked_of_all_so_that_each_says_what_it_has(two):
-    assert names(pick_feeds(two, None, games=["chess"])) == ["fitness", "play"]
+    assert names(pick_feeds(two, None, keys=["chess"])) == ["fitness", "play"]
 
 
 def test_an_unknown_feed_is_refused(two):

@@ -23,7 +23,7 @@ def test_a_table_is_shown_with_its_size_and_lag():
     one = TableOverview(
         table=silver_of("uno"),
         path=Path("lake/silver/silver_uno_events"),
-        game="uno",
+        key="uno",
         rows=1234,
         files=2,
         size_bytes=4000,

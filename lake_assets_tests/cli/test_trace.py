@@ -35,7 +35,7 @@ def test_an_origin_in_one_word_is_the_same_as_json(lake):
     assert found["whereabouts"] == "bronze"
     assert (found["partition"], found["offset"]) == (1, 7)
     (place,) = found["places"]
-    assert (place["table"], place["version"], place["game"]) == ("bronze_games", 0, None)
+    assert (place["table"], place["version"], place["key"]) == ("bronze_games", 0, None)
     assert (lake.lake_dir / place["file"]).is_file()
 
 

@@ -98,19 +98,19 @@ def sensor(told, instance, hook):
 def judge(instance):
     """Materializes games and reports their checks, as the streams do."""
 
-    def run(*games: str, violated: int) -> None:
+    def run(*keys: str, violated: int) -> None:
         @dg.op(out={})
         def stream(context: dg.OpExecutionContext):
-            for game in games:
-                yield dg.AssetMaterialization(SILVER, partition=game)
+            for key in keys:
+                yield dg.AssetMaterialization(SILVER, partition=key)
                 yield evaluation_of(
                     dg.AssetCheckKey(SILVER, "gamer_is_known"),
-                    game,
+                    key,
                     GAMES.expectations[0],
                     Judged(seen=8, violated=violated),
                     Target(
                         run_id=context.run.run_id,
-                        storage_id=latest_ids(context.instance, SILVER, [game])[game],
+                        storage_id=latest_ids(context.instance, SILVER, [key])[key],
                     ),
                     failing_since=FAILING_SINCE,
                 )
@@ -281,7 +281,7 @@ def test_a_missed_refresh_of_a_view_over_all_games_is_told_as_one(told, instance
     write_silver(told, age_s=120)
     sensor = Sensor(told, instance, hook, GAMES.model_copy(update={"gold": (view,)}))
     assert sensor.events() == [("begun", "refresh_missed", "gold_top")]
-    assert "did not reach 1 game(s): all games." in hook.got[0]["details"]
+    assert "did not reach 1 key(s): all keys." in hook.got[0]["details"]
 
 
 def test_a_view_is_not_missed_before_its_schedule_ticks(told, sensor):

@@ -67,7 +67,7 @@ def test_each_check_says_what_it_asks_for(settings):
         for spec in checks.check_specs
     }
     assert found == {
-        "some": "The table's rows are >= 2. While it fails for a game, that game's gold views stay "
+        "some": "The table's rows are >= 2. While it fails for a key, that key's gold views stay "
         "as they are.",
         "fresh": "The newest event_timestamp is <= 1 hour old.",
         "once": "No two rows have the same _offset.",

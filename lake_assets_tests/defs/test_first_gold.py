@@ -15,7 +15,7 @@ from lake_assets.defs.first_gold import build
 from lake_assets.defs.gold import run_tags
 from lake_assets.defs.internals import all_of, turned_off
 from lake_assets.model.feeds import GoldView
-from lake_assets.model.tables import EVERY_GAME, gold_of, silver_of
+from lake_assets.model.tables import EVERY_KEY, gold_of, silver_of
 from lake_assets_tests.defs.origins import instigator
 from lake_assets_tests.sample import GAMES
 
@@ -99,7 +99,7 @@ def test_a_view_counts_as_new_again_after_a_reset(look, write, settings):
     write(silver_of("uno"))
     look()
     write(gold_of("uno", OFTEN.name))
-    write(FEED.gold_table(OF_ALL, EVERY_GAME))
+    write(FEED.gold_table(OF_ALL, EVERY_KEY))
     assert look() == []
     log = gold_of("uno", OFTEN.name).path(settings.lake_dir) / "_delta_log"
     log.rename(log.with_name("gone"))

@@ -22,9 +22,9 @@ GOLD = dg.AssetKey("gold_player_agg")
 JOB = "gold_refresh_every_1"
 
 
-def write_silver(settings: Settings, game: str, gamers: list[str]) -> None:
-    rows = {"game_name": [game] * len(gamers), "gamer_id": gamers}
-    write_deltalake(silver_of(game).path(settings.lake_dir), pa.table(rows), mode="append")
+def write_silver(settings: Settings, key: str, gamers: list[str]) -> None:
+    rows = {"game_name": [key] * len(gamers), "gamer_id": gamers}
+    write_deltalake(silver_of(key).path(settings.lake_dir), pa.table(rows), mode="append")
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_a_view_without_a_schedule_is_refreshed_by_hand(settings, lake):
 
 def test_nothing_is_refreshed_before_there_is_silver(tick, stored, lake):
     stored.add_dynamic_partitions(f"games_{lake}", ["uno"])
-    assert tick() == dg.SkipReason("Every game is up to date with its silver")
+    assert tick() == dg.SkipReason("Every key is up to date with its silver")
 
 
 def test_games_that_are_held_up_ask_for_no_run(settings, stored, lake):
@@ -83,11 +83,11 @@ def test_games_that_are_held_up_ask_for_no_run(settings, stored, lake):
     stored.add_dynamic_partitions(f"games_{lake}", ["uno"])
     write_silver(settings, "uno", ["a"])
     at = datetime(2026, 1, 1, tzinfo=UTC)
-    verdict = Verdict(game="uno", name=blocking.name, severity=Severity.WARN)
+    verdict = Verdict(key="uno", name=blocking.name, severity=Severity.WARN)
     note_verdicts(settings.state_dir, "games", [verdict], at)
     context = dg.build_schedule_context(instance=stored, scheduled_execution_time=at)
     assert schedule(context) == dg.SkipReason(
-        "Every game is up to date with its silver, or held up by what fails"
+        "Every key is up to date with its silver, or held up by what fails"
     )
 
 
@@ -202,9 +202,9 @@ def test_a_view_over_all_games_comes_from_all_silver_and_has_no_partitions(setti
 def test_a_view_tells_what_it_is_for_and_how_it_is_computed(settings):
     graph = build(settings, [THREE]).resolve_asset_graph()
     assert graph.get(TOP_KEY).description == (
-        f"Who plays most.\n\nA table a game:\n\n```sql\n{TOP.sql}\n```"
+        f"Who plays most.\n\nA table a key:\n\n```sql\n{TOP.sql}\n```"
     )
-    assert (graph.get(OF_ALL_KEY).description or "").startswith("One table over all games:")
+    assert (graph.get(OF_ALL_KEY).description or "").startswith("One table over all keys:")
     assert "one row for each gamer_id:\n\n- `session_count`" in str(graph.get(GOLD).description)
 
 
@@ -259,7 +259,7 @@ def test_a_run_of_both_kinds_tells_of_games_and_of_all(instance, stored, setting
     assert made == {(TOP_KEY, "uno"), (TOP_KEY, "go_fish"), (OF_ALL_KEY, None)}
     assert judged == {("some", None): True, ("counts_all", None): True, ("busy", None): False}
     assert latest_metadata(instance, OF_ALL_KEY, None)["dagster/row_count"].value == 2
-    assert look() == dg.SkipReason("Every game is up to date with its silver")
+    assert look() == dg.SkipReason("Every key is up to date with its silver")
     write_silver(settings, "uno", ["b"])
     assert run()[0] == {(TOP_KEY, "uno"), (OF_ALL_KEY, None)}
 

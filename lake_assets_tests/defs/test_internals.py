@@ -53,16 +53,16 @@ def instance(stored):
 def report(instance):
     """Materializes a game and reports its check, as the streams do."""
 
-    def run(game: str, *, rows: int, passed: bool, names_target: bool = True) -> None:
+    def run(key: str, *, rows: int, passed: bool, names_target: bool = True) -> None:
         @dg.op(out={})
         def stream(context: dg.OpExecutionContext):
-            yield dg.AssetMaterialization(SILVER, partition=game, metadata={"rows": rows})
-            ids = latest_ids(context.instance, SILVER, [game])
+            yield dg.AssetMaterialization(SILVER, partition=key, metadata={"rows": rows})
+            ids = latest_ids(context.instance, SILVER, [key])
             yield evaluation(
                 check=CHECK,
-                partition=game,
+                partition=key,
                 run_id=context.run.run_id,
-                storage_id=ids[game] if names_target else None,
+                storage_id=ids[key] if names_target else None,
                 severity=None if passed else Severity.ERROR,
                 metadata={"rows_seen": dg.MetadataValue.int(rows)},
             )
@@ -71,7 +71,7 @@ def report(instance):
         def streams():
             stream()
 
-        instance.add_dynamic_partitions("games", [game])
+        instance.add_dynamic_partitions("games", [key])
         assert streams.execute_in_process(instance=instance).success
 
     return run

@@ -3,8 +3,8 @@ import pytest
 from lake_assets.defs.keys import (
     bronze_key,
     ensure_unique,
-    games_partitions,
     gold_key,
+    key_partitions,
     quarantine_key,
     silver_key,
     topic_key,
@@ -39,7 +39,7 @@ def test_a_topic_is_called_as_in_kafka_as_far_as_dagster_lets_it():
 
 
 def test_partitions_are_called_as_the_feed_and_belong_to_a_lake():
-    assert games_partitions(FITNESS, "a").name == "fitness_a"
+    assert key_partitions(FITNESS, "a").name == "fitness_a"
 
 
 def test_two_feeds_with_different_names_go_together():
@@ -48,6 +48,6 @@ def test_two_feeds_with_different_names_go_together():
 
 def test_two_assets_of_one_name_are_refused():
     view = GAMES.gold[0].model_copy(update={"name": "fitness_player_agg"})
-    games = GAMES.model_copy(update={"gold": (view,)})
+    keys = GAMES.model_copy(update={"gold": (view,)})
     with pytest.raises(FeedError, match=r"gold_fitness_player_agg .* of feed 'games'. Rename"):
-        ensure_unique([games, FITNESS])
+        ensure_unique([keys, FITNESS])

@@ -8,7 +8,7 @@ from dagster._utils.tags import TagConcurrencyLimitsCounter
 
 from lake_assets.definitions import assemble
 from lake_assets.defs import gold, streams
-from lake_assets.defs.lake_scope import LAKE, UNFINISHED, add_games, known_games, lake_tags, runs_of
+from lake_assets.defs.lake_scope import LAKE, UNFINISHED, add_keys, known_keys, lake_tags, runs_of
 from lake_assets.state.lake_id import lake_id
 from lake_assets_tests.e2e.dev import ROOT
 from lake_assets_tests.sample import GAMES
@@ -39,22 +39,22 @@ def test_every_job_says_whose_it_is(settings, lake):
 
 def test_each_lake_has_its_own_games(stored, settings, other):
     found = [
-        known_games(stored, one, feed, lake_id(one.state_dir))
+        known_keys(stored, one, feed, lake_id(one.state_dir))
         for one, feed in ((settings, GAMES), (other, MORE))
     ]
     assert found == [["uno", "go_fish"], ["uno", "go_fish", "chess"]]
 
 
 def test_games_that_are_known_keep_their_place(stored, lake):
-    assert add_games(stored, GAMES, lake, ["b"]) == ["b"]
-    assert add_games(stored, GAMES, lake, ["a", "b", "c"]) == ["b", "a", "c"]
+    assert add_keys(stored, GAMES, lake, ["b"]) == ["b"]
+    assert add_keys(stored, GAMES, lake, ["a", "b", "c"]) == ["b", "a", "c"]
     assert stored.get_dynamic_partitions(f"games_{lake}") == ["b", "a", "c"]
 
 
 def test_games_of_the_first_release_are_found_in_the_lake(stored, settings, lake):
     """It kept them for all lakes together; those of others are left where they are."""
     stored.add_dynamic_partitions("games", ["uno", "go_fish", "chess", "of another lake"])
-    assert known_games(stored, settings, MORE, lake) == ["uno", "go_fish", "chess"]
+    assert known_keys(stored, settings, MORE, lake) == ["uno", "go_fish", "chess"]
     assert len(stored.get_dynamic_partitions("games")) == 4
 
 

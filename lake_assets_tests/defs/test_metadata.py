@@ -40,8 +40,8 @@ def test_a_table_tells_its_rows_its_version_and_its_columns(lake):
 
 
 def test_a_family_of_tables_shows_the_columns_of_one(lake):
-    found = family_metadata(lake, silver_of("{game}"), UNO)
-    assert found["dagster/table_name"].value == "silver_{game}_events"
+    found = family_metadata(lake, silver_of("{key}"), UNO)
+    assert found["dagster/table_name"].value == "silver_{key}_events"
     assert found["dagster/column_schema"].value == dg.TableSchema([dg.TableColumn("n", "long")])
 
 
@@ -50,7 +50,7 @@ def test_a_refresh_tells_which_way_it_took_and_why(tmp_path):
         gold_of("uno", "player_agg").path(tmp_path), pa.table({"n": [1], "_state_n": [1]})
     )
     one = ViewRefresh(
-        game="uno",
+        key="uno",
         view="player_agg",
         rows=1,
         silver_version=3,

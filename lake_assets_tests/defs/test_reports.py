@@ -31,14 +31,14 @@ def lake(settings):
 
 def change(
     table: TableRef = UNO,
-    game: str | None = "uno",
+    key: str | None = "uno",
     *,
     rows: int = 2,
     dropped: int = 0,
     judged: Mapping[str, Judged] | None = None,
 ) -> Change:
     return Change(
-        feed="games", table=table, game=game, rows=rows, dropped=dropped, judged=judged or {}
+        feed="games", table=table, key=key, rows=rows, dropped=dropped, judged=judged or {}
     )
 
 
@@ -98,7 +98,7 @@ def test_how_bad_a_failure_is_depends_on_what_becomes_of_the_rows(action, violat
 
 def test_a_dataset_checks_result_has_value_and_limit():
     result = CheckResult(
-        game="uno",
+        key="uno",
         table=UNO,
         name="some",
         severity=Severity.ERROR,
@@ -123,7 +123,7 @@ def test_a_refused_batch_is_a_failed_check_and_no_materialization(settings, inst
     judged = {"gamer_is_known": Judged(seen=8, violated=2)}
     found = change(rows=0, judged=judged)
     at = datetime(2026, 11, 21, tzinfo=UTC)
-    verdict = Verdict(game="uno", name="gamer_is_known", severity=Severity.ERROR)
+    verdict = Verdict(key="uno", name="gamer_is_known", severity=Severity.ERROR)
     note_verdicts(settings.state_dir, "games", [verdict], at)
     (check,) = events_of(settings, GAMES, [found], instance, "run")
     assert isinstance(check, dg.AssetCheckEvaluation)
@@ -146,7 +146,7 @@ def test_nothing_seen_is_nothing_violated():
 
 @pytest.mark.usefixtures("lake")
 def test_tables_that_dagster_never_heard_of_are_unreported(settings, instance):
-    found = [(c.table.name, c.game) for c in unreported(settings, GAMES, instance)]
+    found = [(c.table.name, c.key) for c in unreported(settings, GAMES, instance)]
     assert found == [
         ("bronze_games", None),
         ("quarantine_games", None),
@@ -160,7 +160,7 @@ def test_a_table_is_unreported_again_once_it_has_a_new_version(lake, settings, i
             instance.report_runless_asset_event(event)
     assert list(unreported(settings, GAMES, instance)) == []
     write_deltalake(UNO.path(lake), ROWS, mode="append")
-    assert [c.game for c in unreported(settings, GAMES, instance)] == ["uno"]
+    assert [c.key for c in unreported(settings, GAMES, instance)] == ["uno"]
 
 
 def test_an_empty_lake_has_nothing_to_report(settings, instance):

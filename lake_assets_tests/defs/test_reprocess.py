@@ -24,10 +24,10 @@ def rebuild(settings, instance):
 
 @pytest.mark.spark
 def test_gold_is_computed_anew_for_the_games_that_are_asked_for(rebuild, settings):
-    for game in ("uno", "go_fish"):
-        add_silver(settings.lake_dir, game, "ann")
+    for key in ("uno", "go_fish"):
+        add_silver(settings.lake_dir, key, "ann")
     for _ in range(2):
-        (made,) = materializations(rebuild(layer="GOLD", games=["uno"]))
+        (made,) = materializations(rebuild(layer="GOLD", keys=["uno"]))
         assert (made.asset_key, made.partition) == (dg.AssetKey("gold_player_agg"), "uno")
         assert made.metadata["dagster/row_count"].value == 1
     # Views over all games are of no game that could be asked for.
@@ -49,8 +49,8 @@ def materializations(done):
     ("typed", "kind", "complaint"),
     [
         ({"layer": "SILVER", "since": "yesterday"}, SettingsError, "'yesterday' is no time"),
-        ({"layer": "SILVER", "games": ["chess"]}, FeedError, "has no game 'chess'"),
-        ({"layer": "GOLD", "games": ["chess"]}, FeedError, "has no game 'chess'"),
+        ({"layer": "SILVER", "keys": ["chess"]}, FeedError, "has no key 'chess'"),
+        ({"layer": "GOLD", "keys": ["chess"]}, FeedError, "has no key 'chess'"),
         ({"layer": "GOLD", "feed": "fitness"}, FeedError, "is not declared"),
         ({"layer": "SILVER", "since": "2026-11-21"}, StreamError, "has finished no batch"),
     ],

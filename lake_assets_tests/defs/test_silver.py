@@ -46,7 +46,7 @@ def test_each_check_says_what_becomes_of_the_rows(settings, action, words):
     (key,) = graph.asset_check_keys
     said = graph.get_check_spec(key).description or ""
     assert words in said
-    assert said.endswith("that game's gold views stay as they are.")
+    assert said.endswith("that key's gold views stay as they are.")
 
 
 def test_a_feed_without_expectations_has_no_checks(settings):

@@ -7,7 +7,7 @@ from deltalake import write_deltalake
 from lake_assets.defs.internals import latest_ids
 from lake_assets.defs.streams import build, job, run_tags
 from lake_assets.errors import ExpectationFailedError
-from lake_assets.model.reports import BatchReport, Hop, Judged, Waiting
+from lake_assets.model.reports import BatchReport, Judged, Stage, Waiting
 from lake_assets.model.tables import bronze_of, silver_of
 from lake_assets.settings.schema import StreamSettings
 from lake_assets.streams.run import Tick
@@ -15,10 +15,10 @@ from lake_assets_tests.sample import GAMES
 
 SILVER = dg.AssetKey("silver_events")
 
-INGEST = BatchReport(feed="games", hop=Hop.INGEST, batch_id=0, rows={"bronze_games": 2})
+INGEST = BatchReport(feed="games", stage=Stage.INGEST, batch_id=0, rows={"bronze_games": 2})
 DEMUX = BatchReport(
     feed="games",
-    hop=Hop.DEMUX,
+    stage=Stage.DEMUX,
     batch_id=0,
     rows={"silver_uno_events": 2},
     judged={
@@ -89,14 +89,14 @@ def queries():
 
 
 @pytest.mark.parametrize("games", [1, 7])
-def test_a_report_asks_once_and_for_its_games_alone(settings, stored, queries, games):
+def test_a_report_asks_once_and_for_its_games_alone(settings, stored, queries, keys):
     """Without partitions Dagster groups the whole history: 500 ms a game after some days."""
-    names = [f"g{n}" for n in range(games)]
+    names = [f"g{n}" for n in range(keys)]
     for name in names:
         write_deltalake(silver_of(name).path(settings.lake_dir), pa.table({"n": [1]}))
     report = BatchReport(
         feed="games",
-        hop=Hop.DEMUX,
+        stage=Stage.DEMUX,
         batch_id=0,
         rows={silver_of(name).name: 1 for name in names},
         judged={(name, "gamer_is_known"): Judged(seen=1, violated=0) for name in names},
@@ -116,7 +116,7 @@ def test_a_report_asks_once_and_for_its_games_alone(settings, stored, queries, g
 
 
 def test_waiting_is_logged(run, instance):
-    waiting = Waiting(feed="games", hop=Hop.INGEST, reason="Kafka: is silent. Start it")
+    waiting = Waiting(feed="games", stage=Stage.INGEST, reason="Kafka: is silent. Start it")
     found = run(waiting)
     messages = [e.user_message for e in instance.all_logs(found.run_id)]
     assert "ingest waits: Kafka: is silent. Start it" in messages
@@ -129,7 +129,7 @@ def test_streams_that_fail_fail_their_run(run):
 def test_a_refused_batch_is_shown_though_the_streams_end_with_it(run, instance):
     refused = BatchReport(
         feed="games",
-        hop=Hop.DEMUX,
+        stage=Stage.DEMUX,
         batch_id=1,
         rows={},
         judged={("uno", "gamer_is_known"): Judged(seen=2, violated=2)},

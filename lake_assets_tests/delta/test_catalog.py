@@ -1,7 +1,7 @@
 import pyarrow as pa
 import pytest
 
-from lake_assets.delta.catalog import adoptable_games, games_of, refused_games, tables_of
+from lake_assets.delta.catalog import adoptable_keys, keys_of, refused_keys, tables_of
 from lake_assets.delta.committer import Committer
 from lake_assets.model.feeds import Feed, GoldView, Route, Unknown
 from lake_assets.model.owners import Owner, owner_of_view
@@ -35,28 +35,28 @@ def own(tmp_path):
     return create
 
 
-def silver(feed: Feed, *games: str):
-    return {silver_of(game): Owner(feed=feed.feed, key=game) for game in games}
+def silver(feed: Feed, *keys: str):
+    return {silver_of(key): Owner(feed=feed.feed, key=key) for key in keys}
 
 
 def test_declared_games_are_a_feeds_games(own):
     lake = own(silver(GAMES, "uno", "poker"))
-    assert games_of(lake, GAMES) == ("uno", "go_fish")
+    assert keys_of(lake, GAMES) == ("uno", "go_fish")
 
 
 def test_games_that_were_created_come_after_the_declared_ones(own):
     lake = own(silver(CREATES, "poker", "uno", "chess"))
-    assert games_of(lake, CREATES) == ("uno", "chess", "poker")
+    assert keys_of(lake, CREATES) == ("uno", "chess", "poker")
 
 
 def test_games_of_another_feed_are_none_even_if_they_are_declared(own):
     lake = own({**silver(CARDS, "poker", "uno"), silver_of("hearts"): None})
-    assert games_of(lake, CREATES) == ()
-    assert games_of(lake, GAMES) == ("go_fish",)
+    assert keys_of(lake, CREATES) == ()
+    assert keys_of(lake, GAMES) == ("go_fish",)
 
 
 def test_a_lake_that_is_not_there_has_the_declared_games(tmp_path):
-    assert games_of(tmp_path / "nowhere", CREATES) == ("uno",)
+    assert keys_of(tmp_path / "nowhere", CREATES) == ("uno",)
 
 
 def test_a_feeds_tables_come_in_the_order_data_travels(own):
@@ -89,10 +89,10 @@ def test_a_feeds_tables_come_in_the_order_data_travels(own):
 def test_old_silver_is_adopted_by_the_only_feed_that_can_have_made_it(own):
     old = dict.fromkeys((silver_of("chess"), silver_of("uno"), bronze_of("games")))
     lake = own({**old, silver_of("Bad"): None, waiting_of("games"): Owner(feed="games")})
-    assert adoptable_games(lake, CREATES) == ("chess",)
-    assert adoptable_games(lake, GAMES) == ()
+    assert adoptable_keys(lake, CREATES) == ("chess",)
+    assert adoptable_keys(lake, GAMES) == ()
     own({bronze_of("cards"): None})
-    assert adoptable_games(lake, CREATES) == ()
+    assert adoptable_keys(lake, CREATES) == ()
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_old_silver_is_adopted_by_the_only_feed_that_can_have_made_it(own):
         (silver(CREATES, "chess"), ""),
         (
             silver(CARDS, "chess"),
-            "silver_chess_events is the table of game 'chess' of feed 'cards'",
+            "silver_chess_events is the table of key 'chess' of feed 'cards'",
         ),
         ({silver_of("chess"): None}, ""),
         (
@@ -111,19 +111,19 @@ def test_old_silver_is_adopted_by_the_only_feed_that_can_have_made_it(own):
         ),
         (
             {gold_of("chess", "player_agg"): owner_of_view(CREATES, "agg", "chess_player")},
-            "gold_chess_player_agg is the table of view 'agg' of game 'chess_player' of feed",
+            "gold_chess_player_agg is the table of view 'agg' of key 'chess_player' of feed",
         ),
     ],
 )
 def test_a_new_game_gets_no_table_that_is_anothers(own, tables, reason):
-    found = refused_games(own(tables), CREATES, [CREATES], ("uno",), ["chess"])
+    found = refused_keys(own(tables), CREATES, [CREATES], ("uno",), ["chess"])
     assert list(found) == (["chess"] if reason else [])
     assert found.get("chess", "").startswith(reason)
 
 
 def test_a_new_game_gets_no_table_that_another_feed_declares(tmp_path):
-    found = refused_games(tmp_path, CREATES, [CREATES, CARDS], ("uno",), ["chess", "chess_player"])
-    whose = "game 'chess_player' of feed 'cards'"
+    found = refused_keys(tmp_path, CREATES, [CREATES, CARDS], ("uno",), ["chess", "chess_player"])
+    whose = "key 'chess_player' of feed 'cards'"
     assert found == {
         "chess": f"gold_chess_player_agg is the table of view 'agg' of {whose}",
         "chess_player": f"silver_chess_player_events is the table of {whose}",
@@ -133,15 +133,15 @@ def test_a_new_game_gets_no_table_that_another_feed_declares(tmp_path):
 def test_of_two_new_games_with_one_table_the_first_gets_it(tmp_path):
     views = (*GAMES.gold, GAMES.gold[0].model_copy(update={"name": "agg"}))
     feed = CREATES.model_copy(update={"gold": views})
-    whose = "view 'player_agg' of game 'chess' of feed 'games'"
-    assert refused_games(tmp_path, feed, [feed], (), ["chess_player", "chess"]) == {
+    whose = "view 'player_agg' of key 'chess' of feed 'games'"
+    assert refused_keys(tmp_path, feed, [feed], (), ["chess_player", "chess"]) == {
         "chess_player": f"gold_chess_player_agg is the table of {whose}"
     }
-    assert list(refused_games(tmp_path, feed, [feed], ("chess_player",), ["chess"])) == ["chess"]
+    assert list(refused_keys(tmp_path, feed, [feed], ("chess_player",), ["chess"])) == ["chess"]
 
 
 def test_a_game_that_was_created_keeps_the_tables_that_its_gold_will_have(own):
     views = (*GAMES.gold, GAMES.gold[0].model_copy(update={"name": "agg"}))
     feed = CREATES.model_copy(update={"gold": views})
     lake = own(silver(feed, "chess_player"))
-    assert list(refused_games(lake, feed, [feed], (), ["chess"])) == ["chess"]
+    assert list(refused_keys(lake, feed, [feed], (), ["chess"])) == ["chess"]

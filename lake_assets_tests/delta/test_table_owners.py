@@ -98,10 +98,10 @@ def test_a_table_without_a_record_becomes_whose_it_is_claimed_for(
 
 @pytest.mark.usefixtures("created")
 def test_anothers_table_is_not_given_away(tmp_path, folder, committer):
-    with pytest.raises(TableOwnedError, match="is the table of game 'uno' of feed 'games'") as told:
+    with pytest.raises(TableOwnedError, match="is the table of key 'uno' of feed 'games'") as told:
         claim(tmp_path, UNO, OTHERS)
     assert (told.value.owner, told.value.holder) == (str(OTHERS), str(MINE))
-    with pytest.raises(TableOwnedError, match="not of game 'uno' of feed 'cards'"):
+    with pytest.raises(TableOwnedError, match="not of key 'uno' of feed 'cards'"):
         committer.create({UNO: SCHEMA}, owners={UNO: OTHERS})
     assert DeltaTable(folder).version() == 0
 

@@ -52,8 +52,8 @@ def known(lake: StreamedLake) -> int:
 def produce(lake: StreamedLake, known: int) -> Callable[..., Places]:
     """Sends so many events of some games in turn, and bad ones; tells where they are."""
 
-    def go(count: int, games: Sequence[str] = ("uno", "go_fish"), bad: int = 0) -> Places:
-        good = [framed(known, games[i % len(games)], gamer=f"g{i}") for i in range(count)]
+    def go(count: int, keys: Sequence[str] = ("uno", "go_fish"), bad: int = 0) -> Places:
+        good = [framed(known, keys[i % len(keys)], gamer=f"g{i}") for i in range(count)]
         return Counter(lake.topic.produce(*good, *[b"bad"] * bad))
 
     return go

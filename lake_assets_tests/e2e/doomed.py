@@ -1,4 +1,4 @@
-"""Runs one hop of a feed and kills its own process, as `kill -9` does, at a point of a batch.
+"""Runs one stage of a feed and kills its own process, as `kill -9` does, at a point of a batch.
 
 `python -m lake_assets_tests.e2e.doomed HOP POINT`, a `Job` as JSON on standard input.
 """
@@ -18,7 +18,7 @@ from lake_assets.delta.commit_journal import Journal
 from lake_assets.delta.committer import Committer
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
-from lake_assets.model.reports import Hop
+from lake_assets.model.reports import Stage
 from lake_assets.model.tables import Layer, TableRef
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
@@ -99,7 +99,7 @@ class DoomedPipeline(Pipeline):
 
 def main() -> None:
     """Run until death; to come to an end is a failure."""
-    hop, point = Hop(sys.argv[1]), sys.argv[2]
+    stage, point = Stage(sys.argv[1]), sys.argv[2]
     job = Job.model_validate_json(sys.stdin.read())
     settings = job.settings
     with streams_lock(settings.state_dir):
@@ -120,7 +120,7 @@ def main() -> None:
             stop=threading.Event(),
             announce=lambda _: None,
         )
-        if hop is Hop.INGEST:
+        if stage is Stage.INGEST:
             start_ingest(pipeline, job.feed, until_caught_up=True).awaitTermination()
         else:
             follower_of(pipeline, demux_of(pipeline, job.feed, schemas)).drain()

@@ -44,7 +44,7 @@ class Version:
 class Event:
     """What was sent."""
 
-    game: str
+    key: str
     """Empty of one that cannot be decoded."""
 
     mark: str
@@ -57,7 +57,7 @@ class Event:
 class Model:
     """Of what a copy of the lake has: where each event is to be, that the streams have taken."""
 
-    games: frozenset[str]
+    keys: frozenset[str]
     placed: dict[Place, str] = field(default_factory=dict)
     """By event, a game, the quarantine table's name or `DELETED`."""
 
@@ -80,18 +80,18 @@ class Model:
 class Part:
     """A feed of the lake: its topic, what was sent there, and its model."""
 
-    def __init__(self, name: str, games: tuple[str, ...], lake: StreamedLake) -> None:
+    def __init__(self, name: str, keys: tuple[str, ...], lake: StreamedLake) -> None:
         """The last of the games is declared later, and its rows are quarantined until then."""
-        self.name, self.games, self.lake = name, games, lake
+        self.name, self.keys, self.lake = name, keys, lake
         self.bronze, self.quarantine = bronze_of(name), quarantine_of(name)
         self.versions: list[Version] = []
         self.events: dict[Place, Event] = {}
-        self.model = Model(frozenset(games[:-1]))
+        self.model = Model(frozenset(keys[:-1]))
         self.register(renames=False)
 
     @property
     def feed(self) -> Feed:
-        route = Route(column="game_name", keys=tuple(sorted(self.model.games)))
+        route = Route(column="game_name", keys=tuple(sorted(self.model.keys)))
         return self.lake.topic.feed(feed=self.name, route=route)
 
     @property
@@ -108,17 +108,17 @@ class Part:
         text = f"message event {{ string game_name = 1; {named}{more} }}"
         self.versions.append(Version(self.lake.topic.register_text(text), text, column))
 
-    def produce(self, game: str, many: int, version: Version) -> None:
+    def produce(self, key: str, many: int, version: Version) -> None:
         """Send events of a game, or such as cannot be decoded."""
-        events = [self._event(game, version) for _ in range(many)]
+        events = [self._event(key, version) for _ in range(many)]
         places = self.lake.topic.produce(*(event.value for event in events))
         self.events |= dict(zip(places, events, strict=True))
 
-    def _event(self, game: str, version: Version) -> Event:
+    def _event(self, key: str, version: Version) -> Event:
         mark = f"m{next(_MARKS)}"
-        own = {"game_name": game, "gamer_id": "ann", "device_id": "d1", version.column: mark}
+        own = {"game_name": key, "gamer_id": "ann", "device_id": "d1", version.column: mark}
         value = framed(version.schema_id, message_of(version.text, **own))
-        return Event(game, mark, value if game else mark.encode())
+        return Event(key, mark, value if key else mark.encode())
 
     def demux(self, lake: StreamedLake) -> None:
         """As the streams do it when they start."""
@@ -144,8 +144,8 @@ class Part:
             self.model.placed[place] = DELETED if is_gone else self.table_for(place)
 
     def table_for(self, place: Place) -> str:
-        game = self.events[place].game
-        return game if game in self.model.games else self.quarantine.name
+        key = self.events[place].key
+        return key if key in self.model.keys else self.quarantine.name
 
     def came(self) -> dict[Place, datetime]:
         """When each row of bronze came there, as bronze has it."""
@@ -159,9 +159,9 @@ class Part:
         with duckdb.connect() as db:
             for table in (self.bronze, self.quarantine):
                 found += _rows_of(db, table.name, self._folder(table), "", "value")
-            for game in self.games:
-                folder = self._folder(silver_of(game))
-                found += _rows_of(db, game, folder, "_", self.model.column)
+            for key in self.keys:
+                folder = self._folder(silver_of(key))
+                found += _rows_of(db, key, folder, "_", self.model.column)
         return found
 
     def check(self) -> None:

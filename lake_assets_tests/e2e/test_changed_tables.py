@@ -35,7 +35,7 @@ def world(connected, services, tmp_path, spark_settings, runtime):
 
     found = Altered(connected, services, tmp_path / "feeds")
     found.produce("ann", "bob")
-    found.produce("cid", game="chess")
+    found.produce("cid", key="chess")
     found.run("stream", "--until-caught-up")
     return found
 

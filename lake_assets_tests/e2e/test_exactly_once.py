@@ -10,7 +10,7 @@ import pytest
 from deltalake import DeltaTable
 
 from lake_assets.model.feeds import Feed, Route
-from lake_assets.model.reports import Hop
+from lake_assets.model.reports import Stage
 from lake_assets.model.tables import bronze_of, quarantine_of, silver_of
 from lake_assets.settings.load import load_settings
 from lake_assets.settings.schema import Settings, SparkSettings, StreamSettings
@@ -30,17 +30,17 @@ pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 GAMES = ("rummy", "spades", "euchre", "go_fish", "uno", "hearts", "poker")
 
 DEATHS = (
-    (Hop.INGEST, BEFORE_THE_COMMITS),
-    (Hop.INGEST, AFTER_THE_COMMITS),
-    (Hop.DEMUX, AFTER_THE_JOB),
-    (Hop.DEMUX, BEFORE_THE_COMMITS),
-    (Hop.DEMUX, BETWEEN_TWO_COMMITS),
-    (Hop.DEMUX, BEFORE_THE_LAST_COMMIT),
-    (Hop.DEMUX, AFTER_THE_COMMITS),
+    (Stage.INGEST, BEFORE_THE_COMMITS),
+    (Stage.INGEST, AFTER_THE_COMMITS),
+    (Stage.DEMUX, AFTER_THE_JOB),
+    (Stage.DEMUX, BEFORE_THE_COMMITS),
+    (Stage.DEMUX, BETWEEN_TWO_COMMITS),
+    (Stage.DEMUX, BEFORE_THE_LAST_COMMIT),
+    (Stage.DEMUX, AFTER_THE_COMMITS),
 )
 """In the order in which one lake meets them: each process finishes what the last one left."""
 
-FIRST_OF_DEMUX = (Hop.DEMUX, AFTER_THE_JOB)
+FIRST_OF_DEMUX = (Stage.DEMUX, AFTER_THE_JOB)
 """Before it ingest comes to its end, so that each process of demux has batches left to die with."""
 
 EVENTS = 3000
@@ -56,10 +56,10 @@ class Lake:
     settings: Settings
     feed: Feed
     produced: Placed
-    deaths: dict[tuple[Hop, str], int]
+    deaths: dict[tuple[Stage, str], int]
     """Exit code of each process."""
 
-    halfway: dict[tuple[Hop, str], Placed]
+    halfway: dict[tuple[Stage, str], Placed]
     """What the tables held after each."""
 
 
@@ -128,11 +128,11 @@ def lake(services, tmp_path_factory) -> Lake:
     feed = topic.feed(route=Route(column="game_name", keys=GAMES))
     job = Job(settings=settings, feed=feed, kafka=services.kafka, registry=services.registry)
     deaths, halfway = {}, {}
-    for hop, point in DEATHS:
-        if (hop, point) == FIRST_OF_DEMUX:
-            assert run(Path(doomed.__file__), job, Hop.INGEST, "never") == 0
-        deaths[hop, point] = run(Path(doomed.__file__), job, hop, point)
-        halfway[hop, point] = placed(settings)
+    for stage, point in DEATHS:
+        if (stage, point) == FIRST_OF_DEMUX:
+            assert run(Path(doomed.__file__), job, Stage.INGEST, "never") == 0
+        deaths[stage, point] = run(Path(doomed.__file__), job, stage, point)
+        halfway[stage, point] = placed(settings)
     assert run(Path(finish.__file__), job) == 0
     del produced[""]
     return Lake(settings, feed, {t: sorted(p) for t, p in produced.items()}, deaths, halfway)
@@ -153,8 +153,8 @@ def test_after_all_kills_each_event_is_in_its_table_exactly_once(lake):
 
 
 def test_a_batch_killed_between_two_commits_was_half_there(lake):
-    before = lake.halfway[Hop.DEMUX, BEFORE_THE_COMMITS]
-    after = lake.halfway[Hop.DEMUX, BETWEEN_TWO_COMMITS]
+    before = lake.halfway[Stage.DEMUX, BEFORE_THE_COMMITS]
+    after = lake.halfway[Stage.DEMUX, BETWEEN_TWO_COMMITS]
     grown = [table for table in after if len(after[table]) > len(before.get(table, []))]
     assert grown
 
@@ -181,6 +181,6 @@ def test_quarantine_says_why(lake):
         "not_framed",
         "unknown_schema",
         "undecodable",
-        "unknown_game",
-        "bad_game_name",
+        "unknown_key",
+        "bad_key_name",
     }

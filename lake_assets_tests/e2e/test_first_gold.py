@@ -43,9 +43,9 @@ def test_a_new_view_is_refreshed_at_once_and_once(settings, tmp_path):
         "registry": RegistrySettings(url="http://127.0.0.1:1"),
     }
     here = settings.model_copy(update=nowhere)
-    for game in ("uno", "poker"):
-        row = pa.table({"game_name": [game], "gamer_id": ["ann"]})
-        write_deltalake(silver_of(game).path(here.lake_dir), row)
+    for key in ("uno", "poker"):
+        row = pa.table({"game_name": [key], "gamer_id": ["ann"]})
+        write_deltalake(silver_of(key).path(here.lake_dir), row)
     dev = Dev(here, home)
     dev.start()
     try:

@@ -84,7 +84,7 @@ def test_a_rebuild_of_one_game_takes_from_the_others_what_is_its_own_by_now(lake
     lake.stream()
     by_device = lake.topic.feed(route=Route(column="device_id", keys=("uno", "go_fish")))
     with lake.redo(by_device) as redo:
-        lake.rebuild_with(redo, games=["uno"])
+        lake.rebuild_with(redo, keys=["uno"])
     assert lake.silver == row
     assert lake.places(silver_of("uno")) == row
 
@@ -98,7 +98,7 @@ def test_a_rebuild_of_a_bronze_that_was_put_back_is_refused_before_rows_leave(la
     before = lake.silver
     lake.put_back(kept)
     with pytest.raises(StreamError, match="Let the streams run first"):
-        lake.rebuild(games=["uno"])
+        lake.rebuild(keys=["uno"])
     assert lake.silver == before
     lake.stream()
     lake.rebuild()
@@ -266,7 +266,7 @@ def test_a_restore_of_silver_is_refused_until_it_is_rebuilt(lake, produce, table
     rows += produce(4) + Counter(lake.topic.produce(b"bad"))
     lake.stream()
     DeltaTable(lake.folder(table)).restore(before)
-    for use in (lake.stream, lambda: lake.rebuild(games=["uno"])):
+    for use in (lake.stream, lambda: lake.rebuild(keys=["uno"])):
         with pytest.raises(StreamError, match=rf"{table.name} was put back .* \(RESTORE\)"):
             use()
     lake.rebuild()

@@ -106,10 +106,10 @@ class Machine(RuleBasedStateMachine):
         assume(names is not None)
         self.done["sequences"] += 1
         self.clock = self.open.enter_context(wall_clock())
-        for name, games in FEEDS.items():
+        for name, keys in FEEDS.items():
             lake = StreamedLake(self.spark, self.settings, Topic(self.services))
-            self.parts[name] = Part(name, games, lake)
-            self.produce(name, games[0], 2, 0)
+            self.parts[name] = Part(name, keys, lake)
+            self.produce(name, keys[0], 2, 0)
             (self.stream if name in names else self.ingest)(name)
 
     def teardown(self):
@@ -118,7 +118,7 @@ class Machine(RuleBasedStateMachine):
             for name, part in self.parts.items():
                 self.set_clock(CLOCK_STEPS[0])
                 part.register(renames=True)
-                self.produce(name, part.games[0], 1, 1)
+                self.produce(name, part.keys[0], 1, 1)
                 self.stream(name)
                 self.delete_all_rows(part)
                 self.rebuild_from(name, max(part.came().values()))
@@ -141,13 +141,13 @@ class Machine(RuleBasedStateMachine):
 
     @rule(
         name=strategies.sampled_from([*FEEDS]),
-        game=strategies.sampled_from(SENT),
+        key=strategies.sampled_from(SENT),
         many=strategies.integers(1, 5),
         age=strategies.integers(0, 1),
     )
-    def produce(self, name, game, many, age):
+    def produce(self, name, key, many, age):
         part = self.parts[name]
-        part.produce(game, many, part.versions[-1 - min(age, len(part.versions) - 1)])
+        part.produce(key, many, part.versions[-1 - min(age, len(part.versions) - 1)])
 
     @a_part(is_young, renames=strategies.booleans())
     def register(self, name, renames):
@@ -175,8 +175,8 @@ class Machine(RuleBasedStateMachine):
     @a_part(fits_together, point=strategies.sampled_from(POINTS), forgets=strategies.booleans())
     def kill(self, name, point, forgets):
         part = self.parts[name]
-        for game in part.games[:2]:
-            self.produce(name, game, 1, 0)
+        for key in part.keys[:2]:
+            self.produce(name, key, 1, 0)
         dying = replace(part.lake, kind=doomed(point))
         with suppress(Exception):  # Spark tells it in words of its own
             dying.ingest(part.feed)
@@ -219,9 +219,9 @@ class Machine(RuleBasedStateMachine):
     def keep_and_restore_one_table(self, name):
         part = self.parts[name]
         self.settle(name)
-        table = part.lake.folder(silver_of(part.games[0]))
+        table = part.lake.folder(silver_of(part.keys[0]))
         self.keep("table", table)
-        part.produce(part.games[0], 1, part.versions[-1])
+        part.produce(part.keys[0], 1, part.versions[-1])
         self.stream(name)
         self.put_back("table", table)
         part.model.is_torn = True
@@ -241,7 +241,7 @@ class Machine(RuleBasedStateMachine):
     @a_part(is_whole, data=strategies.data())
     def delete_a_row(self, name, data):
         part = self.parts[name]
-        silver = [place for place, game in part.model.placed.items() if game in part.games]
+        silver = [place for place, key in part.model.placed.items() if key in part.keys]
         if not silver:
             return
         place = data.draw(strategies.sampled_from(sorted(silver)))
@@ -264,7 +264,7 @@ class Machine(RuleBasedStateMachine):
     def add_game_and_requeue(self, name):
         part = self.parts[name]
         self.settle(name)
-        part.model.games = frozenset(part.games)
+        part.model.keys = frozenset(part.keys)
         with self.others_stay(name), part.lake.redo(part.feed) as redo:
             redo.requeue()
         for place, table in part.model.placed.items():
@@ -282,9 +282,9 @@ class Machine(RuleBasedStateMachine):
     @a_part(is_whole, data=strategies.data())
     def rebuild_one_game(self, name, data):
         part = self.parts[name]
-        game = data.draw(strategies.sampled_from(sorted(part.model.games)))
-        places = [place for place in part.model.placed if part.table_for(place) == game]
-        self.rebuild_of(name, places, games=[game])
+        key = data.draw(strategies.sampled_from(sorted(part.model.keys)))
+        places = [place for place in part.model.placed if part.table_for(place) == key]
+        self.rebuild_of(name, places, keys=[key])
 
     @a_part(is_whole, data=strategies.data())
     def rebuild_since(self, name, data):
@@ -337,16 +337,16 @@ class Machine(RuleBasedStateMachine):
 
     def delete_all_rows(self, part):
         """Of one game, so that what a repair derives is seen."""
-        game = part.games[0]
-        DeltaTable(part.lake.folder(silver_of(game))).delete()
+        key = part.keys[0]
+        DeltaTable(part.lake.folder(silver_of(key))).delete()
         for place, table in part.model.placed.items():
-            if table == game:
+            if table == key:
                 part.model.placed[place] = DELETED
 
     def folder(self, name, of):
         """Of bronze or of the table of one of the games that are there from the first."""
         part = self.parts[name]
-        tables = [part.bronze, *map(silver_of, part.games[:-1])]
+        tables = [part.bronze, *map(silver_of, part.keys[:-1])]
         return part.lake.folder(tables[of % len(tables)])
 
     def keep(self, name, folder):

@@ -43,9 +43,9 @@ class World:
         text = FEED.format(topic=self.topic.name, keys=", ".join(keys), reset=reset)
         (self.folder / "games.yaml").write_text(text)
 
-    def produce(self, *games):
-        self.topic.produce(*(framed(self.known, game) for game in games))
-        self.sent += len(games)
+    def produce(self, *keys):
+        self.topic.produce(*(framed(self.known, key) for key in keys))
+        self.sent += len(keys)
 
     def run(self, *arguments):
         done = lake_assets_here(self.settings, *arguments)

@@ -151,7 +151,7 @@ def test_a_table_that_is_empty_then_and_now_is_healed(lake, with_waiting, produc
         with with_waiting() as (rows, _):
             pass
     else:
-        rows = produce(4, games=("go_fish",))
+        rows = produce(4, keys=("go_fish",))
         lake.stream()
         DeltaTable(lake.folder(UNO)).alter.set_table_properties({"delta.checkpointInterval": "20"})
     restore(table, 0)
@@ -182,7 +182,7 @@ def test_a_restore_in_the_middle_of_a_requeue_is_refused(lake, produce, restore)
     rows = produce(4, bad=1)
     lake.stream()
     before = lake.version(QUARANTINE)
-    rows += produce(2, games=("chess",))
+    rows += produce(2, keys=("chess",))
     lake.stream()
 
     class Restoring(Committer):

@@ -9,7 +9,7 @@ from deltalake import DeltaTable, write_deltalake
 from lake_assets.feeds.load import load_feeds
 from lake_assets.gold.refresh import refresh
 from lake_assets.gold.sql_views import refresh_sql_views
-from lake_assets.model.tables import EVERY_GAME, silver_of
+from lake_assets.model.tables import EVERY_KEY, silver_of
 from lake_assets.simulator.population import populate
 from lake_assets.spark.lake_context import open_lake
 from lake_assets_tests.gold.silver import SCHEMA
@@ -32,15 +32,15 @@ def lake(tmp_path_factory):
         at = start + (np.arange(len(draws.jitter)) + draws.jitter) * SPACING_US
         rows = pa.table(
             {
-                "game_name": [GAMES[game] for game in draws.game],
+                "game_name": [GAMES[key] for key in draws.game],
                 "gamer_id": [WORLD.players[player].gamer_id for player in draws.player],
                 "event_timestamp": pa.array(at.astype("int64"), pa.timestamp("us", tz="UTC")),
             },
             schema=pa.schema([SCHEMA.field(n) for n in SCHEMA.names[:3]]),
         )
-        for number, game in enumerate(GAMES):
+        for number, key in enumerate(GAMES):
             mine = rows.filter(pa.array(draws.game == number))
-            write_deltalake(silver_of(game).path(lake), mine, mode="append")
+            write_deltalake(silver_of(key).path(lake), mine, mode="append")
     return lake
 
 
@@ -56,7 +56,7 @@ def bring(spark, settings, lake):
         with open_lake(here) as context:
             how(spark, feed, view, GAMES, context, full_refresh=True)
         tables = {"gold": feed.gold_table(view, scope)}
-        tables |= {game: silver_of(game) for game in GAMES}
+        tables |= {key: silver_of(key) for key in GAMES}
         with duckdb.connect() as db:
             for called, table in tables.items():
                 db.register(called, DeltaTable(table.path(here.lake_dir)).to_pyarrow_table())
@@ -97,6 +97,6 @@ def test_the_leaders_are_those_of_the_last_week_of_events(bring):
 
 
 def test_programs_are_suspected_and_nobody_else(bring):
-    found = bring("suspicious_players", EVERY_GAME, "select gamer_id, median_pause_s from gold")
+    found = bring("suspicious_players", EVERY_KEY, "select gamer_id, median_pause_s from gold")
     assert {gamer for gamer, _ in found} == {bot.gamer_id for bot in WORLD.bots}
     assert {pause for _, pause in found} == {200 * SPACING_US / 1e6}

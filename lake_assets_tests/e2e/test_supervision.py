@@ -79,7 +79,7 @@ def rows_in_silver(connected: Settings) -> Callable[[], int]:
     """Counts silver's rows."""
 
     def count() -> int:
-        tables = [open_table(connected.lake_dir, silver_of(game)) for game in GAMES]
+        tables = [open_table(connected.lake_dir, silver_of(key)) for key in GAMES]
         return sum(rows_of(table) for table in tables if table)
 
     return count

@@ -82,12 +82,12 @@ def test_what_one_feed_has_is_neither_written_nor_dropped_by_another(world):
     known = world.kept.register(0)
     world.kept.produce(framed(known, "uno"), framed(known, "chess_player"))
     known = world.created.register(0)
-    games = ("poker", "poker", "uno", "chess")
-    world.created.produce(*(framed(known, game) for game in games))
+    keys = ("poker", "poker", "uno", "chess")
+    world.created.produce(*(framed(known, key) for key in keys))
     world.run("stream", "--until-caught-up")
     world.run("refresh", "--feed", "kept")
 
-    assert {game: world.rows(silver_of(game)) for game in ("uno", "chess_player", "poker")} == {
+    assert {key: world.rows(silver_of(key)) for key in ("uno", "chess_player", "poker")} == {
         "uno": 1,
         "chess_player": 1,
         "poker": 2,
@@ -108,7 +108,7 @@ def test_what_one_feed_has_is_neither_written_nor_dropped_by_another(world):
 
     world.run("rebuild", "bronze", "--feed", "created")
     assert world.rows(bronze_of("kept")) == 2
-    assert {game: world.rows(silver_of(game)) for game in ("uno", "chess_player", "poker")} == {
+    assert {key: world.rows(silver_of(key)) for key in ("uno", "chess_player", "poker")} == {
         "uno": 1,
         "chess_player": 1,
         "poker": None,

@@ -28,8 +28,8 @@ class World:
         text = FEED.format(topic=self.topic.name, keys=keys, expectations=expectations)
         (self.settings.feeds / "games.yaml").write_text(text)
 
-    def produce(self, *gamers, game="uno"):
-        return self.topic.produce(*(framed(self.known, game, gamer=gamer) for gamer in gamers))
+    def produce(self, *gamers, key="uno"):
+        return self.topic.produce(*(framed(self.known, key, gamer=gamer) for gamer in gamers))
 
     def run(self, *arguments):
         done = lake_assets_here(self.settings, *arguments)

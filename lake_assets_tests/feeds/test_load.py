@@ -45,18 +45,18 @@ def _write(folder: Path, text: str, name: str = "games.yaml") -> Path:
 
 
 def test_the_shipped_feeds_load():
-    (games,) = load_feeds(None)
-    assert games.feed == "games"
-    assert len(games.route.keys) == 7
+    (feed,) = load_feeds(None)
+    assert feed.feed == "games"
+    assert len(feed.route.keys) == 7
 
 
 def test_a_feed_is_read_whole(tmp_path):
-    (games,) = load_feeds(_write(tmp_path, GOOD))
-    assert games.route.unknown is Unknown.QUARANTINE
-    assert games.expectations[0].action is Action.DROP
-    assert games.gold[0].measures == {"session_count": "count(*)"}
-    assert games.gold[0].checks[0].equals_source == "session_count"
-    some, fresh, origins = games.checks
+    (feed,) = load_feeds(_write(tmp_path, GOOD))
+    assert feed.route.unknown is Unknown.QUARANTINE
+    assert feed.expectations[0].action is Action.DROP
+    assert feed.gold[0].measures == {"session_count": "count(*)"}
+    assert feed.gold[0].checks[0].equals_source == "session_count"
+    some, fresh, origins = feed.checks
     assert (str(some.row_count), some.severity, some.blocking) == (">= 1", Severity.ERROR, False)
     assert fresh.freshness.max_age == timedelta(hours=1)
     assert (fresh.severity, fresh.kind) == (Severity.WARN, "freshness")
@@ -67,9 +67,9 @@ def test_a_feed_is_read_whole(tmp_path):
     ("told", "seconds"), [("500ms", 0.5), ("1 second", 1), ("2s", 2), ("5m", 300)]
 )
 def test_a_feed_may_say_how_often_its_batches_come(tmp_path, told, seconds):
-    (games,) = load_feeds(_write(tmp_path, f"{GOOD}trigger: {told}\n"))
-    assert games.trigger == timedelta(seconds=seconds)
-    assert type(games).model_validate(games.model_dump()) == games
+    (feed,) = load_feeds(_write(tmp_path, f"{GOOD}trigger: {told}\n"))
+    assert feed.trigger == timedelta(seconds=seconds)
+    assert type(feed).model_validate(feed.model_dump()) == feed
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_feeds_come_sorted_by_name(tmp_path):
         ("severity: warn", "severity: bad", 25, "checks[1].severity must be 'warn' or 'error'"),
         ("unique: [_offset]", "unique: []", 26, "checks[2].unique must be"),
         ("unique: [_offset]", "uniqe: [_offset]", 26, "checks[2].uniqe is no field; did you mean"),
-        ("unique: [_offset]", "games: [poker]", 26, "checks[2]: a check has one of unique, row_co"),
+        ("unique: [_offset]", "keys: [poker]", 26, "checks[2]: a check has one of unique, row_co"),
         ("unique: [_offset]", "equals_source: n", 26, "checks[2].equals_source is no field"),
         ("name: fresh", "name: some", 21, "checks: two checks are called some"),
         ("name: fresh", "name: gamer_is_known", 21, "two expectations and checks are called"),
@@ -167,9 +167,7 @@ def test_two_feeds_of_one_name_are_refused(tmp_path):
 def test_two_feeds_with_one_game_are_refused(tmp_path):
     _write(tmp_path, GOOD, "a.yaml")
     _write(tmp_path, GOOD.replace("feed: games", "feed: cards"), "b.yaml")
-    with pytest.raises(
-        FeedError, match="table silver_rummy_events of game 'rummy' of feed 'cards'"
-    ):
+    with pytest.raises(FeedError, match="table silver_rummy_events of key 'rummy' of feed 'cards'"):
         load_feeds(tmp_path)
 
 
@@ -186,7 +184,7 @@ def test_two_feeds_whose_views_have_one_table_are_refused(tmp_path):
     _write(tmp_path, chess, "a.yaml")
     other = chess.replace("feed: games", "feed: other").replace("[chess]", "[chess_player]")
     _write(tmp_path, other.replace("name: player_agg", "name: agg"), "b.yaml")
-    with pytest.raises(FeedError, match="table gold_chess_player_agg of view 'agg' of game"):
+    with pytest.raises(FeedError, match="table gold_chess_player_agg of view 'agg' of key"):
         load_feeds(tmp_path)
 
 

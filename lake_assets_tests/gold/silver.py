@@ -28,23 +28,23 @@ SCHEMA = pa.schema(
 )
 
 
-def add_silver(lake: Path, game: str, *gamers: str | None, start: int = 0) -> None:
+def add_silver(lake: Path, key: str, *gamers: str | None, start: int = 0) -> None:
     """One commit with one event a gamer, an event a second."""
     rows = [
         {
-            "game_name": game,
+            "game_name": key,
             "gamer_id": gamer,
             "event_timestamp": (start + second) * 1_000_000,
             "_offset": start + second,
         }
         for second, gamer in enumerate(gamers)
     ]
-    append_silver(lake, game, pa.Table.from_pylist(rows, schema=SCHEMA))
+    append_silver(lake, key, pa.Table.from_pylist(rows, schema=SCHEMA))
 
 
-def append_silver(lake: Path, game: str, rows: pa.Table) -> None:
+def append_silver(lake: Path, key: str, rows: pa.Table) -> None:
     """One commit through the committer; the first makes the table."""
-    table = silver_of(game)
+    table = silver_of(key)
     folder = table.path(lake)
     if not folder.exists():
         write_deltalake(folder, rows)
@@ -61,22 +61,22 @@ def append_silver(lake: Path, game: str, rows: pa.Table) -> None:
     committer.close()
 
 
-def silver_at(settings: Settings, game: str, version: int, table: str = "") -> Silver:
+def silver_at(settings: Settings, key: str, version: int, table: str = "") -> Silver:
     """A game's silver as it was at a version; `table` is Delta's id of it, if it is to be told."""
-    commit = commit_digest(silver_of(game).path(settings.lake_dir), version) or ""
+    commit = commit_digest(silver_of(key).path(settings.lake_dir), version) or ""
     return Silver(version=version, table=table, commit=commit)
 
 
 def stands_for(
-    settings: Settings, view: GoldView, version: int, *, game: str = "uno", table: str = ""
+    settings: Settings, view: GoldView, version: int, *, key: str = "uno", table: str = ""
 ) -> dict[str, str]:
     """What a refresh notes in the commit of a game's view."""
     definition = definition_of(view, session_digest(settings))
-    return info_of(definition, silver_at(settings, game, version, table))
+    return info_of(definition, silver_at(settings, key, version, table))
 
 
 def stands_for_all(settings: Settings, view: GoldView, **versions: int) -> dict[str, str]:
     """What a refresh notes in the commit of a view over all games."""
     definition = definition_of(view, session_digest(settings))
-    silver = {game: silver_at(settings, game, version) for game, version in versions.items()}
+    silver = {key: silver_at(settings, key, version) for key, version in versions.items()}
     return dict(position_now(definition, silver).info)

@@ -38,27 +38,27 @@ def bring(spark, context):
     return run
 
 
-def gold(lake, game):
-    handle = DeltaTable(gold_of(game, VIEW.name).path(lake))
+def gold(lake, key):
+    handle = DeltaTable(gold_of(key, VIEW.name).path(lake))
     rows = handle.to_pyarrow_table().to_pylist()
     return {row["gamer_id"]: (row["n"], row["total"]) for row in rows}
 
 
-def offsets(lake, game, *values):
-    rows = [{"game_name": game, "gamer_id": "ann", "_offset": value} for value in values]
-    append_silver(lake, game, pa.Table.from_pylist(rows, schema=SCHEMA))
+def offsets(lake, key, *values):
+    rows = [{"game_name": key, "gamer_id": "ann", "_offset": value} for value in values]
+    append_silver(lake, key, pa.Table.from_pylist(rows, schema=SCHEMA))
 
 
 def test_games_are_merged_by_tasks_each_into_its_own_table(bring, lake, request):
-    for number, game in enumerate(GAME_NAMES):
-        add_silver(lake, game, "ann", "bob", start=number)
+    for number, key in enumerate(GAME_NAMES):
+        add_silver(lake, key, "ann", "bob", start=number)
     bring()
     request.getfixturevalue("without_spark")
     add_silver(lake, "uno", "ann", "cid", start=10)
     add_silver(lake, "uno", None, start=20)
     add_silver(lake, "hearts", "bob", start=30)
     found = bring()
-    assert [(one.game, one.mode, one.rows_read, one.rows, one.files) for one in found] == [
+    assert [(one.key, one.mode, one.rows_read, one.rows, one.files) for one in found] == [
         ("uno", Mode.INCREMENTAL, 3, 4, 1),
         ("hearts", Mode.INCREMENTAL, 1, 2, 1),
     ]
@@ -95,12 +95,12 @@ def test_a_gain_of_no_rows_moves_the_position_and_writes_nothing(bring, lake):
 
 
 def test_a_sum_that_may_not_fit_is_asked_of_spark_and_the_others_are_merged(bring, lake):
-    for game in GAME_NAMES:
-        add_silver(lake, game, "ann")
+    for key in GAME_NAMES:
+        add_silver(lake, key, "ann")
     bring()
     offsets(lake, "uno", 2**62, 2**62 - 1)
     add_silver(lake, "hearts", "ann", start=7)
-    assert {one.game: one.mode for one in bring()} == dict.fromkeys(
+    assert {one.key: one.mode for one in bring()} == dict.fromkeys(
         ("uno", "hearts"), Mode.INCREMENTAL
     )
     assert gold(lake, "uno") == {"ann": (3, 2**63 - 1)}

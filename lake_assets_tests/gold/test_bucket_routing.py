@@ -3,7 +3,7 @@ import json
 import pyarrow as pa
 
 from lake_assets.gold.bucket_routing import BucketRouting
-from lake_assets.gold.compiled_view import BUCKET, GAME
+from lake_assets.gold.compiled_view import BUCKET, KEY
 from lake_assets.model.feeds import Expectation
 from lake_assets.parquet.writer import TABLE
 from lake_assets_tests.sample import GAMES
@@ -13,8 +13,8 @@ ROWS = [("go_fish", 1), ("uno", 0), ("chess", 0), ("go_fish", 0), (None, 0)]
 
 
 def batch(**more):
-    games, buckets = zip(*ROWS, strict=True)
-    columns = {GAME: games, BUCKET: pa.array(buckets, pa.int32()), **more}
+    keys, buckets = zip(*ROWS, strict=True)
+    columns = {KEY: keys, BUCKET: pa.array(buckets, pa.int32()), **more}
     return pa.RecordBatch.from_pydict(columns)
 
 
@@ -22,7 +22,7 @@ def test_a_row_goes_to_its_bucket_of_its_game_and_a_strange_game_nowhere():
     routing = BucketRouting(VIEW, ["uno", "go_fish"], [4, 2])
     (found,) = routing([batch()])
     assert found[TABLE].to_pylist() == [5, 0, 4]
-    assert found[GAME].to_pylist() == ["go_fish", "uno", "go_fish"]
+    assert found[KEY].to_pylist() == ["go_fish", "uno", "go_fish"]
     assert list(routing.notes()) == []
 
 

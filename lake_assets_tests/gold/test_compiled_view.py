@@ -1,7 +1,7 @@
 import pyarrow as pa
 import pytest
 
-from lake_assets.gold.compiled_view import BUCKET, GAME, compiled_view_of
+from lake_assets.gold.compiled_view import BUCKET, KEY, compiled_view_of
 from lake_assets.model.feeds import Action, Expectation, GoldView
 from lake_assets_tests.gold.silver import SCHEMA
 from lake_assets_tests.sample import GAMES
@@ -75,7 +75,7 @@ def test_an_exact_measure_is_computed_by_sparks_own_function_and_others_by_their
     )
     states = found.states_of(rows)
     (row,) = found.finished(states.selectExpr("*", f"0 as `{BUCKET}`")).collect()
-    assert (row["one"], row["other"], row[GAME]) == (1.5, 1, "uno")
+    assert (row["one"], row["other"], row[KEY]) == (1.5, 1, "uno")
 
 
 def test_what_cannot_be_merged_is_not(compiled_view):

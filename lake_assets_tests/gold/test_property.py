@@ -111,13 +111,13 @@ ROWS = st.lists(
     ),
     max_size=12,
 )
-GAME = st.sampled_from(GAME_NAMES)
-APPEND = st.tuples(st.just("append"), GAME, ROWS)
+KEY = st.sampled_from(GAME_NAMES)
+APPEND = st.tuples(st.just("append"), KEY, ROWS)
 HAPPENING = st.one_of(
     *(APPEND,) * 6,
-    st.tuples(st.just("compact"), GAME),
-    st.tuples(st.just("compact"), GAME),
-    *(st.tuples(st.just(what), GAME) for what in ("vacuum", "delete", "rebuild", "drop")),
+    st.tuples(st.just("compact"), KEY),
+    st.tuples(st.just("compact"), KEY),
+    *(st.tuples(st.just(what), KEY) for what in ("vacuum", "delete", "rebuild", "drop")),
     st.tuples(st.just("widen")),
 )
 ROUNDS = st.lists(
@@ -155,16 +155,16 @@ class World:
             lake=self.lake, committer=committer, buffer_bytes=2**26, bucket_rows=self.bucket_rows
         )
 
-    def path(self, game):
-        return silver_of(game).path(self.lake)
+    def path(self, key):
+        return silver_of(key).path(self.lake)
 
-    def append(self, game, rows):
+    def append(self, key, rows):
         found = []
         for gamer, coins, speed, price in rows:
             self.seq += 1
             found.append(
                 {
-                    "game_name": game,
+                    "game_name": key,
                     "gamer_id": gamer,
                     "seq": self.seq,
                     "coins": coins,
@@ -175,58 +175,58 @@ class World:
             )
         table = pa.Table.from_pylist(found, schema=self.schema)
         if self.is_streamed:
-            append_silver(self.lake, game, table)
+            append_silver(self.lake, key, table)
         else:
-            write_deltalake(self.path(game), table, mode="append")
+            write_deltalake(self.path(key), table, mode="append")
 
-    def compact(self, game):
-        DeltaTable(self.path(game)).optimize.compact()
+    def compact(self, key):
+        DeltaTable(self.path(key)).optimize.compact()
 
-    def vacuum(self, game):
-        DeltaTable(self.path(game)).vacuum(
+    def vacuum(self, key):
+        DeltaTable(self.path(key)).vacuum(
             retention_hours=0, enforce_retention_duration=False, dry_run=False
         )
 
-    def delete(self, game):
-        DeltaTable(self.path(game)).delete("gamer_id = 'ann' and coins > 0")
+    def delete(self, key):
+        DeltaTable(self.path(key)).delete("gamer_id = 'ann' and coins > 0")
 
-    def rebuild(self, game):
-        handle = DeltaTable(self.path(game))
-        write_deltalake(self.path(game), handle.to_pyarrow_table().slice(1), mode="overwrite")
+    def rebuild(self, key):
+        handle = DeltaTable(self.path(key))
+        write_deltalake(self.path(key), handle.to_pyarrow_table().slice(1), mode="overwrite")
 
-    def drop(self, game):
+    def drop(self, key):
         """Another table of the same version."""
-        handle = DeltaTable(self.path(game))
+        handle = DeltaTable(self.path(key))
         version, rows = handle.version(), handle.to_pyarrow_table()
-        for file in sorted(self.path(game).rglob("*"), reverse=True):
+        for file in sorted(self.path(key).rglob("*"), reverse=True):
             file.rmdir() if file.is_dir() else file.unlink()
-        write_deltalake(self.path(game), rows.slice(0, 1))
+        write_deltalake(self.path(key), rows.slice(0, 1))
         for _ in range(version):
-            write_deltalake(self.path(game), rows.slice(0, 0), mode="append")
+            write_deltalake(self.path(key), rows.slice(0, 0), mode="append")
         self.context.committer.close()
         self.open()
 
     def widen(self):
         self.schema = WIDE
-        widen(self.context.committer, self.lake, {silver_of(game): WIDE for game in GAME_NAMES})
+        widen(self.context.committer, self.lake, {silver_of(key): WIDE for key in GAME_NAMES})
 
-    def recomputed(self, game):
-        silver = DeltaTable(self.path(game)).to_pyarrow_table()
+    def recomputed(self, key):
+        silver = DeltaTable(self.path(key)).to_pyarrow_table()
         with duckdb.connect() as db:
             db.execute("set timezone = 'UTC'")
             sql = RECOMPUTED if self.view is VIEW else FOLDED_RECOMPUTED
             return db.from_arrow(silver).query("silver", sql).to_arrow_table().to_pylist()
 
-    def values(self, game, gamer):
-        rows = DeltaTable(self.path(game)).to_pyarrow_table().to_pylist()
+    def values(self, key, gamer):
+        rows = DeltaTable(self.path(key)).to_pyarrow_table().to_pylist()
         return [row for row in rows if row["gamer_id"] == gamer]
 
 
-def check(world, game):
-    (key,) = world.view.key_expressions
-    gold = DeltaTable(gold_of(game, world.view.name).path(world.lake)).to_pyarrow_table()
-    found = {row[key]: row for row in gold.to_pylist()}
-    wanted = {row[key]: row for row in world.recomputed(game)}
+def check(world, key):
+    (who,) = world.view.key_expressions
+    gold = DeltaTable(gold_of(key, world.view.name).path(world.lake)).to_pyarrow_table()
+    found = {row[who]: row for row in gold.to_pylist()}
+    wanted = {row[who]: row for row in world.recomputed(key)}
     assert len(found) == gold.num_rows
     assert found.keys() == wanted.keys()
     for gamer, expected in wanted.items():
@@ -237,17 +237,17 @@ def check(world, game):
                 assert got == value, (gamer, name)
             else:
                 # Decimals' averages have six places; sums that cancel lose what they are made of.
-                scale = 1e6 * len(world.values(game, gamer)) ** 2
+                scale = 1e6 * len(world.values(key, gamer)) ** 2
                 slack = 1e-6 if name == "price_avg" else 1e-16 * scale
                 assert math.isclose(float(got), value, rel_tol=1e-9, abs_tol=slack), (gamer, name)
 
 
-def run(spark, world, games):
-    report = refresh(spark, GAMES, world.view, sorted(games), world.context)
+def run(spark, world, keys):
+    report = refresh(spark, GAMES, world.view, sorted(keys), world.context)
     world.modes |= {one.mode for one in report.refreshed}
-    for game in games:
-        check(world, game)
-    again = refresh(spark, GAMES, world.view, sorted(games), world.context)
+    for key in keys:
+        check(world, key)
+    again = refresh(spark, GAMES, world.view, sorted(keys), world.context)
     assert again.refreshed == ()
 
 
@@ -284,13 +284,13 @@ def test_a_view_equals_a_recomputation_whatever_happened(
     @given(ROUNDS)
     def happens(rounds):
         world = World(tmp_path_factory.mktemp("lake"), bucket_rows, view, is_streamed)
-        for game in GAME_NAMES:
-            world.append(game, [("ann", 1, 1.5, 2), ("bob", 2, -3.0, None), (None, 7, None, 1)])
+        for key in GAME_NAMES:
+            world.append(key, [("ann", 1, 1.5, 2), ("bob", 2, -3.0, None), (None, 7, None, 1)])
         run(spark, world, GAME_NAMES)
-        for happenings, games in [*rounds, ([], GAME_NAMES)]:
+        for happenings, keys in [*rounds, ([], GAME_NAMES)]:
             for what, *arguments in happenings:
                 getattr(world, what)(*arguments)
-            run(spark, world, games)
+            run(spark, world, keys)
         world.context.committer.close()
         modes.update(world.modes)
 

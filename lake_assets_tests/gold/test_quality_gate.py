@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from lake_assets.gold.quality_gate import blocked_games
+from lake_assets.gold.quality_gate import blocked_keys
 from lake_assets.model.checks import RowCount, Severity, SilverCheck
 from lake_assets.model.feeds import Action, Expectation
 from lake_assets.state.failing_expectations import Failing
@@ -20,7 +20,7 @@ def failing(*, severity=Severity.WARN, version=None):
 
 def blocked(failures, *, expectations=(KNOWN,), checks=(SOME,)):
     feed = GAMES.model_copy(update={"expectations": expectations, "checks": checks})
-    return blocked_games(feed, failures, VERSIONS)
+    return blocked_keys(feed, failures, VERSIONS)
 
 
 def test_nothing_that_fails_blocks_nothing():

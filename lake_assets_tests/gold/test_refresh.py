@@ -37,14 +37,14 @@ SAME_IN_DUCKDB = """
 
 @pytest.fixture
 def bring(spark, context):
-    def run(view=VIEW, games=GAME_NAMES):
-        return refresh(spark, GAMES, view, games, context)
+    def run(view=VIEW, keys=GAME_NAMES):
+        return refresh(spark, GAMES, view, keys, context)
 
     return run
 
 
-def gold(lake, game, view=VIEW):
-    return DeltaTable(gold_of(game, view.name).path(lake))
+def gold(lake, key, view=VIEW):
+    return DeltaTable(gold_of(key, view.name).path(lake))
 
 
 def visible(handle):
@@ -52,8 +52,8 @@ def visible(handle):
     return table.select([n for n in table.column_names if not n.startswith("_state_")]).to_pylist()
 
 
-def rows(lake, game, view=VIEW):
-    found = visible(gold(lake, game, view))
+def rows(lake, key, view=VIEW):
+    found = visible(gold(lake, key, view))
     return by_key(tuple(row.values()) for row in found)
 
 
@@ -61,19 +61,19 @@ def by_key(found):
     return sorted(found, key=lambda row: (row[0] is not None, row[0]))
 
 
-def recomputed(lake, game):
-    table = DeltaTable(silver_of(game).path(lake)).to_pyarrow_table()
+def recomputed(lake, key):
+    table = DeltaTable(silver_of(key).path(lake)).to_pyarrow_table()
     with duckdb.connect() as db:
         return by_key(db.from_arrow(table).query("silver", SAME_IN_DUCKDB).fetchall())
 
 
-@pytest.mark.parametrize("game", GAME_NAMES)
-def test_each_game_equals_a_recomputation_with_another_engine(bring, lake, game):
+@pytest.mark.parametrize("key", GAME_NAMES)
+def test_each_game_equals_a_recomputation_with_another_engine(bring, lake, key):
     add_silver(lake, "uno", "ann", "bob", "ann", "")
     add_silver(lake, "uno", "ann", None, start=10)
     add_silver(lake, "go_fish", "ann", "cid", start=20)
     bring()
-    assert rows(lake, game) == recomputed(lake, game)
+    assert rows(lake, key) == recomputed(lake, key)
 
 
 def test_a_refresh_says_what_it_wrote(bring, lake):
@@ -81,13 +81,13 @@ def test_a_refresh_says_what_it_wrote(bring, lake):
     add_silver(lake, "uno", "ann")
     assert bring().refreshed == (
         ViewRefresh(
-            game="uno",
+            key="uno",
             view="player_agg",
             rows=2,
             silver_version=1,
             files=1,
             mode=Mode.FULL,
-            why="the game's first refresh",
+            why="the key's first refresh",
             rows_read=4,
             rows_written=2,
         ),
@@ -95,7 +95,7 @@ def test_a_refresh_says_what_it_wrote(bring, lake):
     add_silver(lake, "uno", "cid", "cid")
     assert bring().refreshed == (
         ViewRefresh(
-            game="uno",
+            key="uno",
             view="player_agg",
             rows=3,
             silver_version=2,
@@ -115,7 +115,7 @@ def test_only_games_that_changed_are_written(bring, lake):
     before = gold(lake, "go_fish").version()
     add_silver(lake, "uno", "bob", start=5)
     report = bring()
-    assert [one.game for one in report.refreshed] == ["uno"]
+    assert [one.key for one in report.refreshed] == ["uno"]
     assert report.up_to_date == (("go_fish", "player_agg"),)
     assert gold(lake, "go_fish").version() == before
 
@@ -138,7 +138,7 @@ def test_nothing_new_writes_nothing(bring, lake):
 def test_a_game_without_silver_gets_no_gold(bring, lake):
     add_silver(lake, "uno", "ann")
     report = bring()
-    assert [one.game for one in report.refreshed] == ["uno"]
+    assert [one.key for one in report.refreshed] == ["uno"]
     assert not gold_of("go_fish", VIEW.name).path(lake).exists()
 
 
@@ -185,7 +185,7 @@ def test_games_with_different_columns_are_refreshed_together(bring, lake):
     write_deltalake(silver_of("uno").path(lake), pa.Table.from_pylist([row], schema=wider))
     view = GoldView(name="custom", keys=("gamer_id",), measures={"n": "count(col_custom_1)"})
     bring(view)
-    assert [rows(lake, game, view) for game in GAME_NAMES] == [[("ann", 1)], [("ann", 0)]]
+    assert [rows(lake, key, view) for key in GAME_NAMES] == [[("ann", 1)], [("ann", 0)]]
 
 
 def test_a_view_over_a_column_of_tomorrow_works_once_it_is_there(bring, lake):
@@ -238,17 +238,17 @@ def test_a_bad_view_leaves_the_last_good_rows(bring, lake):
 
 
 def test_a_blocked_game_is_left_as_it_is(spark, context, lake):
-    for game in GAME_NAMES:
-        add_silver(lake, game, "ann")
+    for key in GAME_NAMES:
+        add_silver(lake, key, "ann")
     report = refresh(
         spark, GAMES, VIEW, GAME_NAMES, context, {"uno": "a reason", "chess": "another"}
     )
-    assert [one.game for one in report.refreshed] == ["go_fish"]
+    assert [one.key for one in report.refreshed] == ["go_fish"]
     assert report.blocked == {"uno": "a reason"}
     report = refresh(
         spark, GAMES, VIEW, GAME_NAMES, context, {"go_fish": "it is up to date anyway"}
     )
-    assert ([one.game for one in report.refreshed], report.blocked) == (["uno"], {})
+    assert ([one.key for one in report.refreshed], report.blocked) == (["uno"], {})
 
 
 @pytest.mark.parametrize(
@@ -284,7 +284,7 @@ def test_anothers_gold_is_left_as_it_is(bring, context, lake):
     table, other = gold_of("uno", VIEW.name), Owner(feed="cards", key="uno", view=VIEW.name)
     context.committer.create({table: SCHEMA}, owners={table: other})
     add_silver(lake, "uno", "ann")
-    with pytest.raises(TableOwnedError, match="is the table of view 'player_agg' of game 'uno' of"):
+    with pytest.raises(TableOwnedError, match="is the table of view 'player_agg' of key 'uno' of"):
         bring()
     assert gold(lake, "uno").version() == 0
 

@@ -9,8 +9,8 @@ VIEW, ANEW = "a definition", "another one"
 
 def silver(**versions):
     return {
-        game: Silver(version=version, table=game, commit=f"{game} {version}")
-        for game, version in versions.items()
+        key: Silver(version=version, table=key, commit=f"{key} {version}")
+        for key, version in versions.items()
     }
 
 

@@ -51,7 +51,7 @@ def counts(lake):
 def test_a_game_without_silver_is_not_opened(context, lake):
     add_silver(lake, "uno", "ann")
     (found,) = open_all(VIEW, ["uno", "go_fish"], context)
-    assert (found.source.game, found.source.position, found.gold) == ("uno", None, None)
+    assert (found.source.key, found.source.position, found.gold) == ("uno", None, None)
     assert found.source.is_behind
 
 
@@ -112,7 +112,7 @@ def test_what_the_log_cannot_tell_is_recomputed_and_says_why(bring, lake, change
 def test_a_measure_that_does_not_merge_is_the_reason_after_the_first_refresh(bring, lake):
     view = VIEW.model_copy(update={"measures": {"n": "count(*)", "d": "exact median(_offset)"}})
     add_silver(lake, "uno", "ann")
-    assert bring(view).why == "the game's first refresh"
+    assert bring(view).why == "the key's first refresh"
     add_silver(lake, "uno", "ann", start=1)
     found = bring(view)
     assert (found.mode, found.why, found.rows_read) == (Mode.FULL, "d is exact", 2)

@@ -34,8 +34,8 @@ for games in (["uno"], None):
 
 @pytest.mark.spark
 def test_a_refresh_starts_and_stops_spark_and_looks_at_the_asked_for_games(settings):
-    for game in ("uno", "go_fish"):
-        add_silver(settings.lake_dir, game, "ann", "ann")
+    for key in ("uno", "go_fish"):
+        add_silver(settings.lake_dir, key, "ann", "ann")
     said = run_program(_REFRESHES, [settings.model_dump_json()])
     phases = ["commit", "job", "plan", "session"]
     assert [json.loads(line) for line in said.splitlines()] == [
@@ -75,8 +75,8 @@ def test_a_view_that_the_feed_has_not_is_named_before_spark_starts(settings):
 
 
 def test_a_game_that_the_lake_has_not_is_named_before_spark_starts(settings):
-    with pytest.raises(FeedError, match=r"has no game 'chess'\. It has uno, go_fish"):
-        refresh_views(settings, GAMES, games=["chess"])
+    with pytest.raises(FeedError, match=r"has no key 'chess'\. It has uno, go_fish"):
+        refresh_views(settings, GAMES, keys=["chess"])
 
 
 OF_ALL = GoldView(name="top", sql="select gamer_id from silver_all")
@@ -84,13 +84,13 @@ BOTH = GAMES.model_copy(update={"gold": (*GAMES.gold, OF_ALL)})
 
 
 def test_a_view_over_all_games_cannot_be_asked_for_some(settings):
-    with pytest.raises(FeedError, match=r"view 'top': is over all games, and only some"):
-        refresh_views(settings, BOTH, views=["top"], games=["uno"])
+    with pytest.raises(FeedError, match=r"view 'top': is over all keys, and only some"):
+        refresh_views(settings, BOTH, views=["top"], keys=["uno"])
 
 
 def test_views_over_all_games_are_left_out_where_some_are_asked_for(settings, monkeypatch):
     add_silver(settings.lake_dir, "go_fish", "ann")
     monkeypatch.setattr("lake_assets.gold.run.start_session", pytest.fail)
-    assert len(refresh_views(settings, BOTH, games=["uno"])) == 1
+    assert len(refresh_views(settings, BOTH, keys=["uno"])) == 1
     only = GAMES.model_copy(update={"gold": (OF_ALL,)})
-    assert refresh_views(settings, only, games=["go_fish"], full_refresh=True) == []
+    assert refresh_views(settings, only, keys=["go_fish"], full_refresh=True) == []

@@ -8,7 +8,7 @@ from lake_assets.errors import ExpectationFailedError, FeedError
 from lake_assets.gold.sql_views import refresh_sql_views
 from lake_assets.model.feeds import Action, Expectation, GoldView
 from lake_assets.model.reports import Judged, ViewRefresh
-from lake_assets.model.tables import EVERY_GAME, silver_of
+from lake_assets.model.tables import EVERY_KEY, silver_of
 from lake_assets_tests.gold.silver import SCHEMA, add_silver
 from lake_assets_tests.sample import GAMES
 
@@ -30,18 +30,18 @@ SHARES = GoldView(
 
 @pytest.fixture
 def bring(spark, context):
-    def run(view, games=GAME_NAMES, blocked=None, **options):
+    def run(view, keys=GAME_NAMES, blocked=None, **options):
         feed = GAMES.model_copy(update={"gold": (view,)})
-        return refresh_sql_views(spark, feed, view, games, context, blocked, **options)
+        return refresh_sql_views(spark, feed, view, keys, context, blocked, **options)
 
     return run
 
 
-def gold(lake, view, scope=EVERY_GAME):
+def gold(lake, view, scope=EVERY_KEY):
     return DeltaTable(GAMES.gold_table(view, scope).path(lake))
 
 
-def rows(lake, view, scope=EVERY_GAME):
+def rows(lake, view, scope=EVERY_KEY):
     return gold(lake, view, scope).to_pyarrow_table().to_pylist()
 
 
@@ -68,7 +68,7 @@ def test_a_view_over_all_games_has_one_table_of_all_their_rows(bring, lake):
     add_silver(lake, "go_fish", "ann")
     (done,) = bring(SHARES).refreshed
     assert done == ViewRefresh(
-        game=EVERY_GAME,
+        key=EVERY_KEY,
         view="shares",
         rows=2,
         silver_version=None,
@@ -82,26 +82,26 @@ def test_a_view_over_all_games_has_one_table_of_all_their_rows(bring, lake):
 
 
 def test_many_games_at_once_do_not_mix(lake, spark, context):
-    games = tuple(f"game_{number}" for number in range(12))
-    for number, game in enumerate(games):
-        add_silver(lake, game, *[f"{game}_{n}" for n in range(number + 1)])
-    feed = GAMES.model_copy(update={"route": GAMES.route.model_copy(update={"keys": games})})
+    keys = tuple(f"game_{number}" for number in range(12))
+    for number, key in enumerate(keys):
+        add_silver(lake, key, *[f"{key}_{n}" for n in range(number + 1)])
+    feed = GAMES.model_copy(update={"route": GAMES.route.model_copy(update={"keys": keys})})
     view = GoldView(name="who", sql="select count(*) as n, min(gamer_id) as first from silver")
-    report = refresh_sql_views(spark, feed, view, games, context)
-    assert [one.game for one in report.refreshed] == list(games)
-    assert [rows(lake, view, game) for game in games] == [
-        [{"n": number + 1, "first": f"{game}_0"}] for number, game in enumerate(games)
+    report = refresh_sql_views(spark, feed, view, keys, context)
+    assert [one.key for one in report.refreshed] == list(keys)
+    assert [rows(lake, view, key) for key in keys] == [
+        [{"n": number + 1, "first": f"{key}_0"}] for number, key in enumerate(keys)
     ]
 
 
 def test_only_games_that_changed_are_computed(bring, lake):
-    for game in GAME_NAMES:
-        add_silver(lake, game, "ann")
+    for key in GAME_NAMES:
+        add_silver(lake, key, "ann")
     bring(FIRST)
     before = gold(lake, FIRST, "go_fish").version()
     add_silver(lake, "uno", "bob", start=5)
     report = bring(FIRST)
-    assert [(one.game, one.rows, one.silver_version) for one in report.refreshed] == [("uno", 2, 1)]
+    assert [(one.key, one.rows, one.silver_version) for one in report.refreshed] == [("uno", 2, 1)]
     assert report.up_to_date == (("go_fish", "first"),)
     assert gold(lake, FIRST, "go_fish").version() == before
 
@@ -109,16 +109,16 @@ def test_only_games_that_changed_are_computed(bring, lake):
 def test_a_view_over_all_is_computed_when_any_game_changed(bring, lake):
     add_silver(lake, "uno", "ann")
     bring(SHARES)
-    assert bring(SHARES).up_to_date == ((EVERY_GAME, "shares"),)
+    assert bring(SHARES).up_to_date == ((EVERY_KEY, "shares"),)
     add_silver(lake, "go_fish", "ann")
     assert [one.rows for one in bring(SHARES).refreshed] == [2]
     assert bring(SHARES).refreshed == ()
 
 
 def test_a_view_over_all_reads_the_games_that_were_not_asked_for(bring, lake):
-    for game in GAME_NAMES:
-        add_silver(lake, game, "ann")
-    bring(SHARES, games=("uno",))
+    for key in GAME_NAMES:
+        add_silver(lake, key, "ann")
+    bring(SHARES, keys=("uno",))
     assert len(rows(lake, SHARES)) == 2
 
 
@@ -160,7 +160,7 @@ def test_a_column_that_one_game_lacks_is_null_there(bring, lake):
     write_deltalake(silver_of("uno").path(lake), pa.Table.from_pylist([row], schema=wider))
     view = GoldView(name="custom", sql="select col_custom_1 from silver")
     bring(view)
-    found = [rows(lake, view, game) for game in GAME_NAMES]
+    found = [rows(lake, view, key) for key in GAME_NAMES]
     assert found == [[{"col_custom_1": "x"}], [{"col_custom_1": None}]]
 
 
@@ -205,19 +205,19 @@ def test_rows_that_violate_an_expectation_are_dropped_and_counted(bring, lake):
     add_silver(lake, "uno", "ann", "bob")
     add_silver(lake, "go_fish", "ann")
     view = expecting(Action.DROP)
-    assert bring(view).judged == {(EVERY_GAME, "busy"): Judged(seen=2, violated=1)}
+    assert bring(view).judged == {(EVERY_KEY, "busy"): Judged(seen=2, violated=1)}
     assert [row["game_name"] for row in rows(lake, view)] == ["uno"]
 
 
 def test_an_expectation_that_fails_leaves_all_games_as_they_were(bring, lake):
-    for game in GAME_NAMES:
-        add_silver(lake, game, "ann")
+    for key in GAME_NAMES:
+        add_silver(lake, key, "ann")
     view = expecting(Action.FAIL, FIRST, "gamer_id <> 'bob'")
     bring(view)
     kept = files(lake)
     add_silver(lake, "uno", "bob")
     add_silver(lake, "go_fish", "cid")
-    with pytest.raises(ExpectationFailedError, match="of game 'uno'"):
+    with pytest.raises(ExpectationFailedError, match="of key 'uno'"):
         bring(view)
     assert files(lake) == kept
     assert [row["gamer_id"] for row in rows(lake, view, "go_fish")] == ["ann"]
@@ -230,18 +230,18 @@ def test_an_expectation_that_does_not_compile_is_an_error(bring, lake):
 
 
 def test_a_blocked_game_is_left_as_it_is(bring, lake):
-    for game in GAME_NAMES:
-        add_silver(lake, game, "ann")
+    for key in GAME_NAMES:
+        add_silver(lake, key, "ann")
     report = bring(FIRST, blocked={"uno": "a reason"})
-    assert [one.game for one in report.refreshed] == ["go_fish"]
+    assert [one.key for one in report.refreshed] == ["go_fish"]
     assert report.blocked == {"uno": "a reason"}
 
 
 def test_a_blocked_game_holds_up_the_view_over_all_until_it_is_in_it(bring, lake):
-    for game in GAME_NAMES:
-        add_silver(lake, game, "ann")
-    assert bring(SHARES, blocked={"uno": "a reason"}).blocked == {EVERY_GAME: "uno: a reason"}
-    assert not GAMES.gold_table(SHARES, EVERY_GAME).path(lake).exists()
+    for key in GAME_NAMES:
+        add_silver(lake, key, "ann")
+    assert bring(SHARES, blocked={"uno": "a reason"}).blocked == {EVERY_KEY: "uno: a reason"}
+    assert not GAMES.gold_table(SHARES, EVERY_KEY).path(lake).exists()
     bring(SHARES)
     add_silver(lake, "go_fish", "bob")
     assert len(bring(SHARES, blocked={"uno": "a reason"}).refreshed) == 1

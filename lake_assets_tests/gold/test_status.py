@@ -9,10 +9,10 @@ from deltalake import CommitProperties, DeltaTable, write_deltalake
 from pydantic import SecretStr
 
 from lake_assets.errors import LakeError
-from lake_assets.gold.status import behind_since, games_unread, views_behind
+from lake_assets.gold.status import behind_since, keys_unread, views_behind
 from lake_assets.model.checks import Severity
 from lake_assets.model.feeds import GoldView
-from lake_assets.model.tables import EVERY_GAME, gold_of, silver_of
+from lake_assets.model.tables import EVERY_KEY, gold_of, silver_of
 from lake_assets.settings.schema import Settings
 from lake_assets.state.failing_expectations import Failing
 from lake_assets_tests.gold.silver import stands_for, stands_for_all
@@ -152,8 +152,8 @@ OF_ALL = GoldView(name="top", sql="select gamer_id from silver_all")
 ALL_FEED = GAMES.model_copy(update={"gold": (OF_ALL,)})
 
 
-def write_silver_of(lake: Path, game: str, at: float) -> None:
-    folder = silver_of(game).path(lake)
+def write_silver_of(lake: Path, key: str, at: float) -> None:
+    folder = silver_of(key).path(lake)
     write_deltalake(folder, ROW, mode="append")
     version = DeltaTable(folder).version()
     os.utime(folder / "_delta_log" / f"{version:020}.json", (at, at))
@@ -161,7 +161,7 @@ def write_silver_of(lake: Path, game: str, at: float) -> None:
 
 def write_gold_of_all(settings: Settings, **versions: int) -> None:
     write_deltalake(
-        ALL_FEED.gold_table(OF_ALL, EVERY_GAME).path(settings.lake_dir),
+        ALL_FEED.gold_table(OF_ALL, EVERY_KEY).path(settings.lake_dir),
         ROW,
         mode="overwrite",
         commit_properties=CommitProperties(stands_for_all(settings, OF_ALL, **versions)),
@@ -171,22 +171,22 @@ def write_gold_of_all(settings: Settings, **versions: int) -> None:
 def test_a_view_over_all_is_behind_until_it_stands_for_all_silver(settings, lake):
     assert views_behind(settings, ALL_FEED) == {"top": ()}
     write_silver_of(lake, "uno", 100)
-    assert views_behind(settings, ALL_FEED) == {"top": (EVERY_GAME,)}
+    assert views_behind(settings, ALL_FEED) == {"top": (EVERY_KEY,)}
     write_gold_of_all(settings, uno=0)
     assert views_behind(settings, ALL_FEED) == {"top": ()}
     write_silver_of(lake, "go_fish", 200)
-    assert views_behind(settings, ALL_FEED) == {"top": (EVERY_GAME,)}
-    assert games_unread(settings, ALL_FEED, {}) == {"go_fish"}
+    assert views_behind(settings, ALL_FEED) == {"top": (EVERY_KEY,)}
+    assert keys_unread(settings, ALL_FEED, {}) == {"go_fish"}
 
 
 def test_a_view_over_all_is_behind_since_its_oldest_lack(settings, lake):
     write_silver_of(lake, "uno", 300)
     write_silver_of(lake, "go_fish", 100)
-    assert behind_since(settings, ALL_FEED) == {"top": {EVERY_GAME: 100}}
+    assert behind_since(settings, ALL_FEED) == {"top": {EVERY_KEY: 100}}
     write_gold_of_all(settings, uno=0, go_fish=0)
     assert behind_since(settings, ALL_FEED) == {"top": {}}
     write_silver_of(lake, "uno", 400)
-    assert behind_since(settings, ALL_FEED) == {"top": {EVERY_GAME: 400}}
+    assert behind_since(settings, ALL_FEED) == {"top": {EVERY_KEY: 400}}
 
 
 def test_a_view_over_all_is_held_up_by_a_game_that_it_would_read(settings, lake):
@@ -197,7 +197,7 @@ def test_a_view_over_all_is_held_up_by_a_game_that_it_would_read(settings, lake)
     failures = {("uno", blocking.name): failing}
     write_silver_of(lake, "uno", 100)
     assert views_behind(settings, feed, failures) == {"top": ()}
-    assert games_unread(settings, feed, failures) == frozenset()
+    assert keys_unread(settings, feed, failures) == frozenset()
     write_gold_of_all(settings, uno=0)
     write_silver_of(lake, "go_fish", 100)
-    assert views_behind(settings, feed, failures) == {"top": (EVERY_GAME,)}
+    assert views_behind(settings, feed, failures) == {"top": (EVERY_KEY,)}

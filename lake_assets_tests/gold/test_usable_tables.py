@@ -24,12 +24,12 @@ def bring(spark, context):
     return lambda: refresh(spark, GAMES, VIEW, GAME_NAMES, context)
 
 
-def gold(lake, game):
-    return DeltaTable(gold_of(game, VIEW.name).path(lake))
+def gold(lake, key):
+    return DeltaTable(gold_of(key, VIEW.name).path(lake))
 
 
-def rows(lake, game):
-    found = gold(lake, game).to_pyarrow_table(columns=["gamer_id", "session_count"])
+def rows(lake, key):
+    found = gold(lake, key).to_pyarrow_table(columns=["gamer_id", "session_count"])
     return sorted(tuple(row.values()) for row in found.to_pylist())
 
 

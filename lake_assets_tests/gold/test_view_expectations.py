@@ -67,7 +67,7 @@ def test_a_row_that_drops_has_no_table():
 
 
 def test_an_expectation_judges_the_games_that_it_names():
-    view = view_of(few(Action.DROP, games=("uno",)))
+    view = view_of(few(Action.DROP, keys=("uno",)))
     tables, judged = act(view, batch([0, 1], [True, True]))
     assert tables == [None, 1]
     assert set(judged) == {("uno", "few")}
@@ -77,7 +77,7 @@ def test_one_that_fails_names_the_game_and_the_count():
     judged = {("uno", "few"): Judged(seen=7, violated=2)}
     ensure_none_fails(judged, view_of(few(Action.WARN)))
     with pytest.raises(
-        ExpectationFailedError, match="of game 'uno': 2 of 7 rows of view player_agg"
+        ExpectationFailedError, match="of key 'uno': 2 of 7 rows of view player_agg"
     ):
         ensure_none_fails(judged, view_of(few(Action.FAIL)))
 

@@ -11,7 +11,7 @@ from lake_assets.gold.sql_views import refresh_sql_views
 from lake_assets.gold.view_snapshot import view_snapshot_of
 from lake_assets.model.feeds import GoldView
 from lake_assets.model.reports import Mode
-from lake_assets.model.tables import EVERY_GAME, silver_of
+from lake_assets.model.tables import EVERY_KEY, silver_of
 from lake_assets.settings.schema import SparkSettings
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.spark.session_digest import session_digest
@@ -45,7 +45,7 @@ def bring(spark, settings):
 
 
 def counts(lake, view):
-    table = GAMES.gold_table(view, EVERY_GAME if view.is_over_all else "uno").path(lake)
+    table = GAMES.gold_table(view, EVERY_KEY if view.is_over_all else "uno").path(lake)
     return {row["gamer_id"]: row["n"] for row in DeltaTable(table).to_pyarrow_table().to_pylist()}
 
 

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from lake_assets.model.reports import BatchReport, Hop, Judged, Span
+from lake_assets.model.reports import BatchReport, Judged, Span, Stage
 
 AT = datetime(2026, 11, 21, 1, 2, 3, 456789, tzinfo=UTC)
 
@@ -12,7 +12,7 @@ def ingested(batch: int, *, rows: int = 5, query: str = "i") -> BatchReport:
     span = Span(query=query, offsets_from={0: 5 * batch}, offsets_to={0: 5 * batch + 5})
     return BatchReport(
         feed="games",
-        hop=Hop.INGEST,
+        stage=Stage.INGEST,
         batch_id=batch,
         rows={"bronze_games": rows},
         seconds={"job": 0.5, "commit": 0.25},
@@ -25,7 +25,7 @@ def demuxed(batch: int, *, is_committed: bool = True) -> BatchReport:
     """A batch of demux in which one of three rows of a game was dropped."""
     return BatchReport(
         feed="games",
-        hop=Hop.DEMUX,
+        stage=Stage.DEMUX,
         batch_id=batch,
         rows={"silver_uno_events": 2} if is_committed else {},
         dropped={"uno": 1} if is_committed else {},

@@ -16,7 +16,7 @@ def test_an_ingest_batch_is_a_row_with_offsets_and_seconds():
     (row,) = rows(entry_of(ingested(1), GAMES, AT, lag=3), STREAM_LOG)
     assert row == {
         "feed": "games",
-        "hop": "ingest",
+        "stage": "ingest",
         "batch": 1,
         "view": None,
         "time": AT,
@@ -46,7 +46,7 @@ def test_a_demux_batch_is_a_row_a_game_and_expectation():
     assert rows(entry, QUALITY_LOG) == [
         {
             "feed": "games",
-            "game": "uno",
+            "key": "uno",
             "expectation": "gamer_is_known",
             "batch": 4,
             "seen": 3,
@@ -85,8 +85,8 @@ def test_a_report_without_its_place_is_a_row_all_the_same():
 def test_a_refresh_is_one_row_of_its_view():
     asked = {"mode": Mode.FULL, "why": "asked for"}
     done = tuple(
-        ViewRefresh(game=game, view="player_agg", rows=2, silver_version=1, files=1, **more)
-        for game, more in (
+        ViewRefresh(key=key, view="player_agg", rows=2, silver_version=1, files=1, **more)
+        for key, more in (
             ("uno", {**asked, "rows_read": 9, "rows_written": 2}),
             ("poker", {**asked, "rows_read": 9, "rows_written": 2}),
             ("spades", {"mode": Mode.INCREMENTAL, "why": "silver gained 1 file since"}),
@@ -97,7 +97,7 @@ def test_a_refresh_is_one_row_of_its_view():
         RefreshReport(refreshed=done, up_to_date=(), seconds=seconds), GAMES, AT
     )
     (row,) = rows(entry, STREAM_LOG)
-    assert (row["hop"], row["view"], row["batch"]) == ("refresh", "player_agg", None)
+    assert (row["stage"], row["view"], row["batch"]) == ("refresh", "player_agg", None)
     assert (row["rows"], row["files"], row["seconds"], row["session_s"]) == (6, 3, 7.5, 4.0)
     assert (row["games_incremental"], row["games_full"]) == (1, 2)
     assert (row["rows_read"], row["rows_written"]) == (18, 4)

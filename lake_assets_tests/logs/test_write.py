@@ -29,7 +29,7 @@ def opened(context, table=STREAM_LOG):
 
 def batches(context, table=STREAM_LOG):
     found = opened(context, table).to_pyarrow_table().to_pylist()
-    return sorted((row.get("hop", "-"), row["batch"]) for row in found)
+    return sorted((row.get("stage", "-"), row["batch"]) for row in found)
 
 
 def test_many_entries_are_one_commit_a_table(context):
@@ -83,7 +83,7 @@ def test_any_delta_reader_opens_the_logs(context):
     assert (protocol.min_reader_version, protocol.min_writer_version) == (1, 2)
     with duckdb.connect() as db:
         log = db.from_arrow(opened(context).to_pyarrow_table())
-        found = log.query("log", "select hop, rows, offsets_to[0] from log").fetchall()
+        found = log.query("log", "select stage, rows, offsets_to[0] from log").fetchall()
     assert found == [("ingest", 5, 5)]
 
 

@@ -41,5 +41,5 @@ def test_a_check_knows_what_it_reads_and_whom_it_concerns():
     assert SilverCheck(name="u", unique=("a", "b")).columns == ("a", "b")
     assert GoldCheck(name="e", equals_source="n").columns == ("n",)
     assert GoldCheck(name="r", row_count=RowCount(min=1)).columns == ()
-    some = SilverCheck(name="r", row_count=RowCount(min=1), games=("uno",))
+    some = SilverCheck(name="r", row_count=RowCount(min=1), keys=("uno",))
     assert (some.concerns("uno"), some.concerns("poker")) == (True, False)

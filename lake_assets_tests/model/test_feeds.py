@@ -3,7 +3,7 @@ from pydantic import ValidationError
 
 from lake_assets.model.checks import GoldCheck, RowCount
 from lake_assets.model.feeds import Expectation, GoldView
-from lake_assets.model.tables import EVERY_GAME, is_game_name
+from lake_assets.model.tables import EVERY_KEY, is_key_name
 from lake_assets_tests.sample import GAMES
 
 ONE, ALL = "select gamer_id from silver", "select gamer_id from silver_all"
@@ -20,10 +20,10 @@ ONE, ALL = "select gamer_id from silver", "select gamer_id from silver_all"
         ({"sql": "select 1"}, "reads no table"),
         ({"keys": ["gamer_id", "gamer_id"], "measures": {"n": "count(*)"}}, "two keys are called"),
         ({"keys": {"day": "x"}, "measures": {"day": "count(*)"}}, "named as key and as measure"),
-        ({"sql": ALL, "checks": [GoldCheck(name="c", row_count=RowCount(min=1), games=("uno",))]},
-         "c is of some games"),
-        ({"sql": ALL, "expectations": [Expectation(name="e", sql="true", games=("uno",))]},
-         "e is of some games"),
+        ({"sql": ALL, "checks": [GoldCheck(name="c", row_count=RowCount(min=1), keys=("uno",))]},
+         "c is of some keys"),
+        ({"sql": ALL, "expectations": [Expectation(name="e", sql="true", keys=("uno",))]},
+         "e is of some keys"),
     ],
 )  # fmt: skip
 def test_a_view_is_computed_one_way(fields, said):
@@ -54,13 +54,13 @@ def test_a_view_has_a_table_a_game_or_one_for_all():
     one, of_all = GoldView(name="top", sql=ONE), GoldView(name="top", sql=ALL)
     assert (one.is_over_all, of_all.is_over_all) == (False, True)
     assert one.scopes(["uno", "go"]) == ("uno", "go")
-    assert of_all.scopes(["uno", "go"]) == (EVERY_GAME,)
+    assert of_all.scopes(["uno", "go"]) == (EVERY_KEY,)
     assert GAMES.gold_table(one, "uno").name == "gold_uno_top"
-    assert GAMES.gold_table(of_all, EVERY_GAME).name == "all_games_top"
+    assert GAMES.gold_table(of_all, EVERY_KEY).name == "all_games_top"
 
 
 def test_no_game_can_be_taken_for_all_of_them():
-    assert not is_game_name(EVERY_GAME)
+    assert not is_key_name(EVERY_KEY)
     assert GAMES.gold_table(GoldView(name="top", sql=ONE), "all") != GAMES.gold_table(
-        GoldView(name="top", sql=ALL), EVERY_GAME
+        GoldView(name="top", sql=ALL), EVERY_KEY
     )

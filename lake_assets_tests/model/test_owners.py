@@ -2,13 +2,13 @@ import pytest
 
 from lake_assets.model.feeds import GoldView
 from lake_assets.model.owners import Owner, claims_of, owner_of_view
-from lake_assets.model.tables import EVERY_GAME, Layer, gold_of, gold_of_all, silver_of
+from lake_assets.model.tables import EVERY_KEY, Layer, gold_of, gold_of_all, silver_of
 from lake_assets_tests.sample import GAMES
 
 OWNERS = [
     (Owner(feed="games"), "feed 'games'", 3),
-    (Owner(feed="games", key="uno"), "game 'uno' of feed 'games'", 1),
-    (Owner(feed="games", key="uno", view="agg"), "view 'agg' of game 'uno' of feed 'games'", 1),
+    (Owner(feed="games", key="uno"), "key 'uno' of feed 'games'", 1),
+    (Owner(feed="games", key="uno", view="agg"), "view 'agg' of key 'uno' of feed 'games'", 1),
     (Owner(feed="games", view="agg"), "view 'agg' of feed 'games'", 1),
 ]
 
@@ -46,6 +46,6 @@ def test_a_feed_claims_its_own_tables_its_views_over_all_and_those_of_its_keys()
         Layer.SILVER,
         Layer.GOLD,
     ]
-    assert found[gold_of_all("games", "top")] == owner_of_view(feed, "top", EVERY_GAME)
+    assert found[gold_of_all("games", "top")] == owner_of_view(feed, "top", EVERY_KEY)
     assert found[silver_of("uno")] == Owner(feed="games", key="uno")
     assert found[gold_of("uno", "player_agg")] == owner_of_view(feed, "player_agg", "uno")

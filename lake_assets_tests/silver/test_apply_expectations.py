@@ -12,11 +12,11 @@ UNO, POKER, QUARANTINE = 0, 1, 2
 
 EVERYWHERE = (True, True)
 
-DROP = Rule(name="drop", action=Action.DROP, games=EVERYWHERE)
-WARN = Rule(name="warn", action=Action.WARN, games=EVERYWHERE)
-KEEP = Rule(name="refuse", action=Action.QUARANTINE, games=EVERYWHERE)
-KEEP_TOO = Rule(name="refuse_too", action=Action.QUARANTINE, games=EVERYWHERE)
-FAIL = Rule(name="fail", action=Action.FAIL, games=EVERYWHERE)
+DROP = Rule(name="drop", action=Action.DROP, keys=EVERYWHERE)
+WARN = Rule(name="warn", action=Action.WARN, keys=EVERYWHERE)
+KEEP = Rule(name="refuse", action=Action.QUARANTINE, keys=EVERYWHERE)
+KEEP_TOO = Rule(name="refuse_too", action=Action.QUARANTINE, keys=EVERYWHERE)
+FAIL = Rule(name="fail", action=Action.FAIL, keys=EVERYWHERE)
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_a_warning_keeps_the_row_and_counts_it(acted):
 
 def test_a_dropped_row_has_no_table_and_is_counted_once(acted):
     found, outcome = acted(
-        [DROP, WARN, Rule(name="d2", action=Action.DROP, games=EVERYWHERE)], ([UNO, UNO], [7, 0])
+        [DROP, WARN, Rule(name="d2", action=Action.DROP, keys=EVERYWHERE)], ([UNO, UNO], [7, 0])
     )
     assert places(found) == [None, UNO]
     assert outcome[UNO].dropped == 1
@@ -122,7 +122,7 @@ def test_refused_rows_are_judged_by_nothing(acted):
 
 
 def test_a_rule_judges_only_its_games(acted):
-    poker_only = Rule(name="p", action=Action.DROP, games=(False, True))
+    poker_only = Rule(name="p", action=Action.DROP, keys=(False, True))
     found, outcome = acted([poker_only], ([UNO, POKER], [1, 1]))
     assert places(found) == [UNO, None]
     assert (outcome[UNO].judged, set(outcome[POKER].judged)) == ({}, {"p"})

@@ -1,5 +1,5 @@
 from lake_assets.delta.commit import Batch, Commit, DataFile
-from lake_assets.model.reports import BatchReport, Hop, Judged, Origin
+from lake_assets.model.reports import BatchReport, Judged, Origin, Stage
 from lake_assets.model.tables import silver_of
 from lake_assets.silver.apply_expectations import Outcome
 from lake_assets.silver.batch_notes import note_of, replayed
@@ -17,7 +17,7 @@ def test_a_batch_that_is_finished_later_is_reported_as_it_was_judged():
     demuxed = Demuxed(written={silver_of("uno"): Written(files=[FILE])}, outcomes={"uno": outcome})
     assert replayed("games", BATCH, [COMMIT], note_of(demuxed)) == BatchReport(
         feed="games",
-        hop=Hop.DEMUX,
+        stage=Stage.DEMUX,
         batch_id=7,
         rows={"silver_uno_events": 3},
         dropped={"uno": 1},

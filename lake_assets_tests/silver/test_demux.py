@@ -22,7 +22,7 @@ from lake_assets.errors import (
 )
 from lake_assets.model.feeds import Action, Expectation, Route, Unknown
 from lake_assets.model.owners import Owner
-from lake_assets.model.reports import Hop, Judged, Origin
+from lake_assets.model.reports import Judged, Origin, Stage
 from lake_assets.model.tables import Layer, quarantine_of, silver_of
 from lake_assets.silver.demux import Demux
 from lake_assets.spark.lake_context import open_lake
@@ -127,7 +127,7 @@ def test_a_batch_is_split_by_game(make, topic, bronze, stored):
 def test_a_declared_game_that_another_feed_has_is_told_with_both_feeds(make, topic, spark, stored):
     topic.register(0)
     make().prepare(spark)
-    whose = "is the table of game 'uno' of feed 'games', not of game 'uno' of feed 'takes_uno'"
+    whose = "is the table of key 'uno' of feed 'games', not of key 'uno' of feed 'takes_uno'"
     with pytest.raises(TableOwnedError, match=f"silver_uno_events: {whose}"):
         make(feed="takes_uno").prepare(spark)
     assert stored(silver_of("uno")) == []
@@ -136,11 +136,11 @@ def test_a_declared_game_that_another_feed_has_is_told_with_both_feeds(make, top
 def test_tables_record_whose_they_are_and_old_ones_get_the_record(make, topic, spark, settings):
     topic.register(0)
     lake = settings.lake_dir
-    for game in ("uno", "chess"):
-        write_deltalake(silver_of(game).path(lake), pa.table({"game_name": [game]}))
+    for key in ("uno", "chess"):
+        write_deltalake(silver_of(key).path(lake), pa.table({"game_name": [key]}))
     make(route=CREATE).prepare(spark)
-    for game in ("uno", "chess"):
-        assert owner_of(lake, silver_of(game)) == Owner(feed="games", key=game)
+    for key in ("uno", "chess"):
+        assert owner_of(lake, silver_of(key)) == Owner(feed="games", key=key)
     assert owner_of(lake, quarantine_of("games")) == Owner(feed="games")
 
 
@@ -223,15 +223,15 @@ def test_bad_messages_leave_their_neighbours_unharmed(make, topic, bronze, store
         1: "empty_value",
         2: "not_framed",
         3: "undecodable",
-        5: "bad_game_name",
+        5: "bad_key_name",
     }
 
 
-def test_an_unknown_game_is_quarantined_and_never_dropped(make, topic, bronze, stored, reports):
+def test_an_unknown_key_is_quarantined_and_never_dropped(make, topic, bronze, stored, reports):
     known = topic.register(0)
     make()(bronze(framed(known, "chess", gamer="")), FIRST, no_position)
     (row,) = stored(quarantine_of("games"))
-    assert row["reason"] == "unknown_game"
+    assert row["reason"] == "unknown_key"
     assert reports[0].dropped == {}
 
 
@@ -262,7 +262,7 @@ def test_a_batch_is_reported_by_game_and_expectation(make, topic, bronze, report
         bronze(framed(known, gamer=""), framed(known), framed(known, device="")), FIRST, no_position
     )
     (report,) = reports
-    assert (report.feed, report.hop, report.batch_id) == ("games", Hop.DEMUX, 0)
+    assert (report.feed, report.stage, report.batch_id) == ("games", Stage.DEMUX, 0)
     assert report.rows == {"silver_uno_events": 2}
     assert report.judged == {
         ("uno", "gamer_is_known"): Judged(seen=3, violated=1, examples=(Origin("t", 0, 0),)),
@@ -303,7 +303,7 @@ def test_a_row_that_fails_stops_its_whole_batch(make, topic, bronze, stored, rep
     known = topic.register(0)
     rows = bronze(framed(known), *[framed(known, "go_fish", gamer="")] * 5)
     failing = make(expectations=(gamer_is_known(Action.FAIL),))
-    found = r"'gamer_is_known' of game 'go_fish': 5 of 5 rows .* such as t/0/1, t/0/2, t/0/3\."
+    found = r"'gamer_is_known' of key 'go_fish': 5 of 5 rows .* such as t/0/1, t/0/2, t/0/3\."
     with pytest.raises(ExpectationFailedError, match=found):
         failing(rows, FIRST, no_position)
     assert stored(silver_of("uno")) == []
@@ -346,7 +346,7 @@ def test_an_expectation_that_asks_for_the_time_asks_in_each_batch(make, topic, b
 
 def test_an_expectation_judges_the_games_that_it_names(make, topic, bronze, stored, reports):
     known = topic.register(0)
-    make(expectations=(gamer_is_known(Action.DROP, games=("go_fish",)),))(
+    make(expectations=(gamer_is_known(Action.DROP, keys=("go_fish",)),))(
         bronze(framed(known, "uno", gamer=""), framed(known, "go_fish", gamer="")),
         FIRST,
         no_position,
@@ -382,7 +382,7 @@ def test_a_route_that_creates_gives_a_new_game_its_table(make, topic, bronze, st
     make(route=CREATE)(rows, FIRST, no_position)
     assert offsets(stored(silver_of("chess"))) == [0]
     assert offsets(stored(silver_of("uno"))) == [1]
-    assert [row["reason"] for row in stored(quarantine_of("games"))] == ["bad_game_name"]
+    assert [row["reason"] for row in stored(quarantine_of("games"))] == ["bad_key_name"]
 
 
 def test_a_new_game_and_a_new_schema_in_one_batch_are_both_found(make, topic, bronze, stored):
@@ -552,14 +552,14 @@ def test_an_expectation_may_read_what_no_row_has_used_yet(make, topic, bronze, s
     rules = [("is_talk", "text <> ''"), ("is_far", "x > 0 or text is not null")]
     demux = make(
         expectations=tuple(
-            Expectation(name=name, sql=sql, action=Action.DROP, games=(game,))
-            for (name, sql), game in zip(rules, ("go_fish", "uno"), strict=True)
+            Expectation(name=name, sql=sql, action=Action.DROP, keys=(key,))
+            for (name, sql), key in zip(rules, ("go_fish", "uno"), strict=True)
         )
     )
     demux.prepare(spark)
     assert stored(silver_of("uno")) == []
     moves = [("uno", 0), ("uno", 1), ("go_fish", 0)]
-    made = [message_of(TWO_TYPES, "move", game_name=game, x=x) for game, x in moves]
+    made = [message_of(TWO_TYPES, "move", game_name=key, x=x) for key, x in moves]
     demux(bronze(*(frame(schema_id, move) for move in made)), FIRST, no_position)
     (row,) = stored(silver_of("uno"))
     assert (row["x"], "text" in row, stored(silver_of("go_fish"))) == (1, False, [])

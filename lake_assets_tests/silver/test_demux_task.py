@@ -27,8 +27,8 @@ REFUSED = [
     (framed(UNKNOWN), Reason.UNKNOWN_SCHEMA),
     (framed(FOREIGN), Reason.FOREIGN_SCHEMA),
     (framed(KNOWN)[:12], Reason.UNDECODABLE),
-    (framed(KNOWN, "chess"), Reason.UNKNOWN_GAME),
-    (framed(KNOWN, "../x"), Reason.BAD_GAME_NAME),
+    (framed(KNOWN, "chess"), Reason.UNKNOWN_KEY),
+    (framed(KNOWN, "../x"), Reason.BAD_KEY_NAME),
 ]
 
 UNFIT_NAMES = [
@@ -52,9 +52,9 @@ def place(*values, create_unknown=False, version=0, route="game_name", refused=N
     plan = DecodePlan(
         decoding=decoding_of(version),
         route=route,
-        games=GAMES,
+        keys=GAMES,
         create_unknown=create_unknown,
-        refused_games=refused or {},
+        refused_keys=refused or {},
         refused_at=pa.scalar(NOW, pa.timestamp("us", tz="UTC")),
     )
     (found,) = decode_task([bronze_batch(*values)], plan)
@@ -83,14 +83,14 @@ def test_a_row_has_its_decoded_columns_and_its_origin():
 
 
 def test_a_new_game_whose_tables_are_anothers_is_refused_and_not_asked_about():
-    values = [framed(KNOWN, game) for game in ("uno", "chess", "poker", "../x")]
+    values = [framed(KNOWN, key) for key in ("uno", "chess", "poker", "../x")]
     refused = {"hearts": "for one reason", "chess": "for another"}
     found = place(*values, create_unknown=True, refused=refused)
     assert [(row[TABLE], row["#reason"], row["#detail"]) for row in found] == [
         (0, None, None),
         (QUARANTINE, Reason.TABLE_TAKEN, "game_name = chess: for another"),
         (None, None, None),
-        (QUARANTINE, Reason.BAD_GAME_NAME, "game_name = ../x"),
+        (QUARANTINE, Reason.BAD_KEY_NAME, "game_name = ../x"),
     ]
     assert [row[UNRESOLVED] for row in found] == [None, None, "game=poker", None]
 
@@ -128,7 +128,7 @@ def test_refused_rows_leave_their_neighbours_unharmed():
 @pytest.mark.parametrize("name", UNFIT_NAMES)
 def test_a_name_that_is_no_folder_is_quarantined_whatever_the_route_says(name, create_unknown):
     (row,) = place(framed(KNOWN, name), create_unknown=create_unknown)
-    assert (row[TABLE], row["#reason"]) == (QUARANTINE, Reason.BAD_GAME_NAME)
+    assert (row[TABLE], row["#reason"]) == (QUARANTINE, Reason.BAD_KEY_NAME)
     assert row[UNRESOLVED] is None
 
 
@@ -170,12 +170,12 @@ def test_no_rows_are_no_rows():
 
 def test_a_route_by_a_column_that_is_not_there_refuses_the_row():
     (row,) = place(framed(KNOWN), route="gone")
-    assert (row["#reason"], row["#detail"]) == (Reason.BAD_GAME_NAME, "gone = ")
+    assert (row["#reason"], row["#detail"]) == (Reason.BAD_KEY_NAME, "gone = ")
 
 
 def test_a_route_by_a_column_that_is_no_text_uses_its_text():
     (row,) = place(framed(KNOWN), route="event_timestamp")
-    assert row["#reason"] == Reason.BAD_GAME_NAME
+    assert row["#reason"] == Reason.BAD_KEY_NAME
 
 
 def test_a_route_of_bytes_may_be_no_text():
@@ -185,14 +185,14 @@ def test_a_route_of_bytes_may_be_no_text():
     plan = DecodePlan(
         decoding=decoding,
         route="game_name",
-        games=GAMES,
+        keys=GAMES,
         create_unknown=False,
         refused_at=pa.scalar(NOW, pa.timestamp("us", tz="UTC")),
     )
     values = [frame(KNOWN, message_of(body, game_name=name)) for name in (b"uno", b"\xff", b"uno")]
     (found,) = decode_task([bronze_batch(*values)], plan)
     assert found[TABLE].to_pylist() == [0, QUARANTINE, 0]
-    assert found["#reason"].to_pylist() == [None, Reason.BAD_GAME_NAME, None]
+    assert found["#reason"].to_pylist() == [None, Reason.BAD_KEY_NAME, None]
 
 
 def test_columns_that_no_row_has_used_yet_are_null_for_conditions():
@@ -200,7 +200,7 @@ def test_columns_that_no_row_has_used_yet_are_null_for_conditions():
     plan = DecodePlan(
         decoding=replace(decoding_of(0), unused=columns),
         route="game_name",
-        games=GAMES,
+        keys=GAMES,
         create_unknown=False,
         refused_at=pa.scalar(NOW, pa.timestamp("us", tz="UTC")),
     )

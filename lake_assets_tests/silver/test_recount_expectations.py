@@ -18,10 +18,10 @@ def test_games_without_silver_need_no_spark(settings):
 @pytest.mark.spark
 def test_rows_are_counted_by_game_and_expectation(settings):
     devices = {"uno": ["d1", "", None], "go_fish": ["d2"]}
-    for game, found in devices.items():
-        rows = {"game_name": [game] * len(found), "gamer_id": ["g"] * len(found)}
+    for key, found in devices.items():
+        rows = {"game_name": [key] * len(found), "gamer_id": ["g"] * len(found)}
         table = pa.table({**rows, "device_id": found})
-        write_deltalake(silver_of(game).path(settings.lake_dir), table)
+        write_deltalake(silver_of(key).path(settings.lake_dir), table)
     empty = table.slice(0, 0)
     write_deltalake(silver_of("poker").path(settings.lake_dir), empty)
     assert recheck(settings, GAMES, ["uno", "go_fish", "poker"]) == {

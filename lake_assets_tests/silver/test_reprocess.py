@@ -88,15 +88,15 @@ class Lake:
             journal=ChangeJournal(self.journals / "games-redo.json"),
         )
 
-    def event(self, game="uno", **parts):
-        return framed(self.known, game, **parts)
+    def event(self, key="uno", **parts):
+        return framed(self.known, key, **parts)
 
     def stored(self, table):
         return DeltaTable(table.path(self.context.lake)).to_pyarrow_table().to_pylist()
 
-    def offsets(self, *games):
-        found = [sorted(row["_offset"] for row in self.stored(silver_of(g))) for g in games]
-        return found[0] if len(games) == 1 else found
+    def offsets(self, *keys):
+        found = [sorted(row["_offset"] for row in self.stored(silver_of(g))) for g in keys]
+        return found[0] if len(keys) == 1 else found
 
     def refused(self):
         return {row["offset"]: row["reason"] for row in self.stored(QUARANTINE)}
@@ -128,7 +128,7 @@ def test_only_rows_of_the_games_that_are_asked_for_move(lake):
     lake.stream(lake.event("chess"), lake.event("go"))
     lake.redo(route=both).requeue(["go"])
     assert lake.offsets("go") == [1]
-    assert lake.refused() == {0: "unknown_game"}
+    assert lake.refused() == {0: "unknown_key"}
 
 
 def test_a_row_that_an_expectation_still_refuses_or_drops_stays(lake):
@@ -182,7 +182,7 @@ def test_a_rebuild_of_one_game_leaves_the_others_and_moves_what_enters_and_leave
     assert lake.offsets("uno", "go_fish") == [[], []]  # both dropped
     keep = (gamer_is_known(Action.QUARANTINE),)
     lake.redo(route=WITH_CHESS, expectations=keep).rebuild(lake.rows(), ["uno"])
-    assert lake.refused() == {0: "unknown_game", 1: "expectation"}
+    assert lake.refused() == {0: "unknown_key", 1: "expectation"}
     lake.redo(route=WITH_CHESS, expectations=()).rebuild(lake.rows(), ["chess"])
     assert (lake.refused(), lake.offsets("chess")) == ({1: "expectation"}, [0])
     lake.redo(route=WITH_CHESS, expectations=()).rebuild(lake.rows(), ["uno"])
@@ -194,7 +194,7 @@ def test_rows_that_are_another_games_by_now_go_there(lake):
     lake.stream(lake.event("uno", device="nobody"))
     lake.redo(route=BY_DEVICE).rebuild(lake.rows(), ["uno"])
     assert lake.offsets("uno", "go_fish") == [[1], [0]]
-    assert lake.refused() == {2: "unknown_game"}
+    assert lake.refused() == {2: "unknown_key"}
 
 
 def test_a_rebuild_since_leaves_what_is_older_even_within_a_file(lake):
@@ -251,12 +251,12 @@ def test_rows_go_on_waiting_while_the_registry_does_not_answer(lake):
 
 
 @pytest.mark.parametrize("games", [None, ["uno"]])
-def test_a_rebuild_takes_the_waiting_rows_along(lake, games):
+def test_a_rebuild_takes_the_waiting_rows_along(lake, keys):
     demux = lake.demux()
     lake.run(demux, lake.event())
     new = lake.topic.register(1)
     lake.run(let_wait(demux), framed(new, version=1))
-    lake.redo().rebuild(lake.rows(), games)
+    lake.redo().rebuild(lake.rows(), keys)
     assert (lake.offsets("uno"), lake.stored(WAITING)) == ([0, 1], [])
 
 
@@ -275,8 +275,8 @@ def dying(redo, kind=Dying):
     return replace(redo, demux=replace(redo.demux, context=replace(context, committer=committer)))
 
 
-def compact(lake, game):
-    DeltaTable(silver_of(game).path(lake.context.lake)).optimize.compact()
+def compact(lake, key):
+    DeltaTable(silver_of(key).path(lake.context.lake)).optimize.compact()
 
 
 def test_a_move_that_dies_between_two_commits_is_finished_from_its_journal(lake):
@@ -299,8 +299,8 @@ def test_a_rebuild_that_dies_is_finished_though_others_compact_and_append_meanwh
     with suppress(KeyboardInterrupt):
         redo.rebuild(lake.rows())
     lake.stream(lake.event("uno", device="uno"), lake.event("go_fish", device="go_fish"))
-    for game in ("uno", "go_fish"):
-        compact(lake, game)
+    for key in ("uno", "go_fish"):
+        compact(lake, key)
     finish(redo.journal, lake.context.committer)
     assert lake.offsets("uno", "go_fish") == [[1, 2, 3], [0, 4]]
 
@@ -361,7 +361,7 @@ def test_a_change_of_which_nothing_happened_and_whose_files_are_gone_is_forgotte
     for path in silver_of("chess").path(lake.context.lake).glob("*.parquet"):
         path.unlink()
     assert finish(redo.journal, lake.context.committer) == {}
-    assert (lake.refused(), redo.journal.read()) == ({0: "unknown_game"}, None)
+    assert (lake.refused(), redo.journal.read()) == ({0: "unknown_key"}, None)
 
 
 class DeadAtOnce(Committer):

@@ -11,12 +11,12 @@ AT = datetime(2026, 11, 21, 1, 2, 3, tzinfo=UTC)
 LATER = AT + timedelta(minutes=5)
 
 
-def bad(game="uno", name="known", *, severity=Severity.WARN, version=None, words="why"):
-    return Verdict(game=game, name=name, severity=severity, words=words, version=version)
+def bad(key="uno", name="known", *, severity=Severity.WARN, version=None, words="why"):
+    return Verdict(key=key, name=name, severity=severity, words=words, version=version)
 
 
-def good(game="uno", name="known"):
-    return Verdict(game=game, name=name, severity=None)
+def good(key="uno", name="known"):
+    return Verdict(key=key, name=name, severity=None)
 
 
 def test_at_first_nothing_fails(tmp_path):
@@ -64,8 +64,8 @@ def test_nothing_new_writes_nothing(tmp_path):
 
 
 def test_changes_at_the_same_time_are_all_kept(tmp_path):
-    def note(game):
-        note_verdicts(tmp_path, "games", [bad(game)], AT)
+    def note(key):
+        note_verdicts(tmp_path, "games", [bad(key)], AT)
 
     threads = [Thread(target=note, args=(f"game_{number}",)) for number in range(8)]
     for thread in threads:
@@ -75,10 +75,10 @@ def test_changes_at_the_same_time_are_all_kept(tmp_path):
     assert len(read_failures(tmp_path, "games")) == 8
 
 
-@pytest.mark.parametrize("text", ["", "{", "[1]", '[{"game": "uno"}]', '{"a": 1}'])
+@pytest.mark.parametrize("text", ["", "{", "[1]", '[{"key": "uno"}]', '{"a": 1}'])
 def test_a_damaged_file_is_named(tmp_path, text):
     note_verdicts(tmp_path, "games", [bad()], AT)
     (path,) = (tmp_path / "failing").glob("*.json")
     path.write_text(text)
-    with pytest.raises(LakeError, match=r"games\.json: is damaged .* Delete it"):
+    with pytest.raises(LakeError, match=r"keys\.json: is damaged .* Delete it"):
         read_failures(tmp_path, "games")

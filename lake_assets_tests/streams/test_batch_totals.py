@@ -1,17 +1,17 @@
 from collections.abc import Mapping
 
-from lake_assets.model.reports import BatchReport, Hop, Judged, Origin
+from lake_assets.model.reports import BatchReport, Judged, Origin, Stage
 from lake_assets.model.tables import bronze_of, quarantine_of, silver_of
 from lake_assets.streams.batch_totals import BatchTotals, Change, changes_of
 
 
 def change(
-    game: str, rows: int = 1, *, dropped: int = 0, judged: Mapping[str, Judged] | None = None
+    key: str, rows: int = 1, *, dropped: int = 0, judged: Mapping[str, Judged] | None = None
 ) -> Change:
     return Change(
         feed="games",
-        table=silver_of(game),
-        game=game,
+        table=silver_of(key),
+        key=key,
         rows=rows,
         dropped=dropped,
         judged=judged or {},
@@ -23,19 +23,19 @@ def batch_totals(at_most: int = 100) -> BatchTotals:
 
 
 def test_an_ingest_batch_changes_bronze():
-    report = BatchReport(feed="games", hop=Hop.INGEST, batch_id=1, rows={"bronze_games": 5})
+    report = BatchReport(feed="games", stage=Stage.INGEST, batch_id=1, rows={"bronze_games": 5})
     assert changes_of(report) == [Change(feed="games", table=bronze_of("games"), rows=5)]
 
 
 def test_an_empty_batch_changes_nothing():
-    assert changes_of(BatchReport(feed="games", hop=Hop.INGEST, batch_id=1, rows={})) == []
-    assert changes_of(BatchReport(feed="games", hop=Hop.DEMUX, batch_id=1, rows={})) == []
+    assert changes_of(BatchReport(feed="games", stage=Stage.INGEST, batch_id=1, rows={})) == []
+    assert changes_of(BatchReport(feed="games", stage=Stage.DEMUX, batch_id=1, rows={})) == []
 
 
 def test_a_demux_batch_changes_its_games_and_the_quarantine():
     report = BatchReport(
         feed="games",
-        hop=Hop.DEMUX,
+        stage=Stage.DEMUX,
         batch_id=1,
         rows={"silver_uno_events": 3, "silver_go_fish_events": 0, "quarantine_games": 2},
         dropped={"uno": 1, "go_fish": 4},
@@ -54,7 +54,7 @@ def test_a_demux_batch_changes_its_games_and_the_quarantine():
 def test_a_refused_batch_is_a_finding_about_its_games():
     judged = {("uno", "known"): Judged(seen=4, violated=1)}
     report = BatchReport(
-        feed="games", hop=Hop.DEMUX, batch_id=1, rows={}, judged=judged, is_committed=False
+        feed="games", stage=Stage.DEMUX, batch_id=1, rows={}, judged=judged, is_committed=False
     )
     (found,) = changes_of(report)
     assert found == change("uno", 0, judged={"known": Judged(seen=4, violated=1)})
@@ -81,7 +81,9 @@ def test_at_the_end_all_that_is_left_comes_out():
 
 
 def test_a_batch_that_was_only_finished_names_its_games_by_their_tables():
-    report = BatchReport(feed="games", hop=Hop.DEMUX, batch_id=1, rows={"silver_go_fish_events": 3})
+    report = BatchReport(
+        feed="games", stage=Stage.DEMUX, batch_id=1, rows={"silver_go_fish_events": 3}
+    )
     assert changes_of(report) == [change("go_fish", 3)]
 
 

@@ -1,7 +1,7 @@
 import logging
 
 from lake_assets.model.checks import Severity
-from lake_assets.model.reports import BatchReport, Hop, Judged
+from lake_assets.model.reports import BatchReport, Judged, Stage
 from lake_assets.state.failing_expectations import read_failures
 from lake_assets.streams.expectation_results import FailureBook, tee, verdicts_of
 from lake_assets_tests.sample import GAMES
@@ -9,7 +9,7 @@ from lake_assets_tests.sample import GAMES
 
 def report(**violated):
     judged = {("uno", name): Judged(seen=4, violated=count) for name, count in violated.items()}
-    return BatchReport(feed="games", hop=Hop.DEMUX, batch_id=1, rows={}, judged=judged)
+    return BatchReport(feed="games", stage=Stage.DEMUX, batch_id=1, rows={}, judged=judged)
 
 
 def test_a_games_last_batch_tells_what_fails(settings):
@@ -31,7 +31,7 @@ def test_a_batch_without_rows_of_a_game_changes_nothing(settings):
 
 def test_what_is_not_expected_any_more_is_no_verdict():
     (one,) = verdicts_of(GAMES, report(gone=1, device_is_known=2))
-    assert (one.game, one.name, one.severity) == ("uno", "device_is_known", Severity.WARN)
+    assert (one.key, one.name, one.severity) == ("uno", "device_is_known", Severity.WARN)
 
 
 def test_a_file_that_cannot_be_written_stops_no_batch(settings, caplog):

@@ -15,7 +15,7 @@ from contextlib import closing
 from lake_assets.state.files import read_heartbeat
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
-from lake_assets.model.reports import BatchReport, Hop, Waiting
+from lake_assets.model.reports import BatchReport, Stage, Waiting
 from lake_assets.settings.schema import Settings
 from lake_assets.streams.run import stream_events
 
@@ -30,7 +30,7 @@ try:
         for event in events:
             if isinstance(event, Waiting):
                 said["reasons"].setdefault(event.feed, []).append(event.reason)
-            if isinstance(event, BatchReport) and event.hop is Hop.DEMUX:
+            if isinstance(event, BatchReport) and event.stage is Stage.DEMUX:
                 said["rows"] += sum(event.rows.values())
             beat = read_heartbeat(settings.state_dir)
             if beat and beat.waiting_for and beat.waiting_for not in said["beats"]:
@@ -65,8 +65,8 @@ def good_and_bad(services):
     return topic.feed(), bad, lost
 
 
-def route_of(game):
-    return GAMES.route.model_copy(update={"keys": (game,)})
+def route_of(key):
+    return GAMES.route.model_copy(update={"keys": (key,)})
 
 
 def test_a_feed_that_fails_and_one_without_a_topic_hold_up_no_other(run, services):

@@ -7,7 +7,7 @@ from lake_assets.delta.commit import Commit
 from lake_assets.logs.entries import SCHEMAS
 from lake_assets.model.feeds import GoldView
 from lake_assets.model.owners import Owner
-from lake_assets.model.tables import EVERY_GAME, bronze_of, silver_of, waiting_of
+from lake_assets.model.tables import EVERY_KEY, bronze_of, silver_of, waiting_of
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.streams.overview import overview
 from lake_assets_tests.gold.silver import stands_for_all
@@ -43,19 +43,19 @@ def test_a_view_over_all_games_lags_behind_all_their_silver(settings):
     view = GoldView(name="top", sql="select gamer_id from silver_all")
     feed = GAMES.model_copy(update={"gold": (view,)})
     lake, columns = settings.lake_dir, pa.schema([("gamer_id", pa.string())])
-    top = feed.gold_table(view, EVERY_GAME)
+    top = feed.gold_table(view, EVERY_KEY)
     with open_lake(settings) as context:
         context.committer.create({bronze_of("games"): SCHEMA, top: columns})
-        context.committer.create({silver_of(game): columns for game in ("uno", "go_fish")})
+        context.committer.create({silver_of(key): columns for key in ("uno", "go_fish")})
         info = stands_for_all(settings, view, uno=0, go_fish=0)
         context.committer.replace([Commit(table=top, files=(), info=info)], columns)
     rows = pa.table({"gamer_id": ["ann", "bob"]})
     counted = CommitProperties(custom_metadata={"rows": "2"})
-    for game in ("uno", "go_fish"):
-        path = silver_of(game).path(lake)
+    for key in ("uno", "go_fish"):
+        path = silver_of(key).path(lake)
         write_deltalake(path, rows, mode="append", commit_properties=counted)
     *_, found = overview(settings, feed, None)
-    assert (found.table.name, found.game, found.lag_rows) == ("all_games_top", None, 4)
+    assert (found.table.name, found.key, found.lag_rows) == ("all_games_top", None, 4)
 
 
 def test_the_log_and_rows_that_wait_are_shown_where_there_are_some(settings):

@@ -7,7 +7,7 @@ import pytest
 from deltalake import DeltaTable
 
 from lake_assets.decode.registry import Registry
-from lake_assets.model.reports import Hop
+from lake_assets.model.reports import Stage
 from lake_assets.model.tables import bronze_of, quarantine_of, silver_of
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.streams.pipeline import Pipeline, demux_of, follower_of, start_ingest
@@ -123,9 +123,9 @@ def test_rows_that_are_rewritten_before_demux_comes_to_them_are_taken_once(
 def test_each_batch_is_reported_once(travel, topic, reports):
     topic.produce(framed(topic.register(0)))
     travel()
-    assert [(report.hop, report.batch_id) for report in reports] == [
-        (Hop.INGEST, 2),  # the first commit recorded where the topic begins
-        (Hop.DEMUX, 1),
+    assert [(report.stage, report.batch_id) for report in reports] == [
+        (Stage.INGEST, 2),  # the first commit recorded where the topic begins
+        (Stage.DEMUX, 1),
     ]
 
 

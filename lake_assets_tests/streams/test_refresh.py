@@ -101,7 +101,7 @@ def test_what_a_check_of_silver_finds_is_kept_for_the_next_refresh(settings):
 
 
 def test_other_failures_are_left_as_they_are(settings):
-    streams = Verdict(game="uno", name="known", severity=Severity.WARN)
+    streams = Verdict(key="uno", name="known", severity=Severity.WARN)
     note_verdicts(settings.state_dir, "games", [streams], datetime.now(UTC))
     check_silver(settings, GAMES, [SOME], ["uno"])
     assert set(read_failures(settings.state_dir, "games")) == {("uno", "known"), ("uno", "some")}

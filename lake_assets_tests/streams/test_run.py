@@ -20,7 +20,7 @@ import json, os, sys
 import psutil
 from lake_assets.state.files import is_locked, read_heartbeat
 from lake_assets.model.endpoints import Endpoints
-from lake_assets.model.reports import BatchReport, Hop, Waiting
+from lake_assets.model.reports import BatchReport, Stage, Waiting
 from lake_assets.settings.schema import Settings
 from lake_assets.streams.run import stream_events
 from lake_assets_tests.events import Topic, framed
@@ -37,9 +37,9 @@ for event in events:
         said["waited"].append(event.reason)
         topic.produce(framed(known))
     if isinstance(event, BatchReport):
-        said["rows"].append((event.hop, dict(event.rows)))
-        said["batches"][event.hop] = event.batch_id
-        if event.hop is Hop.DEMUX:
+        said["rows"].append((event.stage, dict(event.rows)))
+        said["batches"][event.stage] = event.batch_id
+        if event.stage is Stage.DEMUX:
             break
 said["locked"] = is_locked(settings.state_dir)
 events.close()
@@ -86,14 +86,14 @@ def test_batches_are_in_the_logs_when_the_streams_have_ended(home, said):
         return sorted(found.to_pylist(), key=str)
 
     both = {"rows": 1, "files": 1, "lag_rows": 0}
-    logged = rows(STREAM_LOG, "hop", "batch", "rows", "files", "lag_rows")
+    logged = rows(STREAM_LOG, "stage", "batch", "rows", "files", "lag_rows")
     assert said["batches"] == {"ingest": 2, "demux": 1}  # the first recorded where it begins
     assert logged == [
-        {"hop": "demux", "batch": said["batches"]["demux"], **both},
-        {"hop": "ingest", "batch": said["batches"]["ingest"], **both},
+        {"stage": "demux", "batch": said["batches"]["demux"], **both},
+        {"stage": "ingest", "batch": said["batches"]["ingest"], **both},
     ]
-    judged = rows(QUALITY_LOG, "expectation", "game", "action", "seen", "violated")
-    seen = {"game": "uno", "seen": 1, "violated": 0}
+    judged = rows(QUALITY_LOG, "expectation", "key", "action", "seen", "violated")
+    seen = {"key": "uno", "seen": 1, "violated": 0}
     assert judged == [
         {"expectation": "device_is_known", "action": "warn"} | seen,
         {"expectation": "gamer_is_known", "action": "drop"} | seen,

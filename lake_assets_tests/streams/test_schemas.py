@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from lake_assets.errors import RegistryError, StreamError
-from lake_assets.model.reports import Hop, Waiting
+from lake_assets.model.reports import Stage, Waiting
 from lake_assets.streams.schemas import Schemas
 from lake_assets_tests.sample import GAMES
 from lake_assets_tests.silver.given import schemas_of
@@ -107,7 +107,7 @@ def test_whether_the_registry_answers_is_asked_without_waiting(ask):
 def test_it_says_what_it_waits_for_until_it_has_it(ask, said):
     _, schemas = ask(DOWN, schemas_of(0), pauses=1)
     schemas.newest()
-    assert said == [Waiting(feed="games", hop=Hop.DEMUX, reason=str(DOWN)), None]
+    assert said == [Waiting(feed="games", stage=Stage.DEMUX, reason=str(DOWN)), None]
 
 
 def test_it_stops_waiting_when_it_is_told_to(ask):

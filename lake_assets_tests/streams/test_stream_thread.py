@@ -31,7 +31,7 @@ for text in sys.argv[4:]:
     )
     worker.start()
     worker._thread.join()
-    said = {"hops": [report.hop for report in list(outbox.queue)], "alive": worker.is_alive()}
+    said = {"stages": [report.stage for report in list(outbox.queue)], "alive": worker.is_alive()}
     try:
         worker.raise_failure()
     except LakeAssetsError as problem:
@@ -63,14 +63,14 @@ def said(services, tmp_path_factory):
 @pytest.mark.spark
 @pytest.mark.kafka
 def test_a_worker_that_has_caught_up_ends(said):
-    assert said[0] == {"hops": ["ingest", "demux"], "alive": False}
+    assert said[0] == {"stages": ["ingest", "demux"], "alive": False}
 
 
 @pytest.mark.spark
 @pytest.mark.kafka
 def test_an_error_of_ours_in_a_batch_comes_out_as_it_was(said):
     assert said[1]["kind"] == "FeedError"
-    assert "demux" not in said[1]["hops"]
+    assert "demux" not in said[1]["stages"]
     assert said[1]["says"].startswith("expectation 'gamer_is_known': does not compile")
     assert "\n" not in said[1]["says"]
 

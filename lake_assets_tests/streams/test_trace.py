@@ -122,9 +122,9 @@ def test_a_compacted_file_was_demuxed_before(lake):
 
 def test_an_event_is_in_its_games_table(lake):
     demuxed_until(lake, 6)
-    for game, offset in (("uno", 3), ("go_fish", 4)):
+    for key, offset in (("uno", 3), ("go_fish", 4)):
         row = {"_topic": TOPIC, "_partition": 0, "_offset": offset}
-        add(lake, silver_of(game), pa.Table.from_pylist([row], schema=ORIGIN))
+        add(lake, silver_of(key), pa.Table.from_pylist([row], schema=ORIGIN))
     found = look(lake, 4)
     assert found.whereabouts is Whereabouts.SILVER
     assert found.words == "in silver, as an event of go_fish"
@@ -136,15 +136,15 @@ def test_a_refused_message_is_in_quarantine_with_its_reason(lake):
         "topic": TOPIC,
         "partition": 0,
         "offset": 5,
-        "reason": "unknown_game",
+        "reason": "unknown_key",
         "detail": "game_name = chess",
         "quarantined_at": AT,
     }
     add(lake, quarantine_of("games"), pa.Table.from_pylist([row], schema=QUARANTINE))
     found = look(lake, 5)
     assert found.whereabouts is Whereabouts.QUARANTINE
-    assert found.words == "in quarantine: unknown_game (game_name = chess)"
-    assert (found.places[-1].reason, found.places[-1].at) == ("unknown_game", AT)
+    assert found.words == "in quarantine: unknown_key (game_name = chess)"
+    assert (found.places[-1].reason, found.places[-1].at) == ("unknown_key", AT)
 
 
 @pytest.mark.kafka
