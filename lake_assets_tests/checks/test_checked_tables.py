@@ -23,7 +23,7 @@ def silver(settings, *checks, keys=("uno",)):
 
 
 def test_each_game_has_the_checks_that_concern_it(settings):
-    own = SOME.model_copy(update={"games": ("go_fish",)})
+    own = SOME.model_copy(update={"keys": ("go_fish",)})
     (only,) = silver(settings, own, keys=["uno", "go_fish"])
     assert (only.key, only.checks) == ("go_fish", (own,))
 

@@ -80,5 +80,5 @@ def test_a_damaged_file_is_named(tmp_path, text):
     note_verdicts(tmp_path, "games", [bad()], AT)
     (path,) = (tmp_path / "failing").glob("*.json")
     path.write_text(text)
-    with pytest.raises(LakeError, match=r"keys\.json: is damaged .* Delete it"):
+    with pytest.raises(LakeError, match=r"games\.json: is damaged .* Delete it"):
         read_failures(tmp_path, "games")
