@@ -1,5 +1,8 @@
 import ast
 import re
+import subprocess
+import sys
+import zipfile
 from pathlib import Path
 
 TESTS = Path(__file__).parent
@@ -65,3 +68,16 @@ def test_what_pyspark_keeps_to_itself_is_asked_for_in_one_place():
 
 def test_tests_are_no_package():
     assert list(TESTS.rglob("__init__.py")) == []
+
+
+def test_the_wheel_has_the_product_and_nothing_beside_it(tmp_path):
+    subprocess.run(  # noqa: S603 - our own build backend
+        [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", tmp_path],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+    )
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        tops = {name.split("/")[0].split("-")[0] for name in archive.namelist()}
+    assert tops == {"lake_assets"}

@@ -93,6 +93,7 @@ def test_every_make_command_leads_to_what_the_readme_says():
         "test": "coverage run -m pytest --numprocesses 2",
         "test-fast": '-m "not (java or spark or kafka or slow)"',
         "bench": "python -m benchmarks",
+        "docs": "python -m mkdocs build --strict",
     }
     assert set(targets) == set(behind)
     for target in targets:
