@@ -1,16 +1,7 @@
 """A feed for tests of any room, like the one that ships and smaller."""
 
-from lake_assets.model.feeds import (
-    Action,
-    Expectation,
-    Feed,
-    GoldView,
-    KafkaSource,
-    Payload,
-    ProtobufPayload,
-    Route,
-    Source,
-)
+from lake_assets.model.feeds import Action, Expectation, Feed, GoldView, Route
+from lake_assets.model.sources import KafkaSource, Payload, ProtobufPayload, Source
 
 GAMES = Feed(
     feed="games",

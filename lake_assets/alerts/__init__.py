@@ -1,1 +1,4 @@
-"""Alerts: `problems` and `decide` are pure, `outbox` keeps the undelivered, `sinks` deliver."""
+"""Alerts: what is wrong (`problems`), what of it is news (`decide`), who is told (`sinks`).
+
+Nothing is measured here: facts come from whoever calls. When a sensor looks is for `defs`.
+"""

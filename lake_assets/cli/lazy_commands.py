@@ -33,7 +33,6 @@ SUMMARIES: Mapping[str, str] = {
         "reason."
     ),
     "doctor": "Look at Java, jars, Kafka, the registry, the lake's folder and the disk.",
-    "bench": ("Measure our pipeline beside a plain Spark append, N queries, foreachBatch and SDP."),
 }
 """First sentence of each command's own help, by its name, in the order they are listed.
 
