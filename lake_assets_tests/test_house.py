@@ -1,5 +1,6 @@
 import ast
 import re
+import tomllib
 from pathlib import Path
 
 TESTS = Path(__file__).parent
@@ -42,6 +43,26 @@ def test_what_pyspark_keeps_to_itself_is_asked_for_in_one_place():
     private = re.compile(r"\._(jvm|jsc|jdf|jc|jsq|jsparkSession|gateway)\b|pyspark\.sql\.pandas")
     rooms = {path: text for path, text in MODULES.items() if path.parts[0] != "bench"}
     assert [str(path) for path, text in rooms.items() if private.search(text)] == ["spark/jvm.py"]
+
+
+def test_what_says_that_it_is_pure_is_held_to_it():
+    """The contracts are import-linter's (`make check`); here, that no module escapes them."""
+    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())
+    contracts = project["tool"]["importlinter"]["contracts"]
+    held = [
+        Path(*module.split(".")[1:])
+        for contract in contracts
+        if contract["name"].startswith("Pure")
+        for module in contract["source_modules"]
+    ]
+    claims = {
+        path.with_suffix("")
+        for path, text in MODULES.items()
+        if path.name != "__init__.py"
+        and re.search(r"\b[Pp]ure\b", ast.get_docstring(ast.parse(text)) or "")
+    }
+    assert claims
+    assert [path for path in claims if not any(path.is_relative_to(room) for room in held)] == []
 
 
 def test_tests_are_no_package():

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from lake_assets.model.alerts import STREAMS, AlertSeverity, Problem, ProblemKind
-from lake_assets.state.files import Heartbeat
+from lake_assets.model.heartbeat import Heartbeat
 
 _NAMED_AT_MOST = 5
 """Keys named in an alert; more would bury what it says."""

@@ -10,7 +10,8 @@ import dagster as dg
 
 from lake_assets.defs.internals import let_sensors_tick
 from lake_assets.defs.lake_scope import lake_tags
-from lake_assets.runtime.processes import ProcessId, is_alive, own_process
+from lake_assets.model.processes import ProcessId
+from lake_assets.runtime.processes import is_alive, own_process
 
 PROCESS = "lake_assets/process"
 

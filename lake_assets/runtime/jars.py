@@ -58,17 +58,6 @@ def artifacts() -> tuple[Artifact, ...]:
     return tuple(found)
 
 
-def ensure_jars(
-    group: Group,
-    java: Java,
-    runtime: RuntimeSettings | None = None,
-    *,
-    on_progress: OnProgress | None = None,
-) -> tuple[Path, ...]:
-    """Have the files of one group; see `ensure_groups`."""
-    return ensure_groups((group,), java, runtime, on_progress=on_progress)[group]
-
-
 def ensure_groups(
     groups: Sequence[Group],
     java: Java,

@@ -15,6 +15,7 @@ from filelock import FileLock
 
 from lake_assets.errors import LakeError
 from lake_assets.model.checks import Severity
+from lake_assets.model.failures import Failing, Failures
 from lake_assets.runtime.atomic_write import replace_text
 
 
@@ -30,22 +31,6 @@ class Verdict:
     words: str = ""
     version: int | None = None
     """Version of silver that a check looked at; None of an expectation, which looks at batches."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Failing:
-    """A failure that lasts."""
-
-    since: datetime
-    """When it failed after it had last passed; a restart does not begin again."""
-
-    severity: Severity
-    words: str
-    version: int | None
-
-
-Failures = dict[tuple[str, str], Failing]
-"""By key and name."""
 
 
 def read_failures(state_dir: Path, feed: str) -> Failures:

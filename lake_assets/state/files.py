@@ -10,7 +10,6 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
@@ -19,8 +18,9 @@ from pydantic import TypeAdapter, ValidationError
 from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from lake_assets.errors import LakeError, StreamsLockedError
+from lake_assets.model.heartbeat import Heartbeat
 from lake_assets.runtime.atomic_write import replace_text
-from lake_assets.runtime.processes import ProcessId, own_process
+from lake_assets.runtime.processes import own_process
 
 
 def ensure_writable(folder: Path) -> None:
@@ -114,34 +114,6 @@ def is_locked(state_dir: Path) -> bool:
             return True
         fcntl.flock(file, fcntl.LOCK_UN)
         return False
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Heartbeat:
-    """What the process that runs the streams says of itself.
-
-    Times are seconds by the monotonic clock, which nobody sets, which all processes of a boot share
-    and which stands still while the machine sleeps. They mean something within one boot only.
-    """
-
-    process: ProcessId
-    owner: str
-    """Who started it: the Dagster run's id, or `cli`."""
-
-    began_at: float
-    """When the process began."""
-
-    at: float
-    progressed_at: float
-    """When a batch last ended, or there was last nothing to do."""
-
-    waiting_for: str | None = None
-    """What the streams wait for, in words, if they do: a broker, the registry."""
-
-    @property
-    def pid(self) -> int:
-        """The process's pid; it may be another one's by now."""
-        return self.process.pid
 
 
 _HEARTBEAT = TypeAdapter(Heartbeat)

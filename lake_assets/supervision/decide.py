@@ -7,7 +7,7 @@ records say is corrected to that.
 
 from dataclasses import replace
 
-from lake_assets.state.files import Heartbeat
+from lake_assets.model.heartbeat import Heartbeat
 from lake_assets.supervision.facts import (
     Action,
     Ending,

@@ -2,9 +2,10 @@
 
 import signal
 
+from lake_assets.model.heartbeat import Heartbeat
 from lake_assets.runtime.processes import boot_id, find_process, is_alive
 from lake_assets.settings.schema import Settings
-from lake_assets.state.files import Heartbeat, is_locked, read_heartbeat
+from lake_assets.state.files import is_locked, read_heartbeat
 from lake_assets.supervision.facts import Action, Kind, Observed, Policy
 
 _SIGNALS = {Kind.ASK_TO_END: signal.SIGTERM, Kind.KILL: signal.SIGKILL}

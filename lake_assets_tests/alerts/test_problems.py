@@ -12,8 +12,8 @@ from lake_assets.alerts.problems import (
 )
 from lake_assets.model.alerts import AlertSeverity
 from lake_assets.model.alerts import ProblemKind as Kind
-from lake_assets.runtime.processes import ProcessId
-from lake_assets.state.files import Heartbeat
+from lake_assets.model.heartbeat import Heartbeat
+from lake_assets.model.processes import ProcessId
 
 PATIENCE = StreamsPatience(stall_after_s=180, silent_after_s=60, proven_after_s=60)
 NOW = 10_000.0

@@ -8,9 +8,10 @@ from dataclasses import replace
 import pytest
 
 from lake_assets.errors import LakeError, StreamsLockedError
-from lake_assets.runtime.processes import ProcessId, own_process
+from lake_assets.model.heartbeat import Heartbeat
+from lake_assets.model.processes import ProcessId
+from lake_assets.runtime.processes import own_process
 from lake_assets.state.files import (
-    Heartbeat,
     ensure_writable,
     is_locked,
     own_heartbeat,
