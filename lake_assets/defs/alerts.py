@@ -23,13 +23,8 @@ from lake_assets.alerts.problems import (
 )
 from lake_assets.alerts.sensor_cursor import Watch, is_gold_due
 from lake_assets.defs.gold import schedule_name
-from lake_assets.defs.internals import (
-    check_results,
-    last_evaluation,
-    last_tick,
-    repository_of,
-    turned_off,
-)
+from lake_assets.defs.internals.asset_checks import check_results, last_evaluation
+from lake_assets.defs.internals.instigators import last_tick, repository_of, turned_off
 from lake_assets.defs.keys import gold_key
 from lake_assets.defs.supervision import SENSOR as SUPERVISOR
 from lake_assets.defs.supervision import observe

@@ -38,6 +38,11 @@ def runs_of(
     return dg.RunsFilter(job_name=job_name, statuses=list(statuses), tags=lake_tags(lake))
 
 
+def runs_in(instance: dg.DagsterInstance, filters: dg.RunsFilter) -> Sequence[dg.DagsterRun]:
+    """The runs that a filter lets pass, the newest first."""
+    return [record.dagster_run for record in instance.get_run_records(filters)]
+
+
 def known_keys(
     instance: dg.DagsterInstance, settings: Settings, feed: Feed, lake: str
 ) -> Sequence[str]:

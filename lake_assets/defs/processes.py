@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 
 import dagster as dg
 
-from lake_assets.defs.internals import let_sensors_tick
+from lake_assets.defs.internals.instigators import let_sensors_tick
+from lake_assets.defs.internals.runs import fail_run, tag_run
 from lake_assets.defs.lake_scope import lake_tags
 from lake_assets.model.processes import ProcessId
 from lake_assets.runtime.processes import is_alive, own_process
@@ -28,7 +29,7 @@ def note_process(instance: dg.DagsterInstance, run_id: str, lake: str) -> None:
 
     A run that was started by hand or by a backfill has none of its job's tags.
     """
-    instance.add_run_tags(run_id, {PROCESS: str(own_process()), **lake_tags(lake)})
+    tag_run(instance, run_id, {PROCESS: str(own_process()), **lake_tags(lake)})
 
 
 def fail_lost_runs(
@@ -49,7 +50,7 @@ def fail_lost_runs(
     """
     lost = [run for run in runs if _is_lost(run, is_overdue)]
     for run in lost:
-        instance.report_run_failed(run, "Its process is gone; nothing of it is still running")
+        fail_run(instance, run, "Its process is gone; nothing of it is still running")
     return [run.run_id for run in lost]
 
 

@@ -23,7 +23,7 @@ from pydantic import SecretStr
 from lake_assets.alerts.sensor_cursor import Watch
 from lake_assets.defs import silver
 from lake_assets.defs.alerts import build
-from lake_assets.defs.internals import latest_ids
+from lake_assets.defs.internals.materializations import latest_ids
 from lake_assets.defs.reports import Target, evaluation_of
 from lake_assets.model.feeds import GoldView
 from lake_assets.model.reports import Judged

@@ -10,7 +10,7 @@ import psutil
 import pytest
 from dagster import DagsterRunStatus as Status
 
-from lake_assets.defs.internals import latest_ids
+from lake_assets.defs.internals.materializations import latest_ids
 from lake_assets.delta.log_history import open_table, rows_of
 from lake_assets.model.heartbeat import Heartbeat
 from lake_assets.model.tables import silver_of
