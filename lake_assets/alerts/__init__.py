@@ -1,1 +1,4 @@
-"""Alerts: `problems` and `decide` are pure, `outbox` keeps the undelivered, `sinks` deliver."""
+"""Alerts: `problems`, `check_problems` and `decide` are pure, `observer` asks for the facts.
+
+`outbox` keeps the undelivered, `sinks` deliver.
+"""
