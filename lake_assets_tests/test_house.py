@@ -48,6 +48,12 @@ def test_what_pyspark_keeps_to_itself_is_asked_for_in_one_place():
     assert [str(path) for path, text in rooms.items() if private.search(text)] == ["spark/jvm.py"]
 
 
+def test_locks_are_taken_in_one_way():
+    modules = re.compile(r"^(?:import|from) (?:fcntl|filelock)\b", re.MULTILINE)
+    takers = [str(path) for path, text in MODULES.items() if modules.search(text)]
+    assert takers == ["runtime/file_lock.py"]
+
+
 INTERNALS = Path("defs/internals")
 
 DAGSTERS = {
