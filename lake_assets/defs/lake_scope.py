@@ -13,17 +13,21 @@ from lake_assets.defs.keys import key_partitions
 from lake_assets.delta.catalog import keys_of
 from lake_assets.model.feeds import Feed
 from lake_assets.settings.schema import Settings
+from lake_assets.supervision.facts import Phase
 
 LAKE = "lake_assets/lake"
 """Tag of every run that works on a lake; its value is the lake's id."""
 
-UNFINISHED = (
-    dg.DagsterRunStatus.QUEUED,
-    dg.DagsterRunStatus.NOT_STARTED,
-    dg.DagsterRunStatus.STARTING,
-    dg.DagsterRunStatus.STARTED,
-    dg.DagsterRunStatus.CANCELING,
-)
+PHASES = {
+    dg.DagsterRunStatus.QUEUED: Phase.WAITING,
+    dg.DagsterRunStatus.NOT_STARTED: Phase.LAUNCHING,
+    dg.DagsterRunStatus.STARTING: Phase.LAUNCHING,
+    dg.DagsterRunStatus.STARTED: Phase.RUNNING,
+    dg.DagsterRunStatus.CANCELING: Phase.CANCELING,
+}
+"""Of runs that are not finished, how far they have come."""
+
+UNFINISHED = tuple(PHASES)
 
 
 def lake_tags(lake: str) -> dict[str, str]:

@@ -10,14 +10,12 @@ import dagster as dg
 
 from lake_assets.defs.internals.instigators import let_sensors_tick
 from lake_assets.defs.internals.runs import fail_run, tag_run
-from lake_assets.defs.lake_scope import lake_tags
+from lake_assets.defs.lake_scope import PHASES, lake_tags
 from lake_assets.model.processes import ProcessId
 from lake_assets.runtime.processes import is_alive, own_process
+from lake_assets.supervision.decide import is_lost
 
 PROCESS = "lake_assets/process"
-
-_LAUNCHING = {dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING}
-_RUNNING = {dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING}
 
 _FENCE_EVERY_S = 10.0
 """Seconds between two looks whether the run still has its record. The supervisor may start another
@@ -55,10 +53,12 @@ def fail_lost_runs(
 
 
 def _is_lost(run: dg.DagsterRun, is_overdue: Callable[[str], bool]) -> bool:
-    if run.status in _LAUNCHING:
-        return is_overdue(run.run_id)
     process = ProcessId.parse(run.tags.get(PROCESS, ""))
-    return run.status in _RUNNING and process is not None and not is_alive(process)
+    return is_lost(
+        PHASES[run.status],
+        is_process_alive=None if process is None else is_alive(process),
+        is_overdue=is_overdue(run.run_id),
+    )
 
 
 class Fence:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import dagster as dg
 
 from lake_assets.defs.internals.runs import cancel_run, fail_run
-from lake_assets.defs.lake_scope import UNFINISHED, known_keys, runs_in, runs_of
+from lake_assets.defs.lake_scope import PHASES, UNFINISHED, known_keys, runs_in, runs_of
 from lake_assets.defs.processes import fail_lost_runs
 from lake_assets.defs.streams import NAME
 from lake_assets.model.feeds import Feed
@@ -15,19 +15,11 @@ from lake_assets.runtime.processes import boot_id
 from lake_assets.settings.schema import Settings
 from lake_assets.state.lake_id import lake_id
 from lake_assets.supervision.decide import decide
-from lake_assets.supervision.facts import Action, EndedRun, Ending, Kind, Observed, Phase, RunFact
+from lake_assets.supervision.facts import Action, EndedRun, Ending, Kind, Observed, RunFact
 from lake_assets.supervision.machine import look, policy_of, signal_holder
 from lake_assets.supervision.sensor_cursor import Memory
 
 SENSOR = "supervisor"
-
-_PHASES = {
-    dg.DagsterRunStatus.QUEUED: Phase.WAITING,
-    dg.DagsterRunStatus.NOT_STARTED: Phase.LAUNCHING,
-    dg.DagsterRunStatus.STARTING: Phase.LAUNCHING,
-    dg.DagsterRunStatus.STARTED: Phase.RUNNING,
-    dg.DagsterRunStatus.CANCELING: Phase.CANCELING,
-}
 
 _FINISHED = (
     dg.DagsterRunStatus.SUCCESS,
@@ -107,7 +99,7 @@ def observe(
 
 
 def _fact(run: dg.DagsterRun) -> RunFact:
-    return RunFact(run_id=run.run_id, phase=_PHASES[run.status])
+    return RunFact(run_id=run.run_id, phase=PHASES[run.status])
 
 
 def _ended(record: dg.RunRecord, utc_now: float) -> EndedRun:

@@ -18,7 +18,7 @@ from lake_assets.model.heartbeat import Heartbeat
 from lake_assets.runtime import file_lock
 from lake_assets.runtime.atomic_write import replace_text
 from lake_assets.runtime.file_lock import lock, try_lock
-from lake_assets.runtime.processes import own_process
+from lake_assets.runtime.processes import boot_id, own_process
 
 
 def ensure_writable(folder: Path) -> None:
@@ -130,3 +130,12 @@ def read_heartbeat(state_dir: Path) -> Heartbeat | None:
         return _HEARTBEAT.validate_json((state_dir / "heartbeat.json").read_bytes())
     except (FileNotFoundError, ValidationError):
         return None
+
+
+def current_heartbeat(state_dir: Path) -> Heartbeat | None:
+    """As `read_heartbeat`; None for one from another machine, container or boot.
+
+    Its times and its pid mean nothing here.
+    """
+    beat = read_heartbeat(state_dir)
+    return beat if beat and beat.process.boot == boot_id() else None
