@@ -2,8 +2,12 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
+
+import dagster as dg
+from dagster._annotations import is_public
 
 TESTS = Path(__file__).parent
 ROOT = TESTS.parent
@@ -64,6 +68,91 @@ def test_each_room_says_what_is_in_it_and_what_is_not():
 def test_what_pyspark_keeps_to_itself_is_asked_for_in_one_place():
     private = re.compile(r"\._(jvm|jsc|jdf|jc|jsq|jsparkSession|gateway)\b|pyspark\.sql\.pandas")
     assert [str(path) for path, text in MODULES.items() if private.search(text)] == ["spark/jvm.py"]
+
+
+def test_locks_are_taken_in_one_way():
+    modules = re.compile(r"^(?:import|from) (?:fcntl|filelock)\b", re.MULTILINE)
+    takers = [str(path) for path, text in MODULES.items() if modules.search(text)]
+    assert takers == ["runtime/file_lock.py"]
+
+
+INTERNALS = Path("defs/internals")
+
+DAGSTERS = {
+    path: text
+    for path, text in MODULES.items()
+    if re.search(r"^import dagster", text, re.MULTILINE)
+}
+
+CONTEXTS = (
+    dg.SensorEvaluationContext,
+    dg.ScheduleEvaluationContext,
+    dg.OpExecutionContext,
+    dg.AssetExecutionContext,
+    dg.AssetCheckExecutionContext,
+)
+
+PROMISED = {"log"}
+"""Of a sensor's context: in Dagster's guide, and not marked."""
+
+
+def asked_of(text: str) -> set[tuple[str, str]]:
+    """What a module asks of an instance and of a context, each as whose attribute and its name."""
+    asked = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Attribute):
+            whose = ast.unparse(node.value).rpartition(".")[2].lstrip("_")
+            if whose in {"instance", "context"}:
+                asked.add((whose, node.attr))
+    return asked
+
+
+def is_promised(whose: str, name: str) -> bool:
+    owners = (dg.DagsterInstance,) if whose == "instance" else CONTEXTS
+    return any(is_public(getattr(owner, name, None)) for owner in owners)
+
+
+def test_what_dagster_keeps_to_itself_is_asked_for_in_one_place():
+    private = re.compile(r"dagster\._|^from dagster|\b(?!self\b|cls\b)\w+\._[a-z]", re.MULTILINE)
+    inside = {path for path, text in DAGSTERS.items() if private.search(text)}
+    unmarked = {
+        path: {
+            (whose, name)
+            for whose, name in asked_of(text)
+            if name not in PROMISED and not is_promised(whose, name)
+        }
+        for path, text in DAGSTERS.items()
+    }
+    inside |= {path for path, names in unmarked.items() if names}
+    assert inside
+    assert [path for path in inside if not path.is_relative_to(INTERNALS)] == []
+
+
+def test_each_internal_of_dagster_has_a_test_that_names_it():
+    for path in PACKAGE.joinpath(INTERNALS).glob("[!_]*.py"):
+        tests = (TESTS / INTERNALS / f"test_{path.name}").read_text()
+        names = [n.name for n in ast.parse(path.read_text()).body if isinstance(n, ast.FunctionDef)]
+        assert [n for n in names if not n.startswith("_") and n not in tests] == []
+
+
+def test_what_says_that_it_is_pure_is_held_to_it():
+    """The contracts are import-linter's (`make check`); here, that no module escapes them."""
+    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())
+    contracts = project["tool"]["importlinter"]["contracts"]
+    held = [
+        Path(*module.split(".")[1:])
+        for contract in contracts
+        if contract["name"].startswith("Pure")
+        for module in contract["source_modules"]
+    ]
+    claims = {
+        path.with_suffix("")
+        for path, text in MODULES.items()
+        if path.name != "__init__.py"
+        and re.search(r"\b[Pp]ure\b", ast.get_docstring(ast.parse(text)) or "")
+    }
+    assert claims
+    assert [path for path in claims if not any(path.is_relative_to(room) for room in held)] == []
 
 
 def test_tests_are_no_package():

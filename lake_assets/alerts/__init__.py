@@ -1,4 +1,5 @@
-"""Alerts: what is wrong (`problems`), what of it is news (`decide`), who is told (`sinks`).
+"""Alerts: what is wrong (`problems`, `check_problems`), what of it is news (`decide`), who is told.
 
-Nothing is measured here: facts come from whoever calls. When a sensor looks is for `defs`.
+`observer` asks for the facts, `outbox` keeps what is undelivered, `sinks` deliver. What Dagster
+knows is asked in `defs`, and when a sensor looks is decided there.
 """

@@ -4,7 +4,7 @@ import pytest
 import sqlalchemy
 from deltalake import write_deltalake
 
-from lake_assets.defs.internals import latest_ids
+from lake_assets.defs.internals.materializations import latest_ids
 from lake_assets.defs.streams import build, job, run_tags
 from lake_assets.errors import ExpectationFailedError
 from lake_assets.model.reports import BatchReport, Judged, Stage, Waiting

@@ -5,7 +5,8 @@ import pytest
 
 from lake_assets.errors import LakeError
 from lake_assets.model.checks import Severity
-from lake_assets.state.failing_expectations import Failing, Verdict, note_verdicts, read_failures
+from lake_assets.model.failures import Failing
+from lake_assets.state.failing_expectations import Verdict, note_verdicts, read_failures
 
 AT = datetime(2026, 11, 21, 1, 2, 3, tzinfo=UTC)
 LATER = AT + timedelta(minutes=5)
