@@ -8,9 +8,10 @@ from lake_assets.model.feeds import (
     KafkaSource,
     Payload,
     ProtobufPayload,
-    Route,
     Source,
 )
+from lake_assets.model.routes import Route
+from lake_assets.model.tables import TableRef
 
 GAMES = Feed(
     feed="games",
@@ -31,3 +32,13 @@ GAMES = Feed(
     ),
 )
 """Two games, two expectations, one gold view."""
+
+
+def silver_of(key: str) -> TableRef:
+    """A key's silver table in a feed that does not name its tables."""
+    return GAMES.tables.silver_of(key)
+
+
+def gold_of(key: str, view: str) -> TableRef:
+    """A view's table of a key in such a feed."""
+    return GAMES.tables.gold_of(key, view)

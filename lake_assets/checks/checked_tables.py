@@ -13,7 +13,7 @@ from lake_assets.delta.refresh_position_all import PositionOfAll
 from lake_assets.delta.table_features import Use, features_of
 from lake_assets.model.checks import DatasetCheck, GoldCheck, SilverCheck
 from lake_assets.model.feeds import Feed, GoldView
-from lake_assets.model.tables import TableRef, silver_of
+from lake_assets.model.tables import TableRef
 
 Found = int | float | datetime | None
 """Rows, a sum or a time, by what is checked."""
@@ -47,15 +47,15 @@ class Subject:
 
 
 def silver_subjects(
-    lake: Path, keys: Iterable[str], checks: Sequence[SilverCheck]
+    lake: Path, feed: Feed, keys: Iterable[str], checks: Sequence[SilverCheck]
 ) -> list[Subject]:
     """The keys' silver tables, those that are not there yet included."""
     concerned = {key: tuple(c for c in checks if c.concerns(key)) for key in keys}
     return [
         Subject(
             key=key,
-            table=silver_of(key),
-            handle=open_table(lake, silver_of(key)),
+            table=feed.silver_table(key),
+            handle=open_table(lake, feed.silver_table(key)),
             family="silver",
             checks=found,
         )
@@ -88,7 +88,7 @@ def _gold(
         family=view.name,
         checks=checks,
         source_version=versions.get(key),
-        source_rows=_source_rows(lake, versions) if handle else 0,
+        source_rows=_source_rows(lake, feed, versions) if handle else 0,
     )
 
 
@@ -101,10 +101,10 @@ def _source_versions(view: GoldView, key: str, info: Mapping[str, str]) -> Mappi
     return {key: position.silver_version} if position else {}
 
 
-def _source_rows(lake: Path, versions: Mapping[str, int]) -> int | None:
+def _source_rows(lake: Path, feed: Feed, versions: Mapping[str, int]) -> int | None:
     total = 0
     for key, version in versions.items():
-        silver = open_table(lake, silver_of(key))
+        silver = open_table(lake, feed.silver_table(key))
         rows = rows_at(silver, version) if silver else None
         if rows is None:
             return None

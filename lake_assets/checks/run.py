@@ -54,7 +54,7 @@ def run_checks(settings: Settings, feed: Feed, asked: Asked) -> list[CheckResult
 
 def evaluate(start: StartSpark, lake: Path, feed: Feed, asked: Asked) -> list[CheckResult]:
     """As `run_checks`, in a session that `start` gives, with at most one Spark action."""
-    subjects = silver_subjects(lake, asked.silver_keys, asked.silver)
+    subjects = silver_subjects(lake, feed, asked.silver_keys, asked.silver)
     for view in feed.gold:
         checks, keys = asked.gold.get(view.name, ()), asked.gold_keys.get(view.name, ())
         subjects += gold_subjects(lake, feed, view, keys, checks)

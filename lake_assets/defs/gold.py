@@ -17,6 +17,7 @@ from lake_assets.defs.keys import (
     gold_prefix,
     group_of,
     key_partitions,
+    key_pattern,
     partition_of,
     silver_key,
 )
@@ -121,7 +122,7 @@ def former_schedule_names(feed: Feed) -> dict[str, str]:
 
 def _spec(settings: Settings, feed: Feed, view: GoldView) -> dg.AssetSpec:
     lake = settings.lake_dir
-    pattern = feed.gold_table(view, "{key}")
+    pattern = feed.gold_table(view, key_pattern(feed))
     keys = view.scopes(keys_of(lake, feed))
     example = feed.gold_table(view, keys[0]) if keys else pattern
     return dg.AssetSpec(

@@ -17,7 +17,9 @@ from pydantic import (
 from lake_assets.model.base import Identifier, KeyName, Noun
 from lake_assets.model.checks import Duration, GoldCheck, SilverCheck
 from lake_assets.model.queries import columns_of, reads_all
-from lake_assets.model.tables import EVERY_KEY, TableRef, gold_of, gold_of_all
+from lake_assets.model.routes import Route, Unknown
+from lake_assets.model.table_names import TableNames
+from lake_assets.model.tables import EVERY_KEY, TableRef, gold_of_all
 
 
 class KafkaSource(Noun):
@@ -47,32 +49,6 @@ class Payload(Noun):
     """How a feed's values are encoded."""
 
     protobuf: ProtobufPayload
-
-
-class Unknown(StrEnum):
-    """What becomes of a row whose key is not among the route's keys."""
-
-    QUARANTINE = "quarantine"  # kept in the quarantine table until the key is declared
-    CREATE = "create"  # the key gets its tables with its first row
-
-
-class Route(Noun):
-    """Which decoded column names the key, and which keys have tables."""
-
-    column: Identifier
-    keys: tuple[KeyName, ...] = ()
-    unknown: Unknown = Unknown.QUARANTINE
-
-    @model_validator(mode="after")
-    def _keys_are_unique_and_present(self) -> Self:
-        twice = sorted({key for key in self.keys if self.keys.count(key) > 1})
-        if twice:
-            message = f"keys are given twice: {', '.join(twice)}"
-            raise ValueError(message)
-        if not self.keys and self.unknown is Unknown.QUARANTINE:
-            message = "no keys and `unknown: quarantine` would quarantine everything"
-            raise ValueError(message)
-        return self
 
 
 class Action(StrEnum):
@@ -252,7 +228,10 @@ class Feed(Noun):
     feed: Identifier
     source: Source
     payload: Payload
-    route: Route
+    route: Route | None = None
+    """Unset, all rows are of one key, which is called as the feed."""
+
+    tables: TableNames = TableNames()
     expectations: tuple[Expectation, ...] = ()
     checks: tuple[SilverCheck, ...] = ()
     """Of each key's silver table."""
@@ -282,9 +261,30 @@ class Feed(Noun):
         _refuse_twins("gold", [v.name for v in self.gold])
         return self
 
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The declared keys; without a route the one key there is."""
+        return (self.feed,) if self.route is None else self.route.keys
+
+    @property
+    def creates_keys(self) -> bool:
+        """Whether a key that is not declared gets its tables with its first row."""
+        return self.route is not None and self.route.unknown is Unknown.CREATE
+
+    @property
+    def route_column(self) -> str | None:
+        """Silver's column that names a row's key; None without a route."""
+        return None if self.route is None else self.route.column
+
+    def silver_table(self, key: str) -> TableRef:
+        """The silver table of a key."""
+        return self.tables.silver_of(key)
+
     def gold_table(self, view: GoldView, scope: str) -> TableRef:
         """The table of a view for a key, or for `EVERY_KEY` if it is over all."""
-        return gold_of_all(self.feed, view.name) if view.is_over_all else gold_of(scope, view.name)
+        if view.is_over_all:
+            return gold_of_all(self.feed, view.name)
+        return self.tables.gold_of(scope, view.name)
 
 
 def _refuse_twins(kind: str, names: list[str]) -> None:

@@ -7,9 +7,9 @@ from deltalake.transaction import CommitProperties
 from lake_assets.checks.checked_tables import gold_subjects, silver_subjects, told_by_log
 from lake_assets.model.checks import Freshness, GoldCheck, RowCount, SilverCheck
 from lake_assets.model.feeds import GoldView
-from lake_assets.model.tables import EVERY_KEY, gold_of, silver_of
+from lake_assets.model.tables import EVERY_KEY
 from lake_assets_tests.gold.silver import add_silver, stands_for, stands_for_all
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, gold_of, silver_of
 
 VIEW = GAMES.gold[0]
 SOME = SilverCheck(name="some", row_count=RowCount(min=1))
@@ -19,7 +19,7 @@ EQUAL = GoldCheck(name="all", equals_source="session_count")
 
 
 def silver(settings, *checks, keys=("uno",)):
-    return silver_subjects(settings.lake_dir, keys, checks)
+    return silver_subjects(settings.lake_dir, GAMES, keys, checks)
 
 
 def test_each_game_has_the_checks_that_concern_it(settings):

@@ -13,10 +13,9 @@ from lake_assets.defs.processes import PROCESS
 from lake_assets.gold.run import refresh_views
 from lake_assets.model.checks import GoldCheck, RowCount, Severity
 from lake_assets.model.feeds import Expectation, GoldView
-from lake_assets.model.tables import silver_of
 from lake_assets.settings.schema import Settings
 from lake_assets.state.failing_expectations import Verdict, note_verdicts
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, silver_of
 
 GOLD = dg.AssetKey("gold_player_agg")
 JOB = "gold_refresh_every_1"

@@ -6,8 +6,7 @@ from deltalake import write_deltalake
 from lake_assets.defs.internals import all_of
 from lake_assets.defs.silver import build
 from lake_assets.model.feeds import Action, Expectation
-from lake_assets.model.tables import silver_of
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, silver_of
 
 SILVER = dg.AssetKey("silver_events")
 

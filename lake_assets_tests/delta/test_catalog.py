@@ -3,10 +3,11 @@ import pytest
 
 from lake_assets.delta.catalog import adoptable_keys, keys_of, refused_keys, tables_of
 from lake_assets.delta.committer import Committer
-from lake_assets.model.feeds import Feed, GoldView, Route, Unknown
+from lake_assets.model.feeds import Feed, GoldView
 from lake_assets.model.owners import Owner, owner_of_view
-from lake_assets.model.tables import bronze_of, gold_of, quarantine_of, silver_of, waiting_of
-from lake_assets_tests.sample import GAMES
+from lake_assets.model.routes import Route, Unknown
+from lake_assets.model.tables import bronze_of, quarantine_of, waiting_of
+from lake_assets_tests.sample import GAMES, gold_of, silver_of
 
 CREATES = GAMES.model_copy(
     update={"route": Route(column="game_name", keys=("uno",), unknown=Unknown.CREATE)}

@@ -8,7 +8,8 @@ from lake_assets.delta.put_if_absent import commit_file
 from lake_assets.delta.table_owners import claim, is_there, owner_of, owners_in
 from lake_assets.errors import LakeError, TableOwnedError
 from lake_assets.model.owners import Owner
-from lake_assets.model.tables import Layer, TableRef, quarantine_of, silver_of
+from lake_assets.model.tables import Layer, TableRef, quarantine_of
+from lake_assets_tests.sample import silver_of
 
 UNO = silver_of("uno")
 MINE = Owner(feed="games", key="uno")
@@ -45,6 +46,7 @@ def test_the_record_is_among_the_tables_properties(folder):
         "lake_assets.feed": "games",
         "lake_assets.key": "uno",
         "lake_assets.layer": "silver",
+        "lake_assets.table": "silver_uno_events",
     }
 
 

@@ -11,11 +11,11 @@ from lake_assets.delta.committer import Committer
 from lake_assets.gold.refresh_need import Silver, definition_of, info_of
 from lake_assets.gold.refresh_need_all import position_now
 from lake_assets.model.feeds import GoldView
-from lake_assets.model.tables import silver_of
 from lake_assets.parquet.writer import write_file
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.rows import ORIGIN
 from lake_assets.spark.session_digest import session_digest
+from lake_assets_tests.sample import silver_of
 
 SCHEMA = pa.schema(
     [

@@ -10,9 +10,8 @@ from lake_assets.gold.refresh import refresh
 from lake_assets.model.feeds import GoldView
 from lake_assets.model.owners import Owner
 from lake_assets.model.reports import Mode, ViewRefresh
-from lake_assets.model.tables import gold_of, silver_of
 from lake_assets_tests.gold.silver import SCHEMA, add_silver
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, gold_of, silver_of
 
 pytestmark = pytest.mark.spark
 

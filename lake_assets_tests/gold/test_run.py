@@ -7,11 +7,10 @@ from deltalake import DeltaTable
 from lake_assets.errors import FeedError
 from lake_assets.gold.run import refresh_views
 from lake_assets.model.feeds import GoldView
-from lake_assets.model.tables import gold_of
 from lake_assets.state.files import turn
 from lake_assets_tests.gold.silver import add_silver
 from lake_assets_tests.programs import run_program
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, gold_of
 
 _REFRESHES = """
 import json, sys

@@ -8,9 +8,9 @@ from lake_assets.errors import ExpectationFailedError, FeedError
 from lake_assets.gold.sql_views import refresh_sql_views
 from lake_assets.model.feeds import Action, Expectation, GoldView
 from lake_assets.model.reports import Judged, ViewRefresh
-from lake_assets.model.tables import EVERY_KEY, silver_of
+from lake_assets.model.tables import EVERY_KEY
 from lake_assets_tests.gold.silver import SCHEMA, add_silver
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, silver_of
 
 pytestmark = pytest.mark.spark
 

@@ -12,11 +12,11 @@ from lake_assets.errors import LakeError
 from lake_assets.gold.status import behind_since, keys_unread, views_behind
 from lake_assets.model.checks import Severity
 from lake_assets.model.feeds import GoldView
-from lake_assets.model.tables import EVERY_KEY, gold_of, silver_of
+from lake_assets.model.tables import EVERY_KEY
 from lake_assets.settings.schema import Settings
 from lake_assets.state.failing_expectations import Failing
 from lake_assets_tests.gold.silver import stands_for, stands_for_all
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, gold_of, silver_of
 
 ROW = pa.table({"gamer_id": ["a"]})
 

@@ -2,8 +2,8 @@ import pytest
 
 from lake_assets.model.feeds import GoldView
 from lake_assets.model.owners import Owner, claims_of, owner_of_view
-from lake_assets.model.tables import EVERY_KEY, Layer, gold_of, gold_of_all, silver_of
-from lake_assets_tests.sample import GAMES
+from lake_assets.model.tables import EVERY_KEY, Layer, gold_of_all
+from lake_assets_tests.sample import GAMES, gold_of, silver_of
 
 OWNERS = [
     (Owner(feed="games"), "feed 'games'", 3),

@@ -20,16 +20,18 @@ from lake_assets.errors import (
     RegistryError,
     TableOwnedError,
 )
-from lake_assets.model.feeds import Action, Expectation, Route, Unknown
+from lake_assets.model.feeds import Action, Expectation
 from lake_assets.model.owners import Owner
 from lake_assets.model.reports import Judged, Origin, Stage
-from lake_assets.model.tables import Layer, quarantine_of, silver_of
+from lake_assets.model.routes import Route, Unknown
+from lake_assets.model.tables import Layer, quarantine_of
 from lake_assets.silver.demux import Demux
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.spark.scan import Rows
 from lake_assets_tests.decode.given import framed as frame
 from lake_assets_tests.decode.given import message_of
 from lake_assets_tests.events import Topic, framed
+from lake_assets_tests.sample import silver_of
 from lake_assets_tests.silver.given import bronze_batch, no_position
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]

@@ -92,7 +92,7 @@ def test_a_new_game_whose_tables_are_anothers_is_refused_and_not_asked_about():
         (None, None, None),
         (QUARANTINE, Reason.BAD_KEY_NAME, "game_name = ../x"),
     ]
-    assert [row[UNRESOLVED] for row in found] == [None, None, "game=poker", None]
+    assert [row[UNRESOLVED] for row in found] == [None, None, "key=poker", None]
 
 
 def test_the_raw_value_of_a_good_row_does_not_travel():
@@ -139,7 +139,7 @@ def test_a_refused_game_is_named_in_the_detail():
 
 def test_a_new_game_raises_a_question_where_the_route_creates_tables():
     (row,) = place(framed(KNOWN, "x" * 64), create_unknown=True)
-    assert row[UNRESOLVED] == "game=" + "x" * 64
+    assert row[UNRESOLVED] == "key=" + "x" * 64
     assert (row[TABLE], row["#reason"]) == (None, None)
 
 

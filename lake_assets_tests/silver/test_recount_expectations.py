@@ -3,9 +3,8 @@ import pytest
 from deltalake import write_deltalake
 
 from lake_assets.model.reports import Judged
-from lake_assets.model.tables import silver_of
 from lake_assets.silver.recount_expectations import recheck
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, silver_of
 
 
 def test_games_without_silver_need_no_spark(settings):

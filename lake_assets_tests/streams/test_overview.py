@@ -7,11 +7,11 @@ from lake_assets.delta.commit import Commit
 from lake_assets.logs.entries import SCHEMAS
 from lake_assets.model.feeds import GoldView
 from lake_assets.model.owners import Owner
-from lake_assets.model.tables import EVERY_KEY, bronze_of, silver_of, waiting_of
+from lake_assets.model.tables import EVERY_KEY, bronze_of, waiting_of
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.streams.overview import overview
 from lake_assets_tests.gold.silver import stands_for_all
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, silver_of
 
 
 def names_of(settings):

@@ -8,10 +8,10 @@ from deltalake import DeltaTable
 
 from lake_assets.bronze.ingest import Ingest
 from lake_assets.bronze.offsets import TopicRange
-from lake_assets.model.tables import silver_of
 from lake_assets.spark.lake_context import open_lake
 from lake_assets_tests.clock import wall_clock
 from lake_assets_tests.events import AT, Topic, framed
+from lake_assets_tests.sample import silver_of
 from lake_assets_tests.streams.lakes import StreamedLake
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]

@@ -9,13 +9,13 @@ from lake_assets.delta.commit import Commit
 from lake_assets.delta.kafka_offsets import offset_transactions
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.reports import Origin
-from lake_assets.model.tables import bronze_of, quarantine_of, silver_of
+from lake_assets.model.tables import bronze_of, quarantine_of
 from lake_assets.silver.demux_position import POSITION, Position, batch_of
 from lake_assets.silver.rows import ORIGIN, QUARANTINE
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.streams.trace import Whereabouts, trace
 from lake_assets_tests.events import Topic
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, silver_of
 
 AT = datetime(2026, 11, 21, 1, 2, 3, tzinfo=UTC)
 TOPIC = "game-stream"

@@ -5,10 +5,10 @@ import pytest
 
 from lake_assets.delta.put_if_absent import commit_file
 from lake_assets.errors import TableFeatureError
-from lake_assets.model.tables import bronze_of, quarantine_of, silver_of
+from lake_assets.model.tables import bronze_of, quarantine_of
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.streams.usable_tables import ensure_streamable
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, silver_of
 
 
 def _put_feature(folder, name):
