@@ -11,6 +11,7 @@ from lake_assets.model.feeds import (
     Source,
 )
 from lake_assets.model.routes import Route
+from lake_assets.model.table_names import TableNames
 from lake_assets.model.tables import TableRef
 
 GAMES = Feed(
@@ -42,3 +43,15 @@ def silver_of(key: str) -> TableRef:
 def gold_of(key: str, view: str) -> TableRef:
     """A view's table of a key in such a feed."""
     return GAMES.tables.gold_of(key, view)
+
+
+RENAMED = GAMES.model_copy(
+    update={
+        "feed": "renamed",
+        "tables": TableNames(silver="{key}_in_silver", gold="{view}_of_{key}"),
+    }
+)
+"""The same keys and views, under names of its own."""
+
+WITHOUT_ROUTE = GAMES.model_copy(update={"feed": "clicks", "route": None})
+"""All rows of one key, `clicks`."""

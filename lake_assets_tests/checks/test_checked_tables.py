@@ -9,7 +9,7 @@ from lake_assets.model.checks import Freshness, GoldCheck, RowCount, SilverCheck
 from lake_assets.model.feeds import GoldView
 from lake_assets.model.tables import EVERY_KEY
 from lake_assets_tests.gold.silver import add_silver, stands_for, stands_for_all
-from lake_assets_tests.sample import GAMES, gold_of, silver_of
+from lake_assets_tests.sample import GAMES, RENAMED, gold_of, silver_of
 
 VIEW = GAMES.gold[0]
 SOME = SilverCheck(name="some", row_count=RowCount(min=1))
@@ -23,7 +23,7 @@ def silver(settings, *checks, keys=("uno",)):
 
 
 def test_each_game_has_the_checks_that_concern_it(settings):
-    own = SOME.model_copy(update={"games": ("go_fish",)})
+    own = SOME.model_copy(update={"keys": ("go_fish",)})
     (only,) = silver(settings, own, keys=["uno", "go_fish"])
     assert (only.key, only.checks) == ("go_fish", (own,))
 
@@ -111,3 +111,18 @@ def test_a_view_over_all_games_is_compared_with_all_the_silver_that_it_stands_fo
     (found,) = gold_subjects(lake, GAMES, view, [EVERY_KEY], [equal])
     assert (found.key, found.table.name) == (EVERY_KEY, "all_games_top")
     assert (found.source_version, found.source_rows) == (None, 3)
+
+
+def test_tables_are_checked_under_the_names_that_their_feed_gives_them(settings):
+    lake = settings.lake_dir
+    add_silver(lake, "uno", "ann")
+    add_silver(lake, "uno", "ann", "bob", feed=RENAMED)
+    write_deltalake(
+        RENAMED.gold_table(VIEW, "uno").path(lake),
+        DeltaTable(RENAMED.silver_table("uno").path(lake)).to_pyarrow_table(),
+        commit_properties=CommitProperties(stands_for(settings, VIEW, 0, feed=RENAMED)),
+    )
+    (silver_uno,) = silver_subjects(lake, RENAMED, ["uno"], [SOME])
+    assert (silver_uno.table.name, told_by_log(silver_uno)) == ("uno_in_silver", {"some": 2})
+    (gold_uno,) = gold_subjects(lake, RENAMED, VIEW, ["uno"], [EQUAL])
+    assert (gold_uno.table.name, gold_uno.source_rows) == ("player_agg_of_uno", 2)

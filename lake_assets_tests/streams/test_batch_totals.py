@@ -3,7 +3,7 @@ from collections.abc import Mapping
 from lake_assets.model.reports import BatchReport, Judged, Origin, Stage
 from lake_assets.model.tables import bronze_of, quarantine_of
 from lake_assets.streams.batch_totals import BatchTotals, Change, changes_of
-from lake_assets_tests.sample import GAMES, silver_of
+from lake_assets_tests.sample import GAMES, RENAMED, silver_of
 
 
 def change(
@@ -120,3 +120,15 @@ def test_many_changes_come_out_a_few_at_a_time():
     counts.add([change("d")])
     assert counts.take(100) == [change("c")]
     assert counts.take(100) == [change("d")]
+
+
+def test_a_feeds_own_names_tell_its_keys():
+    feed = RENAMED.model_copy(
+        update={"tables": RENAMED.tables.model_copy(update={"silver": "{key}"})}
+    )
+    rows = {"uno": 3, "quarantine_renamed": 1, "bronze_renamed_waiting": 2}
+    report = BatchReport(feed="renamed", stage=Stage.DEMUX, batch_id=1, rows=rows)
+    assert changes_of(feed, report) == [
+        Change(feed="renamed", table=feed.silver_table("uno"), key="uno", rows=3),
+        Change(feed="renamed", table=quarantine_of("renamed"), rows=1),
+    ]
