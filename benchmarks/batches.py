@@ -21,7 +21,7 @@ _THREADS = 4
 
 def run_batches(ground: Ground) -> dict[str, float]:
     """Decode the topic once, and land each game's rows with a filtered write."""
-    games, route = ground.feed.route.keys, ground.feed.route.column
+    games, route = ground.feed.keys, ground.feed.route_column
     tables = tables_of(games, ground.settings.lake_dir)
     rows = events(
         ground.session,

@@ -18,7 +18,8 @@ import pyarrow as pa
 from benchmarks.landed import adds_of, commits_of
 from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.delta.data_files import read_file
-from lake_assets.model.tables import TableRef, silver_of
+from lake_assets.model.feeds import Feed
+from lake_assets.model.tables import TableRef
 from lake_assets.parquet.writer import write_file
 from lake_assets.spark.lake_context import LakeContext
 
@@ -83,9 +84,9 @@ class History:
         return DataFile(**write_file(rows, folder))  # type: ignore[arg-type]
 
 
-def history_of(context: LakeContext, games: tuple[str, ...]) -> History:
+def history_of(context: LakeContext, feed: Feed, games: tuple[str, ...]) -> History:
     """The history of games whose silver has been written."""
-    tables = [silver_of(game) for game in games]
+    tables = [feed.silver_table(game) for game in games]
     first = {table: list(_files(table.path(context.lake))) for table in tables}
     return History(context, {table: files for table, files in first.items() if files})
 

@@ -26,7 +26,6 @@ from benchmarks.venue import Options, Venue
 from lake_assets.delta.data_files import read_file
 from lake_assets.errors import StreamError
 from lake_assets.model.feeds import Feed
-from lake_assets.model.tables import silver_of
 from lake_assets.runtime.command_line import command_line
 from lake_assets.settings.load import child_environment
 from lake_assets.settings.schema import Settings
@@ -76,7 +75,7 @@ def _measure(venue: Venue, settings: Settings, rate: int) -> dict[str, Figure]:
     topic, subject = feed.source.kafka.topic, feed.payload.protobuf.subject
 
     def send(seconds: float, at: float) -> int:
-        script = Script(games=feed.route.keys, events=round(at * seconds), rate=at)
+        script = Script(games=feed.keys, events=round(at * seconds), rate=at)
         sent = produce(venue.endpoints, topic, subject, script, stop=venue.stop).events
         if venue.stop():
             raise KeyboardInterrupt
@@ -163,7 +162,7 @@ class _Arrivals:
 
 
 def _silver(settings: Settings, feed: Feed) -> list[Path]:
-    return [silver_of(game).path(settings.lake_dir) for game in feed.route.keys]
+    return [feed.silver_table(game).path(settings.lake_dir) for game in feed.keys]
 
 
 def _seconds_of_all(

@@ -78,7 +78,7 @@ def run_pipelines(ground: Ground) -> dict[str, float]:
     whole, start = _run(folder, ground.settings)
     if ground.stop():
         raise KeyboardInterrupt
-    check_tables(PIPELINES, ground, tables_of(ground.feed.route.keys, warehouse))
+    check_tables(PIPELINES, ground, tables_of(ground.feed.keys, warehouse))
     return {PIPELINES: whole - start, PIPELINES_START: whole}
 
 
@@ -87,8 +87,8 @@ def _write_plan(ground: Ground) -> Plan:
     return Plan(
         kafka=ground.endpoints.kafka,
         topic=ground.feed.source.kafka.topic,
-        route=ground.feed.route.column,
-        games=ground.feed.route.keys,
+        route=ground.feed.route_column or "",
+        games=ground.feed.keys,
         keys=tuple(view.keys),
         measures=dict(view.measures),
         shape=shape_of(ground),

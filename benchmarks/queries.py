@@ -23,7 +23,7 @@ consumers with their buffers, and ten keep both cores busy. More at once was not
 
 def run_queries(ground: Ground) -> dict[str, float]:
     """Land each game's rows with a query of its own, ten queries at a time, all in one session."""
-    shape, games = shape_of(ground), ground.feed.route.keys
+    shape, games = shape_of(ground), ground.feed.keys
 
     def run() -> None:
         waiting, running = list(games), list[StreamingQuery]()
@@ -40,7 +40,7 @@ def run_queries(ground: Ground) -> dict[str, float]:
 def _start(ground: Ground, shape: Shape, game: str) -> StreamingQuery:
     rows = events(
         ground.session, ground.endpoints.kafka, ground.feed.source.kafka.topic, shape
-    ).where(f"{ground.feed.route.column} = '{game}'")
+    ).where(f"{ground.feed.route_column} = '{game}'")
     return (
         rows.writeStream.format("delta")
         .option("checkpointLocation", str(ground.settings.state_dir / game))

@@ -23,7 +23,6 @@ from lake_assets.errors import StreamError
 from lake_assets.gold.refresh import refresh
 from lake_assets.model.feeds import GoldView
 from lake_assets.model.reports import RefreshReport
-from lake_assets.model.tables import gold_of, silver_of
 from lake_assets.spark.lake_context import LakeContext, open_lake
 
 REFRESH = "refresh"
@@ -71,7 +70,8 @@ class _Stand:
     def gold(self) -> list[pa.Table]:
         """The rows of each game's view, sorted."""
         keys = [(key, "ascending") for key in self.view.keys]
-        tables = [gold_of(game, self.view.name).path(self.context.lake) for game in self.games]
+        lake = self.context.lake
+        tables = [self.ground.feed.gold_table(self.view, game).path(lake) for game in self.games]
         return [DeltaTable(table).to_pyarrow_table().sort_by(keys) for table in tables]
 
 
@@ -91,7 +91,7 @@ def measure_refresh(venue: Venue) -> Section:
             games = tuple(game for game, count in topic.by_game.items() if count)
             view = ground.feed.gold[0]
             stand = _Stand(venue=venue, ground=ground, context=context, view=view, games=games)
-            return _measure(stand, history_of(context, games))
+            return _measure(stand, history_of(context, ground.feed, games))
 
 
 def _measure(stand: _Stand, history: History) -> Section:
@@ -148,7 +148,8 @@ def _each_game(stand: _Stand) -> None:
     measures = [F.expr(sql).alias(name) for name, sql in stand.view.measures.items()]
     lake, session = stand.context.lake, stand.ground.session
     for game in stand.games:
-        silver = session.read.format("delta").load(str(silver_of(game).path(lake)))
+        table = stand.ground.feed.silver_table(game)
+        silver = session.read.format("delta").load(str(table.path(lake)))
         view = silver.groupBy(*stand.view.keys).agg(*measures)
         view.write.format("delta").mode("overwrite").save(str(lake / _EACH / game))
 

@@ -16,6 +16,6 @@ def shape_of(ground: Ground) -> Shape:
     """
     subject = ground.feed.payload.protobuf.subject
     schemas = Registry(ground.endpoints.registry, ground.endpoints.registry_access).newest(subject)
-    decoding = plan_decoding(schemas, pa.schema([]), ground.feed.route.column)
+    decoding = plan_decoding(schemas, pa.schema([]), ground.feed.route_column)
     newest = decoding.readers[0]
     return Shape(newest.message, newest.descriptor_set, decoding.columns)

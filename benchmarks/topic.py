@@ -55,7 +55,7 @@ def topic_of(
     feed = feed_of(f"bench-{uuid4().hex[:8]}", keys_of(tables))
     topic, subject = feed.source.kafka.topic, feed.payload.protobuf.subject
     try:
-        script = Script(games=feed.route.keys, events=events)
+        script = Script(games=feed.keys, events=events)
         made = produce(endpoints, topic, subject, script, stop=stop)
         if stop():
             raise KeyboardInterrupt

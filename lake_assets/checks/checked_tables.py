@@ -13,7 +13,6 @@ from lake_assets.delta.refresh_position_all import PositionOfAll
 from lake_assets.delta.table_features import Use, features_of
 from lake_assets.model.checks import DatasetCheck, GoldCheck, SilverCheck
 from lake_assets.model.feeds import Feed, GoldView
-from lake_assets.model.tables import silver_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,15 +30,15 @@ class CheckedTable:
 
 
 def silver_tables(
-    lake: Path, keys: Iterable[str], checks: Sequence[SilverCheck]
+    lake: Path, feed: Feed, keys: Iterable[str], checks: Sequence[SilverCheck]
 ) -> list[CheckedTable]:
     """The keys' silver tables, those that are not there yet included."""
     concerned = {key: tuple(c for c in checks if c.concerns(key)) for key in keys}
-    return [_silver(lake, key, of_key) for key, of_key in concerned.items() if of_key]
+    return [_silver(lake, feed, key, of_key) for key, of_key in concerned.items() if of_key]
 
 
-def _silver(lake: Path, key: str, checks: tuple[SilverCheck, ...]) -> CheckedTable:
-    table = silver_of(key)
+def _silver(lake: Path, feed: Feed, key: str, checks: tuple[SilverCheck, ...]) -> CheckedTable:
+    table = feed.silver_table(key)
     handle = open_table(lake, table)
     subject = Subject(key=key, table=table, version=handle.version() if handle else None)
     return CheckedTable(subject=subject, handle=handle, family="silver", checks=checks)
@@ -67,7 +66,7 @@ def _gold(
         table=table,
         version=handle.version() if handle else None,
         source_version=versions.get(key),
-        source_rows=_source_rows(lake, versions) if handle else 0,
+        source_rows=_source_rows(lake, feed, versions) if handle else 0,
     )
     return CheckedTable(subject=subject, handle=handle, family=view.name, checks=checks)
 
@@ -81,10 +80,10 @@ def _source_versions(view: GoldView, key: str, info: Mapping[str, str]) -> Mappi
     return {key: position.silver_version} if position else {}
 
 
-def _source_rows(lake: Path, versions: Mapping[str, int]) -> int | None:
+def _source_rows(lake: Path, feed: Feed, versions: Mapping[str, int]) -> int | None:
     total = 0
     for key, version in versions.items():
-        silver = open_table(lake, silver_of(key))
+        silver = open_table(lake, feed.silver_table(key))
         rows = rows_at(silver, version) if silver else None
         if rows is None:
             return None

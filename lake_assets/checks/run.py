@@ -54,7 +54,7 @@ def run_checks(settings: Settings, feed: Feed, asked: Asked) -> list[CheckResult
 
 def evaluate(start: StartSpark, lake: Path, feed: Feed, asked: Asked) -> list[CheckResult]:
     """As `run_checks`, in a session that `start` gives, with at most one Spark action."""
-    tables = silver_tables(lake, asked.silver_keys, asked.silver)
+    tables = silver_tables(lake, feed, asked.silver_keys, asked.silver)
     for view in feed.gold:
         checks, keys = asked.gold.get(view.name, ()), asked.gold_keys.get(view.name, ())
         tables += gold_tables(lake, feed, view, keys, checks)

@@ -55,7 +55,7 @@ def produce(
     settings = load_settings()
     declared = find_feed(load_feeds(settings.feeds), feed)
     script = Script(
-        games=_games(games) if games is not None else declared.route.keys,
+        games=_games(games) if games is not None else declared.keys,
         versions=versions,
         events=events if events or rate else _DEFAULT_EVENTS,
         rate=rate,

@@ -19,6 +19,7 @@ from lake_assets.defs.keys import (
     group_of,
     identifier_of,
     key_partitions,
+    key_pattern,
     partition_of,
     silver_key,
 )
@@ -123,7 +124,7 @@ def former_schedule_names(feed: Feed) -> dict[str, str]:
 
 def _spec(settings: Settings, feed: Feed, view: GoldView) -> dg.AssetSpec:
     lake = settings.lake_dir
-    pattern = feed.gold_table(view, "{key}")
+    pattern = feed.gold_table(view, key_pattern(feed))
     keys = view.scopes(keys_of(lake, feed))
     example = feed.gold_table(view, keys[0]) if keys else pattern
     return dg.AssetSpec(

@@ -62,6 +62,11 @@ def key_partitions(feed: Feed, lake: str) -> dg.DynamicPartitionsDefinition:
     return dg.DynamicPartitionsDefinition(name=f"{feed.feed}_{lake}")
 
 
+def key_pattern(feed: Feed) -> str:
+    """What stands for a key where one name tells of all its tables; the key itself if it is one."""
+    return feed.feed if feed.route is None else "{key}"
+
+
 def name_of(asset: dg.AssetKey) -> str:
     """An asset's key as a user reads it."""
     return "/".join(asset.path)

@@ -14,7 +14,7 @@ from lake_assets.delta.catalog import keys_of
 from lake_assets.model.feeds import Expectation, Feed
 from lake_assets.model.reports import CheckResult, Judged
 from lake_assets.model.severity import per_cent, severity_of
-from lake_assets.model.tables import TableRef, bronze_of, quarantine_of, silver_of
+from lake_assets.model.tables import TableRef, bronze_of, quarantine_of
 from lake_assets.settings.schema import Settings
 from lake_assets.state.failing_expectations import read_failures
 from lake_assets.streams.batch_totals import Change
@@ -134,7 +134,7 @@ def unreported(settings: Settings, feed: Feed, instance: dg.DagsterInstance) -> 
     tables: list[tuple[TableRef, str | None]] = [
         (bronze_of(feed.feed), None),
         (quarantine_of(feed.feed), None),
-        *((silver_of(key), key) for key in keys_of(lake, feed)),
+        *((feed.silver_table(key), key) for key in keys_of(lake, feed)),
     ]
     for table, key in tables:
         now = table_metadata(lake, table)

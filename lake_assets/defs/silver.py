@@ -16,6 +16,7 @@ from lake_assets.defs.keys import (
     group_of,
     identifier_of,
     key_partitions,
+    key_pattern,
     quarantine_key,
     silver_key,
 )
@@ -24,7 +25,7 @@ from lake_assets.defs.processes import note_process
 from lake_assets.defs.reports import Target, evaluation_of
 from lake_assets.delta.catalog import keys_of
 from lake_assets.model.feeds import Action, Expectation, Feed
-from lake_assets.model.tables import Layer, quarantine_of, silver_of
+from lake_assets.model.tables import Layer, quarantine_of
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.recount_expectations import recheck
 from lake_assets.state.lake_id import lake_id
@@ -59,7 +60,8 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
 
 def _silver(settings: Settings, feed: Feed) -> dg.AssetSpec:
     keys = keys_of(settings.lake_dir, feed)
-    example = silver_of(keys[0]) if keys else silver_of("{key}")
+    pattern = feed.silver_table(key_pattern(feed))
+    example = feed.silver_table(keys[0]) if keys else pattern
     return dg.AssetSpec(
         silver_key(feed),
         deps=[bronze_key(feed)],
@@ -68,7 +70,7 @@ def _silver(settings: Settings, feed: Feed) -> dg.AssetSpec:
         description="Decoded, typed, append-only events: one table a key.",
         kinds={"delta", "spark"},
         owners=OWNERS,
-        metadata=family_metadata(settings.lake_dir, silver_of("{key}"), example),
+        metadata=family_metadata(settings.lake_dir, pattern, example),
     )
 
 

@@ -111,7 +111,7 @@ class _Reporter:
 
     def add(self, report: BatchReport) -> None:
         """Count a batch in."""
-        self._tally.add(changes_of(report))
+        self._tally.add(changes_of(self._feeds[report.feed], report))
 
     def due(self) -> Iterator[Event]:
         """Events of what is due by now."""

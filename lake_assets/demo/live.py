@@ -114,7 +114,7 @@ class _Simulator:
 
     def _run(self) -> None:
         script = Script(
-            games=self._options.games or self._feed.route.keys,
+            games=self._options.games or self._feed.keys,
             versions=self._options.versions,
             events=self._options.events,
             rate=self._options.rate,

@@ -99,7 +99,7 @@ def _run(
         ensure_topic(endpoints, topic)
         feed = _from_here(feed, end_offsets(endpoints, topic))
         script = Script(
-            games=options.games or feed.route.keys,
+            games=options.games or feed.keys,
             versions=options.versions,
             events=options.events,
             rate=options.rate,

@@ -49,7 +49,7 @@ def demo_feed(settings: Settings, games: Sequence[str]) -> tuple[Settings, Feed]
         FeedError: the feed cannot be used.
     """
     feed = find_feed(load_feeds(settings.feeds), FEED)
-    if not games or tuple(games) == feed.route.keys:
+    if feed.route is None or not games or tuple(games) == feed.keys:
         return settings, feed
     for game in games:
         if not is_key_name(game):

@@ -17,7 +17,6 @@ from lake_assets.feeds.cron import complaint
 from lake_assets.feeds.document import Document, Loc
 from lake_assets.model.feeds import Feed
 from lake_assets.model.owners import Owner, claims_of
-from lake_assets.model.tables import TableRef
 
 _SHIPPED = Path(__file__).parent
 
@@ -76,7 +75,7 @@ def _load(path: Path) -> Feed:
         found = problem.errors(include_url=False)
         lines = [(document.line_of(one["loc"]), _explain(one)) for one in found]
         raise _wrong(path, lines) from problem
-    facts = [*_bad_crons(feed), *_foreign_columns(feed)]
+    facts = [*_bad_crons(feed), *_foreign_columns(feed), *_shared_templates(feed)]
     wrong = [(document.line_of(loc), f"{_dotted(loc)}: {fact}") for loc, fact in facts]
     if wrong:
         raise _wrong(path, wrong)
@@ -98,6 +97,14 @@ def _bad_crons(feed: Feed) -> Iterator[tuple[Loc, str]]:
         fact = complaint(view.schedule) if view.schedule is not None else None
         if fact is not None:
             yield ("gold", index, "schedule"), fact
+
+
+def _shared_templates(feed: Feed) -> Iterator[tuple[Loc, str]]:
+    """Views whose tables would be called as silver's, whatever the key."""
+    for view in feed.gold:
+        if not view.is_over_all and feed.gold_table(view, "{key}").name == feed.tables.silver:
+            fact = f"silver and gold view {view.name!r} both have tables {feed.tables.silver!r}"
+            yield ("tables", "gold"), fact
 
 
 def _foreign_columns(feed: Feed) -> Iterator[tuple[Loc, str]]:
@@ -168,16 +175,16 @@ def _shown(value: object) -> str:
 
 
 def _refuse_shared_names(feeds: dict[Path, Feed]) -> None:
-    """Raise if two feeds have one name, or if two parts of the lake want one table."""
+    """Raise if two feeds have one name, or if two parts of the lake want one table's name."""
     named: dict[str, Path] = {}
-    owners: dict[TableRef, Owner] = {}
+    owners: dict[str, Owner] = {}
     for path, feed in feeds.items():
         if feed.feed in named:
             fact = f"feed {feed.feed!r} is declared in {named[feed.feed]} already"
             raise FeedError(str(path), fact, "Give one of them another name")
         named[feed.feed] = path
-        for table, owner in claims_of(feed, feed.route.keys):
-            if table in owners:
-                fact = f"table {table.name} of {owner} is that of {owners[table]} already"
+        for table, owner in claims_of(feed, feed.keys):
+            if table.name in owners:
+                fact = f"table {table.name} of {owner} is that of {owners[table.name]} already"
                 raise FeedError(str(path), fact, "Give one of them another name")
-            owners[table] = owner
+            owners[table.name] = owner

@@ -17,40 +17,10 @@ from pydantic import (
 from lake_assets.model.base import Identifier, KeyName, Noun
 from lake_assets.model.checks import Duration, GoldCheck, SilverCheck
 from lake_assets.model.queries import columns_of, reads_all
+from lake_assets.model.routes import Route, Unknown
 from lake_assets.model.sources import Payload, Source
-from lake_assets.model.tables import EVERY_KEY, TableRef, gold_of, gold_of_all
-
-
-class Unknown(StrEnum):
-    """What becomes of a row whose key is not among the route's keys."""
-
-    QUARANTINE = "quarantine"  # kept in the quarantine table until the key is declared
-    CREATE = "create"  # the key gets its tables with its first row
-
-
-class Route(Noun):
-    """Which decoded column names the key, and which keys have tables."""
-
-    column: Identifier
-    """Name of the decoded column whose value is the row's key."""
-
-    keys: tuple[KeyName, ...] = ()
-    """Keys that have tables from the start: 1 to 64 lower-case letters, digits and `_` each."""
-
-    unknown: Unknown = Unknown.QUARANTINE
-    """What becomes of a row with another key: `quarantine` keeps it until the key is declared,
-    `create` makes tables for the key with its first row."""
-
-    @model_validator(mode="after")
-    def _keys_are_unique_and_present(self) -> Self:
-        twice = sorted({key for key in self.keys if self.keys.count(key) > 1})
-        if twice:
-            message = f"keys are given twice: {', '.join(twice)}"
-            raise ValueError(message)
-        if not self.keys and self.unknown is Unknown.QUARANTINE:
-            message = "no keys and `unknown: quarantine` would quarantine everything"
-            raise ValueError(message)
-        return self
+from lake_assets.model.table_names import TableNames
+from lake_assets.model.tables import EVERY_KEY, TableRef, gold_of_all
 
 
 class Action(StrEnum):
@@ -247,8 +217,11 @@ class Feed(Noun):
     payload: Payload
     """How its values are decoded."""
 
-    route: Route
-    """Which table a row goes to."""
+    route: Route | None = None
+    """Which table a row goes to; unset, all rows are of one key, which is called as the feed."""
+
+    tables: TableNames = TableNames()
+    """What the keys' tables are called."""
 
     expectations: tuple[Expectation, ...] = ()
     """Of each row, before it is written to silver."""
@@ -285,9 +258,30 @@ class Feed(Noun):
         _refuse_twins("gold", [v.name for v in self.gold])
         return self
 
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The declared keys; without a route the one key there is."""
+        return (self.feed,) if self.route is None else self.route.keys
+
+    @property
+    def creates_keys(self) -> bool:
+        """Whether a key that is not declared gets its tables with its first row."""
+        return self.route is not None and self.route.unknown is Unknown.CREATE
+
+    @property
+    def route_column(self) -> str | None:
+        """Silver's column that names a row's key; None without a route."""
+        return None if self.route is None else self.route.column
+
+    def silver_table(self, key: str) -> TableRef:
+        """The silver table of a key."""
+        return self.tables.silver_of(key)
+
     def gold_table(self, view: GoldView, scope: str) -> TableRef:
         """The table of a view for a key, or for `EVERY_KEY` if it is over all."""
-        return gold_of_all(self.feed, view.name) if view.is_over_all else gold_of(scope, view.name)
+        if view.is_over_all:
+            return gold_of_all(self.feed, view.name)
+        return self.tables.gold_of(scope, view.name)
 
 
 def _refuse_twins(kind: str, names: list[str]) -> None:

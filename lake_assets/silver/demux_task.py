@@ -32,8 +32,8 @@ class DecodePlan:
     """What a decoding task must know; pickled once a job."""
 
     decoding: Decoding
-    route: str
-    """Decoded column that names the key."""
+    route: str | None
+    """Decoded column that names the key; None if all rows are of the one key there is."""
 
     keys: tuple[str, ...]
     """Keys with a table; a row's `#table` is its key's index, `len(keys)` for quarantine, or one
@@ -86,7 +86,7 @@ def _place(batch: pa.RecordBatch, plan: DecodePlan, schema: pa.Schema) -> pa.Rec
     decoded = decode(values, batch["schema_id"], plan.decoding)
     reason, detail, questions = decoded.reason, decoded.detail, decoded.question
     is_decoded = pc.and_(pc.is_null(reason), pc.is_null(questions))
-    keys = _as_text(decoded.columns, plan.route, batch.num_rows)
+    keys = _keys(decoded.columns, plan, batch.num_rows)
     index = pc.index_in(keys, value_set=pa.array(plan.keys, pa.string()))
     is_lost = pc.and_(is_decoded, pc.is_null(index))
     if pc.any(is_lost).as_py():
@@ -156,6 +156,13 @@ def _ask(kind: str, mask: pa.Array, values: pa.Array) -> pa.Array:
     """`kind=value` where `mask` holds, else null."""
     asked = pc.binary_join_element_wise(kind, values.cast(pa.string()), "=")
     return pc.if_else(mask, asked, pa.scalar(None, pa.string()))
+
+
+def _keys(columns_: pa.RecordBatch, plan: DecodePlan, rows: int) -> pa.Array:
+    """The key of each row."""
+    if plan.route is None:
+        return pa.repeat(pa.scalar(plan.keys[0], pa.string()), rows)
+    return _as_text(columns_, plan.route, rows)
 
 
 def _as_text(columns_: pa.RecordBatch, name: str, rows: int) -> pa.Array:

@@ -19,7 +19,6 @@ from lake_assets.model.checks import Severity, SilverCheck
 from lake_assets.model.failures import Failures
 from lake_assets.model.feeds import Action, Feed, GoldView
 from lake_assets.model.reports import CheckResult, Judged, RefreshReport
-from lake_assets.model.tables import silver_of
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.session import start_session
@@ -98,7 +97,9 @@ def _blocked(
     lake = settings.lake_dir
     failures = read_failures(settings.state_dir, feed.feed)
     versions = {
-        key: found[0] for key in keys if (found := identity(lake, silver_of(key))) is not None
+        key: found[0]
+        for key in keys
+        if (found := identity(lake, feed.silver_table(key))) is not None
     }
     checks = [check for check in feed.checks if check.blocking]
     results: list[CheckResult] = []

@@ -3,9 +3,9 @@ from deltalake import DeltaTable
 
 from benchmarks.history import history_of
 from lake_assets.delta.log_history import newest_of
-from lake_assets.model.tables import silver_of
 from lake_assets.spark.lake_context import open_lake
 from lake_assets_tests.gold.silver import add_silver
+from lake_assets_tests.sample import GAMES, silver_of
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def rows(context, game):
 
 
 def test_a_history_is_the_same_rows_many_times(context):
-    history = history_of(context, ("uno", "poker"))
+    history = history_of(context, GAMES, ("uno", "poker"))
     assert (history.rows, history.add(3)) == (30, 90)
     assert (rows(context, "uno"), rows(context, "poker")) == (40, 80)
 
@@ -29,18 +29,18 @@ def test_a_history_is_the_same_rows_many_times(context):
 def test_linked_files_keep_their_statistics(context):
     handle = DeltaTable(silver_of("uno").path(context.lake))
     before = newest_of(handle, "event_timestamp")
-    history_of(context, ("uno",)).add(2)
+    history_of(context, GAMES, ("uno",)).add(2)
     handle.update_incremental()
     assert newest_of(handle, "event_timestamp") == before
     assert before[1]
 
 
 def test_a_part_is_cut_from_each_game_and_one_row_at_least(context):
-    history = history_of(context, ("uno", "poker"))
+    history = history_of(context, GAMES, ("uno", "poker"))
     assert history.add(0.1) == 1 + 2
     assert history.add(0.001) == 1 + 1
     assert history.add(1.1) == 30 + 3
 
 
 def test_a_game_without_silver_has_no_history(context):
-    assert history_of(context, ("uno", "chess")).rows == 10
+    assert history_of(context, GAMES, ("uno", "chess")).rows == 10

@@ -7,9 +7,9 @@ from deltalake.transaction import CommitProperties
 from lake_assets.checks.checked_tables import gold_tables, silver_tables, told_by_log
 from lake_assets.model.checks import Freshness, GoldCheck, RowCount, SilverCheck
 from lake_assets.model.feeds import GoldView
-from lake_assets.model.tables import EVERY_KEY, gold_of, silver_of
+from lake_assets.model.tables import EVERY_KEY
 from lake_assets_tests.gold.silver import add_silver, stands_for, stands_for_all
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, RENAMED, gold_of, silver_of
 
 VIEW = GAMES.gold[0]
 SOME = SilverCheck(name="some", row_count=RowCount(min=1))
@@ -19,7 +19,7 @@ EQUAL = GoldCheck(name="all", equals_source="session_count")
 
 
 def silver(settings, *checks, keys=("uno",)):
-    return silver_tables(settings.lake_dir, keys, checks)
+    return silver_tables(settings.lake_dir, GAMES, keys, checks)
 
 
 def test_each_game_has_the_checks_that_concern_it(settings):
@@ -112,3 +112,21 @@ def test_a_view_over_all_games_is_compared_with_all_the_silver_that_it_stands_fo
     subject = checked.subject
     assert (subject.key, subject.table.name) == (EVERY_KEY, "all_games_top")
     assert (subject.source_version, subject.source_rows) == (None, 3)
+
+
+def test_tables_are_checked_under_the_names_that_their_feed_gives_them(settings):
+    lake = settings.lake_dir
+    add_silver(lake, "uno", "ann")
+    add_silver(lake, "uno", "ann", "bob", feed=RENAMED)
+    write_deltalake(
+        RENAMED.gold_table(VIEW, "uno").path(lake),
+        DeltaTable(RENAMED.silver_table("uno").path(lake)).to_pyarrow_table(),
+        commit_properties=CommitProperties(stands_for(settings, VIEW, 0, feed=RENAMED)),
+    )
+    (silver_uno,) = silver_tables(lake, RENAMED, ["uno"], [SOME])
+    assert (silver_uno.subject.table.name, told_by_log(silver_uno)) == (
+        "uno_in_silver",
+        {"some": 2},
+    )
+    (gold_uno,) = gold_tables(lake, RENAMED, VIEW, ["uno"], [EQUAL])
+    assert (gold_uno.subject.table.name, gold_uno.subject.source_rows) == ("player_agg_of_uno", 2)

@@ -5,7 +5,7 @@ import pytest
 from lake_assets.checks.evaluate import judge
 from lake_assets.checks.subject import Subject
 from lake_assets.model.checks import Freshness, GoldCheck, RowCount, Severity, SilverCheck
-from lake_assets.model.tables import silver_of
+from lake_assets_tests.sample import silver_of
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 

@@ -26,13 +26,12 @@ from lake_assets.defs.internals.materializations import latest_ids
 from lake_assets.defs.reports import Target, evaluation_of
 from lake_assets.model.feeds import GoldView
 from lake_assets.model.reports import Judged
-from lake_assets.model.tables import gold_of, silver_of
 from lake_assets.settings.schema import AlertSettings
 from lake_assets.state.files import own_heartbeat, streams_lock, turn, write_heartbeat
 from lake_assets_tests.alerts.servers import Hook
 from lake_assets_tests.defs.origins import instigator
 from lake_assets_tests.gold.silver import stands_for
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, gold_of, silver_of
 
 SILVER = dg.AssetKey("silver_events")
 ROW = pa.table({"gamer_id": ["a"]})

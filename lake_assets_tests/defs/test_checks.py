@@ -8,10 +8,9 @@ from lake_assets.defs.checks import build
 from lake_assets.defs.gold import build as build_gold
 from lake_assets.defs.internals.runs import range_tags
 from lake_assets.model.checks import Freshness, GoldCheck, RowCount, SilverCheck
-from lake_assets.model.tables import gold_of
 from lake_assets.state.failing_expectations import read_failures
 from lake_assets_tests.gold.silver import add_silver, stands_for
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, gold_of
 
 SILVER = dg.AssetKey("silver_events")
 GOLD = dg.AssetKey("gold_player_agg")

@@ -16,9 +16,9 @@ from lake_assets.defs.gold import run_tags
 from lake_assets.defs.internals.instigators import turned_off
 from lake_assets.defs.internals.runs import range_tags
 from lake_assets.model.feeds import GoldView
-from lake_assets.model.tables import EVERY_KEY, gold_of, silver_of
+from lake_assets.model.tables import EVERY_KEY
 from lake_assets_tests.defs.origins import instigator
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, gold_of, silver_of
 
 OFTEN = GAMES.gold[0]
 OF_ALL = GoldView(name="top", sql="select count(*) as n from silver_all", schedule="0 * * * *")

@@ -15,10 +15,9 @@ from lake_assets.defs.reports import latest_metadata
 from lake_assets.gold.run import refresh_views
 from lake_assets.model.checks import GoldCheck, RowCount, Severity
 from lake_assets.model.feeds import Expectation, GoldView
-from lake_assets.model.tables import silver_of
 from lake_assets.settings.schema import Settings
 from lake_assets.state.failing_expectations import Verdict, note_verdicts
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, RENAMED, WITHOUT_ROUTE, silver_of
 
 GOLD = dg.AssetKey("gold_player_agg")
 JOB = "gold_refresh_every_1"
@@ -293,3 +292,17 @@ def test_checks_of_a_view_over_all_are_executed_without_partitions(instance, set
     result = done.execute_in_process(instance=instance)
     found = {e.check_name: (e.passed, e.partition) for e in result.get_asset_check_evaluations()}
     assert found == {"some": (True, None), "busy": (True, None), "counts_all": (True, None)}
+
+
+@pytest.mark.parametrize(
+    ("feed", "name"),
+    [
+        (GAMES, "gold_{key}_player_agg"),
+        (RENAMED, "player_agg_of_{key}"),
+        (WITHOUT_ROUTE, "gold_clicks_player_agg"),
+    ],
+)
+def test_a_view_is_shown_under_the_names_of_its_tables(settings, feed, name):
+    graph = build(settings, [feed]).resolve_asset_graph()
+    (key,) = graph.materializable_asset_keys
+    assert graph.get(key).metadata["dagster/table_name"] == dg.MetadataValue.text(name)

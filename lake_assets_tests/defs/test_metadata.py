@@ -12,7 +12,7 @@ from lake_assets.defs.metadata import (
 )
 from lake_assets.feeds.load import find_feed, load_feeds
 from lake_assets.model.reports import Mode, RefreshReport, ViewRefresh
-from lake_assets.model.tables import gold_of, silver_of
+from lake_assets_tests.sample import gold_of, silver_of
 
 UNO = silver_of("uno")
 

@@ -17,10 +17,10 @@ from lake_assets.defs.reports import (
 from lake_assets.model.checks import Severity
 from lake_assets.model.feeds import Action, Expectation
 from lake_assets.model.reports import CheckResult, Judged, Origin
-from lake_assets.model.tables import TableRef, bronze_of, quarantine_of, silver_of
+from lake_assets.model.tables import TableRef, bronze_of, quarantine_of
 from lake_assets.state.failing_expectations import Verdict, note_verdicts
 from lake_assets.streams.batch_totals import Change
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, silver_of
 
 UNO = silver_of("uno")
 KNOWN = Expectation(name="known", sql="true")

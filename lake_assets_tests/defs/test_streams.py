@@ -8,10 +8,10 @@ from lake_assets.defs.internals.materializations import latest_ids
 from lake_assets.defs.streams import build, job, run_tags
 from lake_assets.errors import ExpectationFailedError
 from lake_assets.model.reports import BatchReport, Judged, Stage, Waiting
-from lake_assets.model.tables import bronze_of, silver_of
+from lake_assets.model.tables import bronze_of
 from lake_assets.settings.schema import StreamSettings
 from lake_assets.streams.run import Tick
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, silver_of
 
 SILVER = dg.AssetKey("silver_events")
 

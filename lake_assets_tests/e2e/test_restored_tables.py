@@ -11,11 +11,12 @@ from lake_assets.decode.cache import CachedRegistry, SchemaCache
 from lake_assets.decode.registry import Registry
 from lake_assets.delta.committer import Committer
 from lake_assets.errors import LakeError, RegistryError, StreamError
-from lake_assets.model.tables import bronze_of, quarantine_of, silver_of, waiting_of
+from lake_assets.model.tables import bronze_of, quarantine_of, waiting_of
 from lake_assets.streams.noted_changes import finish_change
 from lake_assets.streams.pipeline import catch_up_of, demux_of, follower_of, start_ingest
 from lake_assets.streams.schemas import Schemas
 from lake_assets_tests.events import framed
+from lake_assets_tests.sample import silver_of
 from lake_assets_tests.streams.lakes import StreamedLake
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]

@@ -12,14 +12,16 @@ from lake_assets.delta.commit_journal import Journal
 from lake_assets.delta.committer import Committer
 from lake_assets.delta.multi_table_change import ChangeJournal, Range, finish
 from lake_assets.errors import ExpectationFailedError, LakeError
-from lake_assets.model.feeds import Action, Expectation, Route
-from lake_assets.model.tables import quarantine_of, silver_of, waiting_of
+from lake_assets.model.feeds import Action, Expectation
+from lake_assets.model.routes import Route
+from lake_assets.model.tables import quarantine_of, waiting_of
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.demux_position import reprocess_app
 from lake_assets.silver.reprocess import Bronze, Redo
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.spark.scan import Rows
 from lake_assets_tests.events import Topic, framed
+from lake_assets_tests.sample import silver_of
 from lake_assets_tests.silver.given import bronze_batch, no_position
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]

@@ -8,12 +8,13 @@ from lake_assets.decode.cache import CachedRegistry, SchemaCache
 from lake_assets.decode.registry import Registry
 from lake_assets.delta.commit import Batch
 from lake_assets.errors import RegistryError
-from lake_assets.model.tables import quarantine_of, silver_of, waiting_of
+from lake_assets.model.tables import quarantine_of, waiting_of
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.spark.scan import Rows
 from lake_assets.streams.pipeline import Pipeline, catch_up_of, demux_of
 from lake_assets.streams.schemas import Schemas
 from lake_assets_tests.events import Topic, framed
+from lake_assets_tests.sample import silver_of
 from lake_assets_tests.silver.given import bronze_batch, no_position
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
