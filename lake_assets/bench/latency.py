@@ -30,6 +30,7 @@ from lake_assets.model.tables import silver_of
 from lake_assets.runtime.command_line import command_line
 from lake_assets.settings.load import child_environment
 from lake_assets.settings.schema import Settings
+from lake_assets.simulator.games.events import GameEvents
 from lake_assets.simulator.produce import produce
 from lake_assets.simulator.script import Script
 
@@ -76,8 +77,9 @@ def _measure(venue: Venue, settings: Settings, rate: int) -> dict[str, Figure]:
     topic, subject = feed.source.kafka.topic, feed.payload.protobuf.subject
 
     def send(seconds: float, at: float) -> int:
-        script = Script(games=feed.route.keys, events=round(at * seconds), rate=at)
-        sent = produce(venue.endpoints, topic, subject, script, stop=venue.stop).events
+        game_events = GameEvents(venue.endpoints, subject, feed.route.keys)
+        script = Script(events=round(at * seconds), rate=at)
+        sent = produce(venue.endpoints, topic, game_events, script, stop=venue.stop).events
         if venue.stop():
             raise KeyboardInterrupt
         return sent
