@@ -29,6 +29,7 @@ from lake_assets.model.feeds import Feed
 from lake_assets.runtime.command_line import command_line
 from lake_assets.settings.load import child_environment
 from lake_assets.settings.schema import Settings
+from lake_assets.simulator.games.events import GameEvents
 from lake_assets.simulator.produce import produce
 from lake_assets.simulator.script import Script
 
@@ -75,8 +76,9 @@ def _measure(venue: Venue, settings: Settings, rate: int) -> dict[str, Figure]:
     topic, subject = feed.source.kafka.topic, feed.payload.protobuf.subject
 
     def send(seconds: float, at: float) -> int:
-        script = Script(games=feed.keys, events=round(at * seconds), rate=at)
-        sent = produce(venue.endpoints, topic, subject, script, stop=venue.stop).events
+        game_events = GameEvents(venue.endpoints, subject, feed.keys)
+        script = Script(events=round(at * seconds), rate=at)
+        sent = produce(venue.endpoints, topic, game_events, script, stop=venue.stop).events
         if venue.stop():
             raise KeyboardInterrupt
         return sent

@@ -15,6 +15,7 @@ from lake_assets.errors import RegistryError
 from lake_assets.feeds.load import find_feed, load_feeds
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
+from lake_assets.simulator.games.events import GameEvents
 from lake_assets.simulator.produce import produce
 from lake_assets.simulator.script import Script
 from lake_assets.sources.topics import client_config
@@ -55,11 +56,11 @@ def topic_of(
     feed = feed_of(f"bench-{uuid4().hex[:8]}", keys_of(tables))
     topic, subject = feed.source.kafka.topic, feed.payload.protobuf.subject
     try:
-        script = Script(games=feed.keys, events=events)
-        made = produce(endpoints, topic, subject, script, stop=stop)
+        game_events = GameEvents(endpoints, subject, feed.keys)
+        made = produce(endpoints, topic, game_events, Script(events=events), stop=stop)
         if stop():
             raise KeyboardInterrupt
-        yield Topic(feed=feed, by_game=made.by_game, value_bytes=made.value_bytes)
+        yield Topic(feed=feed, by_game=made.by_key, value_bytes=made.value_bytes)
     finally:
         delete_topic(endpoints, topic, subject)
 

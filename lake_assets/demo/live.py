@@ -18,8 +18,8 @@ from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import Layer, bronze_of
 from lake_assets.settings.schema import Settings
+from lake_assets.simulator.of_feed import workload_of
 from lake_assets.simulator.produce import Progress, produce
-from lake_assets.simulator.script import Script
 from lake_assets.state.files import current_heartbeat
 from lake_assets.streams.overview import TableOverview, overview
 
@@ -113,19 +113,13 @@ class _Simulator:
             raise self._failure
 
     def _run(self) -> None:
-        script = Script(
-            games=self._options.games or self._feed.keys,
-            versions=self._options.versions,
-            events=self._options.events,
-            rate=self._options.rate,
-            seed=self._options.seed,
-        )
+        options = self._options
         try:
             produce(
                 self._endpoints,
                 self._feed.source.kafka.topic,
-                self._feed.payload.protobuf.subject,
-                script,
+                workload_of(self._feed, self._endpoints, options.games, seed=options.seed),
+                options.script,
                 on_progress=self._note,
                 stop=self._stop.is_set,
             )

@@ -16,6 +16,7 @@ from lake_assets.model.heartbeat import Heartbeat
 from lake_assets.runtime.processes import is_alive
 from lake_assets.services.control import locate
 from lake_assets.settings.schema import Settings, StreamSettings
+from lake_assets.simulator.games.events import GameEvents
 from lake_assets.simulator.produce import produce
 from lake_assets.simulator.script import Script
 from lake_assets.state.files import is_locked, read_heartbeat
@@ -69,8 +70,9 @@ def send(connected: Settings, topic: str) -> Callable[[int], None]:
     """Sends so many events more."""
 
     def run(events: int) -> None:
-        script = Script(games=GAMES, events=events, versions=1)
-        produce(locate(connected), topic, f"{topic}-value", script)
+        script = Script(events=events, versions=1)
+        endpoints = locate(connected)
+        produce(endpoints, topic, GameEvents(endpoints, f"{topic}-value", GAMES), script)
 
     return run
 

@@ -1,7 +1,7 @@
 from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorSet
 
 from lake_assets.decode.compile import ROOT, compile_files
-from lake_assets.simulator.schema import message_class, proto_text
+from lake_assets.simulator.games.schema import message_class, proto_text
 
 
 def test_version_0_has_the_four_fields():

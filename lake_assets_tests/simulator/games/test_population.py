@@ -4,7 +4,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from lake_assets.simulator.population import Population, populate
+from lake_assets.simulator.games.population import Population, populate
 
 GAMES = ("rummy", "spades", "poker")
 

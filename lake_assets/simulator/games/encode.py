@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from lake_assets.simulator.population import Draws, Population
-from lake_assets.simulator.schema import custom_column, message_class
+from lake_assets.simulator.games.population import Draws, Population
+from lake_assets.simulator.games.schema import custom_column, message_class
 
 _NANOS = 1_000_000_000
 

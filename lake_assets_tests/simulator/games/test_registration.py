@@ -6,7 +6,7 @@ from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 
 from lake_assets.errors import RegistryError
 from lake_assets.model.endpoints import Endpoints
-from lake_assets.simulator.registration import Registration
+from lake_assets.simulator.games.registration import Registration
 
 
 @pytest.mark.kafka

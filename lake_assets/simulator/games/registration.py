@@ -11,7 +11,7 @@ from confluent_kafka.schema_registry.serde import SchemaId
 from lake_assets.decode.registry_client import registry_client
 from lake_assets.errors import RegistryError
 from lake_assets.model.endpoints import Endpoints
-from lake_assets.simulator.schema import proto_text
+from lake_assets.simulator.games.schema import proto_text
 
 _FIRST_MESSAGE = [0]
 

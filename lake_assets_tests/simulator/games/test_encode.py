@@ -1,8 +1,8 @@
 import numpy as np
 
-from lake_assets.simulator.encode import Encoder
-from lake_assets.simulator.population import Draws, Player, Population
-from lake_assets.simulator.schema import message_class
+from lake_assets.simulator.games.encode import Encoder
+from lake_assets.simulator.games.population import Draws, Player, Population
+from lake_assets.simulator.games.schema import message_class
 
 WORLD = Population(
     games=("rummy", "poker"),
