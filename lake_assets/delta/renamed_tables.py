@@ -57,7 +57,8 @@ def ensure_none_renamed(lake: Path, feed: Feed, *layers: Layer) -> None:
     """
     for layer in layers:
         renamed = renamed_tables(lake, feed, layer)
-        for table, now in renamed.items():
+        if renamed:
+            table, now = next(iter(renamed.items()))
             others = f" (and {len(renamed) - 1} more)" if len(renamed) > 1 else ""
             raise FeedError(
                 f"feed {feed.feed!r}",
