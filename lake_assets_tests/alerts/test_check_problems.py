@@ -16,7 +16,7 @@ def test_a_failing_check_is_known_or_new_and_one_without_a_result_is_unclear():
         "a/known/uno": False,
         "a/known/go": False,
         "a/known/chess": True,
-        "a/known/go_x": None,
+        "a/known/old": None,
     }
     verdict = judge_checks(passed, {KNOWN.key: KNOWN})
     assert (verdict.known, verdict.new) == ((KNOWN,), ("a/known/go",))
