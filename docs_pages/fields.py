@@ -96,6 +96,8 @@ def default_in_words(field: FieldInfo) -> str:
     default = field.get_default(call_default_factory=True)
     if default is None:
         return "unset"
+    if isinstance(default, BaseModel):
+        return "that of each of its fields"
     value = str(default) if isinstance(default, str | Path) else json.dumps(default)
     return f"`{value}`"
 

@@ -126,19 +126,19 @@ def _watch(options: Options, lake: Path | None) -> None:
 
 
 def _as_table(snapshot: Snapshot) -> Group:
-    shown = Table("game")
+    shown = Table("feed", "key")
     for title in ("silver rows", "gold rows", "last refresh (UTC)"):
         shown.add_column(title, justify="right")
-    for row in snapshot.games:
+    for row in snapshot.keys:
         when = f"{row.refreshed_at:%H:%M:%S}" if row.gold_rows and row.refreshed_at else "-"
-        shown.add_row(row.game, f"{row.silver_rows:,}", f"{row.gold_rows:,}", when)
+        shown.add_row(row.feed, row.key, f"{row.silver_rows:,}", f"{row.gold_rows:,}", when)
     return Group(Text(_as_line(snapshot)), shown)
 
 
 def _as_line(snapshot: Snapshot) -> str:
     lag = "?" if snapshot.lag_rows is None else f"{snapshot.lag_rows:,}"
-    silver = sum(row.silver_rows for row in snapshot.games)
-    gold = sum(row.gold_rows for row in snapshot.games)
+    silver = sum(row.silver_rows for row in snapshot.keys)
+    gold = sum(row.gold_rows for row in snapshot.keys)
     return (
         f"produced {snapshot.produced:,} · bronze {snapshot.bronze_rows:,} · silver {silver:,} · "
         f"gold {gold:,} · quarantined {snapshot.quarantined:,} · lag {lag} · "

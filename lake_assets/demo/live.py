@@ -1,11 +1,11 @@
-"""The demo that goes on: simulator and `dagster dev` side by side, until it is told to stop.
+"""The demo that goes on: simulators and `dagster dev` side by side, until it is told to stop.
 
 Dagster's supervisor starts the streams and its schedules refresh gold; nothing here does.
 """
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,7 +13,7 @@ from datetime import datetime
 from rich.console import Console
 
 from lake_assets.demo.dagster_dev import dagster_dev
-from lake_assets.demo.setup import Options, demo_feed, services_up
+from lake_assets.demo.setup import FEED, Options, demo_feeds, services_up
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import Layer, bronze_of
@@ -25,14 +25,15 @@ from lake_assets.streams.overview import TableOverview, overview
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class GameRow:
+class KeyRow:
     """One line of the live table."""
 
-    game: str
+    feed: str
+    key: str
     silver_rows: int
     gold_rows: int
     refreshed_at: datetime | None
-    """Last refresh of the game's gold, UTC."""
+    """Last refresh of the key's gold, UTC."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,9 +47,11 @@ class Snapshot:
     bronze_rows: int
     quarantined: int
     lag_rows: int | None
-    """Events of the topic that are not in bronze yet."""
+    """Events of the topics that are not in bronze yet."""
 
-    games: tuple[GameRow, ...]
+    keys: tuple[KeyRow, ...]
+    """Of all feeds."""
+
     streams: str
     """How the streams are, in words."""
 
@@ -75,22 +78,25 @@ def run_live(
     Raises:
         LakeAssetsError: a part cannot be started, or the simulator failed.
     """
-    settings, feed = demo_feed(settings, options.games)
+    settings, feeds = demo_feeds(settings, options.games)
     with ExitStack() as stack:
         endpoints = stack.enter_context(services_up(settings, console))
-        simulator = _Simulator(endpoints, feed, options)
-        stack.callback(simulator.stop)
-        simulator.start()
+        simulators = [_Simulator(endpoints, feed, options) for feed in feeds]
+        for simulator in simulators:
+            stack.callback(simulator.stop)
+            simulator.start()
         url = stack.enter_context(dagster_dev(settings))
         while True:
-            show(_snapshot(settings, feed, endpoints, url, simulator.sent))
-            simulator.raise_failure()
+            sent = sum(simulator.sent for simulator in simulators)
+            show(_snapshot(settings, feeds, endpoints, url, sent))
+            for simulator in simulators:
+                simulator.raise_failure()
             if stop.wait(every_s):
                 return
 
 
 class _Simulator:
-    """The producer in a thread of its own."""
+    """A feed's producer in a thread of its own."""
 
     def __init__(self, endpoints: Endpoints, feed: Feed, options: Options) -> None:
         self.sent = 0
@@ -99,7 +105,9 @@ class _Simulator:
         self._options = options
         self._stop = threading.Event()
         self._failure: Exception | None = None
-        self._thread = threading.Thread(target=self._run, name="simulator", daemon=True)
+        self._thread = threading.Thread(
+            target=self._run, name=f"simulator-{feed.feed}", daemon=True
+        )
 
     def start(self) -> None:
         self._thread.start()
@@ -114,11 +122,12 @@ class _Simulator:
 
     def _run(self) -> None:
         options = self._options
+        keys = options.games if self._feed.feed == FEED else ()
         try:
             produce(
                 self._endpoints,
                 self._feed.source.kafka.topic,
-                workload_of(self._feed, self._endpoints, options.games, seed=options.seed),
+                workload_of(self._feed, self._endpoints, keys, seed=options.seed),
                 options.script,
                 on_progress=self._note,
                 stop=self._stop.is_set,
@@ -131,30 +140,34 @@ class _Simulator:
 
 
 def _snapshot(
-    settings: Settings, feed: Feed, endpoints: Endpoints, url: str, produced: int
+    settings: Settings, feeds: Sequence[Feed], endpoints: Endpoints, url: str, produced: int
 ) -> Snapshot:
-    tables = overview(settings, feed, endpoints)
-    bronze = [table for table in tables if table.table == bronze_of(feed.feed)]
+    tables = {feed.feed: overview(settings, feed, endpoints) for feed in feeds}
+    every = [table for of_feed in tables.values() for table in of_feed]
+    raw = {bronze_of(feed.feed) for feed in feeds}
+    bronze = [table for table in every if table.table in raw]
+    lags = [table.lag_rows for table in bronze if table.lag_rows is not None]
     return Snapshot(
         url=url,
         produced=produced,
         bronze_rows=sum(table.rows for table in bronze),
-        quarantined=sum(t.rows for t in tables if t.table.layer is Layer.QUARANTINE),
-        lag_rows=bronze[0].lag_rows if bronze else None,
-        games=tuple(_game_rows(tables)),
+        quarantined=sum(t.rows for t in every if t.table.layer is Layer.QUARANTINE),
+        lag_rows=sum(lags) if lags else None,
+        keys=tuple(row for feed, of_feed in tables.items() for row in _key_rows(feed, of_feed)),
         streams=_streams(settings),
     )
 
 
-def _game_rows(tables: list[TableOverview]) -> list[GameRow]:
-    games = dict.fromkeys(table.key for table in tables if table.key is not None)
+def _key_rows(feed: str, tables: Sequence[TableOverview]) -> list[KeyRow]:
+    keys = dict.fromkeys(table.key for table in tables if table.key is not None)
     rows = []
-    for game in games:
-        mine = [table for table in tables if table.key == game]
+    for key in keys:
+        mine = [table for table in tables if table.key == key]
         gold = [table for table in mine if table.table.layer is Layer.GOLD]
         rows.append(
-            GameRow(
-                game=game,
+            KeyRow(
+                feed=feed,
+                key=key,
                 silver_rows=sum(t.rows for t in mine if t.table.layer is Layer.SILVER),
                 gold_rows=sum(table.rows for table in gold),
                 refreshed_at=max((table.committed_at for table in gold), default=None),

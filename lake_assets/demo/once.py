@@ -8,7 +8,7 @@ from time import perf_counter
 
 from rich.console import Console
 
-from lake_assets.demo.setup import Options, demo_feed, services_up
+from lake_assets.demo.setup import Options, demo_feeds, services_up
 from lake_assets.errors import StreamError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
@@ -75,7 +75,7 @@ class _Clock:
 def run_once(
     settings: Settings, options: Options, *, console: Console, announce: OnPhase
 ) -> OnceReport:
-    """Run the whole pipeline once.
+    """Run the whole pipeline of the feed `games` once.
 
     A lake that is new starts with this run's events, whatever its topic held before; one that was
     there goes on where it was.
@@ -84,7 +84,7 @@ def run_once(
         LakeAssetsError: a part of the pipeline cannot be used.
     """
     clock = _Clock(announce)
-    settings, feed = demo_feed(settings, options.games)
+    settings, (feed, *_) = demo_feeds(settings, options.games)
     with ExitStack() as services:
         with clock.phase("services"):
             endpoints = services.enter_context(services_up(settings, console))

@@ -1,4 +1,4 @@
-"""What both demos do first: pick a feed for the asked-for games, and have the services up."""
+"""What both demos do first: pick the feeds, with the asked-for games, and have services up."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +19,9 @@ from lake_assets.simulator.script import Script
 
 FEED = "games"
 
+SIMULATED = ("games", "fitness")
+"""The shipped feeds, which have simulators."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Options:
@@ -31,10 +34,10 @@ class Options:
     """Schema versions that come up during the run; each adds a column."""
 
     events: int | None = None
-    """In all; None goes on until stopped."""
+    """Of each feed; None goes on until stopped."""
 
     rate: float | None = None
-    """Events a second; None is as fast as possible."""
+    """Events a second of each feed; None is as fast as possible."""
 
     seed: int = 0
 
@@ -44,19 +47,21 @@ class Options:
         return Script(versions=self.versions, events=self.events, rate=self.rate)
 
 
-def demo_feed(settings: Settings, games: Sequence[str]) -> tuple[Settings, Feed]:
-    """The feed of the demo, and settings under which every process sees the same.
+def demo_feeds(settings: Settings, games: Sequence[str]) -> tuple[Settings, tuple[Feed, ...]]:
+    """The feeds of the demo, games first, and settings under which every process sees the same.
 
-    Asked-for games become the route's keys, in a copy of the feed below the home: a demo shows
+    Asked-for games become the route's keys, in a copy of the feeds below the home: a demo shows
     tables of the games it produces.
 
     Raises:
         SettingsError: a name cannot name a table.
-        FeedError: the feed cannot be used.
+        FeedError: a feed cannot be used, or there is none called `games`.
     """
-    feed = find_feed(load_feeds(settings.feeds), FEED)
-    if feed.route is None or not games or tuple(games) == feed.keys:
-        return settings, feed
+    feeds = load_feeds(settings.feeds)
+    feed = find_feed(feeds, FEED)
+    others = tuple(one for one in feeds if one.feed in SIMULATED and one is not feed)
+    if not games or tuple(games) == feed.keys:
+        return settings, (feed, *others)
     for game in games:
         if not is_key_name(game):
             raise SettingsError(
@@ -64,11 +69,13 @@ def demo_feed(settings: Settings, games: Sequence[str]) -> tuple[Settings, Feed]
                 f"{game!r} cannot name a table",
                 "Use 1 to 64 lower-case letters, digits and _",
             )
-    feed = feed.model_copy(update={"route": feed.route.model_copy(update={"keys": tuple(games)})})
+    route = feed.route.model_copy(update={"keys": tuple(games)}) if feed.route else None
+    feed = feed.model_copy(update={"route": route})
     folder = settings.home / "demo-feeds"
-    text = yaml.safe_dump(feed.model_dump(mode="json", exclude_none=True), sort_keys=False)
-    replace_text(folder / f"{FEED}.yaml", text)
-    return settings.model_copy(update={"feeds": folder}), feed
+    for one in (feed, *others):
+        declared = one.model_dump(mode="json", exclude_none=True, by_alias=True)
+        replace_text(folder / f"{one.feed}.yaml", yaml.safe_dump(declared, sort_keys=False))
+    return settings.model_copy(update={"feeds": folder}), (feed, *others)
 
 
 @contextmanager

@@ -1,27 +1,28 @@
 import pytest
 from rich.console import Console
 
-from lake_assets.demo.setup import demo_feed, services_up
+from lake_assets.demo.setup import demo_feeds, services_up
 from lake_assets.errors import SettingsError
 from lake_assets.feeds.load import load_feeds
 from lake_assets.services import control
 
 
-def test_without_games_the_feed_is_as_declared(settings):
-    same, feed = demo_feed(settings, ())
+def test_without_games_the_feeds_are_as_declared(settings):
+    same, feeds = demo_feeds(settings, ())
     assert same == settings
-    assert feed == load_feeds(None)[0]
+    assert sorted(feeds, key=lambda feed: feed.feed) == list(load_feeds(None))
+    assert feeds[0].feed == "games"
 
 
 def test_asked_for_games_become_the_keys_for_every_process(settings):
-    changed, feed = demo_feed(settings, ("chess", "go"))
-    assert feed.route.keys == ("chess", "go")
-    assert load_feeds(changed.feeds) == (feed,)
+    changed, feeds = demo_feeds(settings, ("chess", "go"))
+    assert feeds[0].keys == ("chess", "go")
+    assert load_feeds(changed.feeds) == tuple(sorted(feeds, key=lambda feed: feed.feed))
 
 
 def test_a_game_that_cannot_name_a_table_is_refused(settings):
     with pytest.raises(SettingsError, match=r"'\.\./x' cannot name a table"):
-        demo_feed(settings, ("chess", "../x"))
+        demo_feeds(settings, ("chess", "../x"))
 
 
 def test_services_that_ran_before_go_on_after(connected):
