@@ -33,7 +33,7 @@ def test_a_blocking_expectation_blocks_its_game_alone():
     }
 
 
-@pytest.mark.parametrize("change", [{"blocking": False}, {"name": "other"}, {"games": ("poker",)}])
+@pytest.mark.parametrize("change", [{"blocking": False}, {"name": "other"}, {"keys": ("poker",)}])
 def test_what_is_declared_now_counts(change):
     expectation = KNOWN.model_copy(update=change)
     assert blocked({("uno", "known"): failing()}, expectations=(expectation,)) == {}
