@@ -1,16 +1,8 @@
 """A feed for tests of any room, like the one that ships and smaller."""
 
-from lake_assets.model.feeds import (
-    Action,
-    Expectation,
-    Feed,
-    GoldView,
-    KafkaSource,
-    Payload,
-    ProtobufPayload,
-    Source,
-)
+from lake_assets.model.feeds import Action, Expectation, Feed, GoldView
 from lake_assets.model.routes import Route
+from lake_assets.model.sources import KafkaSource, Payload, ProtobufPayload, Source
 from lake_assets.model.table_names import TableNames
 from lake_assets.model.tables import TableRef
 

@@ -1,1 +1,4 @@
-"""From framed bytes to typed columns: registry, descriptors, Arrow decoding."""
+"""From framed bytes to typed columns: registry, schemas, and decoding with Arrow.
+
+Tables are not written here, and which table a row goes to is `silver`'s.
+"""

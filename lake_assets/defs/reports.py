@@ -1,12 +1,13 @@
 """What the streams did, as Dagster's events: materializations and check results."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 import dagster as dg
 
-from lake_assets.defs.internals import evaluation, latest_ids, latest_metadata
+from lake_assets.defs.internals.asset_checks import evaluation
+from lake_assets.defs.internals.materializations import latest_ids
 from lake_assets.defs.keys import bronze_key, partition_of, quarantine_key, silver_key
 from lake_assets.defs.metadata import VERSION, table_metadata
 from lake_assets.delta.catalog import keys_of
@@ -141,6 +142,18 @@ def unreported(settings: Settings, feed: Feed, instance: dg.DagsterInstance) -> 
         has_rows = bool(now) and now["dagster/row_count"].value
         if has_rows and then.get(VERSION) != now[VERSION]:
             yield Change(feed=feed.feed, table=table, key=key)
+
+
+def latest_metadata(
+    instance: dg.DagsterInstance, asset: dg.AssetKey, partition: str | None
+) -> Mapping[str, dg.MetadataValue]:
+    """Metadata of an asset's or a partition's latest materialization; empty without one."""
+    partitions = None if partition is None else [partition]
+    latest = instance.fetch_materializations(
+        dg.AssetRecordsFilter(asset_key=asset, asset_partitions=partitions), limit=1
+    ).records
+    event = latest[0].asset_materialization if latest else None
+    return event.metadata if event else {}
 
 
 def _asset_of(feed: Feed, table: TableRef) -> dg.AssetKey:

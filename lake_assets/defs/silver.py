@@ -8,11 +8,13 @@ from collections.abc import Iterator, Sequence
 import dagster as dg
 
 from lake_assets.defs.checks import keys_asked_for
-from lake_assets.defs.internals import latest_ids, partitioned_check
+from lake_assets.defs.internals.asset_checks import partitioned_check
+from lake_assets.defs.internals.materializations import latest_ids
 from lake_assets.defs.keys import (
     OWNERS,
     bronze_key,
     group_of,
+    identifier_of,
     key_partitions,
     key_pattern,
     quarantine_key,
@@ -99,16 +101,14 @@ def _checks(settings: Settings, feed: Feed) -> dg.AssetChecksDefinition:
     silver, lake = silver_key(feed), lake_id(settings.state_dir)
 
     @dg.multi_asset_check(
-        name=f"{silver.to_python_identifier()}_expectations",
+        name=f"{identifier_of(silver)}_expectations",
         specs=[_check(feed, expectation, lake) for expectation in feed.expectations],
         can_subset=True,
     )
     def check(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckEvaluation]:
         note_process(context.instance, context.run.run_id, lake)
         selected = {key.name for key in context.selected_asset_check_keys}
-        found = recheck(
-            settings, feed, keys_asked_for(context.op_execution_context, settings, feed)
-        )
+        found = recheck(settings, feed, keys_asked_for(context, settings, feed))
         ids = latest_ids(context.instance, silver, {key for key, _ in found})
         expectations = {one.name: one for one in feed.expectations}
         for (key, name), judged in found.items():

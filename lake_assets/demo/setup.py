@@ -15,6 +15,7 @@ from lake_assets.model.tables import is_key_name
 from lake_assets.runtime.atomic_write import replace_text
 from lake_assets.services import control
 from lake_assets.settings.schema import Settings
+from lake_assets.simulator.script import Script
 
 FEED = "games"
 
@@ -36,6 +37,11 @@ class Options:
     """Events a second; None is as fast as possible."""
 
     seed: int = 0
+
+    @property
+    def script(self) -> Script:
+        """How much each simulator sends, and when."""
+        return Script(versions=self.versions, events=self.events, rate=self.rate)
 
 
 def demo_feed(settings: Settings, games: Sequence[str]) -> tuple[Settings, Feed]:

@@ -13,10 +13,9 @@ from lake_assets.delta.added_files import Gained, gained_between
 from lake_assets.delta.commit import Commit, DataFile
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.log_history import last_info, rows_of
-from lake_assets.delta.refresh_position import position_from
+from lake_assets.delta.refresh_position import STATE_FORMAT, position_from
 from lake_assets.delta.table_features import features_of
 from lake_assets.gold.buckets import bucket_of, buckets_for, buckets_now
-from lake_assets.gold.measures import STATE_FORMAT
 from lake_assets.gold.refresh_need import info_of
 from lake_assets.gold.usable_tables import ensure_refreshable
 from lake_assets.gold.view_snapshot import ViewSnapshot, view_snapshot_of

@@ -16,11 +16,11 @@ from lake_assets.errors import LakeError, first_line
 from lake_assets.gold.quality_gate import blocked_keys
 from lake_assets.gold.refresh_need import Silver, definition_of, is_behind
 from lake_assets.gold.refresh_need_all import held_up_by, is_all_behind, unread
+from lake_assets.model.failures import Failures
 from lake_assets.model.feeds import Feed, GoldView
 from lake_assets.model.tables import EVERY_KEY, TableRef
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.session_digest import session_digest
-from lake_assets.state.failing_expectations import Failures
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from datetime import timedelta
 from enum import StrEnum
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 
 from pydantic import (
     AfterValidator,
@@ -18,37 +18,9 @@ from lake_assets.model.base import Identifier, KeyName, Noun
 from lake_assets.model.checks import Duration, GoldCheck, SilverCheck
 from lake_assets.model.queries import columns_of, reads_all
 from lake_assets.model.routes import Route, Unknown
+from lake_assets.model.sources import Payload, Source
 from lake_assets.model.table_names import TableNames
 from lake_assets.model.tables import EVERY_KEY, TableRef, gold_of_all
-
-
-class KafkaSource(Noun):
-    """A topic, and where a new lake starts to read it; later it goes on where it was."""
-
-    topic: str = Field(min_length=1)
-    starting_offsets: Literal["earliest", "latest"] | dict[int, int] = "earliest"
-    """The first or last offsets, or one for each partition: `{0: 1200, 1: 1150}`."""
-
-
-class Source(Noun):
-    """Where a feed's rows come from."""
-
-    kafka: KafkaSource
-
-
-class ProtobufPayload(Noun):
-    """Confluent-framed protobuf whose schemas are registered under `subject`."""
-
-    subject: str = Field(min_length=1)
-    message: str | None = Field(default=None, min_length=1)
-    """Full name of the one message type that is taken (`pkg.Event`); others are quarantined. Unset,
-    rows of all message types are taken that have the route's column."""
-
-
-class Payload(Noun):
-    """How a feed's values are encoded."""
-
-    protobuf: ProtobufPayload
 
 
 class Action(StrEnum):
@@ -69,8 +41,16 @@ class Expectation(Noun):
     """A named Spark SQL condition over decoded columns; null counts as violated."""
 
     name: Identifier
+    """Unique among a feed's or a view's expectations and checks."""
+
     sql: str = Field(min_length=1)
+    """Condition that a good row fulfils."""
+
     action: Action = Action.WARN
+    """What becomes of a row that violates it: `warn` keeps and counts it, `drop` drops and counts
+    it, `quarantine` moves it to the quarantine table; with `fail` the stream stops before anything
+    of the row's batch is committed."""
+
     keys: tuple[KeyName, ...] | None = Field(
         default=None, min_length=1, validation_alias=AliasChoices("keys", "games")
     )
@@ -78,7 +58,7 @@ class Expectation(Noun):
 
     max_share: float | None = Field(default=None, ge=0, le=1)
     """Of `quarantine`: the share of a batch's rows above which it is an error, and up to which a
-    warning; unset, `MAX_SHARE`."""
+    warning; unset, 0.05."""
 
     blocking: bool = False
     """Whether a key that fails it keeps its gold views as they are until it passes again. With
@@ -114,6 +94,8 @@ class GoldView(Noun):
     """
 
     name: Identifier
+    """Unique in the feed; part of its tables' names."""
+
     description: str | None = None
     """What it is good for, in Markdown; Dagster shows it."""
 
@@ -135,6 +117,7 @@ class GoldView(Noun):
     """Of the view's rows, over its columns; judged before a refresh commits."""
 
     checks: tuple[GoldCheck, ...] = ()
+    """Of each of the view's tables."""
 
     @field_validator("keys", mode="before")
     @classmethod
@@ -226,22 +209,36 @@ class Feed(Noun):
     """One declared stream, from its source to its gold views."""
 
     feed: Identifier
+    """Its name; part of the names of its bronze and quarantine tables, and of Dagster's assets."""
+
     source: Source
+    """Where its rows come from."""
+
     payload: Payload
+    """How its values are decoded."""
+
     route: Route | None = None
-    """Unset, all rows are of one key, which is called as the feed."""
+    """Which table a row goes to; unset, all rows are of one key, which is called as the feed."""
 
     tables: TableNames = TableNames()
+    """What the keys' tables are called."""
+
     expectations: tuple[Expectation, ...] = ()
+    """Of each row, before it is written to silver."""
+
     checks: tuple[SilverCheck, ...] = ()
     """Of each key's silver table."""
 
     gold: tuple[GoldView, ...] = ()
+    """Views over silver, which refreshes keep up to date."""
+
     trigger: Trigger | None = None
     """Time between two micro-batches of ingest (`1s`, `500ms`, `5m`); unset, that of the settings.
     Longer makes fewer and larger files and commits, shorter a lower latency."""
 
     reset: Reset = Reset.PROTECTED
+    """`allowed`: `rebuild bronze` may drop bronze and read the topic again. `protected`: it may
+    not, since Kafka may have forgotten what is in bronze."""
 
     @field_validator("checks")
     @classmethod

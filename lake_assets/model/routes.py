@@ -19,8 +19,14 @@ class Route(Noun):
     """Which decoded column names the key, and which keys have tables."""
 
     column: Identifier
+    """Name of the decoded column whose value is the row's key."""
+
     keys: tuple[KeyName, ...] = ()
+    """Keys that have tables from the start: 1 to 64 lower-case letters, digits and `_` each."""
+
     unknown: Unknown = Unknown.QUARANTINE
+    """What becomes of a row with another key: `quarantine` keeps it until the key is declared,
+    `create` makes tables for the key with its first row."""
 
     @model_validator(mode="after")
     def _keys_are_unique_and_present(self) -> Self:

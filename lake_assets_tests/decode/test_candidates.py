@@ -32,7 +32,7 @@ def test_a_helper_message_makes_no_columns_and_harms_no_rows():
     assert found.columns.names == ["game", "b", "player"]
     rows = rows_of(
         schemas(HELPER_FIRST),
-        event_of(HELPER_FIRST, key="uno", b=True),
+        event_of(HELPER_FIRST, game="uno", b=True),
         framed(1, message_of(HELPER_FIRST, "player", nick="ann")),
         route="game",
     )
@@ -64,7 +64,7 @@ def test_a_route_is_a_field_that_can_be_read_as_text(field, is_taken):
         f'import "google/protobuf/{name}.proto"; ' for name in ("timestamp", "wrappers", "struct")
     )
     body = (
-        f"{imports} message first {{ {field} int32 a = 7; }} message event {{ string key = 1; }} "
+        f"{imports} message first {{ {field} int32 a = 7; }} message event {{ string game = 1; }} "
         "message N { string game = 3; } enum E { X = 0; }"
     )
     found = plan_decoding(schemas(body), NOTHING, "game")
@@ -96,7 +96,7 @@ def test_each_candidate_is_known_by_the_columns_it_would_make():
 
 
 def test_the_first_rows_of_several_candidates_are_decoded():
-    move, chat = (message_of(CANDIDATES, name, key="go") for name in ("move", "chat"))
+    move, chat = (message_of(CANDIDATES, name, game="go") for name in ("move", "chat"))
     rows = rows_of(schemas(CANDIDATES), framed(1, move), framed(1, chat, b"\2\2"), route="game")
     assert rows == [{"game": "go", "x": 0, "y": None}, {"game": "go", "x": None, "y": ""}]
     questions = decode_all(
@@ -148,7 +148,7 @@ def test_a_route_that_was_renamed_is_the_same_field_in_old_messages():
     rows = rows_of(
         schemas(old, new),
         framed(1, message_of(old, g="uno")),
-        framed(2, message_of(new, key="go")),
+        framed(2, message_of(new, game="go")),
         route="game",
     )
     assert rows == [{"game": "uno"}, {"game": "go"}]
@@ -156,7 +156,7 @@ def test_a_route_that_was_renamed_is_the_same_field_in_old_messages():
 
 def test_a_version_that_renames_the_route_keeps_its_old_name_until_the_feed_says_otherwise():
     old, new = "message event { string game = 1; int32 b = 2; }", "message event { string g = 1; }"
-    old_row, new_row = framed(1, message_of(old, key="uno")), framed(2, message_of(new, g="go"))
+    old_row, new_row = framed(1, message_of(old, game="uno")), framed(2, message_of(new, g="go"))
     for route, column in (("game", "game"), ("g", "g")):
         rows = rows_of(schemas(old, new), old_row, new_row, route=route)
         assert [row[column] for row in rows] == ["uno", "go"]
@@ -166,7 +166,7 @@ def test_a_version_without_the_route_is_refused_alone():
     old, new = "message event { string game = 1; int32 b = 2; }", "message event { int32 b = 2; }"
     rows = rows_of(
         schemas(old, new),
-        framed(1, message_of(old, key="uno")),
+        framed(1, message_of(old, game="uno")),
         framed(2, message_of(new, b=1)),
         route="game",
     )

@@ -3,7 +3,7 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from lake_assets.defs.internals import all_of
+from lake_assets.defs.internals.runs import range_tags
 from lake_assets.defs.silver import build
 from lake_assets.model.feeds import Action, Expectation
 from lake_assets_tests.sample import GAMES, RENAMED, WITHOUT_ROUTE, silver_of
@@ -62,7 +62,7 @@ def silver(settings, instance, lake):
 
 @pytest.mark.spark
 @pytest.mark.usefixtures("silver")
-@pytest.mark.parametrize("tags", [{"dagster/partition": "uno"}, all_of(["uno", "go_fish"]), {}])
+@pytest.mark.parametrize("tags", [{"dagster/partition": "uno"}, range_tags(["uno", "go_fish"]), {}])
 def test_checks_executed_by_hand_count_what_silver_holds(settings, instance, tags):
     definitions = dg.Definitions.merge(
         build(settings, [GAMES]),

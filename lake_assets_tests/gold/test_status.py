@@ -11,10 +11,10 @@ from pydantic import SecretStr
 from lake_assets.errors import LakeError
 from lake_assets.gold.status import behind_since, keys_unread, views_behind
 from lake_assets.model.checks import Severity
+from lake_assets.model.failures import Failing
 from lake_assets.model.feeds import GoldView
 from lake_assets.model.tables import EVERY_KEY
 from lake_assets.settings.schema import Settings
-from lake_assets.state.failing_expectations import Failing
 from lake_assets_tests.gold.silver import stands_for, stands_for_all
 from lake_assets_tests.sample import GAMES, RENAMED, WITHOUT_ROUTE, gold_of, silver_of
 
