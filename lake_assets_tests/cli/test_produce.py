@@ -73,8 +73,8 @@ def test_a_feed_without_keys_needs_games(fed):
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["--games", "a,../x"], "error: --games: '../x' is not a game's name."),
-        (["--games", ""], "error: --games: '' is not a game's name."),
+        (["--games", "a,../x"], "error: --keys: '../x' cannot name a table."),
+        (["--games", ""], "error: --keys: '' cannot name a table."),
         (["--feed", "nope"], "error: feed 'nope': is not declared. Use one of: games"),
         (["--events", "1"], "error: embedded"),
     ],

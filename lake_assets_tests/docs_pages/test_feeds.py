@@ -35,5 +35,5 @@ def test_every_field_says_what_it_is_for(model):
 
 
 def test_a_link_to_a_model_is_a_link_to_its_heading():
-    assert "| `route` | [Route](#route) | required | Which table a row goes to. |" in page()
+    assert "| `source` | [Source](#source) | required | Where its rows come from. |" in page()
     assert "\n## Route\n" in page()
