@@ -67,7 +67,7 @@ def _has_rows(services, topic) -> bool:
 def test_a_feed_without_keys_needs_games(fed):
     done = lake_assets(fed, "produce", "--feed", "mine")
     assert (done.returncode, done.stdout) == (1, "")
-    assert "Name games with --games" in done.stderr
+    assert "Name some with --keys" in done.stderr
 
 
 @pytest.mark.parametrize(
