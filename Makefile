@@ -38,14 +38,16 @@ demo-once: $(JARS) ## The same once, without a UI: produce, stream, refresh, che
 	@exec $(BIN)/lake-assets demo --once $(ARGS)
 
 # Many processes import the same modules: compiled once, whatever the shell asks for.
-test test-fast: export PYTHONDONTWRITEBYTECODE :=
+test test-bench test-fast: export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: test
 test: setup ## Run all tests, with real Kafka, registry, Spark and Dagster, and measure coverage
-	$(BIN)/coverage erase
-	$(BIN)/coverage run -m $(PYTEST) $(ARGS)
-	$(BIN)/coverage combine --quiet
-	$(BIN)/coverage report $(if $(ARGS),--fail-under=0)
+	$(BIN)/python -m $(PYTEST) -m "not bench" --cov --cov-report term-missing:skip-covered \
+		$(if $(ARGS),--cov-fail-under 0) $(ARGS)
+
+.PHONY: test-bench
+test-bench: setup ## Run the benchmark's own long tests: each peer and section, on a few events
+	$(BIN)/python -m $(PYTEST) -m bench $(ARGS)
 
 .PHONY: test-fast
 test-fast: $(JARS) ## Run the tests that start no Java: no Spark, no Kafka, no registry

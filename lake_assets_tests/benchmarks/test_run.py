@@ -12,6 +12,7 @@ from lake_assets.settings.schema import KafkaSettings
 from lake_assets_tests.commandline import benchmarks_here
 
 
+@pytest.mark.bench
 @pytest.mark.slow
 @pytest.mark.kafka
 @pytest.mark.spark
@@ -38,6 +39,7 @@ def test_all_peers_are_measured(connected, tmp_path):
     assert not connected.home.exists()
 
 
+@pytest.mark.bench
 @pytest.mark.slow
 @pytest.mark.kafka
 @pytest.mark.spark
