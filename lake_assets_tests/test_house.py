@@ -11,7 +11,7 @@ OF_NO_ROOM = {
     Path("test_house.py"),
     Path("test_conftest.py"),
     Path("test_definitions.py"),
-    Path("decode/test_property.py"),
+    Path("formats/protobuf/test_property.py"),
     Path("gold/test_property.py"),
 }
 

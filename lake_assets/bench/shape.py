@@ -4,8 +4,9 @@ import pyarrow as pa
 
 from lake_assets.bench.decoding import Shape
 from lake_assets.bench.ground import Ground
-from lake_assets.decode.decoding_plan import plan_decoding
-from lake_assets.decode.registry import Registry
+from lake_assets.formats.confluent.registry import Registry
+from lake_assets.formats.protobuf.decoding_plan import plan_decoding
+from lake_assets.formats.protobuf.language import PROTOBUF
 
 
 def shape_of(ground: Ground) -> Shape:
@@ -15,7 +16,9 @@ def shape_of(ground: Ground) -> Shape:
         RegistryError: it cannot be had.
     """
     subject = ground.feed.payload.protobuf.subject
-    schemas = Registry(ground.endpoints.registry, ground.endpoints.registry_access).newest(subject)
+    schemas = Registry(
+        ground.endpoints.registry, PROTOBUF, ground.endpoints.registry_access
+    ).newest(subject)
     decoding = plan_decoding(schemas, pa.schema([]), ground.feed.route.column)
     newest = decoding.readers[0]
     return Shape(newest.message, newest.descriptor_set, decoding.columns)

@@ -10,9 +10,9 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 
-from lake_assets.decode.registry_client import registry_client
 from lake_assets.errors import RegistryError
 from lake_assets.feeds.load import find_feed, load_feeds
+from lake_assets.formats.confluent.registry_client import registry_client
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.simulator.produce import produce

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import psutil
 
-from lake_assets.decode.registry_client import check_registry
 from lake_assets.errors import (
     FeedError,
     LakeAssetsError,
@@ -18,6 +17,7 @@ from lake_assets.errors import (
     TopicNotFoundError,
 )
 from lake_assets.feeds.load import load_feeds
+from lake_assets.formats.confluent.registry_client import check_registry
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.runtime.jars import GROUPS, Group, is_here
 from lake_assets.runtime.java import find_java

@@ -16,9 +16,6 @@ from uuid import uuid4
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from lake_assets.decode.decoding_plan import made_by, plan_decoding
-from lake_assets.decode.reader_assignment import MESSAGE_QUESTION, SCHEMA_QUESTION, message_met
-from lake_assets.decode.schemas import Decoding, SchemaSet
 from lake_assets.delta.catalog import adoptable_keys, refused_keys
 from lake_assets.delta.commit import ATTEMPT, Batch, Commit
 from lake_assets.delta.commit_journal import Journal
@@ -26,6 +23,14 @@ from lake_assets.delta.conflicts import overtaken
 from lake_assets.delta.renamed_columns import marked
 from lake_assets.delta.table_owners import claim
 from lake_assets.delta.widen import widen
+from lake_assets.formats.confluent.schemas import SchemaSet
+from lake_assets.formats.protobuf.decoding import Decoding
+from lake_assets.formats.protobuf.decoding_plan import made_by, plan_decoding
+from lake_assets.formats.protobuf.reader_assignment import (
+    MESSAGE_QUESTION,
+    SCHEMA_QUESTION,
+    message_met,
+)
 from lake_assets.model.feeds import Action, Feed, Unknown
 from lake_assets.model.owners import Owner
 from lake_assets.model.reports import BatchReport, Span, Stage

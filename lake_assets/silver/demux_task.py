@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake_assets.decode.arrow import decode
-from lake_assets.decode.schemas import Decoding
+from lake_assets.formats.protobuf.arrow import decode
+from lake_assets.formats.protobuf.decoding import Decoding
 from lake_assets.model.quarantine import Reason
 from lake_assets.model.tables import KEY_NAME
 from lake_assets.parquet.writer import TABLE, UNRESOLVED

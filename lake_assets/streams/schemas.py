@@ -6,10 +6,11 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from lake_assets.decode.cache import CachedRegistry, SchemaCache
-from lake_assets.decode.registry import Registry
-from lake_assets.decode.schemas import SchemaSet
 from lake_assets.errors import RegistryError, StreamError
+from lake_assets.formats.confluent.cache import CachedRegistry, SchemaCache
+from lake_assets.formats.confluent.registry import Registry
+from lake_assets.formats.confluent.schemas import SchemaSet
+from lake_assets.formats.protobuf.language import PROTOBUF
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Stage, Waiting
@@ -29,13 +30,13 @@ class Answers(Protocol):
     """A registry, whether what it said is kept or not."""
 
     def newest(self, subject: str, message: str | None = None) -> SchemaSet:
-        """As `decode.registry.Registry.newest`."""
+        """As `formats.confluent.registry.Registry.newest`."""
 
     def resolve(self, schemas: SchemaSet, ids: Collection[int]) -> SchemaSet:
-        """As `decode.registry.Registry.resolve`."""
+        """As `formats.confluent.registry.Registry.resolve`."""
 
     def check(self, subject: str) -> None:
-        """As `decode.registry.Registry.check`."""
+        """As `formats.confluent.registry.Registry.check`."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -105,4 +106,4 @@ class Schemas:
 def cached_registry(settings: Settings, endpoints: Endpoints) -> CachedRegistry:
     """The registry of these endpoints; what it says is kept beside the lake's checkpoints."""
     cache = SchemaCache(settings.state_dir / "schemas")
-    return CachedRegistry(Registry(endpoints.registry, endpoints.registry_access), cache)
+    return CachedRegistry(Registry(endpoints.registry, PROTOBUF, endpoints.registry_access), cache)

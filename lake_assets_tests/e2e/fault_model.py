@@ -16,7 +16,7 @@ from deltalake import DeltaTable
 
 from lake_assets.model.feeds import Feed, Route
 from lake_assets.model.tables import TableRef, bronze_of, quarantine_of, silver_of
-from lake_assets_tests.decode.given import framed, message_of
+from lake_assets_tests.formats.protobuf.given import framed, message_of
 from lake_assets_tests.streams.lakes import StreamedLake
 
 Place = tuple[int, int]

@@ -7,10 +7,11 @@ from contextlib import contextmanager, suppress
 import pytest
 from deltalake import DeltaTable
 
-from lake_assets.decode.cache import CachedRegistry, SchemaCache
-from lake_assets.decode.registry import Registry
 from lake_assets.delta.committer import Committer
 from lake_assets.errors import LakeError, RegistryError, StreamError
+from lake_assets.formats.confluent.cache import CachedRegistry, SchemaCache
+from lake_assets.formats.confluent.registry import Registry
+from lake_assets.formats.protobuf.language import PROTOBUF
 from lake_assets.model.tables import bronze_of, quarantine_of, silver_of, waiting_of
 from lake_assets.streams.noted_changes import finish_change
 from lake_assets.streams.pipeline import catch_up_of, demux_of, follower_of, start_ingest
@@ -28,7 +29,7 @@ class SparseRegistry:
     """A registry that cannot always be reached."""
 
     def __init__(self, url):
-        self.registry, self.is_away = Registry(url), False
+        self.registry, self.is_away = Registry(url, PROTOBUF), False
 
     def __getattr__(self, name):
         if self.is_away:

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from lake_assets.decode.registry import Registry
 from lake_assets.delta.commit import Batch
 from lake_assets.delta.commit_journal import Journal
 from lake_assets.delta.table_owners import owner_of
@@ -20,6 +19,8 @@ from lake_assets.errors import (
     RegistryError,
     TableOwnedError,
 )
+from lake_assets.formats.confluent.registry import Registry
+from lake_assets.formats.protobuf.language import PROTOBUF
 from lake_assets.model.feeds import Action, Expectation, Route, Unknown
 from lake_assets.model.owners import Owner
 from lake_assets.model.reports import Judged, Origin, Stage
@@ -27,9 +28,9 @@ from lake_assets.model.tables import Layer, quarantine_of, silver_of
 from lake_assets.silver.demux import Demux
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.spark.scan import Rows
-from lake_assets_tests.decode.given import framed as frame
-from lake_assets_tests.decode.given import message_of
 from lake_assets_tests.events import Topic, framed
+from lake_assets_tests.formats.protobuf.given import framed as frame
+from lake_assets_tests.formats.protobuf.given import message_of
 from lake_assets_tests.silver.given import bronze_batch, no_position
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
@@ -52,7 +53,7 @@ class Asked:
 
     def __init__(self, url, subject):
         self.ids = []
-        self._registry = Registry(url)
+        self._registry = Registry(url, PROTOBUF)
         self._subject = subject
 
     def newest(self):
@@ -200,7 +201,7 @@ def test_an_id_that_has_an_answer_is_not_asked_about_again(make, topic, bronze, 
 
 def test_a_registry_that_is_down_quarantines_nothing(make, topic, bronze, stored):
     known = topic.register(0)
-    silent = Registry("http://127.0.0.1:1")
+    silent = Registry("http://127.0.0.1:1", PROTOBUF)
     demux = make()
     demux(bronze(framed(known)), FIRST, no_position)
     deaf = replace(demux, resolve=silent.resolve)

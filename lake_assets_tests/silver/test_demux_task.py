@@ -4,14 +4,14 @@ from datetime import UTC, datetime
 import pyarrow as pa
 import pytest
 
-from lake_assets.decode.decoding_plan import plan_decoding
-from lake_assets.decode.schemas import SchemaSet, Version
+from lake_assets.formats.confluent.schemas import SchemaSet, Version
+from lake_assets.formats.protobuf.decoding_plan import plan_decoding
 from lake_assets.model.quarantine import Reason
 from lake_assets.parquet.writer import TABLE, UNRESOLVED
 from lake_assets.silver.demux_task import DecodePlan, decode_task, stage_schema
-from lake_assets_tests.decode.given import descriptor_set_of, message_of
-from lake_assets_tests.decode.given import framed as frame
 from lake_assets_tests.events import AT, framed
+from lake_assets_tests.formats.protobuf.given import descriptor_set_of, message_of
+from lake_assets_tests.formats.protobuf.given import framed as frame
 from lake_assets_tests.silver.given import FOREIGN, KNOWN, NEW, UNKNOWN, bronze_batch, decoding_of
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)

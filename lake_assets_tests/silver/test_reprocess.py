@@ -6,12 +6,13 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from lake_assets.decode.registry import Registry
 from lake_assets.delta.commit import Batch, Commit
 from lake_assets.delta.commit_journal import Journal
 from lake_assets.delta.committer import Committer
 from lake_assets.delta.multi_table_change import ChangeJournal, Range, finish
 from lake_assets.errors import ExpectationFailedError, LakeError
+from lake_assets.formats.confluent.registry import Registry
+from lake_assets.formats.protobuf.language import PROTOBUF
 from lake_assets.model.feeds import Action, Expectation, Route
 from lake_assets.model.tables import quarantine_of, silver_of, waiting_of
 from lake_assets.silver.demux import Demux
@@ -47,7 +48,7 @@ class Lake:
         self.spark = spark
         self.context = context
         self.topic = Topic(services)
-        self.registry = Registry(services.registry)
+        self.registry = Registry(services.registry, PROTOBUF)
         self.journals = settings.state_dir
         self.known = self.topic.register(0)
         self.bronze = []

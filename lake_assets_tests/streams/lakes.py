@@ -11,8 +11,9 @@ from pathlib import Path
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from lake_assets.decode.registry import Registry
 from lake_assets.delta.committer import Committer
+from lake_assets.formats.confluent.registry import Registry
+from lake_assets.formats.protobuf.language import PROTOBUF
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import BatchReport
 from lake_assets.model.tables import TableRef, bronze_of, quarantine_of, silver_of
@@ -76,7 +77,7 @@ class StreamedLake:
             finish_interrupted(pipeline.context, self.settings, feed)
             schemas = Schemas(
                 feed=feed,
-                registry=Registry(pipeline.endpoints.registry),
+                registry=Registry(pipeline.endpoints.registry, PROTOBUF),
                 stop=threading.Event(),
                 announce=lambda _: None,
             )
@@ -104,7 +105,7 @@ class StreamedLake:
     def redo(self, feed: Feed | None = None) -> Iterator[Redo]:
         feed = feed or self.feed
         with self.pipeline() as pipeline:
-            registry = Registry(pipeline.endpoints.registry)
+            registry = Registry(pipeline.endpoints.registry, PROTOBUF)
             demux = Demux(
                 feed=feed,
                 context=pipeline.context,

@@ -4,10 +4,11 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from lake_assets.decode.cache import CachedRegistry, SchemaCache
-from lake_assets.decode.registry import Registry
 from lake_assets.delta.commit import Batch
 from lake_assets.errors import RegistryError
+from lake_assets.formats.confluent.cache import CachedRegistry, SchemaCache
+from lake_assets.formats.confluent.registry import Registry
+from lake_assets.formats.protobuf.language import PROTOBUF
 from lake_assets.model.tables import quarantine_of, silver_of, waiting_of
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.spark.scan import Rows
@@ -23,7 +24,7 @@ class Line:
     """A real registry behind a line that can be cut."""
 
     def __init__(self, url):
-        self.registry = Registry(url)
+        self.registry = Registry(url, PROTOBUF)
         self.is_cut = False
 
     def __getattr__(self, name):

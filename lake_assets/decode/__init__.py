@@ -1,1 +1,0 @@
-"""From framed bytes to typed columns: registry, descriptors, Arrow decoding."""

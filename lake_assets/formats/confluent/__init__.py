@@ -1,0 +1,1 @@
+"""The Confluent schema registry and its framing, whatever language schemas are in."""

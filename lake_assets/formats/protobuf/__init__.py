@@ -1,0 +1,1 @@
+"""Confluent-framed protobuf: descriptors, plans of decoding, and Arrow columns."""
