@@ -6,11 +6,10 @@ from lake_assets.model.feeds import (
     Feed,
     GoldView,
     KafkaSource,
-    Payload,
-    ProtobufPayload,
     Route,
     Source,
 )
+from lake_assets.model.payload import Payload, ProtobufPayload
 
 GAMES = Feed(
     feed="games",

@@ -15,7 +15,7 @@ def shape_of(ground: Ground) -> Shape:
     Raises:
         RegistryError: it cannot be had.
     """
-    subject = ground.feed.payload.protobuf.subject
+    subject = ground.feed.payload.subject
     schemas = Registry(
         ground.endpoints.registry, PROTOBUF, ground.endpoints.registry_access
     ).newest(subject)

@@ -53,7 +53,7 @@ def topic_of(
         KeyboardInterrupt: `stop` said so.
     """
     feed = feed_of(f"bench-{uuid4().hex[:8]}", keys_of(tables))
-    topic, subject = feed.source.kafka.topic, feed.payload.protobuf.subject
+    topic, subject = feed.source.kafka.topic, feed.payload.subject
     try:
         script = Script(games=feed.route.keys, events=events)
         made = produce(endpoints, topic, subject, script, stop=stop)

@@ -69,7 +69,7 @@ def produce(
         report = simulator.produce(
             endpoints,
             topic,
-            declared.payload.protobuf.subject,
+            declared.payload.subject,
             script,
             on_progress=show,
             stop=stopped.is_set,

@@ -125,7 +125,7 @@ class _Simulator:
             produce(
                 self._endpoints,
                 self._feed.source.kafka.topic,
-                self._feed.payload.protobuf.subject,
+                self._feed.payload.subject,
                 script,
                 on_progress=self._note,
                 stop=self._stop.is_set,

@@ -105,7 +105,7 @@ def _run(
             rate=options.rate,
             seed=options.seed,
         )
-        produced = produce(endpoints, topic, feed.payload.protobuf.subject, script)
+        produced = produce(endpoints, topic, feed.payload.subject, script)
     with clock.phase("stream"):
         reports = [
             event

@@ -16,6 +16,7 @@ from pydantic import (
 
 from lake_assets.model.base import Identifier, KeyName, Noun
 from lake_assets.model.checks import Duration, GoldCheck, SilverCheck
+from lake_assets.model.payload import Payload
 from lake_assets.model.queries import columns_of, reads_all
 from lake_assets.model.tables import EVERY_KEY, TableRef, gold_of, gold_of_all
 
@@ -32,21 +33,6 @@ class Source(Noun):
     """Where a feed's rows come from."""
 
     kafka: KafkaSource
-
-
-class ProtobufPayload(Noun):
-    """Confluent-framed protobuf whose schemas are registered under `subject`."""
-
-    subject: str = Field(min_length=1)
-    message: str | None = Field(default=None, min_length=1)
-    """Full name of the one message type that is taken (`pkg.Event`); others are quarantined. Unset,
-    rows of all message types are taken that have the route's column."""
-
-
-class Payload(Noun):
-    """How a feed's values are encoded."""
-
-    protobuf: ProtobufPayload
 
 
 class Unknown(StrEnum):

@@ -129,8 +129,8 @@ def demux_of(pipeline: Pipeline, feed: Feed, schemas: Schemas) -> Demux:
         feed=feed,
         context=pipeline.context,
         journal=pipeline.journal(feed),
-        newest=schemas.newest,
-        resolve=schemas.resolve,
+        format=schemas.format,
+        schemas=schemas,
         report=pipeline.report,
         feeds=pipeline.feeds,
     )

@@ -12,6 +12,7 @@ from lake_assets.errors import LakeError, RegistryError, StreamError
 from lake_assets.formats.confluent.cache import CachedRegistry, SchemaCache
 from lake_assets.formats.confluent.registry import Registry
 from lake_assets.formats.protobuf.language import PROTOBUF
+from lake_assets.formats.protobuf.payload_format import ProtobufFormat
 from lake_assets.model.tables import bronze_of, quarantine_of, silver_of, waiting_of
 from lake_assets.streams.noted_changes import finish_change
 from lake_assets.streams.pipeline import catch_up_of, demux_of, follower_of, start_ingest
@@ -57,7 +58,10 @@ def with_waiting(lake, produce, services):
         with lake.pipeline() as pipeline:
             schemas = Schemas(
                 feed=lake.feed,
-                registry=CachedRegistry(registry, SchemaCache(lake.settings.state_dir / "schemas")),
+                format=ProtobufFormat(
+                    lake.feed.payload.protobuf,
+                    CachedRegistry(registry, SchemaCache(lake.settings.state_dir / "schemas")),
+                ),
                 stop=threading.Event(),
                 announce=lambda _: None,
             )

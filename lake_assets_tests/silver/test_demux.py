@@ -19,10 +19,13 @@ from lake_assets.errors import (
     RegistryError,
     TableOwnedError,
 )
+from lake_assets.formats.base import SchemaIdQuestion
 from lake_assets.formats.confluent.registry import Registry
 from lake_assets.formats.protobuf.language import PROTOBUF
+from lake_assets.formats.protobuf.payload_format import ProtobufFormat
 from lake_assets.model.feeds import Action, Expectation, Route, Unknown
 from lake_assets.model.owners import Owner
+from lake_assets.model.payload import ProtobufPayload
 from lake_assets.model.reports import Judged, Origin, Stage
 from lake_assets.model.tables import Layer, quarantine_of, silver_of
 from lake_assets.silver.demux import Demux
@@ -53,15 +56,15 @@ class Asked:
 
     def __init__(self, url, subject):
         self.ids = []
-        self._registry = Registry(url, PROTOBUF)
-        self._subject = subject
+        registry = Registry(url, PROTOBUF)
+        self.format = ProtobufFormat(ProtobufPayload(subject=subject), registry)
 
     def newest(self):
-        return self._registry.newest(self._subject)
+        return self.format.newest()
 
-    def resolve(self, schemas, ids):
-        self.ids.append(set(ids))
-        return self._registry.resolve(schemas, ids)
+    def resolve(self, schemas, questions):
+        self.ids.append({one.schema_id for one in questions if isinstance(one, SchemaIdQuestion)})
+        return self.format.resolve(schemas, questions)
 
 
 @pytest.fixture
@@ -85,8 +88,8 @@ def make(settings, topic, asked, reports):
                 feed=topic.feed(**changes),
                 context=context,
                 journal=Journal(settings.state_dir / "games-demux.json"),
-                newest=asked.newest,
-                resolve=asked.resolve,
+                format=asked.format,
+                schemas=asked,
                 report=reports.append,
             )
 
@@ -204,7 +207,7 @@ def test_a_registry_that_is_down_quarantines_nothing(make, topic, bronze, stored
     silent = Registry("http://127.0.0.1:1", PROTOBUF)
     demux = make()
     demux(bronze(framed(known)), FIRST, no_position)
-    deaf = replace(demux, resolve=silent.resolve)
+    deaf = replace(demux, schemas=ProtobufFormat(topic.feed().payload.protobuf, silent))
     with pytest.raises(RegistryError):
         deaf(bronze(framed(known), framed(NOT_THERE)), Batch("query", 1), no_position)
     assert offsets(stored(silver_of("uno"))) == [0]

@@ -1,14 +1,16 @@
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pyarrow as pa
 import pytest
 
+from lake_assets.formats.base import SchemaIdQuestion
 from lake_assets.formats.confluent.schemas import SchemaSet, Version
+from lake_assets.formats.protobuf.arrow import ProtobufDecoder
 from lake_assets.formats.protobuf.decoding_plan import plan_decoding
 from lake_assets.model.quarantine import Reason
 from lake_assets.parquet.writer import TABLE, UNRESOLVED
 from lake_assets.silver.demux_task import DecodePlan, decode_task, stage_schema
+from lake_assets.silver.questions import KeyQuestion, encoded
 from lake_assets_tests.events import AT, framed
 from lake_assets_tests.formats.protobuf.given import descriptor_set_of, message_of
 from lake_assets_tests.formats.protobuf.given import framed as frame
@@ -50,7 +52,7 @@ UNFIT_NAMES = [
 
 def place(*values, create_unknown=False, version=0, route="game_name", refused=None):
     plan = DecodePlan(
-        decoding=decoding_of(version),
+        decoder=ProtobufDecoder(decoding_of(version)),
         route=route,
         keys=GAMES,
         create_unknown=create_unknown,
@@ -58,7 +60,7 @@ def place(*values, create_unknown=False, version=0, route="game_name", refused=N
         refused_at=pa.scalar(NOW, pa.timestamp("us", tz="UTC")),
     )
     (found,) = decode_task([bronze_batch(*values)], plan)
-    assert found.schema == stage_schema(plan.decoding)
+    assert found.schema == stage_schema(plan)
     return found.to_pylist()
 
 
@@ -92,7 +94,7 @@ def test_a_new_game_whose_tables_are_anothers_is_refused_and_not_asked_about():
         (None, None, None),
         (QUARANTINE, Reason.BAD_KEY_NAME, "game_name = ../x"),
     ]
-    assert [row[UNRESOLVED] for row in found] == [None, None, "game=poker", None]
+    assert [row[UNRESOLVED] for row in found] == [None, None, encoded(KeyQuestion("poker")), None]
 
 
 def test_the_raw_value_of_a_good_row_does_not_travel():
@@ -139,19 +141,19 @@ def test_a_refused_game_is_named_in_the_detail():
 
 def test_a_new_game_raises_a_question_where_the_route_creates_tables():
     (row,) = place(framed(KNOWN, "x" * 64), create_unknown=True)
-    assert row[UNRESOLVED] == "game=" + "x" * 64
+    assert row[UNRESOLVED] == encoded(KeyQuestion("x" * 64))
     assert (row[TABLE], row["#reason"]) == (None, None)
 
 
 def test_an_id_never_met_raises_a_question():
     found = place(framed(KNOWN), framed(NEW))
-    assert [row[UNRESOLVED] for row in found] == [None, f"schema_id={NEW}"]
+    assert [row[UNRESOLVED] for row in found] == [None, encoded(SchemaIdQuestion(NEW))]
     assert (found[1][TABLE], found[1]["#reason"]) == (None, None)
 
 
 def test_an_id_beyond_31_bits_raises_a_question_too():
     (row,) = place(framed(2**32 - 1))
-    assert row[UNRESOLVED] == "schema_id=4294967295"
+    assert row[UNRESOLVED] == encoded(SchemaIdQuestion(4294967295))
 
 
 def test_an_old_message_has_null_in_new_columns():
@@ -183,7 +185,7 @@ def test_a_route_of_bytes_may_be_no_text():
     versions = {KNOWN: Version(number=1, descriptor_set=descriptor_set_of(body))}
     decoding = plan_decoding(SchemaSet(subject="s", versions=versions), pa.schema([]), "game_name")
     plan = DecodePlan(
-        decoding=decoding,
+        decoder=ProtobufDecoder(decoding),
         route="game_name",
         keys=GAMES,
         create_unknown=False,
@@ -198,7 +200,8 @@ def test_a_route_of_bytes_may_be_no_text():
 def test_columns_that_no_row_has_used_yet_are_null_for_conditions():
     columns = pa.schema([("later", pa.struct([("x", pa.int32())]))])
     plan = DecodePlan(
-        decoding=replace(decoding_of(0), unused=columns),
+        decoder=ProtobufDecoder(decoding_of(0)),
+        unused=columns,
         route="game_name",
         keys=GAMES,
         create_unknown=False,
@@ -206,4 +209,4 @@ def test_columns_that_no_row_has_used_yet_are_null_for_conditions():
     )
     (found,) = decode_task([bronze_batch(framed(KNOWN), b"x")], plan)
     assert found["later"].to_pylist() == [None, None]
-    assert found.schema == stage_schema(plan.decoding)
+    assert found.schema == stage_schema(plan)

@@ -9,6 +9,7 @@ from lake_assets.errors import RegistryError
 from lake_assets.formats.confluent.cache import CachedRegistry, SchemaCache
 from lake_assets.formats.confluent.registry import Registry
 from lake_assets.formats.protobuf.language import PROTOBUF
+from lake_assets.formats.protobuf.payload_format import ProtobufFormat
 from lake_assets.model.tables import quarantine_of, silver_of, waiting_of
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.spark.scan import Rows
@@ -65,7 +66,7 @@ def world(spark, services, settings, line, topic, said):
             cache = SchemaCache(settings.state_dir / "schemas")
             schemas = Schemas(
                 feed=topic.feed(),
-                registry=CachedRegistry(line, cache),
+                format=ProtobufFormat(topic.feed().payload.protobuf, CachedRegistry(line, cache)),
                 stop=threading.Event(),
                 announce=said.append,
             )

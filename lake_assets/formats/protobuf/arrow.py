@@ -11,6 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lake_assets.delta.renamed_columns import Renames
+from lake_assets.formats.base import Decoded
 from lake_assets.formats.protobuf.decoders import handler_of
 from lake_assets.formats.protobuf.decoding import Decoding, Reader
 from lake_assets.formats.protobuf.isolate_errors import isolate
@@ -19,21 +21,35 @@ from lake_assets.formats.protobuf.reader_assignment import Assigned, assign, sol
 from lake_assets.model.quarantine import Reason
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Decoded:
-    """The answer for each row, in the order of the input."""
+@dataclass(frozen=True, slots=True)
+class ProtobufDecoder:
+    """A `formats.base.Decoder`."""
 
-    columns: pa.RecordBatch
-    """`Decoding.columns`; null where a row was not decoded."""
+    plan: Decoding
 
-    reason: pa.Array
-    """string: a `Reason`, or null where the row was decoded or raises a question."""
+    @property
+    def columns(self) -> pa.Schema:
+        """Columns of the decoded rows."""
+        return self.plan.columns
 
-    detail: pa.Array
-    """string: what the reason means for this row, or null."""
+    @property
+    def unused(self) -> pa.Schema:
+        """Columns that no row has used yet."""
+        return self.plan.unused
 
-    question: pa.Array
-    """string: what to find out before the row can be judged; mostly null. Never stored."""
+    @property
+    def renames(self) -> Renames:
+        """Older names of columns."""
+        return self.plan.renames
+
+    @property
+    def has_waiting(self) -> bool:
+        """Whether rows of some schema ids wait for the registry."""
+        return bool(self.plan.waiting_ids)
+
+    def decode(self, batch: pa.RecordBatch) -> Decoded:
+        """Decode bronze rows, by `value` and `schema_id`."""
+        return decode(batch["value"], batch["schema_id"], self.plan)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +79,16 @@ def decode(values: pa.Array, schema_ids: pa.Array, decoding: Decoding) -> Decode
     """
     values, ids = values.cast(pa.binary()), schema_ids.cast(pa.int64())
     sole = sole_reader(values, ids, decoding)
-    none = pa.nulls(len(values), pa.string())
+    none, unasked = pa.nulls(len(values), pa.string()), pa.nulls(len(values), pa.int32())
     if sole is None:
         assigned = assign(values, ids, decoding)
         return _spread(list(_read(assigned, decoding)), assigned, decoding.columns)
     decoded, refused = _read_values(decoding.readers[sole], values, decoding.columns)
     if not refused:
-        return Decoded(columns=decoded, reason=none, detail=none, question=none)
+        return Decoded(columns=decoded, reason=none, detail=none, question=unasked)
     part = _Part(decoded, pa.arange(0, len(values)), refused)
     assigned = Assigned(
-        values=values, reader=pa.nulls(0, pa.int64()), reason=none, detail=none, question=none
+        values=values, reader=pa.nulls(0, pa.int64()), reason=none, detail=none, question=unasked
     )
     return _spread([part], assigned, decoding.columns)
 
@@ -141,4 +157,5 @@ def _spread(parts: list[_Part], assigned: Assigned, schema: pa.Schema) -> Decode
         reason=pc.coalesce(assigned.reason, words.take(which)),
         detail=pc.coalesce(assigned.detail, texts.take(which)),
         question=assigned.question,
+        questions=assigned.questions,
     )

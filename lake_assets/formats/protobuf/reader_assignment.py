@@ -1,28 +1,17 @@
 """Which reader decodes each row, by headers and schema ids alone; nothing is decoded here."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lake_assets.formats.base import MessageQuestion, Question, SchemaIdQuestion
 from lake_assets.formats.confluent.framing import Header, headers_of, is_short, strip
-from lake_assets.formats.confluent.schemas import FIRST, Path
+from lake_assets.formats.confluent.schemas import FIRST
 from lake_assets.formats.protobuf.decoding import Decoding
 from lake_assets.formats.protobuf.messages import in_words
 from lake_assets.model.quarantine import Reason
-
-SCHEMA_QUESTION = "schema_id"
-"""Prefix of the question whether the registry knows an id: `schema_id=17`."""
-
-MESSAGE_QUESTION = "message"
-"""Prefix of the question for the columns of a message that no row named before, by schema id and
-where it stands in the schema: `message=17:2.0`."""
-
-
-def message_met(answer: str) -> tuple[int, Path]:
-    """Schema id and message of a `MESSAGE_QUESTION`, from what is behind its `=`."""
-    schema_id, _, path = answer.partition(":")
-    return int(schema_id), tuple(int(index) for index in path.split("."))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,7 +26,11 @@ class Assigned:
 
     reason: pa.Array
     detail: pa.Array
+
     question: pa.Array
+    """int32: index into `questions`."""
+
+    questions: tuple[Question, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,7 +38,7 @@ class _Verdict:
     reader: int | None = None
     reason: str | None = None
     detail: str | None = None
-    question: str | None = None
+    question: Question | None = None
 
 
 def sole_reader(values: pa.Array, ids: pa.Array, decoding: Decoding) -> int | None:
@@ -71,20 +64,23 @@ def assign(values: pa.Array, ids: pa.Array, decoding: Decoding) -> Assigned:
     is_known = pc.is_in(ids, value_set=known)
     rows = pc.indices_nonzero(is_known)
     values_known, verdicts, which = _judge_known(values.take(rows), ids.take(rows), decoding)
-    reason, detail, question = _judge_unknown(values, ids, is_known, decoding)
+    reason, detail, asked_ids = _judge_unknown(values, ids, is_known, decoding)
+    messages = [verdict.question for verdict in verdicts if verdict.question is not None]
+    codes: dict[Question | None, int] = {one: code for code, one in enumerate(messages)}
+    open_ids = asked_ids.dictionary_encode()
+    id_questions = [SchemaIdQuestion(one) for one in open_ids.dictionary.to_pylist()]
+    question = pc.add(open_ids.indices, len(messages)).cast(pa.int32())
 
-    def spread(name: str, kind: pa.DataType) -> pa.Array:
-        return pa.array([getattr(verdict, name) for verdict in verdicts], kind).take(which)
-
-    def known_or(name: str, others: pa.Array) -> pa.Array:
-        return pc.replace_with_mask(others, is_known, spread(name, others.type))
+    def known_or(answers: Iterable[object], others: pa.Array) -> pa.Array:
+        return pc.replace_with_mask(others, is_known, pa.array(answers, others.type).take(which))
 
     return Assigned(
         values=pc.replace_with_mask(values, is_known, values_known),
-        reader=known_or("reader", pa.nulls(len(ids), pa.int64())),
-        reason=known_or("reason", reason),
-        detail=known_or("detail", detail),
-        question=known_or("question", question),
+        reader=known_or([one.reader for one in verdicts], pa.nulls(len(ids), pa.int64())),
+        reason=known_or([one.reason for one in verdicts], reason),
+        detail=known_or([one.detail for one in verdicts], detail),
+        question=known_or([codes.get(one.question) for one in verdicts], question),
+        questions=(*messages, *id_questions),
     )
 
 
@@ -118,13 +114,13 @@ def _verdict(schema_id: int, header: Header | None, decoding: Decoding) -> _Verd
     if header.path not in decoding.messages[schema_id]:
         said = f"the schema has no message of index {stands_at}"
         return _Verdict(reason=Reason.UNDECODABLE, detail=said)
-    return _Verdict(question=f"{MESSAGE_QUESTION}={schema_id}:{stands_at}")
+    return _Verdict(question=MessageQuestion(schema_id, header.path))
 
 
 def _judge_unknown(
     values: pa.Array, ids: pa.Array, is_known: pa.Array, decoding: Decoding
 ) -> tuple[pa.Array, pa.Array, pa.Array]:
-    """Reason, detail and question of the rows that are not of the subject's usable versions."""
+    """Reason, detail and id to ask about of rows that are not of the subject's usable versions."""
     none = pa.scalar(None, pa.string())
     is_empty = pc.less(pc.binary_length(values), 1).fill_null(fill_value=True)
     is_unusable = pc.is_in(ids, value_set=pa.array(sorted(decoding.unusable), pa.int64()))
@@ -164,8 +160,7 @@ def _judge_unknown(
         pc.binary_join_element_wise("schema id", shown, " "),
     )
     is_open = pc.and_(pc.is_null(reason), pc.invert(is_known))
-    asked = pc.binary_join_element_wise(SCHEMA_QUESTION, shown, "=")
-    return reason, detail, pc.if_else(is_open, asked, none)
+    return reason, detail, pc.if_else(is_open, ids, pa.scalar(None, pa.int64()))
 
 
 def _unusable(ids: pa.Array, decoding: Decoding) -> pa.Array:

@@ -8,12 +8,14 @@ import pyarrow as pa
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
+from lake_assets.formats.base import Decoded, Question
 from lake_assets.formats.confluent.schemas import SchemaSet, Version
-from lake_assets.formats.protobuf.arrow import Decoded, decode
+from lake_assets.formats.protobuf.arrow import decode
 from lake_assets.formats.protobuf.compile import ROOT, compile_files
 from lake_assets.formats.protobuf.decoders import descriptor_of
 from lake_assets.formats.protobuf.decoding import Decoding
 from lake_assets.formats.protobuf.decoding_plan import plan_decoding
+from lake_assets.formats.protobuf.reader_assignment import Assigned
 
 NOTHING = pa.schema([])
 
@@ -53,15 +55,18 @@ def decode_all(decoding: Decoding, *values: bytes) -> Decoded:
     return decode(pa.array(values, pa.binary()), pa.array(ids, pa.int64()), decoding)
 
 
+def asked(found: Decoded | Assigned) -> list[Question | None]:
+    """The question of each row."""
+    return [None if i is None else found.questions[i] for i in found.question.to_pylist()]
+
+
 def rows_of(
     known: SchemaSet, *values: bytes, have: pa.Schema = NOTHING, route: str | None = None
 ) -> list[Mapping[str, Any]]:
     """What tables with the columns `have` get of framed messages; questions are answered."""
     found = decode_all(plan_decoding(known, have, route), *values)
-    met = [question.partition("=")[2] for question in found.question.to_pylist() if question]
-    if met:
-        pairs = (one.partition(":") for one in met)
-        known = known.meet((int(i), tuple(int(x) for x in path.split("."))) for i, _, path in pairs)
+    if found.questions:
+        known = known.meet((one.schema_id, one.path) for one in found.questions)
         found = decode_all(plan_decoding(known, have, route), *values)
     assert found.question.null_count == len(values)
     refusals = zip(found.reason.to_pylist(), found.detail.to_pylist(), strict=True)

@@ -6,8 +6,10 @@ import pyarrow as pa
 import pytest
 from google.protobuf.message import DecodeError
 
-from lake_assets.formats.protobuf.arrow import Decoded, decode
+from lake_assets.formats.base import Decoded, SchemaIdQuestion
+from lake_assets.formats.protobuf.arrow import decode
 from lake_assets.model.quarantine import Reason
+from lake_assets_tests.formats.protobuf.given import asked
 
 HEADER = b"\0\0\0\0\7\0"
 ONE = "message event { string a = 1; int32 b = 2; }"
@@ -74,7 +76,7 @@ def test_refusals_of_all_kinds_keep_their_places(compiled):
         "undecodable",
         None,
     ]
-    assert found.question.to_pylist() == [None] * 4 + ["schema_id=10", None, None]
+    assert asked(found) == [None] * 4 + [SchemaIdQuestion(10), None, None]
 
 
 def test_a_batch_may_hold_no_good_row(compiled):

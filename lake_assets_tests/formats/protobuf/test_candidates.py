@@ -4,9 +4,11 @@ import pyarrow as pa
 import pytest
 
 from lake_assets.errors import SchemaUnusableError
+from lake_assets.formats.base import MessageQuestion
 from lake_assets.formats.protobuf.decoding_plan import made_by, plan_decoding
 from lake_assets_tests.formats.protobuf.given import (
     NOTHING,
+    asked,
     decode_all,
     framed,
     message_of,
@@ -99,10 +101,8 @@ def test_the_first_rows_of_several_candidates_are_decoded():
     move, chat = (message_of(CANDIDATES, name, game="go") for name in ("move", "chat"))
     rows = rows_of(schemas(CANDIDATES), framed(1, move), framed(1, chat, b"\2\2"), route="game")
     assert rows == [{"game": "go", "x": 0, "y": None}, {"game": "go", "x": None, "y": ""}]
-    questions = decode_all(
-        plan_decoding(schemas(CANDIDATES), NOTHING, "game"), framed(1, chat)
-    ).question
-    assert questions.to_pylist() == ["message=1:0"]
+    questions = decode_all(plan_decoding(schemas(CANDIDATES), NOTHING, "game"), framed(1, chat))
+    assert asked(questions) == [MessageQuestion(1, (0,))]
 
 
 def test_a_restart_goes_on_with_the_types_whose_columns_are_there():

@@ -2,10 +2,12 @@ import pyarrow as pa
 import pytest
 
 from lake_assets.errors import RegistryError, SchemaUnusableError
+from lake_assets.formats.base import MessageQuestion
 from lake_assets.formats.confluent.schemas import Version
 from lake_assets.formats.protobuf.decoding_plan import plan_decoding
 from lake_assets_tests.formats.protobuf.given import (
     NOTHING,
+    asked,
     decode_all,
     framed,
     message_of,
@@ -112,8 +114,8 @@ def test_a_removed_field_stays_a_column_that_the_tables_have():
 def test_a_removed_field_makes_no_column_before_its_messages_are_met():
     known = schemas(ONE, "message event { string a = 1; }")
     assert plan_decoding(known, NOTHING).columns.names == ["a"]
-    asked = decode_all(plan_decoding(known, NOTHING), framed(1, message_of(ONE)))
-    assert asked.question.to_pylist() == ["message=1:0"]
+    found = decode_all(plan_decoding(known, NOTHING), framed(1, message_of(ONE)))
+    assert asked(found) == [MessageQuestion(1, (0,))]
     assert plan_decoding(known.meet([(1, (0,))]), NOTHING).columns.names == ["a", "b"]
 
 

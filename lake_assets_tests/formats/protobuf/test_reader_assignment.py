@@ -3,10 +3,11 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
+from lake_assets.formats.base import MessageQuestion, SchemaIdQuestion
 from lake_assets.formats.protobuf.decoding_plan import plan_decoding
-from lake_assets.formats.protobuf.reader_assignment import assign, message_met, sole_reader
+from lake_assets.formats.protobuf.reader_assignment import assign, sole_reader
 from lake_assets.model.quarantine import Reason
-from lake_assets_tests.formats.protobuf.given import NOTHING, schemas
+from lake_assets_tests.formats.protobuf.given import NOTHING, asked, schemas
 
 TWO = "message event { string a = 1; } message other { int32 b = 1; }"
 KNOWN = schemas(TWO, "message event { int32 c = 1; }").meet([(2, (0,))])
@@ -24,9 +25,8 @@ def columns(decoding, *rows):
 
 def one(value, schema_id, decoding=DECODING):
     found = assign(*columns(decoding, (value, schema_id)))
-    return tuple(
-        part[0].as_py() for part in (found.reader, found.reason, found.detail, found.question)
-    )
+    answers = (part[0].as_py() for part in (found.reader, found.reason, found.detail))
+    return (*answers, *asked(found))
 
 
 def test_rows_that_one_reader_reads_need_no_look_at_each():
@@ -41,8 +41,8 @@ def test_any_other_row_does(row):
 
 def test_a_row_has_a_reader_a_reason_or_a_question():
     assert one(header(2), 2) == (0, None, None, None)
-    assert one(header(1, b"\2\2"), 1) == (None, None, None, "message=1:1")
-    assert one(header(5), 5) == (None, None, None, "schema_id=5")
+    assert one(header(1, b"\2\2"), 1) == (None, None, None, MessageQuestion(1, (1,)))
+    assert one(header(5), 5) == (None, None, None, SchemaIdQuestion(5))
     assert one(header(8), 8) == (None, Reason.UNKNOWN_SCHEMA, "schema id 8", None)
     said = "schema id 9 is not of subject s"
     assert one(header(9), 9) == (None, Reason.FOREIGN_SCHEMA, said, None)
@@ -65,5 +65,7 @@ def test_the_decoder_gets_every_path_in_short():
     assert found.values.to_pylist() == [header(2) + b"x", b"y", None]
 
 
-def test_a_question_is_understood_by_who_answers_it():
-    assert message_met("17:2.0") == (17, (2, 0))
+def test_each_row_has_its_own_question():
+    rows = [(header(5), 5), (header(2), 2), (header(1, b"\2\2"), 1), (header(6), 6), (header(5), 5)]
+    expected = [SchemaIdQuestion(5), None, MessageQuestion(1, (1,)), SchemaIdQuestion(6)]
+    assert asked(assign(*columns(DECODING, *rows))) == [*expected, SchemaIdQuestion(5)]
