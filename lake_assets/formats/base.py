@@ -37,15 +37,14 @@ class MessageQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class NewColumnQuestion:
-    """A column that rows have and the plan has not."""
+class NewColumnsQuestion:
+    """Columns that a row has and the plan has not."""
 
-    name: str
-    type: str
-    """As Spark SQL names it, `bigint`: what this row's value would be."""
+    columns: tuple[tuple[str, str], ...]
+    """Names, each with the type of the row's value as Spark SQL names it: `bigint`."""
 
 
-Question: TypeAlias = SchemaIdQuestion | MessageQuestion | NewColumnQuestion
+Question: TypeAlias = SchemaIdQuestion | MessageQuestion | NewColumnsQuestion
 """What a decoder may ask. Hashable and picklable; `silver.questions` carries them to the driver."""
 
 

@@ -4,11 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from lake_assets.formats.base import PayloadFormat, Surroundings
+from lake_assets.formats.json.payload_format import JsonFormat
 from lake_assets.formats.protobuf.payload_format import ProtobufFormat
 from lake_assets.model.feeds import Feed
 from lake_assets.model.payload import Payload
 
 _FORMATS: Mapping[str, type[PayloadFormat[Any]]] = {
+    "json": JsonFormat,
     "protobuf": ProtobufFormat,
 }
 """By the name under `payload` in a feed."""

@@ -12,12 +12,14 @@ import pyarrow as pa
 _DECIMAL = pa.decimal128(20, 0)
 
 _WIDTHS: Sequence[Sequence[pa.DataType]] = (
-    (pa.int32(), pa.int64(), _DECIMAL),
+    (pa.int8(), pa.int16(), pa.int32(), pa.int64(), _DECIMAL),
     (pa.float32(), pa.float64()),
 )
 """Types that hold all values of those before them in the same row."""
 
 _WORDS = {
+    pa.int8(): "tinyint",
+    pa.int16(): "smallint",
     pa.int32(): "int",
     pa.int64(): "bigint",
     pa.float32(): "float",
@@ -26,7 +28,6 @@ _WORDS = {
     pa.string(): "string",
     pa.binary(): "binary",
     pa.date32(): "date",
-    _DECIMAL: "decimal(20,0)",
 }
 
 
@@ -63,8 +64,9 @@ _Kind: TypeAlias = pa.DataType | Mismatch
 def merge(have: pa.Schema, came: pa.Schema) -> pa.Schema | Mismatch:
     """Columns that hold the rows of both: `have`'s in their order, then the new ones.
 
-    Types widen where one holds all values of the other, at any depth: `int` to `bigint` to
-    `decimal(20,0)`, `float` to `double`, a struct by fields. All columns are nullable.
+    Types widen where one holds all values of the other, at any depth: `tinyint`, `smallint`, `int`,
+    `bigint` and `decimal(20,0)` to those after them, `float` to `double`, a struct by fields. All
+    columns are nullable.
     """
     fields = _merged(have, came, "")
     return fields if isinstance(fields, Mismatch) else pa.schema(fields)
@@ -80,6 +82,8 @@ def in_words(kind: pa.DataType) -> str:
         return f"map<{in_words(kind.key_type)}, {in_words(kind.item_type)}>"
     if pa.types.is_timestamp(kind):
         return "timestamp" if kind.tz else "timestamp_ntz"
+    if pa.types.is_decimal(kind):
+        return f"decimal({kind.precision},{kind.scale})"
     return _WORDS.get(kind, str(kind))
 
 

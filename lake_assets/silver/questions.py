@@ -5,7 +5,7 @@ A format's questions are the format's; those of a new key and of Spark's judgeme
 
 import json
 from dataclasses import astuple, dataclass
-from typing import TypeAlias, get_args
+from typing import Any, TypeAlias, get_args
 
 from lake_assets.formats import base
 
@@ -38,5 +38,9 @@ def encoded(question: Question) -> str:
 def decoded(text: str) -> Question:
     """The question that `encoded` made a text of."""
     name, *values = json.loads(text)
-    made: Question = _KINDS[name](*(tuple(v) if isinstance(v, list) else v for v in values))
+    made: Question = _KINDS[name](*map(_as_tuple, values))
     return made
+
+
+def _as_tuple(value: Any) -> Any:  # noqa: ANN401 - JSON has lists alone
+    return tuple(map(_as_tuple, value)) if isinstance(value, list) else value

@@ -63,7 +63,8 @@ class Asked:
         return self.format.newest()
 
     def resolve(self, schemas, questions):
-        self.ids.append({one.schema_id for one in questions if isinstance(one, SchemaIdQuestion)})
+        ids = {one.schema_id for one in questions if isinstance(one, SchemaIdQuestion)}
+        self.ids += [ids] if ids else []
         return self.format.resolve(schemas, questions)
 
 

@@ -116,6 +116,8 @@ def test_every_reason_is_tested():
         Reason.FOREIGN_MESSAGE,
         Reason.WAITING,
         Reason.TABLE_TAKEN,
+        Reason.TYPE_MISMATCH,
+        Reason.UNKNOWN_COLUMN,
     }
     assert {reason for _, reason in REFUSED} == set(Reason) - elsewhere
 

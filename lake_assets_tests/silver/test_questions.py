@@ -1,12 +1,12 @@
 import pytest
 
-from lake_assets.formats.base import MessageQuestion, NewColumnQuestion, SchemaIdQuestion
+from lake_assets.formats.base import MessageQuestion, NewColumnsQuestion, SchemaIdQuestion
 from lake_assets.silver.questions import KeyQuestion, SqlQuestion, decoded, encoded
 
 QUESTIONS = [
     SchemaIdQuestion(2**32 - 1),
     MessageQuestion(17, (2, 0)),
-    NewColumnQuestion("steps", "bigint"),
+    NewColumnsQuestion((("steps", "bigint"), ("at", "struct<`x`: double>"))),
     KeyQuestion('a "key", = [1]'),
     SqlQuestion("lower"),
 ]

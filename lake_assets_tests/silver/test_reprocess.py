@@ -267,7 +267,7 @@ def test_rows_go_on_waiting_while_the_registry_does_not_answer(lake):
     assert lake.refused() == {}
 
 
-@pytest.mark.parametrize("games", [None, ["uno"]])
+@pytest.mark.parametrize("keys", [None, ["uno"]])
 def test_a_rebuild_takes_the_waiting_rows_along(lake, keys):
     demux = lake.demux()
     lake.run(demux, lake.event())

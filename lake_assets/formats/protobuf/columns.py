@@ -6,9 +6,7 @@ import pyarrow as pa
 
 from lake_assets.errors import SchemaUnusableError
 from lake_assets.formats.protobuf.messages import DROPPED
-
-_RESERVED = frozenset({"_topic", "_partition", "_offset", "_kafka_timestamp", "_schema_id"})
-"""Columns that silver adds to say where a row came from."""
+from lake_assets.model.payload import ORIGIN_NAMES
 
 MICROSECONDS: Mapping[str, str] = {"comment": "microseconds"}
 """Metadata of a column that was a `Duration`."""
@@ -34,7 +32,7 @@ def columns(message: str, raw: pa.Schema) -> pa.Schema:
     fields = _storable(raw)
     if not fields:
         raise SchemaUnusableError(thing, "has no fields", _NEXT_STEP)
-    taken = sorted(f.name for f in fields if f.name.lower() in _RESERVED)
+    taken = sorted(f.name for f in fields if f.name.lower() in ORIGIN_NAMES)
     if taken:
         fact = f"field {taken[0]} has the name of a column that says where a row came from"
         raise SchemaUnusableError(thing, fact, _NEXT_STEP)

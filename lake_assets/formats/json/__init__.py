@@ -1,0 +1,1 @@
+"""JSON objects with a declared schema."""
