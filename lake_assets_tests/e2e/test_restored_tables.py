@@ -33,7 +33,7 @@ class SparseRegistry:
         self.registry, self.is_away = Registry(url, PROTOBUF), False
 
     def __getattr__(self, name):
-        if self.is_away:
+        if self.is_away and name != "language":
             raise RegistryError("schema registry", "cannot be reached", "Start it.")
         return getattr(self.registry, name)
 

@@ -29,7 +29,7 @@ class Line:
         self.is_cut = False
 
     def __getattr__(self, name):
-        if self.is_cut:
+        if self.is_cut and name != "language":
             raise RegistryError("schema registry", "cannot be reached", "Start it.")
         return getattr(self.registry, name)
 
