@@ -108,7 +108,7 @@ def _spread(read: pa.RecordBatch, parts: list[Read], rows: pa.Array, is_empty: p
     codes = [
         None if row.question is None else asked.setdefault(row.question, len(asked)) for row in told
     ]
-    where = pc.index_in(pa.array(range(len(is_empty)), pa.int64()), value_set=rows)
+    where = pc.index_in(pa.arange(0, len(is_empty)), value_set=rows)
 
     def placed(answers: Sequence[object], kind: pa.DataType) -> pa.Array:
         return pa.array(answers, kind).take(where)
