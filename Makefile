@@ -60,18 +60,22 @@ check: $(INSTALLED) ## Lint, format check, types, and who may import whom
 
 .PHONY: bench
 bench: setup ## The pipeline beside its peers: a table, bench.json and a chart in docs/
-	@exec $(BIN)/lake-assets bench --output bench.json --chart docs/images/bench.png $(ARGS)
+	@exec $(BIN)/python -m benchmarks --output bench.json --chart docs/images/bench.png $(ARGS)
+
+.PHONY: docs
+docs: $(INSTALLED) ## The documentation as a site, in site/; needs no network
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 .PHONY: lock
 lock: $(INSTALLED) ## Pin all dependencies anew in requirements.lock
 	$(UV) pip compile --no-emit-index-url --no-emit-find-links --generate-hashes --group dev \
-		--extra bench pyproject.toml -o requirements.lock
+		--group bench --group docs pyproject.toml -o requirements.lock
 
 .PHONY: clean
 clean: ## Remove the virtual environment and caches; the lake and its services' data stay
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
-	rm -rf .coverage .coverage.* build dist
-	find lake_assets lake_assets_tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf .coverage .coverage.* build dist site
+	find benchmarks docs_pages lake_assets lake_assets_tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # pip installs only uv, at the lock's version and hashes; uv installs the rest.
 $(INSTALLED): requirements.lock pyproject.toml

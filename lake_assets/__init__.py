@@ -1,1 +1,4 @@
-"""lake_assets: a lakehouse that one command starts. Import the module that has the thing."""
+"""lake_assets: a lakehouse that one command starts. Import the module that has the thing.
+
+docs/architecture.md lists the packages and says where to change what. Nothing is exported here.
+"""

@@ -25,8 +25,8 @@ A message names the thing, the fact and the next step, in that order.
 
 
 def first_line(problem: BaseException) -> str:
-    """What an error says first: another library's may end in a backtrace."""
-    return str(problem).strip().partition("\n")[0]
+    """What an error says first, for use in a sentence: another library's may end in a backtrace."""
+    return str(problem).strip().partition("\n")[0].rstrip(".")
 
 
 class LakeAssetsError(Exception):

@@ -4,12 +4,14 @@ import io
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 
 import pytest
 from pyspark.sql import SparkSession
 
-from lake_assets.cli.main import run
+from benchmarks.command import app as bench_app
+from lake_assets.cli.main import run, run_app
 from lake_assets.runtime.command_line import command_line
 from lake_assets.settings.load import child_environment
 from lake_assets.settings.schema import Settings
@@ -33,23 +35,39 @@ def lake_assets_here(settings: Settings, *arguments: str) -> subprocess.Complete
 
     The session that there is ends before it, so that it starts with its own properties.
     """
-    session = SparkSession.getActiveSession()
-    if session is not None:
-        session.stop()
+    _stop_spark()
     return sparkless_here(settings, *arguments)
+
+
+def benchmarks_here(settings: Settings, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """`python -m benchmarks` in this process, as `lake_assets_here`."""
+    _stop_spark()
+    return _in_this_process(settings, lambda: run_app(bench_app), "benchmarks", *arguments)
 
 
 def sparkless_here(settings: Settings, *arguments: str) -> subprocess.CompletedProcess[str]:
     """As `lake_assets`, in this process, which has imported all: for commands without Spark."""
+    return _in_this_process(settings, run, "lake-assets", *arguments)
+
+
+def _stop_spark() -> None:
+    session = SparkSession.getActiveSession()
+    if session is not None:
+        session.stop()
+
+
+def _in_this_process(
+    settings: Settings, main: Callable[[], None], program: str, *arguments: str
+) -> subprocess.CompletedProcess[str]:
     out, err = io.StringIO(), io.StringIO()
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     kept = {number: signal.getsignal(number) for number in numbers}
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         for name, value in child_environment(settings).items():
             patch.setenv(name, value)
-        patch.setattr(sys, "argv", ["lake-assets", *arguments])
+        patch.setattr(sys, "argv", [program, *arguments])
         try:
-            run()
+            main()
         except SystemExit as end:
             status = end.code if isinstance(end.code, int) else 0
         finally:

@@ -1,15 +1,11 @@
 """A feed for tests of any room, like the one that ships and smaller."""
 
-from lake_assets.model.feeds import (
-    Action,
-    Expectation,
-    Feed,
-    GoldView,
-    KafkaSource,
-    Route,
-    Source,
-)
+from lake_assets.model.feeds import Action, Expectation, Feed, GoldView
 from lake_assets.model.payload import Payload, ProtobufPayload
+from lake_assets.model.routes import Route
+from lake_assets.model.sources import KafkaSource, Source
+from lake_assets.model.table_names import TableNames
+from lake_assets.model.tables import TableRef
 
 GAMES = Feed(
     feed="games",
@@ -30,3 +26,25 @@ GAMES = Feed(
     ),
 )
 """Two games, two expectations, one gold view."""
+
+
+def silver_of(key: str) -> TableRef:
+    """A key's silver table in a feed that does not name its tables."""
+    return GAMES.tables.silver_of(key)
+
+
+def gold_of(key: str, view: str) -> TableRef:
+    """A view's table of a key in such a feed."""
+    return GAMES.tables.gold_of(key, view)
+
+
+RENAMED = GAMES.model_copy(
+    update={
+        "feed": "renamed",
+        "tables": TableNames(silver="{key}_in_silver", gold="{view}_of_{key}"),
+    }
+)
+"""The same keys and views, under names of its own."""
+
+WITHOUT_ROUTE = GAMES.model_copy(update={"feed": "clicks", "route": None})
+"""All rows of one key, `clicks`."""

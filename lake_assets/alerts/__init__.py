@@ -1,1 +1,5 @@
-"""Alerts: `problems` and `decide` are pure, `outbox` keeps the undelivered, `sinks` deliver."""
+"""Alerts: what is wrong (`problems`, `check_problems`), what of it is news (`decide`), who is told.
+
+`observer` asks for the facts, `outbox` keeps what is undelivered, `sinks` deliver. What Dagster
+knows is asked in `defs`, and when a sensor looks is decided there.
+"""

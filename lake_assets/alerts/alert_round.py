@@ -4,14 +4,12 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from filelock import FileLock, Timeout
-
 from lake_assets.alerts.decide import Look, Policy, Tracked, decide
 from lake_assets.alerts.deliver import deliver
 from lake_assets.alerts.outbox import Book, read_book, write_book
 from lake_assets.alerts.sinks import open_sinks, sink_names
 from lake_assets.settings.schema import Settings
-from lake_assets.state.files import ensure_writable
+from lake_assets.state.files import turn_if_free
 
 Looker = Callable[[tuple[Tracked, ...]], Look]
 """Sees what is wrong; it is told which problems are open."""
@@ -34,12 +32,8 @@ def go_round(settings: Settings, look: Looker, log: logging.Logger) -> Round | N
     Raises:
         LakeError: the lake's folder cannot be written.
     """
-    ensure_writable(settings.state_dir)
-    try:
-        with FileLock(settings.state_dir / "alerts.lock", timeout=0):
-            return _go(settings, look, log)
-    except Timeout:
-        return None
+    with turn_if_free(settings.state_dir, "alerts") as is_free:
+        return _go(settings, look, log) if is_free else None
 
 
 def _go(settings: Settings, look: Looker, log: logging.Logger) -> Round:

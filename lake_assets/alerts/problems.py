@@ -1,4 +1,4 @@
-"""Judging what is wrong: facts about checks, streams and refreshes in, problems out. Pure.
+"""Judging what is wrong: facts about streams and refreshes in, problems out. Pure.
 
 Streams have one problem at a time. Whether they are well again is known only once a process has
 got on for a while: until then the judge does not say that a failure or a stall is over, so that
@@ -10,8 +10,15 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from lake_assets.model.alerts import STREAMS, AlertSeverity, Problem, ProblemKind
-from lake_assets.state.files import Heartbeat
+from lake_assets.model.alerts import (
+    STREAM_KINDS,
+    STREAMS,
+    AlertSeverity,
+    Problem,
+    ProblemKey,
+    ProblemKind,
+)
+from lake_assets.model.heartbeat import Heartbeat
 
 _NAMED_AT_MOST = 5
 """Keys named in an alert; more would bury what it says."""
@@ -52,6 +59,8 @@ class StreamsSeen:
 
     is_beater_alive: bool = False
     death: Death | None = None
+    newest_run: str = ""
+    """The newest ended run now, however it ended; "" if there is none."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,7 +77,7 @@ class StreamsPatience:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Verdict:
+class StreamsVerdict:
     """What is wrong with the streams."""
 
     problem: Problem | None = None
@@ -78,17 +87,17 @@ class Verdict:
 
 def judge_streams(
     seen: StreamsSeen, open_kinds: AbstractSet[ProblemKind], patience: StreamsPatience
-) -> Verdict:
+) -> StreamsVerdict:
     """What is wrong with the streams now, given which of their problems are open."""
     if seen.is_locked:
         holder = seen.beat if seen.is_beater_alive else None
         return _judge_holder(holder, seen, open_kinds, patience) if holder else _UNCLEAR
     if not seen.is_wanted:
-        return Verdict()
+        return StreamsVerdict()
     return _judge_absence(seen, open_kinds, patience)
 
 
-_UNCLEAR = Verdict(is_clear=False)
+_UNCLEAR = StreamsVerdict(is_clear=False)
 
 
 def _judge_holder(
@@ -96,31 +105,33 @@ def _judge_holder(
     seen: StreamsSeen,
     open_kinds: AbstractSet[ProblemKind],
     patience: StreamsPatience,
-) -> Verdict:
+) -> StreamsVerdict:
     """A process runs the streams: is it silent, waiting, stuck, or too young to tell?"""
     is_stalled_before = ProblemKind.STREAMS_STALLED in open_kinds
     if not is_stalled_before and (death := _news(seen)):
         # Another process began between two looks; what ails that one is seen the next time.
-        return Verdict(problem=_died(death), is_clear=False)
+        return StreamsVerdict(problem=_died(death), is_clear=False)
     silent_s, stuck_s = seen.now - holder.at, seen.now - holder.progressed_at
     got_on_s = holder.progressed_at - holder.began_at
     proof_s = patience.stall_after_s if is_stalled_before else patience.proven_after_s
     is_proven = got_on_s > proof_s
     if silent_s > patience.silent_after_s:
         details = f"No heartbeat for {silent_s:.0f} s"
-        return Verdict(problem=_stalled(_utc(holder.at, seen), details), is_clear=is_proven)
+        return StreamsVerdict(problem=_stalled(_utc(holder.at, seen), details), is_clear=is_proven)
     if holder.waiting_for is not None:
-        return Verdict(problem=_waiting(seen.utc_now, holder.waiting_for), is_clear=is_proven)
+        return StreamsVerdict(
+            problem=_waiting(seen.utc_now, holder.waiting_for), is_clear=is_proven
+        )
     if stuck_s > patience.stall_after_s:
         details = f"No progress for {stuck_s:.0f} s"
         since = _utc(holder.progressed_at, seen)
-        return Verdict(problem=_stalled(since, details), is_clear=is_proven)
-    return Verdict(is_clear=is_proven)
+        return StreamsVerdict(problem=_stalled(since, details), is_clear=is_proven)
+    return StreamsVerdict(is_clear=is_proven)
 
 
 def _judge_absence(
     seen: StreamsSeen, open_kinds: AbstractSet[ProblemKind], patience: StreamsPatience
-) -> Verdict:
+) -> StreamsVerdict:
     """Nobody runs the streams, and somebody should: are they on their way, or gone?"""
     beat = seen.beat
     if ProblemKind.STREAMS_STALLED in open_kinds:
@@ -129,18 +140,18 @@ def _judge_absence(
     if beat and beat.at >= seen.awake_since and _stood_still(beat, patience):
         details = f"No progress for {beat.at - beat.progressed_at:.0f} s"
         since = _utc(beat.progressed_at, seen)
-        return Verdict(problem=_stalled(since, details), is_clear=False)
+        return StreamsVerdict(problem=_stalled(since, details), is_clear=False)
     if ProblemKind.STREAMS_FAILED in open_kinds:
         return _UNCLEAR
     if death := _news(seen):
-        return Verdict(problem=_died(death), is_clear=False)
+        return StreamsVerdict(problem=_died(death), is_clear=False)
     last_sign = max(beat.at if beat else seen.awake_since, seen.awake_since)
     absent_s = seen.now - last_sign
     if absent_s > patience.absent_after_s:
         details = (
             f"Nothing has run for {absent_s:.0f} s. See the sensor `supervisor` for the reason"
         )
-        return Verdict(problem=_failed(_utc(last_sign, seen), details), is_clear=False)
+        return StreamsVerdict(problem=_failed(_utc(last_sign, seen), details), is_clear=False)
     return _UNCLEAR
 
 
@@ -186,6 +197,23 @@ def _of_streams(kind: ProblemKind, severity: AlertSeverity, since: float, detail
     return Problem(kind=kind, subject=STREAMS, severity=severity, since=since, details=details)
 
 
+def judge_refreshes(
+    ticks: Mapping[str, float], behind: Mapping[str, Mapping[str, float]]
+) -> list[Problem]:
+    """The problems of all views that a refresh should have reached and did not.
+
+    Args:
+        ticks: by view, as `judge_refresh`; views without one are in time.
+        behind: by view, as `judge_refresh`.
+    """
+    judged = [
+        judge_refresh(asset, tick=ticks[asset], behind=behind[asset])
+        for asset in behind
+        if asset in ticks
+    ]
+    return [problem for problem in judged if problem]
+
+
 def judge_refresh(asset: str, *, tick: float, behind: Mapping[str, float]) -> Problem | None:
     """A view's problem, if a refresh that should have come left keys as they were.
 
@@ -209,6 +237,10 @@ def judge_refresh(asset: str, *, tick: float, behind: Mapping[str, float]) -> Pr
     )
 
 
-def check_subject(asset: str, check: str, key: str | None) -> str:
-    """The subject of a check's problem; a check of a whole asset has no key."""
-    return "/".join(part for part in (asset, check, key) if part)
+def unclear_problems(
+    known: Mapping[ProblemKey, Problem], streams: StreamsVerdict, *, is_gold_seen: bool
+) -> frozenset[ProblemKey]:
+    """Problems of streams and refreshes that may or may not be there."""
+    of_streams = () if streams.is_clear else ((kind, STREAMS) for kind in STREAM_KINDS)
+    refreshes = (key for key in known if key[0] is ProblemKind.REFRESH_MISSED)
+    return frozenset((*of_streams, *(() if is_gold_seen else refreshes)))

@@ -1,1 +1,4 @@
-"""Bronze: raw rows kept as they came."""
+"""Bronze: rows of a source kept as they came, with their origin, and where ingest goes on.
+
+Nothing inside a payload is read here: that is `decode`'s. Reading the source is `sources`'.
+"""

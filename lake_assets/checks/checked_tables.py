@@ -2,31 +2,24 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 from deltalake import DeltaTable
 
+from lake_assets.checks.subject import CheckedValue, Subject
 from lake_assets.delta.log_history import newest_of, open_table, rows_at, rows_of, state_of
 from lake_assets.delta.refresh_position import position_from
 from lake_assets.delta.refresh_position_all import PositionOfAll
 from lake_assets.delta.table_features import Use, features_of
 from lake_assets.model.checks import DatasetCheck, GoldCheck, SilverCheck
 from lake_assets.model.feeds import Feed, GoldView
-from lake_assets.model.tables import TableRef, silver_of
-
-Found = int | float | datetime | None
-"""Rows, a sum or a time, by what is checked."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Subject:
-    """One key's table, or one of all keys, and the checks that concern it."""
+class CheckedTable:
+    """A table and the checks that concern it."""
 
-    key: str
-    """`EVERY_KEY` of a table over all."""
-
-    table: TableRef
+    subject: Subject
     handle: DeltaTable | None
     """None if the table is not there yet: then it has no rows."""
 
@@ -34,62 +27,48 @@ class Subject:
     """Tables of one family have the same kind of columns."""
 
     checks: tuple[DatasetCheck, ...]
-    source_version: int | None = None
-    """Version of silver that a key's gold table stands for."""
-
-    source_rows: int | None = None
-    """Rows of the silver that it stands for; None if silver's log has forgotten it."""
-
-    @property
-    def version(self) -> int | None:
-        """Version that is checked."""
-        return self.handle.version() if self.handle else None
 
 
-def silver_subjects(
-    lake: Path, keys: Iterable[str], checks: Sequence[SilverCheck]
-) -> list[Subject]:
+def silver_tables(
+    lake: Path, feed: Feed, keys: Iterable[str], checks: Sequence[SilverCheck]
+) -> list[CheckedTable]:
     """The keys' silver tables, those that are not there yet included."""
     concerned = {key: tuple(c for c in checks if c.concerns(key)) for key in keys}
-    return [
-        Subject(
-            key=key,
-            table=silver_of(key),
-            handle=open_table(lake, silver_of(key)),
-            family="silver",
-            checks=found,
-        )
-        for key, found in concerned.items()
-        if found
-    ]
+    return [_silver(lake, feed, key, of_key) for key, of_key in concerned.items() if of_key]
 
 
-def gold_subjects(
+def _silver(lake: Path, feed: Feed, key: str, checks: tuple[SilverCheck, ...]) -> CheckedTable:
+    table = feed.silver_table(key)
+    handle = open_table(lake, table)
+    subject = Subject(key=key, table=table, version=handle.version() if handle else None)
+    return CheckedTable(subject=subject, handle=handle, family="silver", checks=checks)
+
+
+def gold_tables(
     lake: Path, feed: Feed, view: GoldView, keys: Iterable[str], checks: Sequence[GoldCheck]
-) -> list[Subject]:
+) -> list[CheckedTable]:
     """The keys' tables of a view, or the one of `EVERY_KEY`.
 
     One that was never refreshed has no rows and stands for none.
     """
     concerned = {key: tuple(c for c in checks if c.concerns(key)) for key in keys}
-    return [_gold(lake, feed, view, key, found) for key, found in concerned.items() if found]
+    return [_gold(lake, feed, view, key, of_key) for key, of_key in concerned.items() if of_key]
 
 
 def _gold(
     lake: Path, feed: Feed, view: GoldView, key: str, checks: tuple[GoldCheck, ...]
-) -> Subject:
+) -> CheckedTable:
     table = feed.gold_table(view, key)
     handle = open_table(lake, table)
     versions = _source_versions(view, key, state_of(handle).info) if handle else {}
-    return Subject(
+    subject = Subject(
         key=key,
         table=table,
-        handle=handle,
-        family=view.name,
-        checks=checks,
+        version=handle.version() if handle else None,
         source_version=versions.get(key),
-        source_rows=_source_rows(lake, versions) if handle else 0,
+        source_rows=_source_rows(lake, feed, versions) if handle else 0,
     )
+    return CheckedTable(subject=subject, handle=handle, family=view.name, checks=checks)
 
 
 def _source_versions(view: GoldView, key: str, info: Mapping[str, str]) -> Mapping[str, int]:
@@ -101,10 +80,10 @@ def _source_versions(view: GoldView, key: str, info: Mapping[str, str]) -> Mappi
     return {key: position.silver_version} if position else {}
 
 
-def _source_rows(lake: Path, versions: Mapping[str, int]) -> int | None:
+def _source_rows(lake: Path, feed: Feed, versions: Mapping[str, int]) -> int | None:
     total = 0
     for key, version in versions.items():
-        silver = open_table(lake, silver_of(key))
+        silver = open_table(lake, feed.silver_table(key))
         rows = rows_at(silver, version) if silver else None
         if rows is None:
             return None
@@ -112,24 +91,24 @@ def _source_rows(lake: Path, versions: Mapping[str, int]) -> int | None:
     return total if versions else None
 
 
-def told_by_log(subject: Subject) -> Mapping[str, Found]:
+def told_by_log(checked: CheckedTable) -> Mapping[str, CheckedValue]:
     """By check, what the table's log tells; checks that need its rows are left out.
 
     Raises:
         TableFeatureError: the table cannot be read here.
     """
-    told: dict[str, Found] = {}
-    if subject.handle is not None:
-        features_of(subject.handle).ensure(Use.READ)
-    for check in subject.checks:
-        if subject.handle is None:
+    told: dict[str, CheckedValue] = {}
+    if checked.handle is not None:
+        features_of(checked.handle).ensure(Use.READ)
+    for check in checked.checks:
+        if checked.handle is None:
             told[check.name] = 0 if check.freshness is None else None
         elif check.row_count is not None:
-            told[check.name] = rows_of(subject.handle)
+            told[check.name] = rows_of(checked.handle)
         elif check.freshness is not None:
-            newest, is_told = newest_of(subject.handle, check.freshness.column)
+            newest, is_told = newest_of(checked.handle, check.freshness.column)
             if is_told:
                 told[check.name] = newest
-        elif not state_of(subject.handle).files:
+        elif not state_of(checked.handle).files:
             told[check.name] = 0
     return told

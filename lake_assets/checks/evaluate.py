@@ -1,15 +1,19 @@
 """Judging what was found against what a check asks for. Pure; the clock is an argument."""
 
 from datetime import datetime
+from typing import TypeAlias
 
 from humanfriendly import format_timespan
 
-from lake_assets.checks.checked_tables import Found, Subject
+from lake_assets.checks.subject import CheckedValue, Subject
 from lake_assets.model.checks import DatasetCheck, GoldCheck
 from lake_assets.model.reports import CheckResult
 
+_Judgement: TypeAlias = tuple[bool, float | None, str, str]
+"""Whether it passed, the number, the limit, and both in words."""
 
-def judge(subject: Subject, check: DatasetCheck, found: Found, now: datetime) -> CheckResult:
+
+def judge(subject: Subject, check: DatasetCheck, found: CheckedValue, now: datetime) -> CheckResult:
     """One key's result of one check.
 
     Args:
@@ -46,7 +50,7 @@ def judge(subject: Subject, check: DatasetCheck, found: Found, now: datetime) ->
     )
 
 
-def _fresh(check: DatasetCheck, found: Found, now: datetime) -> tuple[bool, float | None, str, str]:
+def _fresh(check: DatasetCheck, found: CheckedValue, now: datetime) -> _Judgement:
     assert check.freshness is not None  # noqa: S101 - the caller's case
     limit = str(check.freshness)
     column = check.freshness.column
@@ -59,9 +63,7 @@ def _fresh(check: DatasetCheck, found: Found, now: datetime) -> tuple[bool, floa
     return age <= check.freshness.max_age.total_seconds(), age, limit, words
 
 
-def _equal(
-    subject: Subject, check: DatasetCheck, found: Found
-) -> tuple[bool, float | None, str, str]:
+def _equal(subject: Subject, check: DatasetCheck, found: CheckedValue) -> _Judgement:
     column = check.equals_source if isinstance(check, GoldCheck) else None
     version = subject.source_version
     if subject.source_rows is None:

@@ -14,14 +14,14 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import NumericType, TimestampType
 
-from lake_assets.checks.checked_tables import Found, Subject
-from lake_assets.errors import FeedError
+from lake_assets.checks.checked_tables import CheckedTable
+from lake_assets.checks.subject import CheckedValue
+from lake_assets.errors import FeedError, first_line
 from lake_assets.model.checks import DatasetCheck, GoldCheck
-from lake_assets.spark.conditions import first_line
 from lake_assets.spark.read_tables import read_tables
 
-Asked = tuple[Subject, DatasetCheck]
-Measured = Mapping[tuple[str, str], Found]
+Asked = tuple[CheckedTable, DatasetCheck]
+Measured = Mapping[tuple[str, str], CheckedValue]
 """By key's table and check, by their names."""
 
 _TABLE = "#table"
@@ -39,8 +39,8 @@ def measure(session: SparkSession, asked: Sequence[Asked]) -> Measured:
         FeedError: a check does not fit the columns of its table.
     """
     families: dict[str, list[Asked]] = defaultdict(list)
-    for subject, check in asked:
-        families[subject.family].append((subject, check))
+    for checked, check in asked:
+        families[checked.family].append((checked, check))
     checks = {family: _checks_of(found) for family, found in families.items()}
     frames = [_family(session, name, found, checks[name]) for name, found in families.items()]
     if not frames:
@@ -60,7 +60,7 @@ def _family(
     session: SparkSession, name: str, asked: Sequence[Asked], checks: Sequence[DatasetCheck]
 ) -> DataFrame:
     """`family string, table string, found array<string>`, a row a table; texts carry any type."""
-    handles = {subject.table: subject.handle for subject, _ in asked if subject.handle}
+    handles = {table.subject.table: table.handle for table, _ in asked if table.handle}
     rows = read_tables(session, list(handles.values()), named=_TABLE)
     _ensure_fit(rows.drop(_TABLE), checks)
     found = [_measure(check).cast("string") for check in checks]
@@ -105,7 +105,7 @@ def _measure(check: DatasetCheck) -> Column:
     return F.count(F.lit(1))
 
 
-def _parsed(check: DatasetCheck, text: str | None) -> Found:
+def _parsed(check: DatasetCheck, text: str | None) -> CheckedValue:
     if text is None:
         return None
     if check.freshness is not None:

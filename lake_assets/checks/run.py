@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from lake_assets.checks.checked_tables import gold_subjects, silver_subjects, told_by_log
+from lake_assets.checks.checked_tables import gold_tables, silver_tables, told_by_log
 from lake_assets.checks.evaluate import judge
 from lake_assets.checks.measure import measure
 from lake_assets.model.checks import GoldCheck, SilverCheck
@@ -54,16 +54,16 @@ def run_checks(settings: Settings, feed: Feed, asked: Asked) -> list[CheckResult
 
 def evaluate(start: StartSpark, lake: Path, feed: Feed, asked: Asked) -> list[CheckResult]:
     """As `run_checks`, in a session that `start` gives, with at most one Spark action."""
-    subjects = silver_subjects(lake, asked.silver_keys, asked.silver)
+    tables = silver_tables(lake, feed, asked.silver_keys, asked.silver)
     for view in feed.gold:
         checks, keys = asked.gold.get(view.name, ()), asked.gold_keys.get(view.name, ())
-        subjects += gold_subjects(lake, feed, view, keys, checks)
-    told = {subject.table: told_by_log(subject) for subject in subjects}
+        tables += gold_tables(lake, feed, view, keys, checks)
+    told = {checked.subject.table: told_by_log(checked) for checked in tables}
     untold = [
-        (subject, check)
-        for subject in subjects
-        for check in subject.checks
-        if check.name not in told[subject.table]
+        (checked, check)
+        for checked in tables
+        for check in checked.checks
+        if check.name not in told[checked.subject.table]
     ]
     measured = measure(start(), untold) if untold else {}
     now = datetime.now(UTC)
@@ -76,6 +76,6 @@ def evaluate(start: StartSpark, lake: Path, feed: Feed, asked: Asked) -> list[Ch
             else measured.get((subject.table.name, check.name), 0),  # files without rows
             now,
         )
-        for subject in subjects
-        for check in subject.checks
+        for subject, checks in ((checked.subject, checked.checks) for checked in tables)
+        for check in checks
     ]

@@ -18,7 +18,7 @@ SUMMARIES: Mapping[str, str] = {
     ),
     "services": "Start, show and stop the embedded Kafka broker and schema registry.",
     "demo": "Start Kafka, a registry, a simulator of games and Dagster, and watch the tables fill.",
-    "produce": "Send made-up game events to a feed's Kafka topic.",
+    "produce": "Send made-up events to a feed's Kafka topic.",
     "stream": "Take events from Kafka to bronze and on to silver, until Ctrl-C.",
     "refresh": (
         "Bring gold views up to date with silver; keys that did not change are left alone."
@@ -33,7 +33,6 @@ SUMMARIES: Mapping[str, str] = {
         "reason."
     ),
     "doctor": "Look at Java, jars, Kafka, the registry, the lake's folder and the disk.",
-    "bench": ("Measure our pipeline beside a plain Spark append, N queries, foreachBatch and SDP."),
 }
 """First sentence of each command's own help, by its name, in the order they are listed.
 

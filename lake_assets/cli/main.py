@@ -35,10 +35,15 @@ def options(
 
 
 def run() -> None:
-    """Run the command line; an error of ours is one line on standard error and exit code 1."""
+    """Run the command line."""
+    run_app(app)
+
+
+def run_app(commands: typer.Typer) -> None:
+    """Run a Typer app; an error of ours is one line on standard error and exit code 1."""
     words = [word for word in sys.argv[1:] if word != _VERBOSE]
     try:
-        app(words)
+        commands(words)
     except LakeAssetsError as problem:
         if _VERBOSE in sys.argv:
             raise

@@ -1,4 +1,4 @@
-"""`lake-assets produce`: made-up game events into a feed's topic."""
+"""`lake-assets produce`: made-up events into a feed's topic."""
 
 import signal
 import threading
@@ -16,6 +16,7 @@ from lake_assets.model.tables import is_key_name
 from lake_assets.services.control import locate
 from lake_assets.settings.load import load_settings
 from lake_assets.simulator import produce as simulator
+from lake_assets.simulator.of_feed import workload_of
 from lake_assets.simulator.script import Script
 
 _DEFAULT_EVENTS = 100_000
@@ -31,9 +32,14 @@ def produce(
             show_default=False,
         ),
     ] = None,
-    games: Annotated[
+    keys: Annotated[
         str | None,
-        typer.Option(help="Names, joined by commas; by default the feed's.", show_default=False),
+        typer.Option(
+            "--keys",
+            "--games",
+            help="Games, or what the feed routes by, joined by commas; by default its own.",
+            show_default=False,
+        ),
     ] = None,
     versions: Annotated[
         int, typer.Option(min=1, help="Schema versions, coming up in turn; each adds a column.")
@@ -47,29 +53,26 @@ def produce(
     seed: Annotated[int, typer.Option(min=0, help="The same seed makes the same events.")] = 0,
     feed: Annotated[str, typer.Option(help="The feed whose topic and subject to use.")] = "games",
 ) -> None:
-    """Send made-up game events to a feed's Kafka topic.
+    """Send made-up events to a feed's Kafka topic.
 
-    The topic is created and the schemas are registered as needed. The services must run: start
+    The topic is created and schemas are registered as needed. The services must run: start
     them with `lake-assets services up`.
     """
     settings = load_settings()
     declared = find_feed(load_feeds(settings.feeds), feed)
     script = Script(
-        games=_games(games) if games is not None else declared.route.keys,
-        versions=versions,
-        events=events if events or rate else _DEFAULT_EVENTS,
-        rate=rate,
-        seed=seed,
+        versions=versions, events=events if events or rate else _DEFAULT_EVENTS, rate=rate
     )
-    if not script.games:
-        raise SettingsError(f"feed {feed!r}", "has no route.keys", "Name games with --games")
     endpoints = locate(settings)
+    workload = workload_of(declared, endpoints, _keys(keys) if keys is not None else (), seed=seed)
+    if not workload.keys:
+        raise SettingsError(f"feed {feed!r}", "has no route.keys", "Name some with --keys")
     topic = declared.source.kafka.topic
     with _stopping() as stopped, _bar(script.events) as show:
         report = simulator.produce(
             endpoints,
             topic,
-            declared.payload.subject,
+            workload,
             script,
             on_progress=show,
             stop=stopped.is_set,
@@ -81,13 +84,13 @@ def produce(
     )
 
 
-def _games(given: str) -> tuple[str, ...]:
+def _keys(given: str) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(name.strip() for name in given.split(",")))
     for name in names:
         if not is_key_name(name):
-            fact = f"{name!r} is not a game's name"
+            fact = f"{name!r} cannot name a table"
             step = "Use 1 to 64 lower-case letters, digits and _, joined by commas"
-            raise SettingsError("--games", fact, step)
+            raise SettingsError("--keys", fact, step)
     return names
 
 

@@ -1,4 +1,5 @@
-"""Dagster's view of the lake, one module a room of the core: translates, and decides nothing.
+"""Dagster's view of the lake, one module a package of the core: translates, and decides nothing.
 
-Each room has `build(settings, feeds) -> dg.Definitions`; `lake_assets.definitions` merges them.
+Each module has `build(settings, feeds) -> dg.Definitions`; `lake_assets.definitions` merges them.
+No engine is touched here, and no rule is decided.
 """

@@ -4,45 +4,30 @@ What of it is news, and who is told, the core decides; see `lake_assets/alerts`.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cached_property
 
 import dagster as dg
 
 from lake_assets.alerts.alert_round import Round, go_round
-from lake_assets.alerts.decide import Look, Tracked
-from lake_assets.alerts.problems import (
-    Death,
-    StreamsPatience,
-    StreamsSeen,
-    Verdict,
-    check_subject,
-    judge_refresh,
-    judge_streams,
-)
-from lake_assets.alerts.sensor_cursor import Watch, is_gold_due
+from lake_assets.alerts.check_problems import CheckFailure, check_subject
+from lake_assets.alerts.observer import Observer
+from lake_assets.alerts.problems import Death, StreamsPatience, StreamsSeen
+from lake_assets.alerts.sensor_cursor import Watch
 from lake_assets.defs.gold import schedule_name
-from lake_assets.defs.internals import (
+from lake_assets.defs.internals.asset_checks import (
     check_results,
+    declared_checks,
     last_evaluation,
-    last_tick,
-    repository_of,
-    turned_off,
 )
-from lake_assets.defs.keys import gold_key
+from lake_assets.defs.internals.instigators import last_tick, repository_of, turned_off
+from lake_assets.defs.keys import gold_key, name_of
 from lake_assets.defs.supervision import SENSOR as SUPERVISOR
 from lake_assets.defs.supervision import observe
-from lake_assets.errors import LakeAssetsError
 from lake_assets.gold.status import behind_since
-from lake_assets.model.alerts import (
-    STREAM_KINDS,
-    STREAMS,
-    AlertSeverity,
-    Problem,
-    ProblemKey,
-    ProblemKind,
-)
+from lake_assets.model.alerts import AlertSeverity
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import in_words
 from lake_assets.runtime.processes import boot_id
@@ -79,14 +64,16 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
         watch = Watch.from_json(context.cursor)
         watch = watch.wake(now, utc_now, boot=boot_id(), loaded_at=loaded_at)
         watch = replace(watch, last_at=now, last_utc=utc_now)
-        eyes = Eyes(settings, feeds, lake, context, watch)
-        done = go_round(settings, eyes.look, context.log)
-        said = "; ".join((*eyes.complaints, *done.complaints)) if done else eyes.watch.said
+        reader = DagsterReader(settings, feeds, lake, context, watch)
+        grace_s = settings.alerts.refresh_grace_s
+        observer = Observer(reader, watch, _patience(settings), grace_s=grace_s)
+        done = go_round(settings, observer.look, context.log)
+        said = "; ".join((*observer.complaints, *done.complaints)) if done else watch.said
         if done and said and said != watch.said:
             context.log.warning("%s", said)
         return dg.SensorResult(
             skip_reason=_summary(done, said),
-            cursor=replace(eyes.watch, said=said).to_json(),
+            cursor=replace(observer.watch, said=said).to_json(),
         )
 
     return dg.Definitions(sensors=[alerts])
@@ -100,8 +87,8 @@ def _summary(done: Round | None, said: str) -> str:
     return f"{problems}. {said}" if said else problems
 
 
-class Eyes:
-    """Sees what is wrong at one moment."""
+class DagsterReader:
+    """Reads what Dagster and the lake have on record, at one moment: see `FactReader`."""
 
     def __init__(
         self,
@@ -111,128 +98,85 @@ class Eyes:
         context: dg.SensorEvaluationContext,
         watch: Watch,
     ) -> None:
-        """Prepare to look, once: at the moment of `watch.last_at`."""
+        """Prepare to read, at the moment of `watch.last_at`; nothing is asked yet."""
         self._settings = settings
         self._feeds = feeds
         self._lake = lake
+        self._context = context
         self._instance = context.instance
-        self._repository = repository_of(context)
-        graph = context.repository_def.asset_graph if context.repository_def else None
-        self._checks = sorted(graph.asset_check_keys) if graph else []
-        self._now = watch.last_at
-        self._utc_now = watch.last_utc
-        self.watch = watch
-        """When was looked; kept up to date by `look`."""
-        self.complaints: tuple[str, ...] = ()
-        """In words, what could not be looked at."""
+        self._watch = watch
+        self._checks: dict[str, tuple[dg.AssetCheckKey, str | None]] = {}
 
-    def look(self, tracked: Sequence[Tracked]) -> Look:
-        """Look at checks, streams, and at gold when that is due."""
-        known = {entry.problem.key: entry.problem for entry in tracked}
-        off = turned_off(self._instance, self._repository)
-        verdict = self._streams(known, is_wanted=SUPERVISOR not in off)
-        failing, unclear = self._failing_checks(known)
-        missed = self._missed_refreshes(known, off)
-        if missed is None:
-            unclear |= {key for key in known if key[0] is ProblemKind.REFRESH_MISSED}
-        if not verdict.is_clear:
-            unclear |= {(kind, STREAMS) for kind in STREAM_KINDS}
-        streams = [verdict.problem] if verdict.problem else []
-        problems = (*streams, *(missed or ()), *failing)
-        return Look(
-            now=self._now,
-            utc_now=self._utc_now,
-            boot=self.watch.boot,
-            problems=problems,
-            unclear=frozenset(unclear),
-        )
+    @cached_property
+    def _turned_off(self) -> frozenset[str]:
+        return turned_off(self._instance, repository_of(self._context))
 
-    def _streams(self, known: dict[ProblemKey, Problem], *, is_wanted: bool) -> Verdict:
+    def streams(self) -> StreamsSeen:
+        """As the supervisor sees them."""
+        watch = self._watch
         observed = observe(
-            self._settings, self._instance, self._lake, now=self._now, utc_now=self._utc_now
+            self._settings, self._instance, self._lake, now=watch.last_at, utc_now=watch.last_utc
         )
-        policy = policy_of(self._settings)
-        verdict = judge_streams(
-            StreamsSeen(
-                now=self._now,
-                utc_now=self._utc_now,
-                awake_since=self.watch.awake_since,
-                known_run=self.watch.known_run,
-                is_wanted=is_wanted,
-                is_locked=observed.is_locked,
-                beat=observed.beat,
-                is_beater_alive=observed.is_beater_alive,
-                death=_death(observed),
-            ),
-            {kind for kind, _ in known},
-            StreamsPatience(
-                stall_after_s=policy.stall_after_s,
-                silent_after_s=policy.silent_after_s,
-                proven_after_s=self._settings.alerts.settle_s,
-            ),
-        )
-        newest = observed.last_ended.run_id if observed.last_ended else ""
-        self.watch = replace(self.watch, known_run=newest)
-        return verdict
-
-    def _failing_checks(
-        self, known: dict[ProblemKey, Problem]
-    ) -> tuple[list[Problem], set[ProblemKey]]:
-        """Problems of checks, and those that no current result tells of."""
-        failing, unclear = [], set()
-        for (check, key), passed in check_results(self._instance, self._checks).items():
-            subject = check_subject(check.asset_key.to_user_string(), check.name, key)
-            problem = (ProblemKind.CHECK_FAILED, subject)
-            if passed is None:
-                unclear.add(problem)
-            elif not passed:
-                failing.append(known.get(problem) or self._check_problem(check, key, subject))
-        return failing, unclear
-
-    def _check_problem(self, check: dg.AssetCheckKey, key: str | None, subject: str) -> Problem:
-        found = last_evaluation(self._instance, check, key)
-        evaluation, at = found or (None, self._utc_now)
-        return Problem(
-            kind=ProblemKind.CHECK_FAILED,
-            subject=subject,
-            severity=_SEVERITIES[evaluation.severity] if evaluation else AlertSeverity.WARNING,
-            since=at,
-            details=_details(evaluation) if evaluation else "",
+        return StreamsSeen(
+            now=watch.last_at,
+            utc_now=watch.last_utc,
+            awake_since=watch.awake_since,
+            known_run=watch.known_run,
+            is_wanted=SUPERVISOR not in self._turned_off,
+            is_locked=observed.is_locked,
+            beat=observed.beat,
+            is_beater_alive=observed.is_beater_alive,
+            death=_death(observed),
+            newest_run=observed.last_ended.run_id if observed.last_ended else "",
         )
 
-    def _missed_refreshes(
-        self, known: dict[ProblemKey, Problem], off: frozenset[str]
-    ) -> list[Problem] | None:
-        """Problems of scheduled views; None where nobody looked."""
-        grace_s = self._settings.alerts.refresh_grace_s
-        ticks = {
-            (feed.feed, view.name): last_tick(view.schedule, self._utc_now - grace_s)
+    def checks(self) -> Mapping[str, bool | None]:
+        """By asset, check and partition."""
+        results = check_results(self._instance, declared_checks(self._context))
+        self._checks = {
+            check_subject(name_of(check.asset_key), check.name, key): (check, key)
+            for check, key in results
+        }
+        return dict(zip(self._checks, results.values(), strict=True))
+
+    def check_failure(self, subject: str) -> CheckFailure | None:
+        """The check's newest finished evaluation."""
+        recorded = last_evaluation(self._instance, *self._checks[subject])
+        if recorded is None:
+            return None
+        evaluation, at = recorded
+        return CheckFailure(
+            severity=_SEVERITIES[evaluation.severity], at=at, details=_details(evaluation)
+        )
+
+    def ticks(self) -> Mapping[str, float]:
+        """By asset of a view."""
+        before = self._watch.last_utc - self._settings.alerts.refresh_grace_s
+        return {
+            name_of(gold_key(feed, view)): last_tick(view.schedule, before)
             for feed in self._feeds
             for view in feed.gold
-            if view.schedule and schedule_name(feed, view) not in off
+            if view.schedule and schedule_name(feed, view) not in self._turned_off
         }
-        is_open = any(kind is ProblemKind.REFRESH_MISSED for kind, _ in known)
-        ticked = [self._now - (self._utc_now - tick) for tick in ticks.values()]
-        if not is_gold_due(self.watch, self._now, grace_s=grace_s, ticks=ticked, is_open=is_open):
-            return None
-        self.watch = replace(self.watch, gold_at=self._now)
-        try:
-            return [
-                problem
-                for feed in self._feeds
-                for view, scopes in behind_since(self._settings, feed).items()
-                if (behind := {in_words(scope): since for scope, since in scopes.items()})
-                if (tick := ticks.get((feed.feed, view)))
-                and (problem := judge_refresh(_asset(feed, view), tick=tick, behind=behind))
-            ]
-        except LakeAssetsError as problem:
-            self.complaints += (str(problem),)
-            return None
+
+    def behind_since(self) -> Mapping[str, Mapping[str, float]]:
+        """By asset of a view."""
+        return {
+            name_of(gold_key(feed, view)): {in_words(scope): at for scope, at in scopes.items()}
+            for feed in self._feeds
+            for scopes_by_view in [behind_since(self._settings, feed)]
+            for view in feed.gold
+            if (scopes := scopes_by_view.get(view.name))
+        }
 
 
-def _asset(feed: Feed, view_name: str) -> str:
-    view = next(view for view in feed.gold if view.name == view_name)
-    return gold_key(feed, view).to_user_string()
+def _patience(settings: Settings) -> StreamsPatience:
+    policy = policy_of(settings)
+    return StreamsPatience(
+        stall_after_s=policy.stall_after_s,
+        silent_after_s=policy.silent_after_s,
+        proven_after_s=settings.alerts.settle_s,
+    )
 
 
 def _death(observed: Observed) -> Death | None:

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 
 import dagster as dg
 
-from lake_assets.defs.internals import latest_id, latest_ids, partitioned_check
-from lake_assets.defs.keys import gold_key, key_partitions, partition_of, silver_key
+from lake_assets.defs.internals.asset_checks import partitioned_check
+from lake_assets.defs.internals.materializations import latest_id, latest_ids
+from lake_assets.defs.keys import gold_key, identifier_of, key_partitions, partition_of, silver_key
 from lake_assets.defs.processes import note_process
 from lake_assets.defs.reports import Target, result_of
 from lake_assets.delta.catalog import keys_of
@@ -38,10 +39,13 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
     )
 
 
-def keys_asked_for(context: dg.OpExecutionContext, settings: Settings, feed: Feed) -> Sequence[str]:
+def keys_asked_for(
+    context: dg.AssetCheckExecutionContext, settings: Settings, feed: Feed
+) -> Sequence[str]:
     """The partitions a run is for; without any, all keys."""
     if context.has_partition_key or context.has_partition_key_range:
-        return context.partition_keys
+        keys: Sequence[str] = context.partition_keys
+        return keys
     return keys_of(settings.lake_dir, feed)
 
 
@@ -64,7 +68,7 @@ def _of_silver(settings: Settings, feed: Feed) -> dg.AssetChecksDefinition:
     silver, lake = silver_key(feed), lake_id(settings.state_dir)
 
     @dg.multi_asset_check(
-        name=f"{silver.to_python_identifier()}_checks",
+        name=f"{identifier_of(silver)}_checks",
         specs=[_spec(key_partitions(feed, lake), silver, check) for check in feed.checks],
         can_subset=True,
     )
@@ -75,7 +79,7 @@ def _of_silver(settings: Settings, feed: Feed) -> dg.AssetChecksDefinition:
             settings,
             feed,
             [one for one in feed.checks if one.name in names],
-            keys_asked_for(context.op_execution_context, settings, feed),
+            keys_asked_for(context, settings, feed),
         )
         yield from results_of(context.instance, context.run.run_id, silver, results)
 
@@ -87,7 +91,7 @@ def _of_gold(settings: Settings, feed: Feed, view: GoldView) -> dg.AssetChecksDe
     partitions = None if view.is_over_all else key_partitions(feed, lake)
 
     @dg.multi_asset_check(
-        name=f"{gold.to_python_identifier()}_checks",
+        name=f"{identifier_of(gold)}_checks",
         specs=[
             *(_expected(partitions, gold, expectation) for expectation in view.expectations),
             *(_spec(partitions, gold, check) for check in view.checks),
@@ -97,7 +101,7 @@ def _of_gold(settings: Settings, feed: Feed, view: GoldView) -> dg.AssetChecksDe
     def check(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckEvaluation]:
         note_process(context.instance, context.run.run_id, lake)
         names = {key.name for key in context.selected_asset_check_keys}
-        keys = keys_asked_for(context.op_execution_context, settings, feed)
+        keys = keys_asked_for(context, settings, feed)
         results = check_gold(settings, feed, view, names, view.scopes(keys))
         yield from results_of(context.instance, context.run.run_id, gold, results)
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import dagster as dg
 
 from lake_assets.defs.gold import former_schedule_names, request, run_tags, schedule_name
-from lake_assets.defs.internals import keep_off, repository_of, turned_off
+from lake_assets.defs.internals.instigators import keep_off, repository_of, turned_off
 from lake_assets.defs.keys import gold_key
 from lake_assets.defs.lake_scope import UNFINISHED, known_keys
 from lake_assets.gold.first_refresh import first_refreshes
@@ -49,7 +49,8 @@ def _sensor(settings: Settings, feed: Feed) -> dg.SensorDefinition:
         repository = repository_of(context)
         keep_off(instance, repository, former_schedule_names(feed))
         keys = known_keys(instance, settings, feed, lake)
-        if instance.get_runs_count(dg.RunsFilter(tags=run_tags(lake), statuses=[*UNFINISHED])):
+        under_way = dg.RunsFilter(tags=run_tags(lake), statuses=[*UNFINISHED])
+        if instance.get_run_records(under_way, limit=1):
             return dg.SensorResult(
                 skip_reason="A refresh is under way", cursor=json.dumps(sorted(asked))
             )

@@ -10,13 +10,16 @@ from collections.abc import Collection, Iterator, Sequence
 import dagster as dg
 
 from lake_assets.defs.checks import results_of
-from lake_assets.defs.internals import all_of, latest_id, latest_ids
+from lake_assets.defs.internals.materializations import latest_id, latest_ids
+from lake_assets.defs.internals.runs import range_tags
 from lake_assets.defs.keys import (
     OWNERS,
     gold_key,
     gold_prefix,
     group_of,
+    identifier_of,
     key_partitions,
+    key_pattern,
     partition_of,
     silver_key,
 )
@@ -99,7 +102,7 @@ def _job_name(feed: Feed, views: Views) -> str:
     """
     cron = views[0].schedule
     if cron is None:
-        return f"refresh_{gold_key(feed, views[0]).to_python_identifier()}"
+        return f"refresh_{identifier_of(gold_key(feed, views[0]))}"
     return f"{gold_prefix(feed)}_refresh_{slug(cron)}"
 
 
@@ -113,7 +116,7 @@ def former_schedule_names(feed: Feed) -> dict[str, str]:
     names = {}
     for views in _together(feed):
         if views[0].schedule:
-            first, others = gold_key(feed, views[0]).to_python_identifier(), len(views) - 1
+            first, others = identifier_of(gold_key(feed, views[0])), len(views) - 1
             more = f"_and_{others}_more" if others else ""
             names[f"refresh_{first}{more}_schedule"] = schedule_name(feed, views[0])
     return names
@@ -121,7 +124,7 @@ def former_schedule_names(feed: Feed) -> dict[str, str]:
 
 def _spec(settings: Settings, feed: Feed, view: GoldView) -> dg.AssetSpec:
     lake = settings.lake_dir
-    pattern = feed.gold_table(view, "{key}")
+    pattern = feed.gold_table(view, key_pattern(feed))
     keys = view.scopes(keys_of(lake, feed))
     example = feed.gold_table(view, keys[0]) if keys else pattern
     return dg.AssetSpec(
@@ -242,7 +245,7 @@ def _schedule(settings: Settings, feed: Feed, views: Views) -> dg.ScheduleDefini
         description="One run for all views and keys whose silver has changed; none if none has.",
     )
     def refresh_behind(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
-        if context.instance.get_runs_count(runs_of(lake, UNFINISHED, job_name=job_name)):
+        if context.instance.get_run_records(runs_of(lake, UNFINISHED, job_name=job_name), limit=1):
             return dg.SkipReason("The last refresh is still under way")
         keys = known_keys(context.instance, settings, feed, lake)
         failures = read_failures(settings.state_dir, feed.feed)
@@ -265,7 +268,7 @@ def request(feed: Feed, views: Views, keys: Sequence[str], lake: str) -> dg.RunR
         keys: all partitions that Dagster knows of the feed.
         lake: the id of the lake they are in.
     """
-    partitions = {} if all(view.is_over_all for view in views) else all_of(keys)
+    partitions = {} if all(view.is_over_all for view in views) else range_tags(keys)
     assets = [gold_key(feed, view) for view in views]
     return dg.RunRequest(
         asset_selection=assets, asset_check_keys=[], tags=run_tags(lake) | partitions

@@ -62,6 +62,21 @@ def key_partitions(feed: Feed, lake: str) -> dg.DynamicPartitionsDefinition:
     return dg.DynamicPartitionsDefinition(name=f"{feed.feed}_{lake}")
 
 
+def key_pattern(feed: Feed) -> str:
+    """What stands for a key where one name tells of all its tables; the key itself if it is one."""
+    return feed.feed if feed.route is None else "{key}"
+
+
+def name_of(asset: dg.AssetKey) -> str:
+    """An asset's key as a user reads it."""
+    return "/".join(asset.path)
+
+
+def identifier_of(asset: dg.AssetKey) -> str:
+    """An asset's key as a part of the name of a job, a schedule or an op."""
+    return "__".join(asset.path).replace("-", "_").replace(".", "_")
+
+
 def group_of(layer: Layer) -> str:
     """The group of a layer's assets; refused rows are shown beside what they were refused for."""
     return Layer.SILVER.value if layer is Layer.QUARANTINE else layer.value
@@ -81,7 +96,7 @@ def ensure_unique(feeds: Sequence[Feed]) -> None:
             if key in seen:
                 raise FeedError(
                     f"feed {feed.feed!r}",
-                    f"its asset {key.to_user_string()} has the name of one of feed {seen[key]!r}",
+                    f"its asset {name_of(key)} has the name of one of feed {seen[key]!r}",
                     "Rename the feed or its gold view",
                 )
         seen |= dict.fromkeys(keys, feed.feed)

@@ -13,17 +13,21 @@ from lake_assets.defs.keys import key_partitions
 from lake_assets.delta.catalog import keys_of
 from lake_assets.model.feeds import Feed
 from lake_assets.settings.schema import Settings
+from lake_assets.supervision.facts import Phase
 
 LAKE = "lake_assets/lake"
 """Tag of every run that works on a lake; its value is the lake's id."""
 
-UNFINISHED = (
-    dg.DagsterRunStatus.QUEUED,
-    dg.DagsterRunStatus.NOT_STARTED,
-    dg.DagsterRunStatus.STARTING,
-    dg.DagsterRunStatus.STARTED,
-    dg.DagsterRunStatus.CANCELING,
-)
+PHASES = {
+    dg.DagsterRunStatus.QUEUED: Phase.WAITING,
+    dg.DagsterRunStatus.NOT_STARTED: Phase.LAUNCHING,
+    dg.DagsterRunStatus.STARTING: Phase.LAUNCHING,
+    dg.DagsterRunStatus.STARTED: Phase.RUNNING,
+    dg.DagsterRunStatus.CANCELING: Phase.CANCELING,
+}
+"""Of runs that are not finished, how far they have come."""
+
+UNFINISHED = tuple(PHASES)
 
 
 def lake_tags(lake: str) -> dict[str, str]:
@@ -36,6 +40,11 @@ def runs_of(
 ) -> dg.RunsFilter:
     """The lake's runs with one of these statuses; of all its jobs, or of one."""
     return dg.RunsFilter(job_name=job_name, statuses=list(statuses), tags=lake_tags(lake))
+
+
+def runs_in(instance: dg.DagsterInstance, filters: dg.RunsFilter) -> Sequence[dg.DagsterRun]:
+    """The runs that a filter lets pass, the newest first."""
+    return [record.dagster_run for record in instance.get_run_records(filters)]
 
 
 def known_keys(

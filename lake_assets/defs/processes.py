@@ -8,14 +8,14 @@ from collections.abc import Callable, Sequence
 
 import dagster as dg
 
-from lake_assets.defs.internals import let_sensors_tick
-from lake_assets.defs.lake_scope import lake_tags
-from lake_assets.runtime.processes import ProcessId, is_alive, own_process
+from lake_assets.defs.internals.instigators import let_sensors_tick
+from lake_assets.defs.internals.runs import fail_run, tag_run
+from lake_assets.defs.lake_scope import PHASES, lake_tags
+from lake_assets.model.processes import ProcessId
+from lake_assets.runtime.processes import is_alive, own_process
+from lake_assets.supervision.decide import is_lost
 
 PROCESS = "lake_assets/process"
-
-_LAUNCHING = {dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING}
-_RUNNING = {dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING}
 
 _FENCE_EVERY_S = 10.0
 """Seconds between two looks whether the run still has its record. The supervisor may start another
@@ -27,7 +27,7 @@ def note_process(instance: dg.DagsterInstance, run_id: str, lake: str) -> None:
 
     A run that was started by hand or by a backfill has none of its job's tags.
     """
-    instance.add_run_tags(run_id, {PROCESS: str(own_process()), **lake_tags(lake)})
+    tag_run(instance, run_id, {PROCESS: str(own_process()), **lake_tags(lake)})
 
 
 def fail_lost_runs(
@@ -48,15 +48,17 @@ def fail_lost_runs(
     """
     lost = [run for run in runs if _is_lost(run, is_overdue)]
     for run in lost:
-        instance.report_run_failed(run, "Its process is gone; nothing of it is still running")
+        fail_run(instance, run, "Its process is gone; nothing of it is still running")
     return [run.run_id for run in lost]
 
 
 def _is_lost(run: dg.DagsterRun, is_overdue: Callable[[str], bool]) -> bool:
-    if run.status in _LAUNCHING:
-        return is_overdue(run.run_id)
     process = ProcessId.parse(run.tags.get(PROCESS, ""))
-    return run.status in _RUNNING and process is not None and not is_alive(process)
+    return is_lost(
+        PHASES[run.status],
+        is_process_alive=None if process is None else is_alive(process),
+        is_overdue=is_overdue(run.run_id),
+    )
 
 
 class Fence:

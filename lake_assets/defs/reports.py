@@ -1,19 +1,20 @@
 """What the streams did, as Dagster's events: materializations and check results."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 import dagster as dg
 
-from lake_assets.defs.internals import evaluation, latest_ids, latest_metadata
+from lake_assets.defs.internals.asset_checks import evaluation
+from lake_assets.defs.internals.materializations import latest_ids
 from lake_assets.defs.keys import bronze_key, partition_of, quarantine_key, silver_key
 from lake_assets.defs.metadata import VERSION, table_metadata
 from lake_assets.delta.catalog import keys_of
 from lake_assets.model.feeds import Expectation, Feed
 from lake_assets.model.reports import CheckResult, Judged
 from lake_assets.model.severity import per_cent, severity_of
-from lake_assets.model.tables import TableRef, bronze_of, quarantine_of, silver_of
+from lake_assets.model.tables import TableRef, bronze_of, quarantine_of
 from lake_assets.settings.schema import Settings
 from lake_assets.state.failing_expectations import read_failures
 from lake_assets.streams.batch_totals import Change
@@ -133,7 +134,7 @@ def unreported(settings: Settings, feed: Feed, instance: dg.DagsterInstance) -> 
     tables: list[tuple[TableRef, str | None]] = [
         (bronze_of(feed.feed), None),
         (quarantine_of(feed.feed), None),
-        *((silver_of(key), key) for key in keys_of(lake, feed)),
+        *((feed.silver_table(key), key) for key in keys_of(lake, feed)),
     ]
     for table, key in tables:
         now = table_metadata(lake, table)
@@ -141,6 +142,18 @@ def unreported(settings: Settings, feed: Feed, instance: dg.DagsterInstance) -> 
         has_rows = bool(now) and now["dagster/row_count"].value
         if has_rows and then.get(VERSION) != now[VERSION]:
             yield Change(feed=feed.feed, table=table, key=key)
+
+
+def latest_metadata(
+    instance: dg.DagsterInstance, asset: dg.AssetKey, partition: str | None
+) -> Mapping[str, dg.MetadataValue]:
+    """Metadata of an asset's or a partition's latest materialization; empty without one."""
+    partitions = None if partition is None else [partition]
+    latest = instance.fetch_materializations(
+        dg.AssetRecordsFilter(asset_key=asset, asset_partitions=partitions), limit=1
+    ).records
+    event = latest[0].asset_materialization if latest else None
+    return event.metadata if event else {}
 
 
 def _asset_of(feed: Feed, table: TableRef) -> dg.AssetKey:

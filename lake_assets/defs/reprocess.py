@@ -15,7 +15,7 @@ from lake_assets.delta.catalog import keys_found
 from lake_assets.errors import SettingsError
 from lake_assets.feeds.load import find_feed
 from lake_assets.model.feeds import Feed
-from lake_assets.model.tables import quarantine_of, silver_of
+from lake_assets.model.tables import quarantine_of
 from lake_assets.services.control import locate
 from lake_assets.settings.schema import Settings
 from lake_assets.state.lake_id import lake_id
@@ -84,8 +84,9 @@ def _silver(
     done = rebuild_silver(settings, feed, locate(settings, [feed]), keys=keys, since=since)
     touched = {*done.rows, *done.removed}
     for key in keys or keys_found(settings.lake_dir, feed):
-        if silver_of(key).name in touched:
-            metadata = table_metadata(settings.lake_dir, silver_of(key))
+        silver = feed.silver_table(key)
+        if silver.name in touched:
+            metadata = table_metadata(settings.lake_dir, silver)
             yield dg.AssetMaterialization(silver_key(feed), partition=key, metadata=metadata)
     if quarantine_of(feed.feed).name in touched:
         metadata = table_metadata(settings.lake_dir, quarantine_of(feed.feed))

@@ -8,12 +8,15 @@ from collections.abc import Iterator, Sequence
 import dagster as dg
 
 from lake_assets.defs.checks import keys_asked_for
-from lake_assets.defs.internals import latest_ids, partitioned_check
+from lake_assets.defs.internals.asset_checks import partitioned_check
+from lake_assets.defs.internals.materializations import latest_ids
 from lake_assets.defs.keys import (
     OWNERS,
     bronze_key,
     group_of,
+    identifier_of,
     key_partitions,
+    key_pattern,
     quarantine_key,
     silver_key,
 )
@@ -22,7 +25,7 @@ from lake_assets.defs.processes import note_process
 from lake_assets.defs.reports import Target, evaluation_of
 from lake_assets.delta.catalog import keys_of
 from lake_assets.model.feeds import Action, Expectation, Feed
-from lake_assets.model.tables import Layer, quarantine_of, silver_of
+from lake_assets.model.tables import Layer, quarantine_of
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.recount_expectations import recheck
 from lake_assets.state.lake_id import lake_id
@@ -57,7 +60,8 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
 
 def _silver(settings: Settings, feed: Feed) -> dg.AssetSpec:
     keys = keys_of(settings.lake_dir, feed)
-    example = silver_of(keys[0]) if keys else silver_of("{key}")
+    pattern = feed.silver_table(key_pattern(feed))
+    example = feed.silver_table(keys[0]) if keys else pattern
     return dg.AssetSpec(
         silver_key(feed),
         deps=[bronze_key(feed)],
@@ -66,7 +70,7 @@ def _silver(settings: Settings, feed: Feed) -> dg.AssetSpec:
         description="Decoded, typed, append-only events: one table a key.",
         kinds={"delta", "spark"},
         owners=OWNERS,
-        metadata=family_metadata(settings.lake_dir, silver_of("{key}"), example),
+        metadata=family_metadata(settings.lake_dir, pattern, example),
     )
 
 
@@ -97,16 +101,14 @@ def _checks(settings: Settings, feed: Feed) -> dg.AssetChecksDefinition:
     silver, lake = silver_key(feed), lake_id(settings.state_dir)
 
     @dg.multi_asset_check(
-        name=f"{silver.to_python_identifier()}_expectations",
+        name=f"{identifier_of(silver)}_expectations",
         specs=[_check(feed, expectation, lake) for expectation in feed.expectations],
         can_subset=True,
     )
     def check(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckEvaluation]:
         note_process(context.instance, context.run.run_id, lake)
         selected = {key.name for key in context.selected_asset_check_keys}
-        found = recheck(
-            settings, feed, keys_asked_for(context.op_execution_context, settings, feed)
-        )
+        found = recheck(settings, feed, keys_asked_for(context, settings, feed))
         ids = latest_ids(context.instance, silver, {key for key, _ in found})
         expectations = {one.name: one for one in feed.expectations}
         for (key, name), judged in found.items():

@@ -10,7 +10,7 @@ from contextlib import closing
 
 import dagster as dg
 
-from lake_assets.defs.internals import NO_LIMIT
+from lake_assets.defs.internals.runs import NO_LIMIT
 from lake_assets.defs.lake_scope import add_keys, lake_tags
 from lake_assets.defs.processes import Fence
 from lake_assets.defs.reports import Event, events_of, unreported
@@ -111,7 +111,7 @@ class _Reporter:
 
     def add(self, report: BatchReport) -> None:
         """Count a batch in."""
-        self._tally.add(changes_of(report))
+        self._tally.add(changes_of(self._feeds[report.feed], report))
 
     def due(self) -> Iterator[Event]:
         """Events of what is due by now."""

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import dagster as dg
 
-from lake_assets.defs.lake_scope import UNFINISHED, known_keys, runs_of
+from lake_assets.defs.internals.runs import cancel_run, fail_run
+from lake_assets.defs.lake_scope import PHASES, UNFINISHED, known_keys, runs_in, runs_of
 from lake_assets.defs.processes import fail_lost_runs
 from lake_assets.defs.streams import NAME
 from lake_assets.model.feeds import Feed
@@ -14,19 +15,11 @@ from lake_assets.runtime.processes import boot_id
 from lake_assets.settings.schema import Settings
 from lake_assets.state.lake_id import lake_id
 from lake_assets.supervision.decide import decide
-from lake_assets.supervision.facts import Action, EndedRun, Ending, Kind, Observed, Phase, RunFact
+from lake_assets.supervision.facts import Action, EndedRun, Ending, Kind, Observed, RunFact
 from lake_assets.supervision.machine import look, policy_of, signal_holder
 from lake_assets.supervision.sensor_cursor import Memory
 
 SENSOR = "supervisor"
-
-_PHASES = {
-    dg.DagsterRunStatus.QUEUED: Phase.WAITING,
-    dg.DagsterRunStatus.NOT_STARTED: Phase.LAUNCHING,
-    dg.DagsterRunStatus.STARTING: Phase.LAUNCHING,
-    dg.DagsterRunStatus.STARTED: Phase.RUNNING,
-    dg.DagsterRunStatus.CANCELING: Phase.CANCELING,
-}
 
 _FINISHED = (
     dg.DagsterRunStatus.SUCCESS,
@@ -55,7 +48,7 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
     def supervisor(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         instance = context.instance
         now, policy = time.monotonic(), policy_of(settings)
-        unfinished = instance.get_runs(runs_of(lake, UNFINISHED))
+        unfinished = runs_in(instance, runs_of(lake, UNFINISHED))
         memory = Memory.from_json(context.cursor, boot=boot_id())
         memory = memory.see([_fact(run) for run in unfinished], now)
         lost = fail_lost_runs(
@@ -94,19 +87,19 @@ def observe(
         utc_now: the time in seconds since 1970, as Dagster's records have it.
     """
     seen = look(settings, now=now)
-    unfinished = instance.get_runs(runs_of(lake, UNFINISHED, job_name=NAME))
+    unfinished = runs_in(instance, runs_of(lake, UNFINISHED, job_name=NAME))
     ended = instance.get_run_records(runs_of(lake, _FINISHED, job_name=NAME), limit=1)
     owner = seen.beat.owner if seen.beat else ""
     return replace(
         seen,
-        is_beater_ours=bool(owner) and instance.has_run(owner),
+        is_beater_ours=bool(owner) and instance.get_run_by_id(owner) is not None,
         runs=tuple(_fact(run) for run in unfinished),
         last_ended=_ended(ended[0], utc_now) if ended else None,
     )
 
 
 def _fact(run: dg.DagsterRun) -> RunFact:
-    return RunFact(run_id=run.run_id, phase=_PHASES[run.status])
+    return RunFact(run_id=run.run_id, phase=PHASES[run.status])
 
 
 def _ended(record: dg.RunRecord, utc_now: float) -> EndedRun:
@@ -127,9 +120,9 @@ def act(action: Action, observed: Observed, instance: dg.DagsterInstance) -> Non
         signal_holder(action, observed.beat)
     run = instance.get_run_by_id(action.run_id) if action.run_id else None
     if run and action.kind is Kind.FAIL_RUN:
-        instance.report_run_failed(run, str(action))
+        fail_run(instance, run, str(action))
     elif run and action.kind is Kind.CANCEL_RUN:
-        instance.report_run_canceled(run, str(action))
+        cancel_run(instance, run, str(action))
 
 
 def _mention(lost: Sequence[str]) -> str:

@@ -3,15 +3,14 @@
 What a table is called does not tell whose it is (`model.owners`).
 """
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from lake_assets.delta.table_owners import is_there, owner_of, owners_in
 from lake_assets.errors import FeedError
-from lake_assets.model.feeds import Feed, Unknown
+from lake_assets.model.feeds import Feed
 from lake_assets.model.owners import Owner, claims_of, claims_of_key
-from lake_assets.model.tables import Layer, TableRef, bronze_of, silver_of, waiting_of
+from lake_assets.model.tables import Layer, TableRef, bronze_of, waiting_of
 
 
 def keys_of(lake: Path, feed: Feed) -> tuple[str, ...]:
@@ -22,7 +21,7 @@ def keys_of(lake: Path, feed: Feed) -> tuple[str, ...]:
     Raises:
         LakeError: a table's log cannot be read.
     """
-    if feed.route.unknown is not Unknown.CREATE:
+    if not feed.creates_keys:
         return _declared(lake, feed)
     return keys_found(lake, feed)
 
@@ -40,7 +39,7 @@ def keys_found(lake: Path, feed: Feed) -> tuple[str, ...]:
 
 
 def _declared(lake: Path, feed: Feed) -> tuple[str, ...]:
-    return tuple(key for key in feed.route.keys if _may_be_of(lake, silver_of(key), feed))
+    return tuple(key for key in feed.keys if _may_be_of(lake, feed.silver_table(key), feed))
 
 
 def _may_be_of(lake: Path, table: TableRef, feed: Feed) -> bool:
@@ -69,7 +68,7 @@ def tables_of(lake: Path, feed: Feed) -> tuple[TableRef, ...]:
     Raises:
         LakeError: a table's log cannot be read.
     """
-    claimed = dict(claims_of(feed, feed.route.keys))
+    claimed = dict(claims_of(feed, feed.keys))
     found = []
     for layer in (Layer.BRONZE, Layer.QUARANTINE, Layer.SILVER, Layer.GOLD):
         for table, owner in owners_in(lake, layer).items():
@@ -79,8 +78,6 @@ def tables_of(lake: Path, feed: Feed) -> tuple[TableRef, ...]:
 
 
 _NOBODY = Owner(feed="")
-
-_UNRECORDED_SILVER = re.compile(r"silver_([a-z0-9_]{1,64})_events")
 
 
 def adoptable_keys(lake: Path, feed: Feed) -> tuple[str, ...]:
@@ -92,12 +89,12 @@ def adoptable_keys(lake: Path, feed: Feed) -> tuple[str, ...]:
     Raises:
         LakeError: a table's log cannot be read.
     """
-    if feed.route.unknown is not Unknown.CREATE or not _is_alone(lake, feed):
+    if not feed.creates_keys or not _is_alone(lake, feed):
         return ()
     silver = owners_in(lake, Layer.SILVER).items()
     unrecorded = (table.name for table, owner in silver if owner is None)
-    found = (match[1] for name in unrecorded if (match := _UNRECORDED_SILVER.fullmatch(name)))
-    return tuple(key for key in found if key not in feed.route.keys)
+    keys = (key for name in unrecorded if (key := feed.tables.key_of_silver(name)) is not None)
+    return tuple(key for key in keys if key not in feed.keys)
 
 
 def _is_alone(lake: Path, feed: Feed) -> bool:
@@ -120,11 +117,11 @@ def refused_keys(
     Raises:
         LakeError: a table's log cannot be read.
     """
-    held: dict[TableRef, Owner] = {}
+    held: dict[str, Owner] = {}
     for one in feeds:
         if one.feed != feed.feed:
-            held |= dict(claims_of(one, keys_found(lake, one)))
-    held |= dict(claims_of(feed, {*known, *keys_found(lake, feed)}))
+            held |= _by_name(claims_of(one, keys_found(lake, one)))
+    held |= _by_name(claims_of(feed, {*known, *keys_found(lake, feed)}))
     refused = {}
     for key in sorted(new):
         claims = dict(claims_of_key(feed, key))
@@ -132,15 +129,20 @@ def refused_keys(
         if reason:
             refused[key] = reason
         else:
-            held |= claims
+            held |= _by_name(claims.items())
     return refused
 
 
+def _by_name(claims: Iterable[tuple[TableRef, Owner]]) -> dict[str, Owner]:
+    """Owners by the name alone: batches are reported by it, so no two layers may share one."""
+    return {table.name: owner for table, owner in claims}
+
+
 def _held_by(
-    lake: Path, feed: Feed, claims: Mapping[TableRef, Owner], held: Mapping[TableRef, Owner]
+    lake: Path, feed: Feed, claims: Mapping[TableRef, Owner], held: Mapping[str, Owner]
 ) -> str:
     for table, owner in claims.items():
-        holder = owner_of(lake, table) or held.get(table)
+        holder = owner_of(lake, table) or held.get(table.name)
         if holder is not None and holder != owner:
             return f"{table.name} is the table of {holder}"
         if holder is None and is_there(lake, table) and not _is_alone(lake, feed):

@@ -22,6 +22,10 @@ table that was restored and written again does not have."""
 STATES = "lake_assets.states"
 """Key in a gold commit's metadata: the format of the states beside the values, a number."""
 
+STATE_FORMAT = 1
+"""That number, as `gold.measures` makes states. Raised when one changes its form; tables with
+another one are recomputed."""
+
 BUCKETS = "lake_assets.buckets"
 """Key in a gold commit's metadata: the number of buckets that the table's files hold."""
 

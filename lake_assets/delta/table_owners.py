@@ -20,7 +20,7 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from lake_assets.delta.log_tail import actions_of, last_checkpoint
 from lake_assets.delta.put_if_absent import commit_file
 from lake_assets.errors import LakeError, TableOwnedError, first_line
-from lake_assets.model.owners import Owner
+from lake_assets.model.owners import Owner, OwnerRecord
 from lake_assets.model.tables import Layer, TableRef
 
 
@@ -38,10 +38,9 @@ def owner_of(lake: Path, table: TableRef) -> Owner | None:
         return None
     known = _KNOWN.get(folder)
     if known is None or not known.holds(now):
-        known = _Known(identity=now, owner=_read(folder))
+        known = _Known(identity=now, owner=_read(folder, table))
         _KNOWN[folder] = known
-    owner = known.owner
-    return owner if owner is not None and table in owner.tables else None
+    return known.owner
 
 
 def is_there(lake: Path, table: TableRef) -> bool:
@@ -139,10 +138,14 @@ def _stat(path: Path) -> os.stat_result | None:
         return None
 
 
-def _read(folder: Path) -> Owner | None:
+def _read(folder: Path, table: TableRef) -> Owner | None:
+    """What a table records of itself; a copy's first commit is about what it is a copy of."""
     with _telling(folder, "read"):
-        first = Owner.of(_of_first_commit(folder))
-        return first or Owner.of(_of_checkpoint(folder)) or Owner.of(_of_table(folder))
+        for read in (_of_first_commit, _of_checkpoint, _of_table):
+            record = OwnerRecord.of(read(folder))
+            if record is not None and record.is_about(table):
+                return record.owner
+    return None
 
 
 @contextmanager

@@ -17,11 +17,10 @@ from lake_assets.demo.setup import Options, demo_feed, services_up
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import Layer, bronze_of
-from lake_assets.runtime.processes import boot_id
 from lake_assets.settings.schema import Settings
+from lake_assets.simulator.of_feed import workload_of
 from lake_assets.simulator.produce import Progress, produce
-from lake_assets.simulator.script import Script
-from lake_assets.state.files import read_heartbeat
+from lake_assets.state.files import current_heartbeat
 from lake_assets.streams.overview import TableOverview, overview
 
 
@@ -114,19 +113,13 @@ class _Simulator:
             raise self._failure
 
     def _run(self) -> None:
-        script = Script(
-            games=self._options.games or self._feed.route.keys,
-            versions=self._options.versions,
-            events=self._options.events,
-            rate=self._options.rate,
-            seed=self._options.seed,
-        )
+        options = self._options
         try:
             produce(
                 self._endpoints,
                 self._feed.source.kafka.topic,
-                self._feed.payload.subject,
-                script,
+                workload_of(self._feed, self._endpoints, options.games, seed=options.seed),
+                options.script,
                 on_progress=self._note,
                 stop=self._stop.is_set,
             )
@@ -171,8 +164,8 @@ def _game_rows(tables: list[TableOverview]) -> list[GameRow]:
 
 
 def _streams(settings: Settings) -> str:
-    beat = read_heartbeat(settings.state_dir)
-    if beat is None or beat.process.boot != boot_id():
+    beat = current_heartbeat(settings.state_dir)
+    if beat is None:
         return "starting"
     if beat.waiting_for:
         return f"waiting: {beat.waiting_for}"

@@ -15,8 +15,8 @@ from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import BatchReport, Judged
 from lake_assets.model.tables import EVERY_KEY, Layer, TableRef
 from lake_assets.settings.schema import Settings
+from lake_assets.simulator.of_feed import workload_of
 from lake_assets.simulator.produce import produce
-from lake_assets.simulator.script import Script
 from lake_assets.sources.topics import end_offsets, ensure_topic
 from lake_assets.streams.overview import TableOverview, overview
 from lake_assets.streams.refresh import refresh_gold
@@ -98,14 +98,8 @@ def _run(
     with clock.phase("produce"):
         ensure_topic(endpoints, topic)
         feed = _from_here(feed, end_offsets(endpoints, topic))
-        script = Script(
-            games=options.games or feed.route.keys,
-            versions=options.versions,
-            events=options.events,
-            rate=options.rate,
-            seed=options.seed,
-        )
-        produced = produce(endpoints, topic, feed.payload.subject, script)
+        events = workload_of(feed, endpoints, options.games, seed=options.seed)
+        produced = produce(endpoints, topic, events, options.script)
     with clock.phase("stream"):
         reports = [
             event

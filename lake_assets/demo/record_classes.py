@@ -12,12 +12,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from filelock import FileLock
-
 from lake_assets.errors import RuntimeSetupError
 from lake_assets.runtime.cache import not_writable
 from lake_assets.runtime.class_archive import recording_options
 from lake_assets.runtime.command_line import command_line
+from lake_assets.runtime.file_lock import lock
 from lake_assets.runtime.java import Java
 from lake_assets.settings.load import child_environment
 from lake_assets.settings.schema import Settings
@@ -45,7 +44,7 @@ def record_classes(settings: Settings, java: Java, archive: Path) -> None:
     """
     try:
         archive.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(archive.parent / ".lock"):
+        with lock(archive.parent / ".lock"):
             if not archive.is_file():  # another process may just have recorded it
                 _record(settings, java, archive)
     except OSError as problem:

@@ -15,6 +15,7 @@ from lake_assets.model.tables import is_key_name
 from lake_assets.runtime.atomic_write import replace_text
 from lake_assets.services import control
 from lake_assets.settings.schema import Settings
+from lake_assets.simulator.script import Script
 
 FEED = "games"
 
@@ -37,6 +38,11 @@ class Options:
 
     seed: int = 0
 
+    @property
+    def script(self) -> Script:
+        """How much each simulator sends, and when."""
+        return Script(versions=self.versions, events=self.events, rate=self.rate)
+
 
 def demo_feed(settings: Settings, games: Sequence[str]) -> tuple[Settings, Feed]:
     """The feed of the demo, and settings under which every process sees the same.
@@ -49,7 +55,7 @@ def demo_feed(settings: Settings, games: Sequence[str]) -> tuple[Settings, Feed]
         FeedError: the feed cannot be used.
     """
     feed = find_feed(load_feeds(settings.feeds), FEED)
-    if not games or tuple(games) == feed.route.keys:
+    if feed.route is None or not games or tuple(games) == feed.keys:
         return settings, feed
     for game in games:
         if not is_key_name(game):

@@ -19,7 +19,6 @@ from lake_assets.feeds.document import Document, Loc
 from lake_assets.model.feeds import Feed
 from lake_assets.model.owners import Owner, claims_of
 from lake_assets.model.payload import OnUnknown
-from lake_assets.model.tables import TableRef
 
 _SHIPPED = Path(__file__).parent
 
@@ -79,6 +78,7 @@ def _load(path: Path) -> Feed:
         lines = [(document.line_of(one["loc"]), _explain(one)) for one in found]
         raise _wrong(path, lines) from problem
     facts = [*_bad_crons(feed), *_foreign_columns(feed), *_foreign_route(feed)]
+    facts += _shared_templates(feed)
     wrong = [(document.line_of(loc), f"{_dotted(loc)}: {fact}") for loc, fact in facts]
     if wrong:
         raise _wrong(path, wrong)
@@ -102,6 +102,14 @@ def _bad_crons(feed: Feed) -> Iterator[tuple[Loc, str]]:
             yield ("gold", index, "schedule"), fact
 
 
+def _shared_templates(feed: Feed) -> Iterator[tuple[Loc, str]]:
+    """Views whose tables would be called as silver's, whatever the key."""
+    for view in feed.gold:
+        if not view.is_over_all and feed.gold_table(view, "{key}").name == feed.tables.silver:
+            fact = f"silver and gold view {view.name!r} both have tables {feed.tables.silver!r}"
+            yield ("tables", "gold"), fact
+
+
 def _foreign_columns(feed: Feed) -> Iterator[tuple[Loc, str]]:
     """What gold's checks read and their views have not; silver's columns are known in Spark."""
     for index, view in enumerate(feed.gold):
@@ -118,7 +126,7 @@ def _foreign_columns(feed: Feed) -> Iterator[tuple[Loc, str]]:
 def _foreign_route(feed: Feed) -> Iterator[tuple[Loc, str]]:
     """A route by a column that the payload's declared schema has not; others are not known yet."""
     payload = feed.payload.json_
-    if payload is None or payload.on_unknown is OnUnknown.ADD_COLUMNS:
+    if payload is None or feed.route is None or payload.on_unknown is OnUnknown.ADD_COLUMNS:
         return
     present = [column.name for column in payload.columns]
     if feed.route.column not in present:
@@ -186,16 +194,16 @@ def _shown(value: object) -> str:
 
 
 def _refuse_shared_names(feeds: dict[Path, Feed]) -> None:
-    """Raise if two feeds have one name, or if two parts of the lake want one table."""
+    """Raise if two feeds have one name, or if two parts of the lake want one table's name."""
     named: dict[str, Path] = {}
-    owners: dict[TableRef, Owner] = {}
+    owners: dict[str, Owner] = {}
     for path, feed in feeds.items():
         if feed.feed in named:
             fact = f"feed {feed.feed!r} is declared in {named[feed.feed]} already"
             raise FeedError(str(path), fact, "Give one of them another name")
         named[feed.feed] = path
-        for table, owner in claims_of(feed, feed.route.keys):
-            if table in owners:
-                fact = f"table {table.name} of {owner} is that of {owners[table]} already"
+        for table, owner in claims_of(feed, feed.keys):
+            if table.name in owners:
+                fact = f"table {table.name} of {owner} is that of {owners[table.name]} already"
                 raise FeedError(str(path), fact, "Give one of them another name")
-            owners[table] = owner
+            owners[table.name] = owner

@@ -17,8 +17,6 @@ from lake_assets.gold.arrow_aggregates import ArrowAggregates, NotMergeableError
 from lake_assets.gold.buckets import prefix_of
 from lake_assets.gold.refresh_plan import Brought, RefreshPlan
 from lake_assets.gold.view_heads import SmallGain
-from lake_assets.model.feeds import GoldView
-from lake_assets.model.tables import gold_of
 from lake_assets.parquet.writer import TABLE, Layout, Target, WritePlan
 from lake_assets.spark.fan_out import fan_out
 from lake_assets.spark.lake_context import LakeContext
@@ -71,7 +69,7 @@ class Merging:
 
 
 def merge_in_arrow(
-    session: SparkSession, view: GoldView, near: Sequence[SmallGain], context: LakeContext
+    session: SparkSession, near: Sequence[SmallGain], context: LakeContext
 ) -> list[Brought]:
     """Rewrite the keys' views, in one job of a task a core.
 
@@ -79,20 +77,20 @@ def merge_in_arrow(
     written. For those that gained no rows nothing is written either.
     """
     gained = [one for one in near if one.work.silver_files]
-    files, unsure = _write(session, view, gained, context) if gained else ({}, set())
+    files, unsure = _write(session, gained, context) if gained else ({}, set())
     return [
-        one.work.brought(view, files.get(one.work.source.key, ()), one.work.touched(()))
+        one.work.brought(files.get(one.work.source.key, ()), one.work.touched(()))
         for one in near
         if one.work.source.key not in unsure
     ]
 
 
 def _write(
-    session: SparkSession, view: GoldView, near: Sequence[SmallGain], context: LakeContext
+    session: SparkSession, near: Sequence[SmallGain], context: LakeContext
 ) -> tuple[dict[str, list[DataFile]], set[str]]:
     """By key, new files; and the keys that Spark must merge."""
     keys = [one.work.source.key for one in near]
-    folders = [gold_of(key, view.name).path(context.lake) for key in keys]
+    folders = [one.work.source.gold_table.path(context.lake) for one in near]
     plan = WritePlan(
         targets=tuple(
             Target(path=str(folder), layout=one.work.columns, prefix=prefix_of(0))

@@ -12,15 +12,15 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from lake_assets.errors import FeedError
+from lake_assets.errors import FeedError, first_line
 from lake_assets.gold.measures import CannotMergeError, Mergeable, mergeable
 from lake_assets.gold.parse_measures import call_of, split_exact
 from lake_assets.gold.refresh_need import unmergeable
 from lake_assets.model.feeds import Feed, GoldView
 from lake_assets.model.tables import STATE
-from lake_assets.spark.conditions import first_line
 from lake_assets.spark.determinism import is_repeatable
 from lake_assets.spark.jvm import arrow_schema, spark_schema
+from lake_assets.spark.key_column import key_column
 
 KEY = "#key"
 """string: the key of a row, beside a view's columns."""
@@ -63,12 +63,10 @@ class Measure:
 class CompiledView:
     """A view and its measures, analyzed against the silver there is."""
 
+    feed: Feed
     view: GoldView
     group_keys: Mapping[str, str]
     """By column that the rows are grouped by, its SQL over silver's columns."""
-
-    route: str
-    """Silver's column that names the key."""
 
     measures: tuple[Measure, ...]
     why_full: str
@@ -83,8 +81,9 @@ class CompiledView:
     def states_of(self, rows: DataFrame) -> DataFrame:
         """Silver's rows, aggregated: `held`."""
         keys = [F.expr(sql).alias(name) for name, sql in self.group_keys.items()]
-        key = F.col(f"`{self.route}`").cast("string").alias(KEY)
-        return rows.groupBy(key, *keys).agg(*(one.of_rows for one in self.measures))
+        return rows.groupBy(key_column(self.feed).alias(KEY), *keys).agg(
+            *(one.of_rows for one in self.measures)
+        )
 
     def merged(self, states: DataFrame) -> DataFrame:
         """`held` and `#bucket`, possibly many rows of a group, merged into one."""
@@ -126,9 +125,9 @@ def compiled_view_of(
         measures, why = _measures(session, view, plain.schema)
         why = _unrepeatable(nothing, view, plain) or why
         draft = CompiledView(
+            feed=feed,
             view=view,
             group_keys=keys,
-            route=feed.route.column,
             measures=measures,
             why_full=why,
             held=T.StructType(),
@@ -145,9 +144,9 @@ def compiled_view_of(
     if not why:
         fields += [held.field(one.held) for one in measures if one.held != one.name]
     return CompiledView(
+        feed=feed,
         view=view,
         group_keys=keys,
-        route=feed.route.column,
         measures=measures,
         why_full=why,
         held=spark_schema(held),

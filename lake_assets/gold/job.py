@@ -21,7 +21,6 @@ from lake_assets.gold.compiled_view import BUCKET, KEY, CompiledView
 from lake_assets.gold.refresh_plan import Brought, RefreshPlan
 from lake_assets.gold.view_expectations import ensure_none_fails, judged_of, marked
 from lake_assets.model.reports import Judged
-from lake_assets.model.tables import gold_of
 from lake_assets.parquet.writer import Layout, Target, WritePlan
 from lake_assets.spark.fan_out import FanOut, discard, fan_out
 from lake_assets.spark.lake_context import LakeContext
@@ -66,10 +65,7 @@ def compute(
         discard(left.written, plan)
         raise
     files = _files_by_key(left, by_target)
-    brought = [
-        one.brought(compiled_view.view, files.get(one.source.key, ()), gone[one.source.key])
-        for one in work
-    ]
+    brought = [one.brought(files.get(one.source.key, ()), gone[one.source.key]) for one in work]
     return Computed(brought=brought, judged=judged)
 
 
@@ -81,7 +77,7 @@ def _plan(
     return WritePlan(
         targets=tuple(
             Target(
-                path=str(gold_of(one.source.key, name).path(context.lake)),
+                path=str(one.source.gold_table.path(context.lake)),
                 layout=name,
                 prefix=prefix_of(bucket),
             )
@@ -153,8 +149,8 @@ def _rows(
         gold = read_files(session, gold_files, compiled_view.columns)
         # <lake>/gold/<table>/<file>
         table = F.element_at(F.split("_metadata.file_path", "/"), -2)
-        around = len(gold_of("", compiled_view.view.name).name)
-        key = F.substring(table, len("gold_") + 1, F.length(table) - around)
+        before, after = compiled_view.feed.tables.around_key(compiled_view.view.name)
+        key = F.substring(table, len(before) + 1, F.length(table) - len(before) - len(after))
         had = gold.select(key.alias(KEY), *(f"`{name}`" for name in compiled_view.held.names[1:]))
         states = states.unionByName(_bucketed(had, compiled_view, work))
     # By bucket, so that a bucket is one file and the merge needs no shuffle of its own.

@@ -26,9 +26,6 @@ from dataclasses import dataclass
 
 import pyspark.sql.types as T  # noqa: N812 - as every Spark guide writes it
 
-STATE_FORMAT = 1
-"""Raised when a state changes its form; tables with another one are recomputed."""
-
 _HLL_LG_REGISTERS = 12
 _HLL_LG_BOUNDS = (4, 21)
 _KLL_K = 400

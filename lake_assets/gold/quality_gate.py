@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from lake_assets.model.checks import Severity
+from lake_assets.model.failures import Failing, Failures
 from lake_assets.model.feeds import Action, Feed
-from lake_assets.state.failing_expectations import Failing, Failures
 
 
 def blocked_keys(

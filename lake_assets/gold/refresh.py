@@ -19,7 +19,6 @@ from lake_assets.gold.view_heads import ViewHead, small_gain_of, view_heads_of
 from lake_assets.model.feeds import Feed, GoldView
 from lake_assets.model.owners import owner_of_view
 from lake_assets.model.reports import Judged, Mode, RefreshReport
-from lake_assets.model.tables import gold_of
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.spark.read_tables import columns_of_all
 
@@ -51,13 +50,14 @@ def refresh(  # noqa: PLR0913 - where, what, and which of it
     """
     phases, blocked = _Phases(), blocked or {}
     for key in keys:
-        claim(context.lake, gold_of(key, view.name), owner_of_view(feed, view.name, key))
-    ends = {} if full_refresh else view_heads_of(view, keys, context)
+        claim(context.lake, feed.gold_table(view, key), owner_of_view(feed, view.name, key))
+    ends = {} if full_refresh else view_heads_of(feed, view, keys, context)
     current = {key for key, end in ends.items() if not end.source.is_behind}
     asked = [end for key, end in ends.items() if key not in current and key not in blocked]
     done = _merge_near(session, view, asked, context, phases)
     merged = {one.work.source.key for one in done}
-    opened = open_all(view, [g for g in keys if g not in current and g not in merged], context)
+    unseen = [key for key in keys if key not in current and key not in merged]
+    opened = open_all(feed, view, unseen, context)
     wanting = [one for one in opened if full_refresh or one.source.is_behind]
     lacking = {one.source.key for one in wanting}
     current |= {one.source.key for one in opened} - lacking
@@ -102,7 +102,7 @@ def _merge_near(
     phases.end("plan")
     if not near:
         return []
-    merged = merge_in_arrow(session, view, near, context)
+    merged = merge_in_arrow(session, near, context)
     phases.end("job")
     context.committer.replace_files([one.commit for one in merged])
     phases.end("commit")

@@ -10,10 +10,10 @@ from lake_assets.delta.refresh_position import (
     SILVER_COMMIT,
     SILVER_TABLE,
     SILVER_VERSION,
+    STATE_FORMAT,
     STATES,
     Position,
 )
-from lake_assets.gold.measures import STATE_FORMAT
 from lake_assets.model.feeds import Action, GoldView
 
 

@@ -13,16 +13,14 @@ from lake_assets.delta.added_files import Gained, gained_between
 from lake_assets.delta.commit import Commit, DataFile
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.log_history import last_info, rows_of
-from lake_assets.delta.refresh_position import position_from
+from lake_assets.delta.refresh_position import STATE_FORMAT, position_from
 from lake_assets.delta.table_features import features_of
 from lake_assets.gold.buckets import bucket_of, buckets_for, buckets_now
-from lake_assets.gold.measures import STATE_FORMAT
 from lake_assets.gold.refresh_need import info_of
 from lake_assets.gold.usable_tables import ensure_refreshable
 from lake_assets.gold.view_snapshot import ViewSnapshot, view_snapshot_of
-from lake_assets.model.feeds import GoldView
+from lake_assets.model.feeds import Feed, GoldView
 from lake_assets.model.reports import Mode, ViewRefresh
-from lake_assets.model.tables import gold_of, silver_of
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.spark.read_tables import TableVersion, contents_of
 
@@ -77,13 +75,11 @@ class RefreshPlan:
         wanted = set(buckets)
         return tuple(file for file in self.gold_files if bucket_of(file) in wanted)
 
-    def brought(
-        self, view: GoldView, files: Sequence[DataFile], gone: Sequence[DataFile]
-    ) -> "Brought":
+    def brought(self, files: Sequence[DataFile], gone: Sequence[DataFile]) -> "Brought":
         """What puts `files` in the place of `gone`, and says what the view now stands for."""
         states = STATE_FORMAT if self.keeps_states else 0
         commit = Commit(
-            table=gold_of(self.source.key, view.name),
+            table=self.source.gold_table,
             files=files,
             removed=gone,
             info=info_of(
@@ -107,25 +103,29 @@ class Brought:
     commit: Commit
 
 
-def open_all(view: GoldView, keys: Sequence[str], context: LakeContext) -> list[Opened]:
+def open_all(feed: Feed, view: GoldView, keys: Sequence[str], context: LakeContext) -> list[Opened]:
     """Those of the keys that have silver."""
-    silver = {key: silver_of(key) for key in keys}
-    gold = {key: gold_of(key, view.name) for key in keys}
+    silver = {key: feed.silver_table(key) for key in keys}
+    gold = {key: feed.gold_table(view, key) for key in keys}
     found = context.committer.opened([*silver.values(), *gold.values()])
     return [
-        _opened(view, key, found[silver[key]], found.get(gold[key]), context)
+        _opened(feed, view, key, (found[silver[key]], found.get(gold[key])), context)
         for key in keys
         if silver[key] in found
     ]
 
 
 def _opened(
-    view: GoldView, key: str, silver: DeltaTable, gold: DeltaTable | None, context: LakeContext
+    feed: Feed,
+    view: GoldView,
+    key: str,
+    tables: tuple[DeltaTable, DeltaTable | None],
+    context: LakeContext,
 ) -> Opened:
+    silver, gold = tables
+    read = (silver.version(), str(silver.metadata().id))
     stands = (gold.version(), position_from(last_info(gold))) if gold else (0, None)
-    source = view_snapshot_of(
-        view, key, (silver.version(), str(silver.metadata().id)), stands, context
-    )
+    source = view_snapshot_of(feed, view, key, read, stands, context)
     return Opened(source=source, silver=silver, gold=gold)
 
 
@@ -180,7 +180,7 @@ def _merge(view: GoldView, one: Opened, context: LakeContext) -> RefreshPlan | s
     source, position = one.source, one.source.position
     if one.gold is None or position is None:
         raise ValueError(source.key)
-    folder = silver_of(source.key).path(context.lake)
+    folder = source.silver_table.path(context.lake)
     gained = gained_between(folder, position.silver_version, source.silver.version)
     if gained.obstacle:
         return gained.obstacle

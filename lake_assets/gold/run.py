@@ -9,6 +9,8 @@ from pyspark.sql import SparkSession
 
 from lake_assets.delta.catalog import ensure_known, keys_of
 from lake_assets.delta.log_history import identity
+from lake_assets.delta.renamed_tables import drop_tables, ensure_none_renamed, renamed_tables
+from lake_assets.delta.table_owners import is_there
 from lake_assets.errors import FeedError
 from lake_assets.gold.refresh import refresh
 from lake_assets.gold.sql_views import refresh_sql_views
@@ -17,7 +19,7 @@ from lake_assets.logs.entries import entry_of_refresh
 from lake_assets.logs.write import append
 from lake_assets.model.feeds import Feed, GoldView
 from lake_assets.model.reports import RefreshReport
-from lake_assets.model.tables import silver_of
+from lake_assets.model.tables import Layer
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.lake_context import LakeContext, open_lake
@@ -59,8 +61,9 @@ def refresh_views(
         around: what else to do while Spark is there.
 
     Raises:
-        FeedError: the feed has no such view or key, a view over all keys is asked for some, or
-            a view does not compile.
+        FeedError: the feed has no such view or key, a view over all keys is asked for some, a
+            view does not compile, or the lake has the feed's tables under other names; of gold
+            they are dropped where all views and keys are computed again.
         LakeAssetsError: Spark or the lake cannot be used.
     """
     chosen = _choose_views(feed, views, keys)
@@ -68,15 +71,32 @@ def refresh_views(
         return []
     known = keys_of(settings.lake_dir, feed)
     ensure_known(feed, known, keys or ())
+    is_rebuild = full_refresh and not views and keys is None
+    ensure_none_renamed(settings.lake_dir, feed, Layer.SILVER, *(() if is_rebuild else _GOLD))
     wanted = keys or known
     with turn(settings.state_dir, "refresh"):
         behind = views_behind(settings, feed)
         if not full_refresh and not any(
             set(behind[v.name]) & set(v.scopes(wanted)) for v in chosen
         ):
-            current = [g for g in wanted if identity(settings.lake_dir, silver_of(g))]
+            lake = settings.lake_dir
+            current = [key for key in wanted if identity(lake, feed.silver_table(key))]
             return [_nothing_new(view, current) for view in chosen]
-        return _refresh(settings, feed, chosen, wanted, around, full_refresh=full_refresh)
+        reports = _refresh(settings, feed, chosen, wanted, around, full_refresh=full_refresh)
+        if is_rebuild:
+            _drop_renamed(settings, feed)
+        return reports
+
+
+_GOLD = (Layer.GOLD,)
+
+
+def _drop_renamed(settings: Settings, feed: Feed) -> None:
+    """Drop views' tables of former names; one that something holds up stays until its turn."""
+    renamed = renamed_tables(settings.lake_dir, feed, Layer.GOLD).items()
+    drop_tables(
+        settings.lake_dir, [table for table, now in renamed if is_there(settings.lake_dir, now)]
+    )
 
 
 def _refresh(

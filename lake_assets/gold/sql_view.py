@@ -29,13 +29,12 @@ from pyspark.sql.types import (
 )
 
 from lake_assets.delta.commit import Commit
-from lake_assets.errors import FeedError
+from lake_assets.errors import FeedError, first_line
 from lake_assets.gold.view_expectations import GoldJudge, marked
 from lake_assets.model.feeds import Feed, GoldView
 from lake_assets.model.queries import SILVER, SILVER_ALL
 from lake_assets.model.tables import TableRef
 from lake_assets.parquet.writer import TABLE, Layout, Target, WritePlan
-from lake_assets.spark.conditions import first_line
 from lake_assets.spark.fan_out import FanOut, discard, fan_out
 from lake_assets.spark.jvm import arrow_schema
 from lake_assets.spark.read_tables import read_tables

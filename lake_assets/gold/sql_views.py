@@ -27,7 +27,7 @@ from lake_assets.gold.view_expectations import ensure_none_fails, judged_of
 from lake_assets.model.feeds import Feed, GoldView
 from lake_assets.model.owners import owner_of_view
 from lake_assets.model.reports import Judged, RefreshReport, ViewRefresh
-from lake_assets.model.tables import EVERY_KEY, silver_of
+from lake_assets.model.tables import EVERY_KEY
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.spark.read_tables import columns_of_all
 
@@ -74,7 +74,8 @@ def refresh_sql_views(  # noqa: PLR0913 - where, what, and which of it
         TableOwnedError: a table of the view is there, and is another feed's, key's or view's.
     """
     started = perf_counter()
-    found = {key: open_table(context.lake, silver_of(key)) for key in keys_of(context.lake, feed)}
+    keys_now = keys_of(context.lake, feed)
+    found = {key: open_table(context.lake, feed.silver_table(key)) for key in keys_now}
     silver = {key: handle for key, handle in found.items() if handle is not None}
     wanted = view.scopes(key for key in keys if key in silver) if silver else ()
     for scope in wanted:
@@ -113,7 +114,7 @@ def _choose(  # noqa: PLR0913 - all facts of the decision
     full_refresh: bool,
 ) -> _Choice:
     definition = definition_of(view, context.session)
-    now = {key: _silver(context, key, handle) for key, handle in silver.items()}
+    now = {key: _silver(context, feed, key, handle) for key, handle in silver.items()}
     sources: list[SqlViewInput] = []
     current: list[str] = []
     held: dict[str, str] = {}
@@ -142,9 +143,9 @@ def _choose(  # noqa: PLR0913 - all facts of the decision
     return _Choice(sources=sources, current=current, held=held)
 
 
-def _silver(context: LakeContext, key: str, handle: DeltaTable) -> Silver:
+def _silver(context: LakeContext, feed: Feed, key: str, handle: DeltaTable) -> Silver:
     version = handle.version()
-    commit = commit_digest(silver_of(key).path(context.lake), version)
+    commit = commit_digest(feed.silver_table(key).path(context.lake), version)
     return Silver(version=version, table=str(handle.metadata().id), commit=commit or "")
 
 

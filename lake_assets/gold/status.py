@@ -16,11 +16,11 @@ from lake_assets.errors import LakeError, first_line
 from lake_assets.gold.quality_gate import blocked_keys
 from lake_assets.gold.refresh_need import Silver, definition_of, is_behind
 from lake_assets.gold.refresh_need_all import held_up_by, is_all_behind, unread
+from lake_assets.model.failures import Failures
 from lake_assets.model.feeds import Feed, GoldView
-from lake_assets.model.tables import EVERY_KEY, gold_of, silver_of
+from lake_assets.model.tables import EVERY_KEY, TableRef
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.session_digest import session_digest
-from lake_assets.state.failing_expectations import Failures
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,7 +68,9 @@ def never_computed(settings: Settings, feed: Feed, failures: Failures) -> tuple[
     """
     lake = settings.lake_dir
     missing = [view for view in feed.gold if not _has_table(lake, feed, view)]
-    if not missing or not any(_has_rows(lake, key) for key in keys_of(lake, feed)):
+    if not missing or not any(
+        _has_rows(lake, feed.silver_table(key)) for key in keys_of(lake, feed)
+    ):
         return ()
     behind = views_behind(settings, feed.model_copy(update={"gold": tuple(missing)}), failures)
     return tuple(name for name, scopes in behind.items() if scopes)
@@ -79,9 +81,9 @@ def _has_table(lake: Path, feed: Feed, view: GoldView) -> bool:
     return any((table.path(lake) / "_delta_log").is_dir() for table in tables)
 
 
-def _has_rows(lake: Path, key: str) -> bool:
+def _has_rows(lake: Path, silver: TableRef) -> bool:
     with _reading(lake):
-        handle = open_table(lake, silver_of(key))
+        handle = open_table(lake, silver)
         return handle is not None and rows_of(handle) > 0
 
 
@@ -112,7 +114,10 @@ def behind_since(settings: Settings, feed: Feed) -> dict[str, Mapping[str, float
     lake = settings.lake_dir
     silver = _silver_now(lake, feed)
     for one in _standings(settings, feed, silver):
-        times = [committed_at(lake, silver_of(g), v) or 0.0 for g, v in one.lacking.items()]
+        times = [
+            committed_at(lake, feed.silver_table(key), version) or 0.0
+            for key, version in one.lacking.items()
+        ]
         if times:
             since[one.view][one.scope] = min(times)
     return dict(since)
@@ -121,17 +126,17 @@ def behind_since(settings: Settings, feed: Feed) -> dict[str, Mapping[str, float
 def _silver_now(lake: Path, feed: Feed) -> dict[str, Silver]:
     """By key of the feed, its silver; keys without silver are absent."""
     with _reading(lake):
-        found = {key: _silver(lake, key) for key in keys_of(lake, feed)}
+        found = {key: _silver(lake, feed.silver_table(key)) for key in keys_of(lake, feed)}
     return {key: silver for key, silver in found.items() if silver}
 
 
-def _silver(lake: Path, key: str) -> Silver | None:
-    found = identity(lake, silver_of(key))
+def _silver(lake: Path, table: TableRef) -> Silver | None:
+    found = identity(lake, table)
     if found is None:
         return None
-    version, table = found
-    commit = commit_digest(silver_of(key).path(lake), version) or ""
-    return Silver(version=version, table=table, commit=commit)
+    version, table_id = found
+    commit = commit_digest(table.path(lake), version) or ""
+    return Silver(version=version, table=table_id, commit=commit)
 
 
 def _versions_of(silver: Mapping[str, Silver]) -> dict[str, int]:
@@ -146,7 +151,7 @@ def _standings(settings: Settings, feed: Feed, silver: Mapping[str, Silver]) -> 
         found = [
             _of_all(lake, feed, view, definitions[view.name], silver)
             if scope == EVERY_KEY
-            else _of_key(lake, view, definitions[view.name], scope, silver[scope])
+            else _of_key(lake, feed, view, scope, definitions[view.name], silver[scope])
             for view in feed.gold
             for scope in view.scopes(silver)
         ]
@@ -154,9 +159,9 @@ def _standings(settings: Settings, feed: Feed, silver: Mapping[str, Silver]) -> 
 
 
 def _of_key(
-    lake: Path, view: GoldView, definition: str, key: str, silver: Silver
+    lake: Path, feed: Feed, view: GoldView, key: str, definition: str, silver: Silver
 ) -> _Standing | None:
-    position = position_from(newest_info(lake, gold_of(key, view.name)))
+    position = position_from(newest_info(lake, feed.gold_table(view, key)))
     if not is_behind(definition, silver, position):
         return None
     first = position.silver_version + 1 if position else 0

@@ -16,12 +16,12 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from lake_assets.errors import ExpectationFailedError, FeedError
+from lake_assets.errors import ExpectationFailedError, FeedError, first_line
 from lake_assets.model.feeds import Action, GoldView
 from lake_assets.model.reports import Judged
 from lake_assets.model.tables import STATE, TableRef
 from lake_assets.parquet.writer import TABLE
-from lake_assets.spark.conditions import first_line, holds
+from lake_assets.spark.conditions import holds
 from lake_assets.spark.read_tables import read_tables
 
 

@@ -19,8 +19,7 @@ from lake_assets.gold.arrow_mergeable import arrow_aggregates_of
 from lake_assets.gold.buckets import buckets_now
 from lake_assets.gold.refresh_plan import RefreshPlan, merging
 from lake_assets.gold.view_snapshot import ViewSnapshot, view_snapshot_of
-from lake_assets.model.feeds import GoldView
-from lake_assets.model.tables import gold_of, silver_of
+from lake_assets.model.feeds import Feed, GoldView
 from lake_assets.spark.lake_context import LakeContext
 
 _MOST_ROWS = 1_000_000
@@ -44,17 +43,19 @@ class SmallGain:
     folds: ArrowAggregates
 
 
-def view_heads_of(view: GoldView, keys: Sequence[str], context: LakeContext) -> dict[str, ViewHead]:
+def view_heads_of(
+    feed: Feed, view: GoldView, keys: Sequence[str], context: LakeContext
+) -> dict[str, ViewHead]:
     """By key, where it stands; keys of which their logs' ends do not tell are absent."""
     found = {}
     for key in keys:
-        silver = log_tail_of(silver_of(key).path(context.lake))
-        gold = log_tail_of(gold_of(key, view.name).path(context.lake))
+        silver = log_tail_of(feed.silver_table(key).path(context.lake))
+        gold = log_tail_of(feed.gold_table(view, key).path(context.lake))
         position = position_from(gold.info) if gold else None
         if gold is None or position is None or silver is None or not silver.table_id:
             continue
         source = view_snapshot_of(
-            view, key, (silver.version, silver.table_id), (gold.version, position), context
+            feed, view, key, (silver.version, silver.table_id), (gold.version, position), context
         )
         found[key] = ViewHead(source=source, gold=gold)
     return found
@@ -91,7 +92,7 @@ def _is_small(end: ViewHead, position: Position, context: LakeContext) -> bool:
 def _work(end: ViewHead, position: Position, context: LakeContext) -> RefreshPlan | None:
     """What a key gained; None if it is much, or not all that happened."""
     source = end.source
-    folder = silver_of(source.key).path(context.lake)
+    folder = source.silver_table.path(context.lake)
     gained = gained_between(folder, position.silver_version, source.silver.version)
     if gained.obstacle or gained.has_changed or gained.rows > _MOST_ROWS:
         return None

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from lake_assets.delta.commit_digest import commit_digest
 from lake_assets.delta.refresh_position import Position
 from lake_assets.gold.refresh_need import Silver, definition_of, is_behind, why_full
-from lake_assets.model.feeds import GoldView
-from lake_assets.model.tables import silver_of
+from lake_assets.model.feeds import Feed, GoldView
+from lake_assets.model.tables import TableRef
 from lake_assets.spark.lake_context import LakeContext
 
 
@@ -18,6 +18,8 @@ class ViewSnapshot:
     """One key's silver and gold at the versions that a refresh starts from."""
 
     key: str
+    silver_table: TableRef
+    gold_table: TableRef
     definition: str
     """Of the view, as it is now."""
 
@@ -39,6 +41,7 @@ class ViewSnapshot:
 
 
 def view_snapshot_of(
+    feed: Feed,
     view: GoldView,
     key: str,
     silver: tuple[int, str],
@@ -48,6 +51,7 @@ def view_snapshot_of(
     """Where a key stands.
 
     Args:
+        feed: whose view.
         view: what is brought up to date.
         key: of it.
         silver: its silver's version and Delta's id of it.
@@ -55,7 +59,8 @@ def view_snapshot_of(
         context: where the lake is.
     """
     (version, table), (gold_version, position) = silver, gold
-    folder = silver_of(key).path(context.lake)
+    silver_table = feed.silver_table(key)
+    folder = silver_table.path(context.lake)
     commit = commit_digest(folder, version) or ""
     if position is None or position.silver_version == version:
         read = commit
@@ -63,6 +68,8 @@ def view_snapshot_of(
         read = commit_digest(folder, position.silver_version) or ""
     return ViewSnapshot(
         key=key,
+        silver_table=silver_table,
+        gold_table=feed.gold_table(view, key),
         definition=definition_of(view, context.session),
         silver=Silver(version=version, table=table, commit=commit),
         gold_version=gold_version,

@@ -1,1 +1,4 @@
-"""Frozen nouns: feeds, tables, endpoints, reports. Nothing runs an engine or reads a file."""
+"""Frozen nouns: feeds, tables, endpoints, reports.
+
+Nothing here runs an engine, reads a file or asks a clock.
+"""

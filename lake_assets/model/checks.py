@@ -48,7 +48,10 @@ class RowCount(Noun):
     """Bounds of a table's rows, both included."""
 
     min: int | None = Field(default=None, ge=0)
+    """Fewer rows fail it."""
+
     max: int | None = Field(default=None, ge=0)
+    """More rows fail it."""
 
     @model_validator(mode="after")
     def _bounds_are_bounds(self) -> Self:
@@ -70,7 +73,10 @@ class Freshness(Noun):
     """How old the newest value of a timestamp column may be."""
 
     column: ColumnName
+    """A timestamp column."""
+
     max_age: Duration
+    """How far its newest value may lie behind the time of the check."""
 
     def __str__(self) -> str:
         """As a limit in words: `<= 1 hour`."""
@@ -83,17 +89,24 @@ class DatasetCheck(Noun):
     kinds: ClassVar[tuple[str, ...]] = ("unique", "row_count", "freshness")
 
     name: Identifier
+    """Unique among a feed's or a view's expectations and checks."""
+
     unique: tuple[ColumnName, ...] | None = Field(default=None, min_length=1)
     """Columns that no two rows have the same values of; nulls count as equal."""
 
     row_count: RowCount | None = None
+    """How many rows the table may have."""
+
     freshness: Freshness | None = None
+    """How old the table's newest row may be."""
+
     keys: tuple[KeyName, ...] | None = Field(
         default=None, min_length=1, validation_alias=AliasChoices("keys", "games")
     )
     """Keys whose tables are checked; all of them if unset."""
 
     severity: Severity = Severity.ERROR
+    """How a failure is reported."""
 
     @model_validator(mode="after")
     def _checks_one_thing(self) -> Self:

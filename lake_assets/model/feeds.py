@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from datetime import timedelta
 from enum import StrEnum
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 
 from pydantic import (
     AfterValidator,
@@ -18,47 +18,10 @@ from lake_assets.model.base import Identifier, KeyName, Noun
 from lake_assets.model.checks import Duration, GoldCheck, SilverCheck
 from lake_assets.model.payload import Payload
 from lake_assets.model.queries import columns_of, reads_all
-from lake_assets.model.tables import EVERY_KEY, TableRef, gold_of, gold_of_all
-
-
-class KafkaSource(Noun):
-    """A topic, and where a new lake starts to read it; later it goes on where it was."""
-
-    topic: str = Field(min_length=1)
-    starting_offsets: Literal["earliest", "latest"] | dict[int, int] = "earliest"
-    """The first or last offsets, or one for each partition: `{0: 1200, 1: 1150}`."""
-
-
-class Source(Noun):
-    """Where a feed's rows come from."""
-
-    kafka: KafkaSource
-
-
-class Unknown(StrEnum):
-    """What becomes of a row whose key is not among the route's keys."""
-
-    QUARANTINE = "quarantine"  # kept in the quarantine table until the key is declared
-    CREATE = "create"  # the key gets its tables with its first row
-
-
-class Route(Noun):
-    """Which decoded column names the key, and which keys have tables."""
-
-    column: Identifier
-    keys: tuple[KeyName, ...] = ()
-    unknown: Unknown = Unknown.QUARANTINE
-
-    @model_validator(mode="after")
-    def _keys_are_unique_and_present(self) -> Self:
-        twice = sorted({key for key in self.keys if self.keys.count(key) > 1})
-        if twice:
-            message = f"keys are given twice: {', '.join(twice)}"
-            raise ValueError(message)
-        if not self.keys and self.unknown is Unknown.QUARANTINE:
-            message = "no keys and `unknown: quarantine` would quarantine everything"
-            raise ValueError(message)
-        return self
+from lake_assets.model.routes import Route, Unknown
+from lake_assets.model.sources import Source
+from lake_assets.model.table_names import TableNames
+from lake_assets.model.tables import EVERY_KEY, TableRef, gold_of_all
 
 
 class Action(StrEnum):
@@ -79,8 +42,16 @@ class Expectation(Noun):
     """A named Spark SQL condition over decoded columns; null counts as violated."""
 
     name: Identifier
+    """Unique among a feed's or a view's expectations and checks."""
+
     sql: str = Field(min_length=1)
+    """Condition that a good row fulfils."""
+
     action: Action = Action.WARN
+    """What becomes of a row that violates it: `warn` keeps and counts it, `drop` drops and counts
+    it, `quarantine` moves it to the quarantine table; with `fail` the stream stops before anything
+    of the row's batch is committed."""
+
     keys: tuple[KeyName, ...] | None = Field(
         default=None, min_length=1, validation_alias=AliasChoices("keys", "games")
     )
@@ -88,7 +59,7 @@ class Expectation(Noun):
 
     max_share: float | None = Field(default=None, ge=0, le=1)
     """Of `quarantine`: the share of a batch's rows above which it is an error, and up to which a
-    warning; unset, `MAX_SHARE`."""
+    warning; unset, 0.05."""
 
     blocking: bool = False
     """Whether a key that fails it keeps its gold views as they are until it passes again. With
@@ -124,6 +95,8 @@ class GoldView(Noun):
     """
 
     name: Identifier
+    """Unique in the feed; part of its tables' names."""
+
     description: str | None = None
     """What it is good for, in Markdown; Dagster shows it."""
 
@@ -145,6 +118,7 @@ class GoldView(Noun):
     """Of the view's rows, over its columns; judged before a refresh commits."""
 
     checks: tuple[GoldCheck, ...] = ()
+    """Of each of the view's tables."""
 
     @field_validator("keys", mode="before")
     @classmethod
@@ -236,19 +210,36 @@ class Feed(Noun):
     """One declared stream, from its source to its gold views."""
 
     feed: Identifier
+    """Its name; part of the names of its bronze and quarantine tables, and of Dagster's assets."""
+
     source: Source
+    """Where its rows come from."""
+
     payload: Payload
-    route: Route
+    """How its values are decoded."""
+
+    route: Route | None = None
+    """Which table a row goes to; unset, all rows are of one key, which is called as the feed."""
+
+    tables: TableNames = TableNames()
+    """What the keys' tables are called."""
+
     expectations: tuple[Expectation, ...] = ()
+    """Of each row, before it is written to silver."""
+
     checks: tuple[SilverCheck, ...] = ()
     """Of each key's silver table."""
 
     gold: tuple[GoldView, ...] = ()
+    """Views over silver, which refreshes keep up to date."""
+
     trigger: Trigger | None = None
     """Time between two micro-batches of ingest (`1s`, `500ms`, `5m`); unset, that of the settings.
     Longer makes fewer and larger files and commits, shorter a lower latency."""
 
     reset: Reset = Reset.PROTECTED
+    """`allowed`: `rebuild bronze` may drop bronze and read the topic again. `protected`: it may
+    not, since Kafka may have forgotten what is in bronze."""
 
     @field_validator("checks")
     @classmethod
@@ -268,9 +259,30 @@ class Feed(Noun):
         _refuse_twins("gold", [v.name for v in self.gold])
         return self
 
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The declared keys; without a route the one key there is."""
+        return (self.feed,) if self.route is None else self.route.keys
+
+    @property
+    def creates_keys(self) -> bool:
+        """Whether a key that is not declared gets its tables with its first row."""
+        return self.route is not None and self.route.unknown is Unknown.CREATE
+
+    @property
+    def route_column(self) -> str | None:
+        """Silver's column that names a row's key; None without a route."""
+        return None if self.route is None else self.route.column
+
+    def silver_table(self, key: str) -> TableRef:
+        """The silver table of a key."""
+        return self.tables.silver_of(key)
+
     def gold_table(self, view: GoldView, scope: str) -> TableRef:
         """The table of a view for a key, or for `EVERY_KEY` if it is over all."""
-        return gold_of_all(self.feed, view.name) if view.is_over_all else gold_of(scope, view.name)
+        if view.is_over_all:
+            return gold_of_all(self.feed, view.name)
+        return self.tables.gold_of(scope, view.name)
 
 
 def _refuse_twins(kind: str, names: list[str]) -> None:

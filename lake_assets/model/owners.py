@@ -9,19 +9,18 @@ from dataclasses import dataclass
 from typing import Self
 
 from lake_assets.model.feeds import Feed
+from lake_assets.model.table_names import TableNames
 from lake_assets.model.tables import (
     EVERY_KEY,
     TableRef,
     bronze_of,
-    gold_of,
     gold_of_all,
     quarantine_of,
-    silver_of,
     waiting_of,
 )
 
 _FEED, _KEY, _VIEW = "lake_assets.feed", "lake_assets.key", "lake_assets.view"
-_LAYER = "lake_assets.layer"
+_LAYER, _TABLE = "lake_assets.layer", "lake_assets.table"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,18 +42,24 @@ class Owner:
 
     @property
     def tables(self) -> tuple[TableRef, ...]:
-        """The tables that an owner of this kind has."""
+        """The tables that an owner of this kind has, where nothing else is said of their names."""
+        if self.view and not self.key:
+            return (gold_of_all(self.feed, self.view),)
         if self.view:
-            return (
-                gold_of(self.key, self.view) if self.key else gold_of_all(self.feed, self.view),
-            )
+            return (_DEFAULT.gold_of(self.key, self.view),)
         if self.key:
-            return (silver_of(self.key),)
+            return (_DEFAULT.silver_of(self.key),)
         return bronze_of(self.feed), waiting_of(self.feed), quarantine_of(self.feed)
 
     def properties(self, table: TableRef) -> dict[str, str]:
         """The properties of one of its tables that record it."""
-        told = {_FEED: self.feed, _KEY: self.key, _VIEW: self.view, _LAYER: table.layer.value}
+        told = {
+            _FEED: self.feed,
+            _KEY: self.key,
+            _VIEW: self.view,
+            _LAYER: table.layer.value,
+            _TABLE: table.name,
+        }
         return {name: value for name, value in told.items() if value}
 
     @classmethod
@@ -65,6 +70,29 @@ class Owner:
         return cls(
             feed=properties[_FEED], key=properties.get(_KEY, ""), view=properties.get(_VIEW, "")
         )
+
+
+_DEFAULT = TableNames()
+"""The names of releases that knew no others."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OwnerRecord:
+    """What a table's properties say of whose it is; a copy of the table says the same."""
+
+    owner: Owner
+    table: str = ""
+    """The table's own name; empty if a release recorded it that knew only the default names."""
+
+    @classmethod
+    def of(cls, properties: Mapping[str, str]) -> Self | None:
+        """Read a table's properties; None if they record no owner."""
+        owner = Owner.of(properties)
+        return None if owner is None else cls(owner=owner, table=properties.get(_TABLE, ""))
+
+    def is_about(self, table: TableRef) -> bool:
+        """Whether it was made for this table, and not for one that this is a copy of."""
+        return self.table == table.name if self.table else table in self.owner.tables
 
 
 def owner_of_view(feed: Feed, view: str, scope: str) -> Owner:
@@ -86,7 +114,7 @@ def claims_of(feed: Feed, keys: Iterable[str]) -> Iterator[tuple[TableRef, Owner
 
 def claims_of_key(feed: Feed, key: str) -> Iterator[tuple[TableRef, Owner]]:
     """The tables that a feed has for one of its keys, silver first, each with its owner."""
-    yield silver_of(key), Owner(feed=feed.feed, key=key)
+    yield feed.silver_table(key), Owner(feed=feed.feed, key=key)
     for view in feed.gold:
         if not view.is_over_all:
-            yield gold_of(key, view.name), owner_of_view(feed, view.name, key)
+            yield feed.gold_table(view, key), owner_of_view(feed, view.name, key)

@@ -17,6 +17,8 @@ class ProtobufPayload(Noun):
     """Confluent-framed protobuf whose schemas are registered under `subject`."""
 
     subject: str = Field(min_length=1)
+    """Name of the subject in the registry."""
+
     message: str | None = Field(default=None, min_length=1)
     """Full name of the one message type that is taken (`pkg.Event`); others are quarantined. Unset,
     rows of all message types are taken that have the route's column."""
@@ -54,7 +56,10 @@ class JsonPayload(Noun):
     """Columns in Spark's DDL: `time timestamp, model string, device struct<id: string>`."""
 
     on_mismatch: OnMismatch = OnMismatch.RESCUE
+    """What becomes of a value that does not fit its column."""
+
     on_unknown: OnUnknown = OnUnknown.RESCUE
+    """What becomes of a value whose name is not in the schema."""
 
     @field_validator("ddl")
     @classmethod
@@ -83,7 +88,10 @@ class Payload(Noun):
     model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
 
     protobuf: ProtobufPayload | None = None
+    """Protobuf, with its schemas in a registry."""
+
     json_: JsonPayload | None = Field(default=None, alias="json")
+    """JSON objects, with a schema that is declared here; no registry is needed."""
 
     @model_validator(mode="after")
     def _has_one_format(self) -> Self:

@@ -89,6 +89,6 @@ def _complaint(problem: "SqlglotError") -> str:
     """What was expected and where; the excerpt that follows is coloured for terminals."""
     errors = getattr(problem, "errors", None)
     if not errors:
-        return first_line(problem).rstrip(".")
+        return first_line(problem)
     first = errors[0]
     return f"{first['description'].rstrip('.')}, line {first['line']}, column {first['col']}"

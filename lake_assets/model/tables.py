@@ -1,4 +1,7 @@
-"""Which tables a lake has, and what they are called. Where they lie is `<lake>/<layer>/<name>`."""
+"""Which tables a lake has, and what a feed's are called; they lie in `<lake>/<layer>/<name>`.
+
+What the tables of a feed's keys are called is `model.table_names`'.
+"""
 
 import re
 from dataclasses import dataclass
@@ -76,20 +79,10 @@ def waiting_of(feed: str) -> TableRef:
     return TableRef(layer=Layer.BRONZE, name=f"bronze_{feed}_waiting")
 
 
-def silver_of(key: str) -> TableRef:
-    """The typed, append-only table of a key."""
-    return TableRef(layer=Layer.SILVER, name=f"silver_{key}_events")
-
-
-def gold_of(key: str, view: str) -> TableRef:
-    """The materialized view of a key."""
-    return TableRef(layer=Layer.GOLD, name=f"gold_{key}_{view}")
-
-
 def gold_of_all(feed: str, view: str) -> TableRef:
     """The materialized view over all keys of a feed.
 
     Not `gold_all_{view}`: a key `all`, or a key `all_x` with a view `y`, may come along any day.
-    A key's table always begins with its layer, so these cannot meet.
+    Under the default names a key's table begins with its layer, so these cannot meet.
     """
     return TableRef(layer=Layer.GOLD, name=f"all_{feed}_{view}")

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from filelock import FileLock
-
 from lake_assets.errors import RuntimeSetupError
 from lake_assets.runtime import ivy
 from lake_assets.runtime.archive import is_intact, unpack
 from lake_assets.runtime.cache import cache_dir, not_writable
+from lake_assets.runtime.file_lock import lock
 from lake_assets.runtime.java import Java
 from lake_assets.runtime.progress import OnProgress
 from lake_assets.settings.schema import RuntimeSettings
@@ -58,17 +57,6 @@ def artifacts() -> tuple[Artifact, ...]:
     return tuple(found)
 
 
-def ensure_jars(
-    group: Group,
-    java: Java,
-    runtime: RuntimeSettings | None = None,
-    *,
-    on_progress: OnProgress | None = None,
-) -> tuple[Path, ...]:
-    """Have the files of one group; see `ensure_groups`."""
-    return ensure_groups((group,), java, runtime, on_progress=on_progress)[group]
-
-
 def ensure_groups(
     groups: Sequence[Group],
     java: Java,
@@ -89,7 +77,7 @@ def ensure_groups(
     cache = cache_dir(runtime.cache)
     if not all(_is_here(cache, group) for group in groups):
         try:
-            with FileLock(cache / "jars.lock"):
+            with lock(cache / "jars.lock"):
                 missing = tuple(group for group in groups if not _is_here(cache, group))
                 if missing:
                     _fetch(missing, cache, java, runtime, on_progress, retrieve)

@@ -6,41 +6,18 @@ pid comes round again after a reboot or on another machine.
 
 import subprocess
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from platform import node
-from typing import Self
 
 import psutil
+
+from lake_assets.model.processes import ProcessId
 
 _PROC = Path("/proc")
 
 _START_FIELD = 19
 """Of what stands after the name in `/proc/<pid>/stat`: field 22, clock ticks since the boot."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ProcessId:
-    """What tells a process from every other, also from one that gets its pid later."""
-
-    boot: str
-    """As `boot_id`."""
-
-    pid: int
-    start: str
-    """When it started, by the kernel; to be compared, not read."""
-
-    def __str__(self) -> str:
-        """One word, which `parse` reads."""
-        return f"{self.boot}/{self.pid}/{self.start}"
-
-    @classmethod
-    def parse(cls, text: str) -> Self | None:
-        """The process that `str` wrote down; None if the text is something else."""
-        boot, _, rest = text.partition("/")
-        pid, _, start = rest.partition("/")
-        return cls(boot=boot, pid=int(pid), start=start) if pid.isdecimal() and start else None
 
 
 @cache

@@ -11,7 +11,8 @@ from pathlib import Path
 import psutil
 from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wait_fixed
 
-from lake_assets.runtime.processes import ProcessId, find_process, process_of
+from lake_assets.model.processes import ProcessId
+from lake_assets.runtime.processes import find_process, process_of
 
 # The child of this shell belongs to nobody afterwards, so the system's first process reaps it.
 _LAUNCH = 'log=$1; shift; "$@" </dev/null >>"$log" 2>&1 & echo $!'

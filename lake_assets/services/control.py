@@ -5,18 +5,18 @@ Only what the user does not bring is started, and only what was started here is 
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from filelock import FileLock, Timeout
 from rich.console import Console
 
 from lake_assets.errors import ServiceError
 from lake_assets.formats.catalog import needs_registry
 from lake_assets.model.endpoints import Endpoints, RegistryAccess
 from lake_assets.model.feeds import Feed
+from lake_assets.runtime.file_lock import try_lock
 from lake_assets.runtime.java import find_java
 from lake_assets.runtime.setup import ensure_files
 from lake_assets.services import lifecycle
@@ -174,23 +174,21 @@ def _status(
 def _locked(settings: Settings) -> Iterator[None]:
     folder = settings.services_dir
     thing = f"services folder {folder}"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(folder / "lock", timeout=_LOCK_TIMEOUT_S)
-        lock.acquire()
-    except Timeout as problem:
-        raise ServiceError(
-            thing,
-            f"another process has been starting or stopping them for {_LOCK_TIMEOUT_S:.0f} s",
-            "Wait for it, or end it and try again",
-        ) from problem
-    except OSError as problem:
-        raise ServiceError(
-            thing,
-            f"cannot be written ({problem.strerror or problem})",
-            "Make it writable or set LAKE_ASSETS_HOME to another folder",
-        ) from problem
-    try:
+    with ExitStack() as stack:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            lock = try_lock(folder / "lock", within_s=_LOCK_TIMEOUT_S)
+            is_ours = stack.enter_context(lock)
+        except OSError as problem:
+            raise ServiceError(
+                thing,
+                f"cannot be written ({problem.strerror or problem})",
+                "Make it writable or set LAKE_ASSETS_HOME to another folder",
+            ) from problem
+        if not is_ours:
+            raise ServiceError(
+                thing,
+                f"another process has been starting or stopping them for {_LOCK_TIMEOUT_S:.0f} s",
+                "Wait for it, or end it and try again",
+            )
         yield
-    finally:
-        lock.release()

@@ -8,8 +8,9 @@ import psutil
 from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from lake_assets.errors import ServiceError
+from lake_assets.model.processes import ProcessId
 from lake_assets.runtime.java import Java
-from lake_assets.runtime.processes import ProcessId, is_alive
+from lake_assets.runtime.processes import is_alive
 from lake_assets.services.child import find, find_all, last_words, launch, stop
 from lake_assets.services.service import LOOPBACK, Ports, Service
 from lake_assets.services.state import ServiceState, read_state, write_state

@@ -10,8 +10,8 @@ from pydantic import (
     field_validator,
 )
 
+from lake_assets.model.processes import ProcessId
 from lake_assets.runtime.atomic_write import replace_text
-from lake_assets.runtime.processes import ProcessId
 from lake_assets.services.service import Ports
 
 

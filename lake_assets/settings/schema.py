@@ -46,6 +46,8 @@ class RegistrySettings(RelatedGroup):
     """Name to log in with (an API key at Confluent's); a login in the address is moved here."""
 
     password: SecretStr | None = None
+    """Password of `user`."""
+
     token: SecretStr | None = None
     """Bearer token, in place of user and password."""
 
@@ -59,6 +61,7 @@ class RegistrySettings(RelatedGroup):
     """PEM file of its key; unset, it is in the file of the certificate."""
 
     key_password: SecretStr | None = None
+    """What the key is encrypted with; unset, it is not."""
 
     @property
     def access(self) -> RegistryAccess:
@@ -152,7 +155,8 @@ class FanoutSettings(Group):
 
     bucket_rows: int = Field(default=16_384, gt=0)
     """Rows of a gold table that a bucket should hold, which a refresh writes again if one of them
-    changes; `gold.buckets` tells what that comes to."""
+    changes. A table has at most
+    256 buckets."""
 
 
 class SmtpTls(StrEnum):
@@ -179,6 +183,8 @@ class AlertSettings(RelatedGroup):
     """Mail server; set, each alert is sent by e-mail. Needs `smtp_from` and `smtp_to`."""
 
     smtp_port: int = Field(default=587, gt=0, le=65535)
+    """Port of the mail server: usually 587 with `starttls`, 465 with `implicit`, 25 with `none`."""
+
     smtp_tls: SmtpTls = SmtpTls.STARTTLS
     """`starttls`, `implicit` or `none`. A private authority goes into `SSL_CERT_FILE`."""
 
@@ -186,7 +192,11 @@ class AlertSettings(RelatedGroup):
     """Name to log in with; unset, there is no login."""
 
     smtp_password: SecretStr | None = None
+    """Password of `smtp_user`."""
+
     smtp_from: str | None = None
+    """Sender, `lake@example.com`."""
+
     smtp_to: str | None = None
     """Recipients, `a@example.com, b@example.com`."""
 

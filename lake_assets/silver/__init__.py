@@ -1,1 +1,4 @@
-"""Silver: decoded rows, routed to one append-only table a key, or to quarantine with a reason."""
+"""Silver: decoded rows, routed to one append-only table a key, or to quarantine with a reason.
+
+Decoding is `decode`'s, and following bronze batch by batch is `streams`'.
+"""

@@ -25,10 +25,10 @@ from lake_assets.delta.table_owners import claim
 from lake_assets.delta.widen import widen
 from lake_assets.formats.base import Decoder, PayloadFormat, SchemaSource
 from lake_assets.formats.base import Question as FormatQuestion
-from lake_assets.model.feeds import Action, Feed, Unknown
+from lake_assets.model.feeds import Action, Feed
 from lake_assets.model.owners import Owner
 from lake_assets.model.reports import BatchReport, Span, Stage
-from lake_assets.model.tables import TableRef, quarantine_of, silver_of, waiting_of
+from lake_assets.model.tables import TableRef, quarantine_of, waiting_of
 from lake_assets.silver.apply_expectations import EVERYTHING, Scope
 from lake_assets.silver.batch_notes import note_of
 from lake_assets.silver.compiled_expectations import Compiled, Compiler
@@ -144,7 +144,7 @@ class Demux:
     @property
     def tables(self) -> int:
         """Into how many tables its rows may go; keys that nobody knows yet come in addition."""
-        return len(self._keys or self.feed.route.keys) + 1
+        return len(self._keys or self.feed.keys) + 1
 
     def prepare(self, session: SparkSession) -> None:
         """Make the tables ready before the first row comes; without it the first batch does.
@@ -155,7 +155,7 @@ class Demux:
         """
         with self.alone:
             adoptable = adoptable_keys(self.context.lake, self.feed)
-            self._adopt(self.schemas.newest(), (*self.feed.route.keys, *adoptable))
+            self._adopt(self.schemas.newest(), (*self.feed.keys, *adoptable))
             self._compiled(session)
 
     def derive(
@@ -170,7 +170,7 @@ class Demux:
             scope: which of the rows are written, by the keys that are known.
         """
         if self._schemas is None:
-            self._adopt(self.schemas.newest(), self.feed.route.keys)
+            self._adopt(self.schemas.newest(), self.feed.keys)
         else:
             self._adopt(self.format.for_next_batch(self._schemas, time()), ())
         while True:
@@ -218,7 +218,8 @@ class Demux:
 
     @property
     def _route(self) -> tuple[str, ...]:
-        return (self.feed.route.column,)
+        column = self.feed.route_column
+        return () if column is None else (column,)
 
     def _compiled(self, session: SparkSession) -> Compiled:
         decoder = self._decoder
@@ -233,9 +234,9 @@ class Demux:
         return DecodePlan(
             decoder=decoder,
             unused=pa.schema(read),
-            route=self.feed.route.column,
+            route=self.feed.route_column,
             keys=tuple(self._keys),
-            create_unknown=self.feed.route.unknown is Unknown.CREATE,
+            create_unknown=self.feed.creates_keys,
             refused_keys=dict(self._refused),
             refused_at=pa.scalar(datetime.now(UTC), pa.timestamp("us", tz="UTC")),
             keep_values=any(e.action is Action.QUARANTINE for e in self.feed.expectations),
@@ -268,17 +269,17 @@ class Demux:
         mine = Owner(feed=self.feed.feed)
         for key in added:
             # Before it is read: what another feed has there is no column of this one's.
-            claim(self.context.lake, silver_of(key), replace(mine, key=key))
-        have = held_columns(before, committer.columns([silver_of(key) for key in added]))
+            claim(self.context.lake, self.feed.silver_table(key), replace(mine, key=key))
+        have = held_columns(before, committer.columns(map(self.feed.silver_table, added)))
         decoder = self.format.plan(schemas, have, self._route)
         known, renames = [*self._keys, *added], decoder.renames
         is_new = self._decoder is not None and self._decoder.renames != renames
         silver = marked(silver_schema(decoder.columns), renames)
         touched = known if is_new or decoder.columns != before else added
-        wanted = {silver_of(key): silver for key in touched}
+        wanted = {self.feed.silver_table(key): silver for key in touched}
         aside = [quarantine_of(self.feed.feed)]
         aside += [waiting_of(self.feed.feed)] if decoder.has_waiting else []
-        owners = {silver_of(key): replace(mine, key=key) for key in touched}
+        owners = {self.feed.silver_table(key): replace(mine, key=key) for key in touched}
         created = committer.create(
             {**wanted, **dict.fromkeys(aside, QUARANTINE)},
             owners={**owners, **dict.fromkeys(aside, mine)},

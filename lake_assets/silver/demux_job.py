@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame
 from lake_assets.errors import ExpectationFailedError
 from lake_assets.model.feeds import Action, Expectation, Feed
 from lake_assets.model.reports import Judged
-from lake_assets.model.tables import TableRef, quarantine_of, silver_of, waiting_of
+from lake_assets.model.tables import TableRef, quarantine_of, waiting_of
 from lake_assets.parquet.writer import Layout, Target, WritePlan
 from lake_assets.silver.apply_expectations import (
     EVERYTHING,
@@ -157,7 +157,8 @@ class Job:
 
     def _tables(self) -> list[TableRef]:
         feed = self.feed.feed
-        return [*map(silver_of, self.plan.keys), quarantine_of(feed), waiting_of(feed)]
+        silver = map(self.feed.silver_table, self.plan.keys)
+        return [*silver, quarantine_of(feed), waiting_of(feed)]
 
 
 def _rule(expectation: Expectation, keys: tuple[str, ...]) -> Rule:

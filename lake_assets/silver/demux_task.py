@@ -30,8 +30,8 @@ class DecodePlan:
 
     decoder: Decoder
 
-    route: str
-    """Decoded column that names the key."""
+    route: str | None
+    """Decoded column that names the key; None if all rows are of the one key there is."""
 
     keys: tuple[str, ...]
     """Keys with a table; a row's `#table` is its key's index, `len(keys)` for quarantine, or one
@@ -87,7 +87,7 @@ def _place(batch: pa.RecordBatch, plan: DecodePlan, schema: pa.Schema) -> pa.Rec
     decoded = plan.decoder.decode(batch)
     reason, detail, questions = decoded.reason, decoded.detail, _asked(decoded)
     is_decoded = pc.and_(pc.is_null(reason), pc.is_null(questions))
-    keys = _as_text(decoded.columns, plan.route, batch.num_rows)
+    keys = _keys(decoded.columns, plan, batch.num_rows)
     index = pc.index_in(keys, value_set=pa.array(plan.keys, pa.string()))
     is_lost = pc.and_(is_decoded, pc.is_null(index))
     if pc.any(is_lost).as_py():
@@ -165,6 +165,13 @@ def _ask_for_keys(mask: pa.Array, keys: pa.Array) -> pa.Array:
     new = pc.if_else(mask, keys, pa.scalar(None, pa.string())).dictionary_encode()
     texts = [encoded(KeyQuestion(key)) for key in new.dictionary.to_pylist()]
     return pa.array(texts, pa.string()).take(new.indices)
+
+
+def _keys(columns_: pa.RecordBatch, plan: DecodePlan, rows: int) -> pa.Array:
+    """The key of each row."""
+    if plan.route is None:
+        return pa.repeat(pa.scalar(plan.keys[0], pa.string()), rows)
+    return _as_text(columns_, plan.route, rows)
 
 
 def _as_text(columns_: pa.RecordBatch, name: str, rows: int) -> pa.Array:

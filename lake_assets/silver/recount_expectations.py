@@ -13,10 +13,10 @@ from pyspark.sql import functions as F
 from lake_assets.delta.log_history import open_table
 from lake_assets.model.feeds import Expectation, Feed
 from lake_assets.model.reports import Judged
-from lake_assets.model.tables import silver_of
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.conditions import holds
+from lake_assets.spark.key_column import key_column
 from lake_assets.spark.read_tables import read_tables
 from lake_assets.spark.session import start_session
 
@@ -32,7 +32,7 @@ def recheck(settings: Settings, feed: Feed, keys: Sequence[str]) -> dict[tuple[s
     Raises:
         LakeAssetsError: Spark or the lake cannot be used.
     """
-    tables = {key: open_table(settings.lake_dir, silver_of(key)) for key in keys}
+    tables = {key: open_table(settings.lake_dir, feed.silver_table(key)) for key in keys}
     handles = {key: handle for key, handle in tables.items() if handle is not None}
     nothing = {
         (key, expectation.name): Judged(seen=0, violated=0)
@@ -57,7 +57,7 @@ def count(
         F.count_if(~holds(expectation.sql)).alias(_violated(expectation))
         for expectation in feed.expectations
     ]
-    key = F.col(feed.route.column).cast("string").alias(_KEY)
+    key = key_column(feed).alias(_KEY)
     seen = F.count(F.lit(1)).alias(_SEEN)
     counted = read_tables(session, handles).groupBy(key).agg(seen, *violated)
     return {

@@ -26,7 +26,7 @@ from lake_assets.delta.multi_table_change import (
 from lake_assets.delta.origins import COLUMNS, origin_columns
 from lake_assets.delta.table_features import Use
 from lake_assets.delta.table_paths import for_spark
-from lake_assets.model.tables import TableRef, quarantine_of, silver_of, waiting_of
+from lake_assets.model.tables import TableRef, quarantine_of, waiting_of
 from lake_assets.silver.apply_expectations import Refused, Scope
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.demux_job import Demuxed, Job, failure
@@ -125,7 +125,8 @@ class Redo:
         if keys is None:
             job, demuxed = self.demux.derive(Rows(bronze.rows.select("value", *BRONZE_NAMES)))
             self._stop_if_failing([(job, demuxed)])
-            tables = {*map(silver_of, job.plan.keys), *self._silver(), *self._aside()}
+            derived = map(self.demux.feed.silver_table, job.plan.keys)
+            tables = {*derived, *self._silver(), *self._aside()}
             leaving = dict.fromkeys((*tables, self._quarantine), bronze.range)
             return self._change(demuxed, leaving, record)
         given = Rows(bronze.rows.select("value", *BRONZE_NAMES))
@@ -133,7 +134,7 @@ class Redo:
         parts += self._strays(bronze, keys)
         self._stop_if_failing(parts)
         both = _joined([demuxed for _, demuxed in parts])
-        chosen = {silver_of(key): bronze.range for key in keys}
+        chosen = {self.demux.feed.silver_table(key): bronze.range for key in keys}
         # Rows that come to these keys may have been others' before.
         others = {table: None for table in self._silver() if table not in chosen}
         return self._change(both, {**chosen, **others}, record)
@@ -145,7 +146,7 @@ class Redo:
     def _silver(self) -> list[TableRef]:
         """Tables of keys that are there, among them such as the feed has no longer."""
         lake = self.demux.context.lake
-        found = map(silver_of, keys_found(lake, self.demux.feed))
+        found = map(self.demux.feed.silver_table, keys_found(lake, self.demux.feed))
         return [table for table in found if table.path(lake).exists()]
 
     def _aside(self) -> list[TableRef]:
@@ -157,7 +158,7 @@ class Redo:
         """Rows that were some key's and are no longer: to where they belong now."""
         was = [
             self._read(t, files, COLUMNS)
-            for t in map(silver_of, keys)
+            for t in map(self.demux.feed.silver_table, keys)
             if t.path(self.demux.context.lake).exists() and (files := self._active(t))
         ]
         if not was:

@@ -17,7 +17,7 @@ from lake_assets.delta.data_files import active_files
 from lake_assets.delta.widen import drop_columns
 from lake_assets.errors import StreamsLockedError
 from lake_assets.formats.schema_merge import Mismatch, merge
-from lake_assets.model.tables import TableRef, silver_of
+from lake_assets.model.tables import TableRef
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.rows import decoded_part
 from lake_assets.state.files import streams_lock
@@ -62,7 +62,7 @@ def drop_unused(demux: Demux, state_dir: Path) -> list[str]:
 
 
 def _tables(demux: Demux) -> list[TableRef]:
-    return [silver_of(key) for key in keys_of(demux.context.lake, demux.feed)]
+    return [demux.feed.silver_table(key) for key in keys_of(demux.context.lake, demux.feed)]
 
 
 def _unused(demux: Demux) -> list[str]:

@@ -7,15 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from lake_assets.errors import SourceError
 from lake_assets.model.endpoints import Endpoints
-from lake_assets.simulator.encode import Encoder
-from lake_assets.simulator.population import populate
-from lake_assets.simulator.registration import Registration
 from lake_assets.simulator.script import Script
+from lake_assets.simulator.workload import Workload
 from lake_assets.sources.refusals import Refusals, explain
 from lake_assets.sources.topics import client_config, ensure_topic
 
@@ -51,7 +48,7 @@ class ProduceReport:
     """What a run delivered; every event is in Kafka once."""
 
     events: int
-    by_game: dict[str, int]
+    by_key: dict[str, int]
     by_version: dict[int, int]
     value_bytes: int
     """Bytes of all values, framing included."""
@@ -129,19 +126,19 @@ class _Deliveries:
 def produce(
     endpoints: Endpoints,
     topic: str,
-    subject: str,
+    workload: Workload,
     script: Script,
     *,
     on_progress: Callable[[Progress], None] = lambda _: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> ProduceReport:
-    """Run a script: make the topic, register versions as they come up, send, await delivery.
+    """Run a script: make the topic, send, await delivery.
 
     Args:
-        endpoints: the broker and the registry.
+        endpoints: the broker.
         topic: created with two partitions unless it exists.
-        subject: where schemas are registered; gets compatibility FULL.
-        script: what to produce.
+        workload: makes the events.
+        script: how many, of which versions, and when.
         on_progress: called after each chunk, ten times a second or more.
         stop: asked before each chunk; true ends the run, and what was sent is still delivered.
 
@@ -150,31 +147,25 @@ def produce(
         RegistryError: the registry cannot be reached or refuses a version.
     """
     ensure_topic(endpoints, topic)
-    population = populate(script.games, script.seed)
-    encoder, rng = Encoder(population), np.random.default_rng(script.seed)
     deliveries = _Deliveries(endpoints, topic)
-    games: Counter[int] = Counter()
+    keys: Counter[int] = Counter()
     versions: Counter[int] = Counter()
-    prefixes: dict[int, bytes] = {}
     sent = size = 0
     started, began = time.time(), time.perf_counter()
-    registration = Registration(endpoints=endpoints, subject=subject)
-    registration.prepare()
+    workload.prepare()
     try:
         while (count := script.chunk(sent)) and not stop():
-            for version in range(len(prefixes), script.versions_at(sent)):
-                prefixes[version] = registration.prefix(version)
-            draws = population.draw(rng, count, len(prefixes), first=sent)
-            messages = encoder.encode(
-                draws,
+            chunk = workload.chunk(
+                count,
+                script.versions_at(sent),
+                first=sent,
                 first_s=started - script.lead_s + sent * script.spacing_s,
                 spacing_s=script.spacing_s,
-                prefixes=prefixes,
             )
-            deliveries.send(messages)
-            games.update(draws.game.tolist())
-            versions.update(draws.version.tolist())
-            size += sum(len(message["value"]) for message in messages)
+            deliveries.send(chunk.messages)
+            keys.update(chunk.keys.tolist())
+            versions.update(chunk.versions.tolist())
+            size += sum(len(message["value"]) for message in chunk.messages)
             sent += count
             seconds = time.perf_counter() - began
             on_progress(Progress(sent=sent, seconds=seconds))
@@ -186,7 +177,7 @@ def produce(
         raise
     return ProduceReport(
         events=sent,
-        by_game={game: games[index] for index, game in enumerate(script.games)},
+        by_key={key: keys[index] for index, key in enumerate(workload.keys)},
         by_version=dict(sorted(versions.items())),
         value_bytes=size,
         seconds=time.perf_counter() - began,

@@ -17,9 +17,8 @@ _SHARE_S = 60.0
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Script:
-    """What to produce. The same script makes the same events, their times aside."""
+    """How much to produce, and when."""
 
-    games: tuple[str, ...]
     versions: int = 3
     """Schema versions; version v comes up when v/versions of the run is over."""
 
@@ -28,8 +27,6 @@ class Script:
 
     rate: float | None = None
     """Events/s; None: as fast as possible."""
-
-    seed: int = 0
 
     @property
     def spacing_s(self) -> float:

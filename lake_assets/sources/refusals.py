@@ -1,8 +1,8 @@
 """Why a broker cannot be used, told apart: unreachable, login, certificate, right, property.
 
-librdkafka says "cannot be reached" of them all, and why only to a callback. Pure, but for the one
-question to a server whose certificate is not accepted: OpenSSL tells what is wrong with it, and
-librdkafka does not pass that on.
+librdkafka says "cannot be reached" of them all, and why only to a callback. Asks nobody, but for
+the one question to a server whose certificate is not accepted: OpenSSL tells what is wrong with it,
+and librdkafka does not pass that on.
 """
 
 import re

@@ -1,9 +1,8 @@
-"""A feed's conditions as Spark's columns, and what Spark says of those that do not compile."""
+"""A feed's conditions as Spark's columns."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from pyspark.errors import PySparkException
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
@@ -13,11 +12,6 @@ _ANSI = "spark.sql.ansi.enabled"
 def holds(condition: str) -> Column:
     """Whether a row meets a condition: never null, since null counts as violated."""
     return F.coalesce(F.expr(condition).cast("boolean"), F.lit(False))  # noqa: FBT003 - a literal
-
-
-def first_line(problem: PySparkException) -> str:
-    """The complaint itself, without the plan and the call site that follow it."""
-    return str(problem.getMessage() or problem).splitlines()[0].rstrip(".")
 
 
 @contextmanager

@@ -55,7 +55,7 @@ def properties(settings: Settings, runtime: Runtime) -> dict[str, str]:
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.streaming.metricsEnabled": "false",
         # Hadoop starts a program, `chmod`, for each file of a checkpoint, and with its checksums
-        # beside them there are twice as many (decision 17).
+        # beside them there are twice as many (decision 29).
         "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
         # A batch's metadata is kept for this many batches; each is a few small files.
         "spark.sql.streaming.minBatchesToRetain": "20",

@@ -16,8 +16,8 @@ from pyspark.sql import functions as F
 from lake_assets.delta.commit import DataFile
 from lake_assets.delta.table_features import features_of
 from lake_assets.delta.table_paths import folder_of, for_spark
-from lake_assets.errors import ConstraintViolatedError, LakeError
-from lake_assets.spark.conditions import first_line, holds
+from lake_assets.errors import ConstraintViolatedError, LakeError, first_line
+from lake_assets.spark.conditions import holds
 from lake_assets.spark.read_tables import read_files
 
 

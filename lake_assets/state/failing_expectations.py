@@ -11,11 +11,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
-
 from lake_assets.errors import LakeError
 from lake_assets.model.checks import Severity
+from lake_assets.model.failures import Failing, Failures
 from lake_assets.runtime.atomic_write import replace_text
+from lake_assets.runtime.file_lock import lock
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,22 +30,6 @@ class Verdict:
     words: str = ""
     version: int | None = None
     """Version of silver that a check looked at; None of an expectation, which looks at batches."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Failing:
-    """A failure that lasts."""
-
-    since: datetime
-    """When it failed after it had last passed; a restart does not begin again."""
-
-    severity: Severity
-    words: str
-    version: int | None
-
-
-Failures = dict[tuple[str, str], Failing]
-"""By key and name."""
 
 
 def read_failures(state_dir: Path, feed: str) -> Failures:
@@ -85,7 +69,7 @@ def note_verdicts(
     """
     path = _path(state_dir, feed)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(path.with_suffix(".lock")):
+    with lock(path.with_suffix(".lock")):
         before = read_failures(state_dir, feed)
         after = _changed(before, verdicts, at)
         if after != before:

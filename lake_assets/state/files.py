@@ -4,23 +4,21 @@ All of it lies in `Settings.state_dir`. Nothing in here knows Spark or decides a
 """
 
 import errno
-import fcntl
 import os
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
 
-from filelock import FileLock, Timeout
 from pydantic import TypeAdapter, ValidationError
-from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from lake_assets.errors import LakeError, StreamsLockedError
+from lake_assets.model.heartbeat import Heartbeat
+from lake_assets.runtime import file_lock
 from lake_assets.runtime.atomic_write import replace_text
-from lake_assets.runtime.processes import ProcessId, own_process
+from lake_assets.runtime.file_lock import lock, try_lock
+from lake_assets.runtime.processes import boot_id, own_process
 
 
 def ensure_writable(folder: Path) -> None:
@@ -47,20 +45,26 @@ def streams_lock(state_dir: Path) -> Iterator[None]:
     """Hold the one lock on a lake's streams; the kernel frees it however the holder dies.
 
     Raises:
+        LakeError: the folder cannot be written.
         StreamsLockedError: another process holds it.
     """
     ensure_writable(state_dir)
-    path = state_dir / "streams.lock"
-    with path.open("a+") as file:
-        try:
-            _take(file)
-        except BlockingIOError as problem:
-            file.seek(0)
-            raise StreamsLockedError(str(path), file.read().strip() or "unknown") from problem
-        file.truncate(0)
-        file.write(f"pid {os.getpid()}")
-        file.flush()
+    path = _streams_lock_file(state_dir)
+    # A look at the lock holds it for a moment, so one attempt is not enough.
+    with try_lock(path, within_s=1.0) as is_ours:
+        if not is_ours:
+            raise StreamsLockedError(str(path), path.read_text().strip() or "unknown")
+        path.write_text(f"pid {os.getpid()}")
         yield
+
+
+def is_locked(state_dir: Path) -> bool:
+    """Whether some live process holds the lock on a lake's streams."""
+    return file_lock.is_locked(_streams_lock_file(state_dir))
+
+
+def _streams_lock_file(state_dir: Path) -> Path:
+    return state_dir / "streams.lock"
 
 
 @contextmanager
@@ -71,7 +75,7 @@ def turn(state_dir: Path, task: str) -> Iterator[None]:
         LakeError: the folder cannot be written.
     """
     ensure_writable(state_dir)
-    with FileLock(state_dir / f"{task}.lock"):
+    with lock(state_dir / f"{task}.lock"):
         yield
 
 
@@ -79,69 +83,8 @@ def turn(state_dir: Path, task: str) -> Iterator[None]:
 def turn_if_free(state_dir: Path, task: str) -> Iterator[bool]:
     """As `turn`, without waiting: tells whether no other process is at `task`."""
     ensure_writable(state_dir)
-    lock = FileLock(state_dir / f"{task}.lock")
-    try:
-        lock.acquire(blocking=False)
-    except Timeout:
-        yield False
-        return
-    try:
-        yield True
-    finally:
-        lock.release()
-
-
-@retry(
-    # A look at the lock (`is_locked`) holds it for some microseconds.
-    retry=retry_if_exception_type(BlockingIOError),
-    stop=stop_after_delay(1),
-    wait=wait_fixed(0.1),
-    reraise=True,
-)
-def _take(file: TextIO) -> None:
-    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def is_locked(state_dir: Path) -> bool:
-    """Whether some live process holds the lock on a lake's streams."""
-    path = state_dir / "streams.lock"
-    if not path.exists():
-        return False
-    with path.open("r+") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        fcntl.flock(file, fcntl.LOCK_UN)
-        return False
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Heartbeat:
-    """What the process that runs the streams says of itself.
-
-    Times are seconds by the monotonic clock, which nobody sets, which all processes of a boot share
-    and which stands still while the machine sleeps. They mean something within one boot only.
-    """
-
-    process: ProcessId
-    owner: str
-    """Who started it: the Dagster run's id, or `cli`."""
-
-    began_at: float
-    """When the process began."""
-
-    at: float
-    progressed_at: float
-    """When a batch last ended, or there was last nothing to do."""
-
-    waiting_for: str | None = None
-    """What the streams wait for, in words, if they do: a broker, the registry."""
-
-    @property
-    def pid(self) -> int:
-        """The process's pid; it may be another one's by now."""
-        return self.process.pid
+    with try_lock(state_dir / f"{task}.lock") as is_free:
+        yield is_free
 
 
 _HEARTBEAT = TypeAdapter(Heartbeat)
@@ -187,3 +130,12 @@ def read_heartbeat(state_dir: Path) -> Heartbeat | None:
         return _HEARTBEAT.validate_json((state_dir / "heartbeat.json").read_bytes())
     except (FileNotFoundError, ValidationError):
         return None
+
+
+def current_heartbeat(state_dir: Path) -> Heartbeat | None:
+    """As `read_heartbeat`; None for one from another machine, container or boot.
+
+    Its times and its pid mean nothing here.
+    """
+    beat = read_heartbeat(state_dir)
+    return beat if beat and beat.process.boot == boot_id() else None

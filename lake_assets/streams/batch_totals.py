@@ -7,8 +7,9 @@ milliseconds. So counts add up here, and come out every so often and a few at a 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import BatchReport, Judged, Stage
-from lake_assets.model.tables import TableRef, bronze_of, quarantine_of, silver_of
+from lake_assets.model.tables import TableRef, bronze_of, quarantine_of, waiting_of
 
 _Key = tuple[str, TableRef]
 
@@ -98,39 +99,36 @@ class BatchTotals:
         return [self._pending.pop(key) for key in sorted(keys)]
 
 
-def changes_of(report: BatchReport) -> list[Change]:
-    """A batch's report, table by table; tables without rows, kept, lost or judged, are left out.
+def changes_of(feed: Feed, report: BatchReport) -> list[Change]:
+    """A report of a feed's batch by table; tables without rows, kept, lost or judged, are left out.
 
     A batch that an expectation refused, or one whose rows of a key all went to quarantine, is a
     finding about that key's table all the same.
     """
     if report.stage is Stage.INGEST:
-        table = bronze_of(report.feed)
+        table = bronze_of(feed.feed)
         rows = report.rows.get(table.name, 0)
-        return [Change(feed=report.feed, table=table, rows=rows)] if rows else []
-    quarantine = quarantine_of(report.feed)
+        return [Change(feed=feed.feed, table=table, rows=rows)] if rows else []
+    quarantine = quarantine_of(feed.feed)
     refused = report.rows.get(quarantine.name, 0)
-    changes = [_of_key(report, key) for key in sorted(_keys(report))]
+    changes = [_of_key(feed, report, key) for key in sorted(_keys(feed, report))]
     if refused:
-        changes.append(Change(feed=report.feed, table=quarantine, rows=refused))
+        changes.append(Change(feed=feed.feed, table=quarantine, rows=refused))
     return [change for change in changes if change.rows or change.dropped or change.judged]
 
 
-def _keys(report: BatchReport) -> set[str]:
+def _keys(feed: Feed, report: BatchReport) -> set[str]:
     """Keys of a demux report; one of a batch that was only finished names nothing but tables."""
     named = {key for key, _ in report.judged} | set(report.dropped)
-    tables = set(report.rows) - {quarantine_of(report.feed).name} - _names(named)
-    return named | {name.removeprefix("silver_").removesuffix("_events") for name in tables}
+    aside = {quarantine_of(feed.feed).name, waiting_of(feed.feed).name}
+    told = map(feed.tables.key_of_silver, set(report.rows) - aside)
+    return named | {key for key in told if key is not None}
 
 
-def _names(keys: Iterable[str]) -> set[str]:
-    return {silver_of(key).name for key in keys}
-
-
-def _of_key(report: BatchReport, key: str) -> Change:
-    table = silver_of(key)
+def _of_key(feed: Feed, report: BatchReport, key: str) -> Change:
+    table = feed.silver_table(key)
     return Change(
-        feed=report.feed,
+        feed=feed.feed,
         table=table,
         key=key,
         rows=report.rows.get(table.name, 0),

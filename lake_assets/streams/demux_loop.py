@@ -19,7 +19,7 @@ from lake_assets.delta.origins import Before, NotIn
 from lake_assets.delta.transaction_numbers import checksum
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Span
-from lake_assets.model.tables import TableRef, bronze_of, silver_of, waiting_of
+from lake_assets.model.tables import TableRef, bronze_of, waiting_of
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.demux_position import POSITION, Position, batch_of, demux_app
 from lake_assets.silver.recovery import Recovery
@@ -34,7 +34,7 @@ for 30 days by default."""
 
 def tables_of_silver(lake: Path, feed: Feed) -> list[TableRef]:
     """The tables that batches of demux write, quarantine aside."""
-    return [*map(silver_of, keys_found(lake, feed)), waiting_of(feed.feed)]
+    return [*map(feed.silver_table, keys_found(lake, feed)), waiting_of(feed.feed)]
 
 
 @dataclass(kw_only=True)

@@ -20,9 +20,7 @@ from lake_assets.model.tables import (
     STREAM_LOG,
     TableRef,
     bronze_of,
-    gold_of,
     quarantine_of,
-    silver_of,
     waiting_of,
 )
 from lake_assets.settings.schema import Settings
@@ -72,10 +70,10 @@ def _tables(settings: Settings, feed: Feed, endpoints: Endpoints | None) -> Iter
     over_all = [view for view in feed.gold if view.is_over_all]
     of_keys = [view for view in feed.gold if not view.is_over_all]
     for key in keys_found(lake, feed):
-        silver = open_table(lake, silver_of(key))
+        silver = open_table(lake, feed.silver_table(key))
         if silver is not None:
-            yield _view(lake, silver_of(key), state_of(silver), behind, key)
-            found = (_of_key(lake, view, key, silver) for view in of_keys)
+            yield _view(lake, feed.silver_table(key), state_of(silver), behind, key)
+            found = (_of_key(lake, feed, view, key, silver) for view in of_keys)
             yield from (one for one in found if one is not None)
     found = (_over_all(lake, feed, view) for view in over_all)
     yield from (one for one in found if one is not None)
@@ -89,15 +87,18 @@ def _those_there(lake: Path, tables: Iterable[TableRef], lag: int) -> Iterator[T
             yield _view(lake, table, state_of(handle), lag)
 
 
-def _of_key(lake: Path, view: GoldView, key: str, silver: DeltaTable) -> TableOverview | None:
+def _of_key(
+    lake: Path, feed: Feed, view: GoldView, key: str, silver: DeltaTable
+) -> TableOverview | None:
     """A view's table of a key, if it is there."""
-    gold = open_table(lake, gold_of(key, view.name))
+    table = feed.gold_table(view, key)
+    gold = open_table(lake, table)
     if gold is None:
         return None
     state = state_of(gold)
     position = position_from(state.info)
     since = position.silver_version + 1 if position else 0
-    return _view(lake, gold_of(key, view.name), state, rows_since(silver, since), key)
+    return _view(lake, table, state, rows_since(silver, since), key)
 
 
 def _over_all(lake: Path, feed: Feed, view: GoldView) -> TableOverview | None:
@@ -109,7 +110,7 @@ def _over_all(lake: Path, feed: Feed, view: GoldView) -> TableOverview | None:
     state = state_of(gold)
     position = PositionOfAll.of(state.info)
     known = position.versions if position else {}
-    opened = {key: open_table(lake, silver_of(key)) for key in keys_of(lake, feed)}
+    opened = {key: open_table(lake, feed.silver_table(key)) for key in keys_of(lake, feed)}
     silver = {key: handle for key, handle in opened.items() if handle is not None}
     lag = sum(rows_since(handle, known.get(key, -1) + 1) for key, handle in silver.items())
     return _view(lake, table, state, lag)

@@ -16,13 +16,13 @@ from lake_assets.gold.run import Around, refresh_views
 from lake_assets.gold.status import keys_unread
 from lake_assets.gold.view_expectations import recount
 from lake_assets.model.checks import Severity, SilverCheck
+from lake_assets.model.failures import Failures
 from lake_assets.model.feeds import Action, Feed, GoldView
 from lake_assets.model.reports import CheckResult, Judged, RefreshReport
-from lake_assets.model.tables import silver_of
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.session import start_session
-from lake_assets.state.failing_expectations import Failures, Verdict, note_verdicts, read_failures
+from lake_assets.state.failing_expectations import Verdict, note_verdicts, read_failures
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -97,7 +97,9 @@ def _blocked(
     lake = settings.lake_dir
     failures = read_failures(settings.state_dir, feed.feed)
     versions = {
-        key: found[0] for key in keys if (found := identity(lake, silver_of(key))) is not None
+        key: found[0]
+        for key in keys
+        if (found := identity(lake, feed.silver_table(key))) is not None
     }
     checks = [check for check in feed.checks if check.blocking]
     results: list[CheckResult] = []

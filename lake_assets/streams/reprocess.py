@@ -11,16 +11,15 @@ from datetime import datetime
 from pathlib import Path
 
 from deltalake import DeltaTable
-from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from lake_assets.bronze.rows import FILE_SCHEMA
 from lake_assets.delta.catalog import ensure_known, keys_found
 from lake_assets.delta.data_files import active_files, ensure_files_exist
 from lake_assets.delta.increments import Point
-from lake_assets.delta.kafka_offsets import Offsets, offsets_of_rows
+from lake_assets.delta.kafka_offsets import offsets_of_rows
 from lake_assets.delta.log_history import open_table
 from lake_assets.delta.multi_table_change import Range, TableChange
+from lake_assets.delta.renamed_tables import drop_tables, ensure_none_renamed, renamed_tables
 from lake_assets.delta.restores import held_offsets
 from lake_assets.delta.transaction_numbers import checksum, numbers_of
 from lake_assets.errors import LakeError, StreamError, StreamsLockedError
@@ -28,7 +27,7 @@ from lake_assets.feeds.load import load_feeds
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import BatchReport
-from lake_assets.model.tables import bronze_of, quarantine_of
+from lake_assets.model.tables import Layer, bronze_of, quarantine_of
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.demux import Demux
@@ -43,9 +42,9 @@ from lake_assets.silver.recovery import Recovery
 from lake_assets.silver.reprocess import Bronze, Redo, Redone
 from lake_assets.silver.unused_columns import drop_unused
 from lake_assets.spark.lake_context import LakeContext, open_lake
-from lake_assets.spark.read_tables import read_tables
 from lake_assets.spark.session import start_session
 from lake_assets.state.files import streams_lock, turn, turn_if_free
+from lake_assets.streams.bronze_ranges import rows_of, starts_of, within
 from lake_assets.streams.demux_loop import tables_of_silver
 from lake_assets.streams.noted_changes import REDO_TURN, finish_change, reprocess_journal
 from lake_assets.streams.pipeline import demux_journal
@@ -58,11 +57,12 @@ def requeue(
     """Move quarantined rows that now decode, route and pass to silver, exactly once.
 
     Raises:
-        FeedError: the lake has no such key.
+        FeedError: the lake has no such key, or the feed's silver under other names.
         ExpectationFailedError: rows violate an expectation that fails; nothing was moved.
         LakeAssetsError: Spark, the registry or the lake cannot be used.
     """
     ensure_known(feed, keys_found(settings.lake_dir, feed), keys or ())
+    ensure_none_renamed(settings.lake_dir, feed, Layer.SILVER)
     with turn(settings.state_dir, REDO_TURN), _redo(settings, feed, endpoints) as redo:
         finish_change(redo.journal, redo.demux.context, feed)
         return redo.requeue(keys)
@@ -84,6 +84,9 @@ def rebuild_silver(
     All rows of all keys end under the newest names of their fields. Columns that then hold nothing
     and that no row's message makes are dropped, if the streams do not run.
 
+    Tables that the feed had under other names are dropped at the end of all of it; the streams must
+    not run then either, since they may go by the old names.
+
     Args:
         settings: where the lake is.
         feed: whose tables.
@@ -92,10 +95,11 @@ def rebuild_silver(
         since: only of rows that came into bronze since then.
 
     Raises:
-        FeedError: the lake has no such key.
+        FeedError: the lake has no such key, or the feed's silver under other names and only a
+            part is to be derived.
         ExpectationFailedError: rows violate an expectation that fails; nothing was changed.
         StreamError: silver's tables do not fit together, and only a part is to be derived.
-        StreamsLockedError: they do not, and the streams run.
+        StreamsLockedError: they do not, or have other names now, and the streams run.
         LakeAssetsError: Spark, the registry or the lake cannot be used.
     """
     ensure_known(feed, keys_found(settings.lake_dir, feed), keys or ())
@@ -115,6 +119,13 @@ def rebuild(
     """As `rebuild_silver`, with Spark started and the turn taken."""
     feed, context = redo.demux.feed, redo.demux.context
     bronze = context.committer.fresh(bronze_of(feed.feed))
+    if keys is not None or since is not None:
+        ensure_none_renamed(context.lake, feed, Layer.SILVER)
+    elif renamed := renamed_tables(context.lake, feed, Layer.SILVER):
+        with streams_lock(state_dir):
+            redone = _from_nothing(redo, bronze)
+            drop_tables(context.lake, renamed)
+        return redone
     try:
         finish_change(redo.journal, context, feed)
         position = _position(redo, state_dir, bronze)
@@ -129,18 +140,18 @@ def rebuild(
     # Opened again: the stream may have gone on since, and the position with it.
     bronze = context.committer.fresh(bronze_of(feed.feed))
     _ensure_reaches(feed, bronze, position)
-    every, whole = _rows_of(redo, bronze), Range(ends=position.offsets)
+    every, whole = rows_of(redo.session, bronze), Range(ends=position.offsets)
     if keys is None and since is None:
         # Before, since they may keep rows out; after, since values may have left them.
         drop_unused(redo.demux, state_dir)
-        redone = redo.rebuild(_bronze(redo, every, whole))
+        redone = redo.rebuild(within(redo.session, every, whole))
         drop_unused(redo.demux, state_dir)
         return redone
     if since is not None:
         # From the first of them on, whatever the clock said of later ones.
         late = every.where(F.col("ingested_at") >= F.lit(since))
-        whole = Range(starts=_starts(late), ends=position.offsets)
-    return redo.rebuild(_bronze(redo, every, whole), keys)
+        whole = Range(starts=starts_of(late), ends=position.offsets)
+    return redo.rebuild(within(redo.session, every, whole), keys)
 
 
 def _ensure_files(redo: Redo) -> None:
@@ -265,32 +276,5 @@ def _from_nothing(redo: Redo, bronze: DeltaTable) -> Redone:
             transactions=[batch_of(feed, number)],
         )
 
-    rows = _rows_of(redo, bronze)
+    rows = rows_of(redo.session, bronze)
     return redo.rebuild(Bronze(rows=rows, range=Range()), record=record)
-
-
-def _rows_of(redo: Redo, bronze: DeltaTable) -> DataFrame:
-    """All rows of bronze, with what says when they came."""
-    session: SparkSession = redo.session
-    return read_tables(session, [bronze], FILE_SCHEMA)
-
-
-def _bronze(redo: Redo, rows: DataFrame, span: Range) -> Bronze:
-    """The rows within a range; the range is a table, since there may be thousands of partitions."""
-    ends, starts = span.ends or {}, span.starts
-    bounds = [
-        (topic, partition, 0 if starts is None else starts[topic, partition], end)
-        for (topic, partition), end in ends.items()
-        if starts is None or (topic, partition) in starts
-    ]
-    names = "topic string, partition int, `#first` long, `#end` long"
-    within = redo.session.createDataFrame(bounds, names)
-    is_in = (F.col("offset") >= F.col("`#first`")) & (F.col("offset") < F.col("`#end`"))
-    found = rows.join(F.broadcast(within), ["topic", "partition"], "inner").where(is_in)
-    return Bronze(rows=found.select(*rows.columns), range=span)
-
-
-def _starts(rows: DataFrame) -> Offsets:
-    """In each partition, the first offset of these rows: bronze has a partition's rows in order."""
-    first = rows.groupBy("topic", "partition").agg(F.min("offset").alias("offset")).collect()
-    return {(row["topic"], row["partition"]): row["offset"] for row in first}

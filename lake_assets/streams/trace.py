@@ -18,7 +18,7 @@ from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Action, Feed
 from lake_assets.model.quarantine import Reason
 from lake_assets.model.reports import Origin
-from lake_assets.model.tables import TableRef, bronze_of, quarantine_of, silver_of, waiting_of
+from lake_assets.model.tables import TableRef, bronze_of, quarantine_of, waiting_of
 from lake_assets.settings.schema import Settings
 from lake_assets.sources.topics import end_offsets
 from lake_assets.streams.progress import demux_position, ingested_offsets
@@ -194,9 +194,9 @@ def _refused(lake: Path, table: TableRef, origin: Origin) -> list[Place]:
 
 def _in_silver(lake: Path, feed: Feed, origin: Origin) -> list[Place]:
     return [
-        _place(silver_of(key), row, key=key)
+        _place(feed.silver_table(key), row, key=key)
         for key in keys_found(lake, feed)
-        for row in _find(lake, silver_of(key), origin, "_", [])
+        for row in _find(lake, feed.silver_table(key), origin, "_", [])
     ]
 
 

@@ -7,7 +7,7 @@ records say is corrected to that.
 
 from dataclasses import replace
 
-from lake_assets.state.files import Heartbeat
+from lake_assets.model.heartbeat import Heartbeat
 from lake_assets.supervision.facts import (
     Action,
     Ending,
@@ -38,7 +38,7 @@ def decide(observed: Observed, memory: Memory, policy: Policy) -> tuple[Action, 
     holder = observed.beat if observed.is_locked and observed.is_beater_alive else None
     owner = holder.owner if holder else None
     for run in observed.runs:
-        if run.run_id != owner and (repairing := _mend(run, observed, memory, policy)):
+        if run.run_id != owner and (repairing := _repairing(run, observed, memory, policy)):
             return repairing, memory
     if observed.is_locked:
         action, asked = _watch(holder, observed, memory.asked, policy)
@@ -57,7 +57,20 @@ def delay_s(failures: int, policy: Policy) -> float:
     return min(policy.first_delay_s * 2.0 ** min(failures - 1, 32), policy.longest_delay_s)
 
 
-def _mend(run: RunFact, observed: Observed, memory: Memory, policy: Policy) -> Action | None:
+def is_lost(phase: Phase, *, is_process_alive: bool | None, is_overdue: bool) -> bool:
+    """Whether nothing works on an unfinished run of any job any more.
+
+    Args:
+        phase: how far its record has come.
+        is_process_alive: whether the process lives that said it works on the run; None if none has.
+        is_overdue: whether a run that is being launched has had its time for that.
+    """
+    if phase is Phase.LAUNCHING:
+        return is_overdue
+    return phase in {Phase.RUNNING, Phase.CANCELING} and is_process_alive is False
+
+
+def _repairing(run: RunFact, observed: Observed, memory: Memory, policy: Policy) -> Action | None:
     """What a run's record needs that does not hold the lock, if anything."""
     age_s = memory.age_s(run.run_id, observed.now)
     detail = f"run {run.run_id}, seen for {age_s:.0f} s"

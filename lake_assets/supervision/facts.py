@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from lake_assets.state.files import Heartbeat
+from lake_assets.model.heartbeat import Heartbeat
 
 
 class Phase(StrEnum):

@@ -2,24 +2,21 @@
 
 import signal
 
-from lake_assets.runtime.processes import boot_id, find_process, is_alive
+from lake_assets.model.heartbeat import Heartbeat
+from lake_assets.runtime.processes import find_process, is_alive
 from lake_assets.settings.schema import Settings
-from lake_assets.state.files import Heartbeat, is_locked, read_heartbeat
+from lake_assets.state.files import current_heartbeat, is_locked
 from lake_assets.supervision.facts import Action, Kind, Observed, Policy
 
 _SIGNALS = {Kind.ASK_TO_END: signal.SIGTERM, Kind.KILL: signal.SIGKILL}
 
 
 def look(settings: Settings, *, now: float) -> Observed:
-    """What the lake and the process table say; what Dagster knows is for the caller to add.
-
-    A heartbeat from another machine, container or boot is none: its times and its pid mean nothing
-    here.
-    """
+    """What the lake and the process table say; what Dagster knows is for the caller to add."""
     # The lock first: a heartbeat read before it could be that of the holder's predecessor.
     locked = is_locked(settings.state_dir)
-    beat = read_heartbeat(settings.state_dir)
-    if beat is None or beat.process.boot != boot_id():
+    beat = current_heartbeat(settings.state_dir)
+    if beat is None:
         return Observed(now=now, is_locked=locked)
     return Observed(now=now, is_locked=locked, beat=beat, is_beater_alive=is_alive(beat.process))
 

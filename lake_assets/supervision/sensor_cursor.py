@@ -9,7 +9,7 @@ from typing import Self
 
 from pydantic import TypeAdapter, ValidationError
 
-from lake_assets.runtime.processes import ProcessId
+from lake_assets.model.processes import ProcessId
 from lake_assets.supervision.facts import Phase, RunFact
 
 

@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 from pydantic import SecretStr
 
 from lake_assets.alerts.alert_round import go_round
@@ -16,6 +15,7 @@ from lake_assets.errors import LakeError
 from lake_assets.model.alerts import Problem, ProblemKind
 from lake_assets.settings.load import child_environment
 from lake_assets.settings.schema import AlertSettings, SmtpTls
+from lake_assets.state.files import turn
 from lake_assets_tests.alerts.problems import problem
 
 LOG = logging.getLogger("lake_assets_tests.alerts")
@@ -142,7 +142,7 @@ def test_a_kill_between_deciding_and_delivering_loses_none(go, told, hook, offic
 
 def test_a_round_waits_for_no_other_process(go, told, hook):
     go(0)
-    with FileLock(told.state_dir / "alerts.lock"):
+    with turn(told.state_dir, "alerts"):
         assert go(10, CHECK) is None
     assert hook.got == []
 

@@ -6,14 +6,17 @@ from lake_assets.alerts.problems import (
     Death,
     StreamsPatience,
     StreamsSeen,
-    check_subject,
+    StreamsVerdict,
     judge_refresh,
+    judge_refreshes,
     judge_streams,
+    unclear_problems,
 )
-from lake_assets.model.alerts import AlertSeverity
+from lake_assets.model.alerts import STREAM_KINDS, AlertSeverity
 from lake_assets.model.alerts import ProblemKind as Kind
-from lake_assets.runtime.processes import ProcessId
-from lake_assets.state.files import Heartbeat
+from lake_assets.model.heartbeat import Heartbeat
+from lake_assets.model.processes import ProcessId
+from lake_assets_tests.alerts.problems import problem
 
 PATIENCE = StreamsPatience(stall_after_s=180, silent_after_s=60, proven_after_s=60)
 NOW = 10_000.0
@@ -194,6 +197,17 @@ def test_a_missed_refresh_names_some_of_its_games():
     assert "7 key(s): g0, g1, g2, g3, g4, …" in found.details
 
 
-def test_a_check_of_no_game_has_a_shorter_subject():
-    assert check_subject("silver", "known", "uno") == "silver/known/uno"
-    assert check_subject("silver", "known", None) == "silver/known"
+def test_views_are_missed_whose_schedule_ticked():
+    behind = {"gold_late": {"uno": 99.0}, "gold_off": {"uno": 1.0}, "gold_new": {"uno": 101.0}}
+    missed = judge_refreshes({"gold_late": 100.0, "gold_new": 100.0}, behind)
+    assert [problem.subject for problem in missed] == ["gold_late"]
+
+
+def test_what_nobody_looked_at_is_unclear():
+    missed = (Kind.REFRESH_MISSED, "gold")
+    known = {missed: problem("gold", Kind.REFRESH_MISSED)}
+    clear, unclear = StreamsVerdict(), StreamsVerdict(is_clear=False)
+    assert unclear_problems(known, clear, is_gold_seen=True) == frozenset()
+    assert unclear_problems(known, clear, is_gold_seen=False) == {missed}
+    streams = {(kind, "streams") for kind in STREAM_KINDS}
+    assert unclear_problems(known, unclear, is_gold_seen=True) == streams

@@ -4,12 +4,12 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 from deltalake.transaction import CommitProperties
 
-from lake_assets.checks.checked_tables import gold_subjects, silver_subjects, told_by_log
+from lake_assets.checks.checked_tables import gold_tables, silver_tables, told_by_log
 from lake_assets.model.checks import Freshness, GoldCheck, RowCount, SilverCheck
 from lake_assets.model.feeds import GoldView
-from lake_assets.model.tables import EVERY_KEY, gold_of, silver_of
+from lake_assets.model.tables import EVERY_KEY
 from lake_assets_tests.gold.silver import add_silver, stands_for, stands_for_all
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, RENAMED, gold_of, silver_of
 
 VIEW = GAMES.gold[0]
 SOME = SilverCheck(name="some", row_count=RowCount(min=1))
@@ -19,13 +19,13 @@ EQUAL = GoldCheck(name="all", equals_source="session_count")
 
 
 def silver(settings, *checks, keys=("uno",)):
-    return silver_subjects(settings.lake_dir, keys, checks)
+    return silver_tables(settings.lake_dir, GAMES, keys, checks)
 
 
 def test_each_game_has_the_checks_that_concern_it(settings):
-    own = SOME.model_copy(update={"games": ("go_fish",)})
+    own = SOME.model_copy(update={"keys": ("go_fish",)})
     (only,) = silver(settings, own, keys=["uno", "go_fish"])
-    assert (only.key, only.checks) == ("go_fish", (own,))
+    assert (only.subject.key, only.checks) == ("go_fish", (own,))
 
 
 def test_the_log_tells_rows_and_times(settings):
@@ -34,13 +34,13 @@ def test_the_log_tells_rows_and_times(settings):
     (uno,) = silver(settings, SOME, FRESH, ONCE)
     newest = datetime(1970, 1, 1, 0, 0, 7, tzinfo=UTC)
     assert told_by_log(uno) == {"some": 3, "fresh": newest}
-    assert uno.version == 1
+    assert uno.subject.version == 1
 
 
 def test_a_table_that_is_not_there_yet_has_no_rows(settings):
     (uno,) = silver(settings, SOME, FRESH, ONCE)
     assert told_by_log(uno) == {"some": 0, "fresh": None, "once": 0}
-    assert uno.version is None
+    assert uno.subject.version is None
 
 
 def test_a_table_without_files_repeats_nothing(settings):
@@ -66,13 +66,13 @@ def test_a_column_of_nulls_has_no_newest_time(settings):
 
 
 def gold(settings, *checks):
-    return gold_subjects(settings.lake_dir, GAMES, VIEW, ["uno", "go_fish"], checks)
+    return gold_tables(settings.lake_dir, GAMES, VIEW, ["uno", "go_fish"], checks)
 
 
 def test_a_view_that_was_never_refreshed_has_no_rows_and_stands_for_none(settings):
     add_silver(settings.lake_dir, "uno", "ann")
     uno, go_fish = gold(settings, EQUAL)
-    assert (uno.handle, uno.source_version, uno.source_rows) == (None, None, 0)
+    assert (uno.handle, uno.subject.source_version, uno.subject.source_rows) == (None, None, 0)
     assert told_by_log(uno) == told_by_log(go_fish) == {"all": 0}
 
 
@@ -86,12 +86,12 @@ def test_a_view_is_compared_with_the_silver_that_it_stands_for(settings):
         commit_properties=CommitProperties(custom_metadata=stands_for(settings, VIEW, 0)),
     )
     uno, _ = gold(settings, EQUAL)
-    assert (uno.source_version, uno.source_rows) == (0, 2)
+    assert (uno.subject.source_version, uno.subject.source_rows) == (0, 2)
     assert told_by_log(uno) == {}
     source.create_checkpoint()
     (silver_of("uno").path(settings.lake_dir) / "_delta_log" / f"{0:020}.json").unlink()
     uno, _ = gold(settings, EQUAL)
-    assert (uno.source_version, uno.source_rows) == (0, None)
+    assert (uno.subject.source_version, uno.subject.source_rows) == (0, None)
 
 
 def test_a_view_over_all_games_is_compared_with_all_the_silver_that_it_stands_for(settings):
@@ -108,6 +108,25 @@ def test_a_view_over_all_games_is_compared_with_all_the_silver_that_it_stands_fo
         ),
     )
     add_silver(lake, "uno", "cid")
-    (found,) = gold_subjects(lake, GAMES, view, [EVERY_KEY], [equal])
-    assert (found.key, found.table.name) == (EVERY_KEY, "all_games_top")
-    assert (found.source_version, found.source_rows) == (None, 3)
+    (checked,) = gold_tables(lake, GAMES, view, [EVERY_KEY], [equal])
+    subject = checked.subject
+    assert (subject.key, subject.table.name) == (EVERY_KEY, "all_games_top")
+    assert (subject.source_version, subject.source_rows) == (None, 3)
+
+
+def test_tables_are_checked_under_the_names_that_their_feed_gives_them(settings):
+    lake = settings.lake_dir
+    add_silver(lake, "uno", "ann")
+    add_silver(lake, "uno", "ann", "bob", feed=RENAMED)
+    write_deltalake(
+        RENAMED.gold_table(VIEW, "uno").path(lake),
+        DeltaTable(RENAMED.silver_table("uno").path(lake)).to_pyarrow_table(),
+        commit_properties=CommitProperties(stands_for(settings, VIEW, 0, feed=RENAMED)),
+    )
+    (silver_uno,) = silver_tables(lake, RENAMED, ["uno"], [SOME])
+    assert (silver_uno.subject.table.name, told_by_log(silver_uno)) == (
+        "uno_in_silver",
+        {"some": 2},
+    )
+    (gold_uno,) = gold_tables(lake, RENAMED, VIEW, ["uno"], [EQUAL])
+    assert (gold_uno.subject.table.name, gold_uno.subject.source_rows) == ("player_agg_of_uno", 2)

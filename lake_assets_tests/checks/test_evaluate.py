@@ -2,17 +2,17 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lake_assets.checks.checked_tables import Subject
 from lake_assets.checks.evaluate import judge
+from lake_assets.checks.subject import Subject
 from lake_assets.model.checks import Freshness, GoldCheck, RowCount, Severity, SilverCheck
-from lake_assets.model.tables import silver_of
+from lake_assets_tests.sample import silver_of
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 
 def subject(**changes):
-    own = {"key": "uno", "table": silver_of("uno"), "handle": None, "family": "silver"}
-    return Subject(checks=(), **{**own, **changes})
+    own = {"key": "uno", "table": silver_of("uno"), "version": None}
+    return Subject(**{**own, **changes})
 
 
 def judged(check, found, **changes):

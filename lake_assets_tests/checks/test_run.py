@@ -6,9 +6,8 @@ from deltalake.transaction import CommitProperties
 from lake_assets.checks.run import Asked, evaluate, run_checks
 from lake_assets.errors import FeedError
 from lake_assets.model.checks import Freshness, GoldCheck, RowCount, SilverCheck
-from lake_assets.model.tables import gold_of
 from lake_assets_tests.gold.silver import add_silver, stands_for
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, gold_of
 
 VIEW = GAMES.gold[0]
 PLAYERS = SilverCheck(name="players", unique=("gamer_id",))

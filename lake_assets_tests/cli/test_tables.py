@@ -5,9 +5,9 @@ from pathlib import Path
 from rich.console import Console
 
 from lake_assets.cli.tables import overview_table
-from lake_assets.model.tables import silver_of
 from lake_assets.streams.overview import TableOverview
 from lake_assets_tests.commandline import sparkless_here
+from lake_assets_tests.sample import silver_of
 
 
 def test_an_empty_lake_says_what_to_do(settings):

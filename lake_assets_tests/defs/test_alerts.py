@@ -17,23 +17,21 @@ from dagster._core.scheduler.instigation import (
     SensorInstigatorData,
 )
 from deltalake import CommitProperties, write_deltalake
-from filelock import FileLock
 from pydantic import SecretStr
 
 from lake_assets.alerts.sensor_cursor import Watch
 from lake_assets.defs import silver
 from lake_assets.defs.alerts import build
-from lake_assets.defs.internals import latest_ids
+from lake_assets.defs.internals.materializations import latest_ids
 from lake_assets.defs.reports import Target, evaluation_of
 from lake_assets.model.feeds import GoldView
 from lake_assets.model.reports import Judged
-from lake_assets.model.tables import gold_of, silver_of
 from lake_assets.settings.schema import AlertSettings
-from lake_assets.state.files import own_heartbeat, streams_lock, write_heartbeat
+from lake_assets.state.files import own_heartbeat, streams_lock, turn, write_heartbeat
 from lake_assets_tests.alerts.servers import Hook
 from lake_assets_tests.defs.origins import instigator
 from lake_assets_tests.gold.silver import stands_for
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, gold_of, silver_of
 
 SILVER = dg.AssetKey("silver_events")
 ROW = pa.table({"gamer_id": ["a"]})
@@ -323,6 +321,6 @@ def test_a_sink_that_is_down_is_said_and_logged_once(sensor, judge, hook, capfd)
 def test_another_process_is_left_to_it(told, sensor):
     told.state_dir.mkdir(parents=True, exist_ok=True)
     with ExitStack() as held:
-        held.enter_context(FileLock(told.state_dir / "alerts.lock"))
+        held.enter_context(turn(told.state_dir, "alerts"))
         assert "Another process" in sensor.tick()
     assert sensor.tick() == "Nothing is wrong"

@@ -6,12 +6,11 @@ from deltalake.transaction import CommitProperties
 
 from lake_assets.defs.checks import build
 from lake_assets.defs.gold import build as build_gold
-from lake_assets.defs.internals import all_of
+from lake_assets.defs.internals.runs import range_tags
 from lake_assets.model.checks import Freshness, GoldCheck, RowCount, SilverCheck
-from lake_assets.model.tables import gold_of
 from lake_assets.state.failing_expectations import read_failures
 from lake_assets_tests.gold.silver import add_silver, stands_for
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, gold_of
 
 SILVER = dg.AssetKey("silver_events")
 GOLD = dg.AssetKey("gold_player_agg")
@@ -75,7 +74,7 @@ def test_each_check_says_what_it_asks_for(settings):
     }
 
 
-@pytest.mark.parametrize("tags", [{"dagster/partition": "uno"}, all_of(["uno", "go_fish"])])
+@pytest.mark.parametrize("tags", [{"dagster/partition": "uno"}, range_tags(["uno", "go_fish"])])
 def test_checks_of_silver_executed_by_hand(settings, execute, results, tags):
     add_silver(settings.lake_dir, "uno", "ann")
     add_silver(settings.lake_dir, "go_fish", "ann", "bob")
@@ -97,7 +96,9 @@ def test_checks_of_gold_executed_by_hand(settings, execute, results):
         commit_properties=CommitProperties(custom_metadata=stands_for(settings, VIEW, 0)),
     )
     checks = build(settings, [FEED.model_copy(update={"checks": ()})])
-    assert execute(checks, dg.AssetSelection.all_asset_checks(), all_of(["uno", "go_fish"])).success
+    assert execute(
+        checks, dg.AssetSelection.all_asset_checks(), range_tags(["uno", "go_fish"])
+    ).success
     expected = {("counts_all", "uno"): "FAILED", ("counts_all", "go_fish"): "SUCCEEDED"}
     assert results(GOLD, "counts_all") == expected
 
@@ -110,7 +111,7 @@ def test_a_refresh_evaluates_golds_checks_and_those_that_may_hold_it_up(
     add_silver(settings.lake_dir, "go_fish", "ann", "bob")
     definitions = dg.Definitions.merge(build_gold(settings, [FEED]), build(settings, [FEED]))
     selection = dg.AssetSelection.assets(GOLD).without_checks()
-    done = execute(definitions, selection, all_of(["uno", "go_fish"]))
+    done = execute(definitions, selection, range_tags(["uno", "go_fish"]))
     assert done.success
     assert {e.partition for e in done.get_asset_materialization_events()} == {"go_fish"}
     assert results(GOLD, "counts_all") == {("counts_all", "go_fish"): "SUCCEEDED"}
@@ -121,5 +122,5 @@ def test_a_refresh_evaluates_golds_checks_and_those_that_may_hold_it_up(
     said = [event.user_message for event in instance.all_logs(done.run_id)]
     assert any(text.startswith("uno is left as it is: some fails since") for text in said)
     add_silver(settings.lake_dir, "uno", "bob")
-    done = execute(definitions, selection, all_of(["uno", "go_fish"]))
+    done = execute(definitions, selection, range_tags(["uno", "go_fish"]))
     assert {e.partition for e in done.get_asset_materialization_events()} == {"uno"}

@@ -13,11 +13,12 @@ from deltalake import write_deltalake
 from lake_assets.definitions import assemble
 from lake_assets.defs.first_gold import build
 from lake_assets.defs.gold import run_tags
-from lake_assets.defs.internals import all_of, turned_off
+from lake_assets.defs.internals.instigators import turned_off
+from lake_assets.defs.internals.runs import range_tags
 from lake_assets.model.feeds import GoldView
-from lake_assets.model.tables import EVERY_KEY, gold_of, silver_of
+from lake_assets.model.tables import EVERY_KEY
 from lake_assets_tests.defs.origins import instigator
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, gold_of, silver_of
 
 OFTEN = GAMES.gold[0]
 OF_ALL = GoldView(name="top", sql="select count(*) as n from silver_all", schedule="0 * * * *")
@@ -76,7 +77,7 @@ def test_all_scheduled_views_that_never_were_are_asked_for_in_one_run(look, writ
     write(silver_of("uno"))
     ((assets, tags),) = look()
     assert assets == {OFTEN_KEY, TOP_KEY}
-    assert tags.items() >= {**run_tags(lake), **all_of(["uno", "go_fish"])}.items()
+    assert tags.items() >= {**run_tags(lake), **range_tags(["uno", "go_fish"])}.items()
 
 
 def test_a_view_is_asked_for_once_also_if_it_fails(look, write):

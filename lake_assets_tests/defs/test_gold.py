@@ -8,15 +8,16 @@ from deltalake import write_deltalake
 
 from lake_assets.defs.checks import build as build_checks
 from lake_assets.defs.gold import build, former_schedule_names, run_tags, schedule_name
-from lake_assets.defs.internals import all_of, latest_ids, latest_metadata
+from lake_assets.defs.internals.materializations import latest_ids
+from lake_assets.defs.internals.runs import range_tags
 from lake_assets.defs.processes import PROCESS
+from lake_assets.defs.reports import latest_metadata
 from lake_assets.gold.run import refresh_views
 from lake_assets.model.checks import GoldCheck, RowCount, Severity
 from lake_assets.model.feeds import Expectation, GoldView
-from lake_assets.model.tables import silver_of
 from lake_assets.settings.schema import Settings
 from lake_assets.state.failing_expectations import Verdict, note_verdicts
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, RENAMED, WITHOUT_ROUTE, silver_of
 
 GOLD = dg.AssetKey("gold_player_agg")
 JOB = "gold_refresh_every_1"
@@ -95,7 +96,7 @@ def test_one_run_is_asked_for_over_all_games(tick, stored, settings, lake):
     stored.add_dynamic_partitions(f"games_{lake}", ["uno", "chess", "go_fish"])
     write_silver(settings, "uno", ["a"])
     found = tick()
-    assert found.tags == run_tags(lake) | all_of(["uno", "chess", "go_fish"])
+    assert found.tags == run_tags(lake) | range_tags(["uno", "chess", "go_fish"])
     assert (found.asset_selection, found.asset_check_keys) == ([GOLD], [])
 
 
@@ -118,7 +119,7 @@ def test_a_range_run_tells_of_the_games_that_changed(execute, instance, settings
     write_silver(settings, "uno", ["a", "a", "b"])
     write_silver(settings, "go_fish", ["a"])
     instance.add_dynamic_partitions(f"games_{lake}", ["uno", "chess", "go_fish"])
-    everything = all_of(["uno", "chess", "go_fish"])
+    everything = range_tags(["uno", "chess", "go_fish"])
     assert execute(everything) == {"uno", "go_fish"}
     write_silver(settings, "uno", ["c"])
     assert execute(everything) == {"uno"}
@@ -224,7 +225,7 @@ def test_a_run_is_of_the_views_that_are_behind(look, stored, settings, lake):
     stored.add_dynamic_partitions(f"games_{lake}", ["uno", "go_fish"])
     write_silver(settings, "uno", ["a"])
     assert look().asset_selection == [TOP_KEY, OF_ALL_KEY]
-    assert look().tags == run_tags(lake) | all_of(["uno", "go_fish"])
+    assert look().tags == run_tags(lake) | range_tags(["uno", "go_fish"])
 
 
 @pytest.mark.spark
@@ -291,3 +292,17 @@ def test_checks_of_a_view_over_all_are_executed_without_partitions(instance, set
     result = done.execute_in_process(instance=instance)
     found = {e.check_name: (e.passed, e.partition) for e in result.get_asset_check_evaluations()}
     assert found == {"some": (True, None), "busy": (True, None), "counts_all": (True, None)}
+
+
+@pytest.mark.parametrize(
+    ("feed", "name"),
+    [
+        (GAMES, "gold_{key}_player_agg"),
+        (RENAMED, "player_agg_of_{key}"),
+        (WITHOUT_ROUTE, "gold_clicks_player_agg"),
+    ],
+)
+def test_a_view_is_shown_under_the_names_of_its_tables(settings, feed, name):
+    graph = build(settings, [feed]).resolve_asset_graph()
+    (key,) = graph.materializable_asset_keys
+    assert graph.get(key).metadata["dagster/table_name"] == dg.MetadataValue.text(name)

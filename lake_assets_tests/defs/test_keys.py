@@ -5,13 +5,14 @@ from lake_assets.defs.keys import (
     ensure_unique,
     gold_key,
     key_partitions,
+    key_pattern,
     quarantine_key,
     silver_key,
     topic_key,
 )
 from lake_assets.errors import FeedError
 from lake_assets.model.feeds import Feed
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, WITHOUT_ROUTE
 
 FITNESS = GAMES.model_copy(update={"feed": "fitness"})
 
@@ -51,3 +52,7 @@ def test_two_assets_of_one_name_are_refused():
     keys = GAMES.model_copy(update={"gold": (view,)})
     with pytest.raises(FeedError, match=r"gold_fitness_player_agg .* of feed 'games'. Rename"):
         ensure_unique([keys, FITNESS])
+
+
+def test_a_key_stands_for_itself_where_it_is_the_only_one():
+    assert (key_pattern(GAMES), key_pattern(WITHOUT_ROUTE)) == ("{key}", "clicks")

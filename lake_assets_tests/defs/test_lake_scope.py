@@ -11,7 +11,7 @@ from lake_assets.defs import gold, streams
 from lake_assets.defs.lake_scope import LAKE, UNFINISHED, add_keys, known_keys, lake_tags, runs_of
 from lake_assets.state.lake_id import lake_id
 from lake_assets_tests.e2e.dev import ROOT
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, WITHOUT_ROUTE
 
 KEYS = {"keys": (*GAMES.route.keys, "chess")}
 MORE = GAMES.model_copy(update={"route": GAMES.route.model_copy(update=KEYS)})
@@ -43,6 +43,11 @@ def test_each_lake_has_its_own_games(stored, settings, other):
         for one, feed in ((settings, GAMES), (other, MORE))
     ]
     assert found == [["uno", "go_fish"], ["uno", "go_fish", "chess"]]
+
+
+def test_a_feed_without_a_route_has_the_one_partition(stored, settings, lake):
+    assert known_keys(stored, settings, WITHOUT_ROUTE, lake) == ["clicks"]
+    assert stored.get_dynamic_partitions(f"clicks_{lake}") == ["clicks"]
 
 
 def test_games_that_are_known_keep_their_place(stored, lake):

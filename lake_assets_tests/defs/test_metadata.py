@@ -12,7 +12,7 @@ from lake_assets.defs.metadata import (
 )
 from lake_assets.feeds.load import find_feed, load_feeds
 from lake_assets.model.reports import Mode, RefreshReport, ViewRefresh
-from lake_assets.model.tables import gold_of, silver_of
+from lake_assets_tests.sample import gold_of, silver_of
 
 UNO = silver_of("uno")
 
@@ -64,5 +64,5 @@ def test_a_refresh_tells_which_way_it_took_and_why(tmp_path):
     assert found["refresh"].value == "incremental"
     assert found["refresh_why"].value == "silver gained 1 file since"
     assert (found["rows_read"].value, found["rows_written"].value) == (5, 1)
-    assert found["seconds_of_all_games"].value == {"plan": 0.25, "job": 1.0}
+    assert found["seconds_of_all_keys"].value == {"plan": 0.25, "job": 1.0}
     assert found["dagster/column_schema"].value == dg.TableSchema([dg.TableColumn("n", "long")])

@@ -6,14 +6,21 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from lake_assets.defs.reports import Target, evaluation_of, events_of, result_of, unreported
+from lake_assets.defs.reports import (
+    Target,
+    evaluation_of,
+    events_of,
+    latest_metadata,
+    result_of,
+    unreported,
+)
 from lake_assets.model.checks import Severity
 from lake_assets.model.feeds import Action, Expectation
 from lake_assets.model.reports import CheckResult, Judged, Origin
-from lake_assets.model.tables import TableRef, bronze_of, quarantine_of, silver_of
+from lake_assets.model.tables import TableRef, bronze_of, quarantine_of
 from lake_assets.state.failing_expectations import Verdict, note_verdicts
 from lake_assets.streams.batch_totals import Change
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, silver_of
 
 UNO = silver_of("uno")
 KNOWN = Expectation(name="known", sql="true")
@@ -165,3 +172,13 @@ def test_a_table_is_unreported_again_once_it_has_a_new_version(lake, settings, i
 
 def test_an_empty_lake_has_nothing_to_report(settings, instance):
     assert list(unreported(settings, GAMES, instance)) == []
+
+
+def test_the_latest_metadata_is_that_of_the_partition(instance):
+    asset = dg.AssetKey("silver_events")
+    assert latest_metadata(instance, asset, "uno") == {}
+    for key, rows in (("uno", 3), ("poker", 4)):
+        event = dg.AssetMaterialization(asset, partition=key, metadata={"rows": rows})
+        instance.report_runless_asset_event(event)
+    assert latest_metadata(instance, asset, "uno") == {"rows": dg.MetadataValue.int(3)}
+    assert latest_metadata(instance, asset, None) == {"rows": dg.MetadataValue.int(4)}

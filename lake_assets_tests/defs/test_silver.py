@@ -3,11 +3,10 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from lake_assets.defs.internals import all_of
+from lake_assets.defs.internals.runs import range_tags
 from lake_assets.defs.silver import build
 from lake_assets.model.feeds import Action, Expectation
-from lake_assets.model.tables import silver_of
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, RENAMED, WITHOUT_ROUTE, silver_of
 
 SILVER = dg.AssetKey("silver_events")
 
@@ -63,7 +62,7 @@ def silver(settings, instance, lake):
 
 @pytest.mark.spark
 @pytest.mark.usefixtures("silver")
-@pytest.mark.parametrize("tags", [{"dagster/partition": "uno"}, all_of(["uno", "go_fish"]), {}])
+@pytest.mark.parametrize("tags", [{"dagster/partition": "uno"}, range_tags(["uno", "go_fish"]), {}])
 def test_checks_executed_by_hand_count_what_silver_holds(settings, instance, tags):
     definitions = dg.Definitions.merge(
         build(settings, [GAMES]),
@@ -82,3 +81,19 @@ def test_checks_executed_by_hand_count_what_silver_holds(settings, instance, tag
         expected |= {(e.name, "go_fish"): "SUCCEEDED" for e in GAMES.expectations}
     # Without any partition Dagster plans one result for none, which nobody can give.
     assert {key: status for key, status in found.items() if key[1]} == expected
+
+
+@pytest.mark.parametrize(
+    ("feed", "name"),
+    [
+        (GAMES, "silver_{key}_events"),
+        (RENAMED, "{key}_in_silver"),
+        (WITHOUT_ROUTE, "silver_clicks_events"),
+    ],
+)
+def test_silver_is_shown_under_the_names_of_its_tables(settings, feed, name):
+    graph = build(settings, [feed]).resolve_asset_graph()
+    (metadata,) = [
+        graph.get(key).metadata for key in graph.get_all_asset_keys() if "silver" in key.path[0]
+    ]
+    assert metadata["dagster/table_name"] == dg.MetadataValue.text(name)

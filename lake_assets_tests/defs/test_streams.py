@@ -4,14 +4,14 @@ import pytest
 import sqlalchemy
 from deltalake import write_deltalake
 
-from lake_assets.defs.internals import latest_ids
+from lake_assets.defs.internals.materializations import latest_ids
 from lake_assets.defs.streams import build, job, run_tags
 from lake_assets.errors import ExpectationFailedError
 from lake_assets.model.reports import BatchReport, Judged, Stage, Waiting
-from lake_assets.model.tables import bronze_of, silver_of
+from lake_assets.model.tables import bronze_of
 from lake_assets.settings.schema import StreamSettings
 from lake_assets.streams.run import Tick
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, silver_of
 
 SILVER = dg.AssetKey("silver_events")
 
@@ -88,7 +88,7 @@ def queries():
     sqlalchemy.event.remove(sqlalchemy.Engine, "before_cursor_execute", note)
 
 
-@pytest.mark.parametrize("games", [1, 7])
+@pytest.mark.parametrize("keys", [1, 7])
 def test_a_report_asks_once_and_for_its_games_alone(settings, stored, queries, keys):
     """Without partitions Dagster groups the whole history: 500 ms a game after some days."""
     names = [f"g{n}" for n in range(keys)]

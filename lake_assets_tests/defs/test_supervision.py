@@ -7,9 +7,10 @@ import pytest
 from dagster import DagsterRunStatus as Status
 
 from lake_assets.defs.supervision import act, build, observe
+from lake_assets.model.heartbeat import Heartbeat
 from lake_assets.runtime.processes import boot_id, process_of
 from lake_assets.settings.schema import Settings
-from lake_assets.state.files import Heartbeat, own_heartbeat, streams_lock, write_heartbeat
+from lake_assets.state.files import own_heartbeat, streams_lock, write_heartbeat
 from lake_assets.supervision.decide import decide
 from lake_assets.supervision.facts import (
     Action,

@@ -9,7 +9,8 @@ from lake_assets.delta.append import Known, append, look
 from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.delta.committer import Committer
 from lake_assets.errors import LakeError
-from lake_assets.model.tables import bronze_of, silver_of
+from lake_assets.model.tables import bronze_of
+from lake_assets_tests.sample import silver_of
 
 UNO = silver_of("uno")
 SCHEMA = pa.schema([("a", pa.int64()), ("b", pa.string())])

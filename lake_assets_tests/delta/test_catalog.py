@@ -3,10 +3,11 @@ import pytest
 
 from lake_assets.delta.catalog import adoptable_keys, keys_of, refused_keys, tables_of
 from lake_assets.delta.committer import Committer
-from lake_assets.model.feeds import Feed, GoldView, Route, Unknown
+from lake_assets.model.feeds import Feed, GoldView
 from lake_assets.model.owners import Owner, owner_of_view
-from lake_assets.model.tables import bronze_of, gold_of, quarantine_of, silver_of, waiting_of
-from lake_assets_tests.sample import GAMES
+from lake_assets.model.routes import Route, Unknown
+from lake_assets.model.tables import bronze_of, quarantine_of, waiting_of
+from lake_assets_tests.sample import GAMES, RENAMED, WITHOUT_ROUTE, gold_of, silver_of
 
 CREATES = GAMES.model_copy(
     update={"route": Route(column="game_name", keys=("uno",), unknown=Unknown.CREATE)}
@@ -36,7 +37,7 @@ def own(tmp_path):
 
 
 def silver(feed: Feed, *keys: str):
-    return {silver_of(key): Owner(feed=feed.feed, key=key) for key in keys}
+    return {feed.silver_table(key): Owner(feed=feed.feed, key=key) for key in keys}
 
 
 def test_declared_games_are_a_feeds_games(own):
@@ -145,3 +146,45 @@ def test_a_game_that_was_created_keeps_the_tables_that_its_gold_will_have(own):
     feed = CREATES.model_copy(update={"gold": views})
     lake = own(silver(feed, "chess_player"))
     assert list(refused_keys(lake, feed, [feed], (), ["chess"])) == ["chess"]
+
+
+RENAMED_CREATES = RENAMED.model_copy(update={"route": CREATES.route})
+
+
+def test_two_feeds_with_one_key_have_it_each_under_its_own_names(own):
+    lake = own({**silver(GAMES, "uno"), **silver(RENAMED_CREATES, "uno", "chess")})
+    assert keys_of(lake, GAMES) == ("uno", "go_fish")
+    assert keys_of(lake, RENAMED_CREATES) == ("uno", "chess")
+    assert tables_of(lake, GAMES) == (silver_of("uno"),)
+    assert [table.name for table in tables_of(lake, RENAMED_CREATES)] == [
+        "chess_in_silver",
+        "uno_in_silver",
+    ]
+    assert refused_keys(lake, RENAMED_CREATES, [GAMES, RENAMED_CREATES], (), ["go_fish"]) == {}
+
+
+def test_silver_that_records_nobody_is_adopted_under_the_feeds_own_names(own):
+    lake = own(dict.fromkeys((silver_of("chess"), RENAMED.silver_table("poker"))))
+    assert adoptable_keys(lake, RENAMED_CREATES) == ("poker",)
+
+
+def test_a_new_key_gets_no_table_that_is_called_as_one_of_another_layer(tmp_path):
+    names = RENAMED.tables.model_copy(update={"silver": "{key}"})
+    feed = RENAMED_CREATES.model_copy(update={"tables": names})
+    whose = "feed 'renamed'"
+    new = ["bronze_renamed", "chess", "player_agg_of_uno", "quarantine_renamed"]
+    assert refused_keys(tmp_path, feed, [feed], ("uno",), new) == {
+        "bronze_renamed": f"bronze_renamed is the table of {whose}",
+        "player_agg_of_uno": (
+            f"player_agg_of_uno is the table of view 'player_agg' of key 'uno' of {whose}"
+        ),
+        "quarantine_renamed": f"quarantine_renamed is the table of {whose}",
+    }
+
+
+def test_a_feed_without_a_route_has_its_one_key(own):
+    lake = own(silver(WITHOUT_ROUTE, "clicks"))
+    assert keys_of(lake, WITHOUT_ROUTE) == ("clicks",)
+    assert keys_of(lake / "nowhere", WITHOUT_ROUTE) == ("clicks",)
+    assert tables_of(lake, WITHOUT_ROUTE) == (silver_of("clicks"),)
+    assert adoptable_keys(lake, WITHOUT_ROUTE) == ()

@@ -2,7 +2,8 @@ import pyarrow as pa
 from deltalake import write_deltalake
 
 from lake_assets.delta.column_types import Column, column_types
-from lake_assets.model.tables import bronze_of, gold_of
+from lake_assets.model.tables import bronze_of
+from lake_assets_tests.sample import gold_of
 
 
 def test_an_absent_table_has_no_columns(tmp_path):

@@ -10,7 +10,8 @@ from lake_assets.delta.commit import Batch, Commit
 from lake_assets.delta.committer import Committer
 from lake_assets.delta.log_history import last_info
 from lake_assets.errors import CommitConflictError, LakeError
-from lake_assets.model.tables import bronze_of, gold_of, silver_of
+from lake_assets.model.tables import bronze_of
+from lake_assets_tests.sample import gold_of, silver_of
 
 UNO = silver_of("uno")
 GO_FISH = silver_of("go_fish")

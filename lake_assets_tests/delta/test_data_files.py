@@ -6,8 +6,8 @@ from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.delta.committer import Committer
 from lake_assets.delta.data_files import active_files, read_file, without
 from lake_assets.delta.origins import Everything, From, Origins
-from lake_assets.model.tables import silver_of
 from lake_assets.parquet.writer import write_file
+from lake_assets_tests.sample import silver_of
 
 UNO = silver_of("uno")
 

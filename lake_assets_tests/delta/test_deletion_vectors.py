@@ -17,7 +17,7 @@ from lake_assets.delta.log_history import newest_of, rows_of, state_of
 from lake_assets.delta.put_if_absent import commit_file
 from lake_assets.delta.widen import widen
 from lake_assets.errors import TableFeatureError
-from lake_assets.model.tables import silver_of
+from lake_assets_tests.sample import silver_of
 
 UNO = silver_of("uno")
 GONE = (3, 4, 7, 11, 18, 29)

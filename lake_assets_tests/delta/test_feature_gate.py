@@ -14,8 +14,8 @@ from lake_assets.delta.feature_gate import ensure_usable
 from lake_assets.delta.table_features import Use
 from lake_assets.delta.widen import widen
 from lake_assets.errors import ConstraintViolatedError, LakeError, TableFeatureError
-from lake_assets.model.tables import silver_of
 from lake_assets.spark.table_constraints import ensure_met
+from lake_assets_tests.sample import silver_of
 
 pytestmark = pytest.mark.spark
 

@@ -8,7 +8,7 @@ from deltalake import DeltaTable
 from lake_assets.delta.commit import Batch
 from lake_assets.delta.find_rows import Addition, find_rows
 from lake_assets.errors import LakeError
-from lake_assets.model.tables import silver_of
+from lake_assets_tests.sample import silver_of
 
 UNO = silver_of("uno")
 

@@ -7,8 +7,8 @@ from lake_assets.delta.committer import Committer
 from lake_assets.delta.log_checkpoints import Checkpoints, is_checkpoint_due
 from lake_assets.delta.log_tail import files_of_checkpoint
 from lake_assets.errors import LakeError
-from lake_assets.model.tables import silver_of
 from lake_assets_tests.delta.test_append import SCHEMA, rows, stored
+from lake_assets_tests.sample import silver_of
 
 UNO = silver_of("uno")
 

@@ -13,7 +13,7 @@ from lake_assets.delta.log_history import (
     rows_since,
     state_of,
 )
-from lake_assets.model.tables import silver_of
+from lake_assets_tests.sample import silver_of
 
 UNO = silver_of("uno")
 

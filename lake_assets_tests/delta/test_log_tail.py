@@ -6,8 +6,8 @@ from deltalake import DeltaTable
 from lake_assets.delta.commit import Batch
 from lake_assets.delta.log_tail import log_tail_of
 from lake_assets.delta.put_if_absent import commit_file
-from lake_assets.model.tables import silver_of
 from lake_assets_tests.delta.test_append import SCHEMA, rows
+from lake_assets_tests.sample import silver_of
 
 UNO = silver_of("uno")
 

@@ -8,7 +8,8 @@ from lake_assets.delta.kafka_offsets import begun_transactions, offset_transacti
 from lake_assets.delta.restores import held_offsets, is_restored
 from lake_assets.delta.widen import widen
 from lake_assets.errors import LakeError
-from lake_assets.model.tables import bronze_of, gold_of, silver_of
+from lake_assets.model.tables import bronze_of
+from lake_assets_tests.sample import gold_of, silver_of
 
 ROWS = pa.schema([("n", pa.int32())])
 WIDER = pa.schema([("n", pa.int64())])

@@ -32,7 +32,7 @@ def forbidden(found):
 
 
 def test_a_table_of_ours_is_plain(tmp_path, committer):
-    from lake_assets.model.tables import silver_of
+    from lake_assets_tests.sample import silver_of
 
     committer.create({silver_of("uno"): pa.schema([("a", pa.int64())])})
     found = features_of(DeltaTable(silver_of("uno").path(tmp_path)))

@@ -8,7 +8,8 @@ from lake_assets.delta.put_if_absent import commit_file
 from lake_assets.delta.table_owners import claim, is_there, owner_of, owners_in
 from lake_assets.errors import LakeError, TableOwnedError
 from lake_assets.model.owners import Owner
-from lake_assets.model.tables import Layer, TableRef, quarantine_of, silver_of
+from lake_assets.model.tables import Layer, TableRef, quarantine_of
+from lake_assets_tests.sample import RENAMED, silver_of
 
 UNO = silver_of("uno")
 MINE = Owner(feed="games", key="uno")
@@ -45,6 +46,7 @@ def test_the_record_is_among_the_tables_properties(folder):
         "lake_assets.feed": "games",
         "lake_assets.key": "uno",
         "lake_assets.layer": "silver",
+        "lake_assets.table": "silver_uno_events",
     }
 
 
@@ -139,3 +141,35 @@ def test_a_log_that_cannot_be_read_is_an_error(tmp_path, folder):
     commit_file(folder, 0).write_text("rubbish")
     with pytest.raises(LakeError, match="its log cannot be read"):
         owner_of(tmp_path, UNO)
+
+
+OTHERWISE = RENAMED.silver_table("uno")
+WHOSE = Owner(feed="renamed", key="uno")
+
+
+def test_a_table_of_another_name_is_its_owners(tmp_path, committer):
+    committer.create({OTHERWISE: SCHEMA}, owners={OTHERWISE: WHOSE})
+    assert owner_of(tmp_path, OTHERWISE) == WHOSE
+    shutil.copytree(OTHERWISE.path(tmp_path), UNO.path(tmp_path))
+    assert owner_of(tmp_path, UNO) is None
+
+
+def test_a_table_of_an_earlier_release_is_its_owners_under_the_default_name_alone(
+    tmp_path, committer, monkeypatch
+):
+    monkeypatch.setattr("lake_assets.model.owners._TABLE", "lake_assets.unknown_then")
+    committer.create({UNO: SCHEMA}, owners={UNO: MINE})
+    monkeypatch.undo()
+    assert owner_of(tmp_path, UNO) == MINE
+    UNO.path(tmp_path).rename(OTHERWISE.path(tmp_path))
+    assert owner_of(tmp_path, OTHERWISE) is None
+
+
+@pytest.mark.usefixtures("created")
+def test_a_copy_becomes_whose_it_is_claimed_for_and_that_once(tmp_path, folder):
+    shutil.copytree(folder, OTHERWISE.path(tmp_path))
+    for _ in range(2):
+        claim(tmp_path, OTHERWISE, WHOSE)
+        assert owner_of(tmp_path, OTHERWISE) == WHOSE
+    assert DeltaTable(OTHERWISE.path(tmp_path)).version() == 1
+    assert owner_of(tmp_path, UNO) == MINE

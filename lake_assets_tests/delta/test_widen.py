@@ -13,7 +13,7 @@ from lake_assets.delta.data_files import active_files
 from lake_assets.delta.renamed_columns import Renames, marked
 from lake_assets.delta.widen import DROPPED, WIDENED, drop_columns, widen
 from lake_assets.errors import CommitConflictError
-from lake_assets.model.tables import silver_of
+from lake_assets_tests.sample import silver_of
 
 UNO = silver_of("uno")
 FIRST = Batch("query", 1)

@@ -14,9 +14,11 @@ from typing import Self
 import duckdb
 from deltalake import DeltaTable
 
-from lake_assets.model.feeds import Feed, Route
-from lake_assets.model.tables import TableRef, bronze_of, quarantine_of, silver_of
+from lake_assets.model.feeds import Feed
+from lake_assets.model.routes import Route
+from lake_assets.model.tables import TableRef, bronze_of, quarantine_of
 from lake_assets_tests.formats.protobuf.given import framed, message_of
+from lake_assets_tests.sample import silver_of
 from lake_assets_tests.streams.lakes import StreamedLake
 
 Place = tuple[int, int]

@@ -9,9 +9,10 @@ import duckdb
 import pytest
 from deltalake import DeltaTable
 
-from lake_assets.model.feeds import Feed, Route
+from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Stage
-from lake_assets.model.tables import bronze_of, quarantine_of, silver_of
+from lake_assets.model.routes import Route
+from lake_assets.model.tables import bronze_of, quarantine_of
 from lake_assets.settings.load import load_settings
 from lake_assets.settings.schema import Settings, SparkSettings, StreamSettings
 from lake_assets_tests.e2e import doomed, finish
@@ -24,6 +25,7 @@ from lake_assets_tests.e2e.doomed import (
     Job,
 )
 from lake_assets_tests.events import Topic, framed
+from lake_assets_tests.sample import silver_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from lake_assets.model.tables import silver_of
 from lake_assets.settings.schema import KafkaSettings, RegistrySettings
 from lake_assets.state.lake_id import lake_id
 from lake_assets_tests.e2e.dev import ROOT, Dev, wait_for
+from lake_assets_tests.sample import silver_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.timeout(900)]
 

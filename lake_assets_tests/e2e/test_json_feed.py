@@ -10,9 +10,10 @@ from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from lake_assets.model.feeds import Feed, Route
+from lake_assets.model.feeds import Feed
 from lake_assets.model.payload import Payload
-from lake_assets.model.tables import bronze_of, quarantine_of, silver_of
+from lake_assets.model.routes import Route
+from lake_assets.model.tables import bronze_of, quarantine_of
 from lake_assets.services.control import locate
 from lake_assets.settings.schema import KafkaSettings, Settings
 from lake_assets.spark.lake_context import open_lake
@@ -20,6 +21,7 @@ from lake_assets.streams.pipeline import Pipeline, demux_of, follower_of, start_
 from lake_assets.streams.schemas import Schemas, format_with
 from lake_assets_tests.events import Topic
 from lake_assets_tests.formats.json.given import FITNESS, batch, decoder
+from lake_assets_tests.sample import silver_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 

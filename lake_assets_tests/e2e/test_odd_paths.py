@@ -3,9 +3,9 @@
 import pytest
 from deltalake import DeltaTable
 
-from lake_assets.model.tables import gold_of, silver_of
 from lake_assets_tests.commandline import lake_assets
 from lake_assets_tests.e2e.world import World
+from lake_assets_tests.sample import gold_of, silver_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 

@@ -28,13 +28,13 @@ from pyspark.sql import SparkSession
 from lake_assets.errors import StreamError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Reset
-from lake_assets.model.tables import silver_of
 from lake_assets.settings.schema import Settings
 from lake_assets.streams.reset import reset_bronze
 from lake_assets_tests.clock import wall_clock
 from lake_assets_tests.e2e.dying import POINTS, KilledError, doomed
 from lake_assets_tests.e2e.fault_model import DELETED, Part
 from lake_assets_tests.events import Topic
+from lake_assets_tests.sample import silver_of
 from lake_assets_tests.streams.lakes import StreamedLake
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]

@@ -8,10 +8,11 @@ import pytest
 from deltalake import DeltaTable
 
 from lake_assets.delta.log_history import open_table, rows_of
-from lake_assets.model.tables import bronze_of, quarantine_of, silver_of
+from lake_assets.model.tables import bronze_of, quarantine_of
 from lake_assets.settings.load import child_environment
 from lake_assets_tests.commandline import COMMAND, lake_assets_here
 from lake_assets_tests.events import Topic, framed
+from lake_assets_tests.sample import silver_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 

@@ -13,11 +13,12 @@ from lake_assets.formats.confluent.cache import CachedRegistry, SchemaCache
 from lake_assets.formats.confluent.registry import Registry
 from lake_assets.formats.protobuf.language import PROTOBUF
 from lake_assets.formats.protobuf.payload_format import ProtobufFormat
-from lake_assets.model.tables import bronze_of, quarantine_of, silver_of, waiting_of
+from lake_assets.model.tables import bronze_of, quarantine_of, waiting_of
 from lake_assets.streams.noted_changes import finish_change
 from lake_assets.streams.pipeline import catch_up_of, demux_of, follower_of, start_ingest
 from lake_assets.streams.schemas import Schemas
 from lake_assets_tests.events import framed
+from lake_assets_tests.sample import silver_of
 from lake_assets_tests.streams.lakes import StreamedLake
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]

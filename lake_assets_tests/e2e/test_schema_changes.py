@@ -5,8 +5,9 @@ import pytest
 from deltalake import DeltaTable
 
 from lake_assets.errors import FeedError
-from lake_assets.model.feeds import Expectation, GoldView, Route
-from lake_assets.model.tables import quarantine_of, silver_of
+from lake_assets.model.feeds import Expectation, GoldView
+from lake_assets.model.routes import Route
+from lake_assets.model.tables import quarantine_of
 from lake_assets.silver.rows import ORIGIN, QUARANTINE, silver_schema
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.state.files import streams_lock
@@ -15,6 +16,7 @@ from lake_assets.streams.reprocess import rebuild_silver, requeue
 from lake_assets.streams.run import stream_events
 from lake_assets_tests.events import Topic
 from lake_assets_tests.formats.protobuf.given import framed, message_of
+from lake_assets_tests.sample import silver_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 

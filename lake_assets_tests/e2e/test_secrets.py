@@ -1,7 +1,7 @@
 """Everything that a user runs, with marked secrets: the marker is in nothing that was left.
 
-The settings are the README's, filled in, against a real broker and a real registry with TLS and
-passwords, and sinks of alerts that do not answer.
+The settings are those of docs/operations.md, filled in, against a real broker and a real registry
+with TLS and passwords, and sinks of alerts that do not answer.
 """
 
 import base64
@@ -48,8 +48,8 @@ gold:
 
 
 def exports() -> dict[str, str]:
-    """The variables that the README sets for a Kafka of one's own."""
-    section = (ROOT / "README.md").read_text().split("## Your own Kafka\n", 1)[1]
+    """The variables that docs/operations.md sets for a Kafka of one's own."""
+    section = (ROOT / "docs/operations.md").read_text().split("## Your own Kafka\n", 1)[1]
     block = section.split("```sh\n", 1)[1].split("```", 1)[0]
     return dict(re.findall(r"^export (\w+)='?(.*?)'?$", block, re.MULTILINE))
 
@@ -94,7 +94,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def environment(home, secured, secured_registry) -> dict[str, str]:
-    """The README's settings, filled in, and all that this test wants beside."""
+    """The documentation's settings, filled in, and all that this test wants beside."""
     topic = f"topic-{uuid4().hex[:8]}"
     feeds = home / "feeds"
     feeds.mkdir()

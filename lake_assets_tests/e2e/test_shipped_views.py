@@ -9,10 +9,11 @@ from deltalake import DeltaTable, write_deltalake
 from lake_assets.feeds.load import load_feeds
 from lake_assets.gold.refresh import refresh
 from lake_assets.gold.sql_views import refresh_sql_views
-from lake_assets.model.tables import EVERY_KEY, silver_of
-from lake_assets.simulator.population import populate
+from lake_assets.model.tables import EVERY_KEY
+from lake_assets.simulator.games.population import populate
 from lake_assets.spark.lake_context import open_lake
 from lake_assets_tests.gold.silver import SCHEMA
+from lake_assets_tests.sample import silver_of
 
 pytestmark = pytest.mark.spark
 

@@ -10,16 +10,18 @@ import psutil
 import pytest
 from dagster import DagsterRunStatus as Status
 
-from lake_assets.defs.internals import latest_ids
+from lake_assets.defs.internals.materializations import latest_ids
 from lake_assets.delta.log_history import open_table, rows_of
-from lake_assets.model.tables import silver_of
+from lake_assets.model.heartbeat import Heartbeat
 from lake_assets.runtime.processes import is_alive
 from lake_assets.services.control import locate
 from lake_assets.settings.schema import Settings, StreamSettings
+from lake_assets.simulator.games.events import GameEvents
 from lake_assets.simulator.produce import produce
 from lake_assets.simulator.script import Script
-from lake_assets.state.files import Heartbeat, is_locked, read_heartbeat
+from lake_assets.state.files import is_locked, read_heartbeat
 from lake_assets_tests.e2e.dev import Dev, wait_for
+from lake_assets_tests.sample import silver_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(900)]
 
@@ -68,8 +70,9 @@ def send(connected: Settings, topic: str) -> Callable[[int], None]:
     """Sends so many events more."""
 
     def run(events: int) -> None:
-        script = Script(games=GAMES, events=events, versions=1)
-        produce(locate(connected), topic, f"{topic}-value", script)
+        script = Script(events=events, versions=1)
+        endpoints = locate(connected)
+        produce(endpoints, topic, GameEvents(endpoints, f"{topic}-value", GAMES), script)
 
     return run
 

@@ -6,9 +6,10 @@ from deltalake import DeltaTable
 from lake_assets.delta.log_history import open_table, rows_of
 from lake_assets.delta.table_owners import owner_of
 from lake_assets.model.owners import Owner
-from lake_assets.model.tables import bronze_of, gold_of, quarantine_of, silver_of
+from lake_assets.model.tables import bronze_of, quarantine_of
 from lake_assets_tests.commandline import lake_assets_here
 from lake_assets_tests.events import Topic, framed
+from lake_assets_tests.sample import gold_of, silver_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 
@@ -102,7 +103,7 @@ def test_what_one_feed_has_is_neither_written_nor_dropped_by_another(world):
         ),
         (
             "table_taken",
-            "game_name = uno: silver_uno_events is the table of game 'uno' of feed 'kept'",
+            "game_name = uno: silver_uno_events is the table of key 'uno' of feed 'kept'",
         ),
     ]
 

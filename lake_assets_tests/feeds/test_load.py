@@ -7,7 +7,8 @@ import pytest
 from lake_assets.errors import FeedError
 from lake_assets.feeds.load import find_feed, load_feeds
 from lake_assets.model.checks import Severity
-from lake_assets.model.feeds import Action, Unknown
+from lake_assets.model.feeds import Action
+from lake_assets.model.routes import Unknown
 
 GOOD = """\
 feed: games
@@ -276,3 +277,82 @@ def test_a_route_may_be_by_a_column_that_rows_bring(tmp_path):
         "route:", "    on_unknown: add_columns\nroute:"
     )
     assert load_feeds(_write(tmp_path, text))[0].route.column == "maker"
+
+
+NAMED = f"""{GOOD}tables:
+  silver: "{{key}}_in_silver"
+  gold: "{{view}}_of_{{key}}"
+"""
+
+WITHOUT_ROUTE = GOOD.replace("route:\n  column: game_name\n  keys: [rummy, poker]\n", "")
+
+
+def test_a_feed_may_name_its_tables(tmp_path):
+    (feed,) = load_feeds(_write(tmp_path, NAMED))
+    assert feed.silver_table("poker").name == "poker_in_silver"
+    assert feed.gold_table(feed.gold[0], "poker").name == "player_agg_of_poker"
+    assert type(feed).model_validate(feed.model_dump(mode="json")) == feed
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "line", "problem"),
+    [
+        ("{key}_in", "in", 28, "tables.silver: 'in_silver' has {key} nowhere: write it once"),
+        ("{key}_in", "{key}{key}_in", 28, "tables.silver: '{key}{key}_in_silver' has {key} 2 ti"),
+        ("{key}_in", "{key}-in", 28, "tables.silver: '{key}-in_silver' cannot name tables"),
+        ("_of_", "", 29, "tables.gold: '{view}{key}' does not tell where the key ends"),
+        ("gold:", "golden:", 29, "tables.golden is no field; did you mean 'gold'?"),
+        (
+            '"{view}_of_{key}"',
+            '"{key}_in_{view}"',
+            29,
+            "tables.gold: silver and gold view 'silver' both have tables '{key}_in_silver'",
+        ),
+    ],
+)
+def test_a_template_that_is_wrong_is_named_with_its_line(tmp_path, right, wrong, line, problem):
+    before, after = NAMED.split("tables:")
+    text = f"{before.replace('player_agg', 'silver')}tables:{after.replace(right, wrong)}"
+    with pytest.raises(FeedError) as caught:
+        load_feeds(_write(tmp_path, text))
+    assert f"line {line}" in str(caught.value)
+    assert problem in str(caught.value)
+
+
+def test_two_feeds_of_one_key_go_together_if_their_tables_have_other_names(tmp_path):
+    _write(tmp_path, GOOD, "a.yaml")
+    _write(tmp_path, NAMED.replace("feed: games", "feed: other"), "b.yaml")
+    assert [feed.feed for feed in load_feeds(tmp_path)] == ["games", "other"]
+
+
+def test_two_feeds_whose_templates_come_to_one_name_are_refused(tmp_path):
+    _write(tmp_path, NAMED.replace("{key}_in_silver", "silver_{key}"), "a.yaml")
+    other = NAMED.replace("feed: games", "feed: other").replace("[rummy, poker]", "[rummy_events]")
+    other = other.replace("{key}_in_silver", "silver_{key}").replace("_of_", "_for_")
+    _write(tmp_path, other.replace("[rummy_events]", "[bridge, rummy]"), "b.yaml")
+    told = "table silver_rummy of key 'rummy' of feed 'other' is that of key 'rummy' of feed"
+    with pytest.raises(FeedError, match=told):
+        load_feeds(tmp_path)
+
+
+def test_a_table_of_silver_is_not_called_as_one_of_another_layer(tmp_path):
+    text = NAMED.replace("{key}_in_silver", "quarantine_{key}").replace("rummy", "games")
+    with pytest.raises(FeedError, match="table quarantine_games of key 'games' of feed 'games' is"):
+        load_feeds(_write(tmp_path, text))
+
+
+def test_a_feed_needs_no_route(tmp_path):
+    (feed,) = load_feeds(_write(tmp_path, WITHOUT_ROUTE))
+    assert (feed.route, feed.keys) == (None, ("games",))
+
+
+def test_the_one_key_of_a_feed_without_a_route_is_nobody_elses(tmp_path):
+    _write(tmp_path, WITHOUT_ROUTE.replace("feed: games", "feed: poker"), "a.yaml")
+    _write(tmp_path, GOOD, "b.yaml")
+    with pytest.raises(FeedError, match="silver_poker_events of key 'poker' of feed 'games' is th"):
+        load_feeds(tmp_path)
+
+
+def test_what_is_wrong_with_a_route_is_told_where_it_may_be_left_out(tmp_path):
+    with pytest.raises(FeedError, match=r"line 7: route\.colum is no field; did you mean 'column'"):
+        load_feeds(_write(tmp_path, GOOD.replace("  column: game", "  colum: game")))

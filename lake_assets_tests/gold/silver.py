@@ -10,12 +10,12 @@ from lake_assets.delta.commit_digest import commit_digest
 from lake_assets.delta.committer import Committer
 from lake_assets.gold.refresh_need import Silver, definition_of, info_of
 from lake_assets.gold.refresh_need_all import position_now
-from lake_assets.model.feeds import GoldView
-from lake_assets.model.tables import silver_of
+from lake_assets.model.feeds import Feed, GoldView
 from lake_assets.parquet.writer import write_file
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.rows import ORIGIN
 from lake_assets.spark.session_digest import session_digest
+from lake_assets_tests.sample import GAMES
 
 SCHEMA = pa.schema(
     [
@@ -28,7 +28,9 @@ SCHEMA = pa.schema(
 )
 
 
-def add_silver(lake: Path, key: str, *gamers: str | None, start: int = 0) -> None:
+def add_silver(
+    lake: Path, key: str, *gamers: str | None, start: int = 0, feed: Feed = GAMES
+) -> None:
     """One commit with one event a gamer, an event a second."""
     rows = [
         {
@@ -39,12 +41,12 @@ def add_silver(lake: Path, key: str, *gamers: str | None, start: int = 0) -> Non
         }
         for second, gamer in enumerate(gamers)
     ]
-    append_silver(lake, key, pa.Table.from_pylist(rows, schema=SCHEMA))
+    append_silver(lake, key, pa.Table.from_pylist(rows, schema=SCHEMA), feed)
 
 
-def append_silver(lake: Path, key: str, rows: pa.Table) -> None:
+def append_silver(lake: Path, key: str, rows: pa.Table, feed: Feed = GAMES) -> None:
     """One commit through the committer; the first makes the table."""
-    table = silver_of(key)
+    table = feed.silver_table(key)
     folder = table.path(lake)
     if not folder.exists():
         write_deltalake(folder, rows)
@@ -61,18 +63,26 @@ def append_silver(lake: Path, key: str, rows: pa.Table) -> None:
     committer.close()
 
 
-def silver_at(settings: Settings, key: str, version: int, table: str = "") -> Silver:
+def silver_at(
+    settings: Settings, key: str, version: int, table: str = "", feed: Feed = GAMES
+) -> Silver:
     """A game's silver as it was at a version; `table` is Delta's id of it, if it is to be told."""
-    commit = commit_digest(silver_of(key).path(settings.lake_dir), version) or ""
+    commit = commit_digest(feed.silver_table(key).path(settings.lake_dir), version) or ""
     return Silver(version=version, table=table, commit=commit)
 
 
 def stands_for(
-    settings: Settings, view: GoldView, version: int, *, key: str = "uno", table: str = ""
+    settings: Settings,
+    view: GoldView,
+    version: int,
+    *,
+    key: str = "uno",
+    table: str = "",
+    feed: Feed = GAMES,
 ) -> dict[str, str]:
     """What a refresh notes in the commit of a game's view."""
     definition = definition_of(view, session_digest(settings))
-    return info_of(definition, silver_at(settings, key, version, table))
+    return info_of(definition, silver_at(settings, key, version, table, feed))
 
 
 def stands_for_all(settings: Settings, view: GoldView, **versions: int) -> dict[str, str]:

@@ -8,9 +8,8 @@ from lake_assets.gold.refresh import refresh
 from lake_assets.gold.view_heads import small_gain_of, view_heads_of
 from lake_assets.model.feeds import GoldView
 from lake_assets.model.reports import Mode
-from lake_assets.model.tables import gold_of
 from lake_assets_tests.gold.silver import SCHEMA, add_silver, append_silver
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, gold_of
 
 pytestmark = pytest.mark.spark
 
@@ -111,8 +110,8 @@ def test_a_view_that_changed_meanwhile_is_not_written_over(spark, bring, context
     add_silver(lake, "uno", "ann")
     bring()
     add_silver(lake, "uno", "ann", start=5)
-    near = small_gain_of(VIEW, view_heads_of(VIEW, ["uno"], context).values(), context)
-    (late,) = merge_in_arrow(spark, VIEW, near, context)
+    near = small_gain_of(VIEW, view_heads_of(GAMES, VIEW, ["uno"], context).values(), context)
+    (late,) = merge_in_arrow(spark, near, context)
     bring()
     with pytest.raises(CommitConflictError, match="no longer at version 1"):
         context.committer.replace_files([late.commit])

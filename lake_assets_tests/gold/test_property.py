@@ -17,10 +17,9 @@ from lake_assets.gold.arrow_merge import merge_in_arrow
 from lake_assets.gold.refresh import refresh
 from lake_assets.model.feeds import GoldView
 from lake_assets.model.reports import Mode
-from lake_assets.model.tables import gold_of, silver_of
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets_tests.gold.silver import append_silver
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, gold_of, silver_of
 
 pytestmark = pytest.mark.spark
 

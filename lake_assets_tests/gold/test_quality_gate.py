@@ -4,8 +4,8 @@ import pytest
 
 from lake_assets.gold.quality_gate import blocked_keys
 from lake_assets.model.checks import RowCount, Severity, SilverCheck
+from lake_assets.model.failures import Failing
 from lake_assets.model.feeds import Action, Expectation
-from lake_assets.state.failing_expectations import Failing
 from lake_assets_tests.sample import GAMES
 
 AT = datetime(2026, 11, 21, 1, 2, 3, tzinfo=UTC)
@@ -33,7 +33,7 @@ def test_a_blocking_expectation_blocks_its_game_alone():
     }
 
 
-@pytest.mark.parametrize("change", [{"blocking": False}, {"name": "other"}, {"games": ("poker",)}])
+@pytest.mark.parametrize("change", [{"blocking": False}, {"name": "other"}, {"keys": ("poker",)}])
 def test_what_is_declared_now_counts(change):
     expectation = KNOWN.model_copy(update=change)
     assert blocked({("uno", "known"): failing()}, expectations=(expectation,)) == {}

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import duckdb
 import pyarrow as pa
 import pytest
@@ -10,9 +12,8 @@ from lake_assets.gold.refresh import refresh
 from lake_assets.model.feeds import GoldView
 from lake_assets.model.owners import Owner
 from lake_assets.model.reports import Mode, ViewRefresh
-from lake_assets.model.tables import gold_of, silver_of
-from lake_assets_tests.gold.silver import SCHEMA, add_silver
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.gold.silver import SCHEMA, add_silver, append_silver
+from lake_assets_tests.sample import GAMES, RENAMED, WITHOUT_ROUTE, gold_of, silver_of
 
 pytestmark = pytest.mark.spark
 
@@ -296,3 +297,59 @@ def test_gold_of_a_release_without_the_record_gets_it_and_is_recomputed(bring, c
     (found,) = bring().refreshed
     assert (found.mode, rows(lake, "uno")) == (Mode.FULL, recomputed(lake, "uno"))
     assert owner_of(lake, table) == Owner(feed="games", key="uno", view=VIEW.name)
+
+
+def session_counts(lake, feed, key):
+    found = visible(DeltaTable(feed.gold_table(VIEW, key).path(lake)))
+    return {row["gamer_id"]: row["session_count"] for row in found}
+
+
+# With one row a bucket the second refresh is Spark's, else it is merged in tasks.
+@pytest.mark.parametrize("bucket_rows", [1, 1000])
+def test_two_feeds_of_one_key_have_views_under_names_of_their_own(
+    spark, context, lake, bucket_rows
+):
+    context, feeds = replace(context, bucket_rows=bucket_rows), (GAMES, RENAMED)
+
+    def bring_all():
+        done = [refresh(spark, feed, VIEW, GAME_NAMES, context).refreshed for feed in feeds]
+        return [{one.key: one.mode for one in refreshed} for refreshed in done]
+
+    add_silver(lake, "uno", "ann", "ann", "bob")
+    add_silver(lake, "uno", "cid", "dan", "eve", feed=RENAMED)
+    add_silver(lake, "go_fish", "eve", feed=RENAMED)
+    assert bring_all() == [{"uno": Mode.FULL}, {"uno": Mode.FULL, "go_fish": Mode.FULL}]
+    add_silver(lake, "uno", "bob", start=10)
+    add_silver(lake, "uno", "cid", start=10, feed=RENAMED)
+    assert bring_all() == [{"uno": Mode.INCREMENTAL}, {"uno": Mode.INCREMENTAL}]
+    assert session_counts(lake, GAMES, "uno") == {"ann": 2, "bob": 2}
+    assert session_counts(lake, RENAMED, "uno") == {"cid": 2, "dan": 1, "eve": 1}
+    assert session_counts(lake, RENAMED, "go_fish") == {"eve": 1}
+    assert bring_all() == [{}, {}]
+    table = RENAMED.gold_table(VIEW, "uno")
+    assert table.name == "player_agg_of_uno"
+    assert owner_of(lake, table) == Owner(feed="renamed", key="uno", view="player_agg")
+    assert sorted(path.name for path in (lake / "gold").iterdir()) == [
+        "gold_uno_player_agg",
+        "player_agg_of_go_fish",
+        "player_agg_of_uno",
+    ]
+
+
+@pytest.mark.parametrize("bucket_rows", [1, 1000])
+def test_a_feed_without_a_route_has_one_table_whatever_its_rows_say(
+    spark, context, lake, bucket_rows
+):
+    context = replace(context, bucket_rows=bucket_rows)
+
+    def add(*gamers):
+        rows = [{"gamer_id": gamer} for gamer in gamers]
+        silver = pa.Table.from_pylist(rows, schema=SCHEMA.remove(0))
+        append_silver(lake, "clicks", silver, WITHOUT_ROUTE)
+        (done,) = refresh(spark, WITHOUT_ROUTE, VIEW, ["clicks"], context).refreshed
+        return done.key, done.mode
+
+    assert add("ann", "bob", "ann", "cid") == ("clicks", Mode.FULL)
+    assert add("ann", "dan") == ("clicks", Mode.INCREMENTAL)
+    counts = {"ann": 3, "bob": 1, "cid": 1, "dan": 1}
+    assert session_counts(lake, WITHOUT_ROUTE, "clicks") == counts

@@ -2,8 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from lake_assets.delta.refresh_position import Position, position_from
-from lake_assets.gold.measures import STATE_FORMAT
+from lake_assets.delta.refresh_position import STATE_FORMAT, Position, position_from
 from lake_assets.gold.refresh_need import (
     Silver,
     definition_of,

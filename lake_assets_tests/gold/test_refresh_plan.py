@@ -13,9 +13,8 @@ from lake_assets.gold.refresh import refresh
 from lake_assets.gold.refresh_plan import open_all
 from lake_assets.model.feeds import Action, Expectation, GoldView
 from lake_assets.model.reports import Judged, Mode
-from lake_assets.model.tables import gold_of, silver_of
 from lake_assets_tests.gold.silver import SCHEMA, add_silver
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, gold_of, silver_of
 
 VIEW = GoldView(
     name="player_agg",
@@ -50,7 +49,7 @@ def counts(lake):
 
 def test_a_game_without_silver_is_not_opened(context, lake):
     add_silver(lake, "uno", "ann")
-    (found,) = open_all(VIEW, ["uno", "go_fish"], context)
+    (found,) = open_all(GAMES, VIEW, ["uno", "go_fish"], context)
     assert (found.source.key, found.source.position, found.gold) == ("uno", None, None)
     assert found.source.is_behind
 

@@ -4,14 +4,15 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from deltalake import DeltaTable
 
+from lake_assets.delta.committer import Committer
 from lake_assets.errors import FeedError
 from lake_assets.gold.run import refresh_views
 from lake_assets.model.feeds import GoldView
-from lake_assets.model.tables import gold_of
+from lake_assets.model.owners import Owner, owner_of_view
 from lake_assets.state.files import turn
-from lake_assets_tests.gold.silver import add_silver
+from lake_assets_tests.gold.silver import SCHEMA, add_silver
 from lake_assets_tests.programs import run_program
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, RENAMED, gold_of, silver_of
 
 _REFRESHES = """
 import json, sys
@@ -22,9 +23,9 @@ from pyspark.sql import SparkSession
 
 settings = Settings.model_validate_json(sys.argv[1])
 for games in (["uno"], None):
-    for report in refresh_views(settings, GAMES, games=games):
+    for report in refresh_views(settings, GAMES, keys=games):
         print(json.dumps({
-            "refreshed": [one.game for one in report.refreshed],
+            "refreshed": [one.key for one in report.refreshed],
             "up_to_date": report.up_to_date,
             "phases": sorted(report.seconds),
             "live": SparkSession.getActiveSession() is not None,
@@ -94,3 +95,56 @@ def test_views_over_all_games_are_left_out_where_some_are_asked_for(settings, mo
     assert len(refresh_views(settings, BOTH, keys=["uno"])) == 1
     only = GAMES.model_copy(update={"gold": (OF_ALL,)})
     assert refresh_views(settings, only, keys=["go_fish"], full_refresh=True) == []
+
+
+MOVED = GAMES.model_copy(update={"tables": RENAMED.tables})
+"""The feed of before, whose declaration names its tables now."""
+
+
+@pytest.fixture
+def own(settings):
+    """Creates empty tables with their owners."""
+
+    def create(owners):
+        committer = Committer(settings.lake_dir, threads=1)
+        committer.create(dict.fromkeys(owners, SCHEMA), owners=owners)
+        committer.close()
+
+    return create
+
+
+def test_a_feed_that_renamed_its_silver_is_not_refreshed(settings, own, monkeypatch):
+    own({silver_of("uno"): Owner(feed="games", key="uno")})
+    monkeypatch.setattr("lake_assets.gold.run.start_session", pytest.fail)
+    for full_refresh in (False, True):
+        with pytest.raises(FeedError, match="lake has silver_uno_events, which would be uno_in_si"):
+            refresh_views(settings, MOVED, full_refresh=full_refresh)
+    assert not (settings.lake_dir / "gold").exists()
+
+
+_REBUILDS = """
+import sys
+from lake_assets.gold.run import refresh_views
+from lake_assets.settings.schema import Settings
+from lake_assets_tests.gold.test_run import MOVED
+
+settings = Settings.model_validate_json(sys.argv[1])
+(report,) = refresh_views(settings, MOVED, full_refresh=True)
+print([one.key for one in report.refreshed])
+"""
+
+
+@pytest.mark.spark
+def test_a_rebuild_of_all_gold_moves_it_to_the_names_it_has_now(settings, own):
+    view, lake = GAMES.gold[0].name, settings.lake_dir
+    add_silver(lake, "uno", "ann", "ann", feed=MOVED)
+    own({gold_of("uno", view): owner_of_view(GAMES, view, "uno")})
+    full = {"full_refresh": True}
+    for chosen in ({}, {**full, "views": [view]}, {**full, "keys": ["uno"]}):
+        with pytest.raises(FeedError, match="which would be player_agg_of_uno"):
+            refresh_views(settings, MOVED, **chosen)
+    assert run_program(_REBUILDS, [settings.model_dump_json()]).splitlines() == ["['uno']"]
+    assert [path.name for path in (lake / "gold").iterdir()] == ["player_agg_of_uno"]
+    found = DeltaTable(lake / "gold" / "player_agg_of_uno").to_pyarrow_table().to_pylist()
+    assert found == [{"gamer_id": "ann", "session_count": 2}]
+    refresh_views(settings, MOVED)

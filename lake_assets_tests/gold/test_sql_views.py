@@ -8,9 +8,9 @@ from lake_assets.errors import ExpectationFailedError, FeedError
 from lake_assets.gold.sql_views import refresh_sql_views
 from lake_assets.model.feeds import Action, Expectation, GoldView
 from lake_assets.model.reports import Judged, ViewRefresh
-from lake_assets.model.tables import EVERY_KEY, silver_of
+from lake_assets.model.tables import EVERY_KEY
 from lake_assets_tests.gold.silver import SCHEMA, add_silver
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, RENAMED, silver_of
 
 pytestmark = pytest.mark.spark
 
@@ -245,3 +245,16 @@ def test_a_blocked_game_holds_up_the_view_over_all_until_it_is_in_it(bring, lake
     bring(SHARES)
     add_silver(lake, "go_fish", "bob")
     assert len(bring(SHARES, blocked={"uno": "a reason"}).refreshed) == 1
+
+
+def test_a_query_reads_and_writes_tables_as_its_feed_names_them(spark, context, lake):
+    feed = RENAMED.model_copy(update={"gold": (FIRST, SHARES)})
+    add_silver(lake, "uno", "nobody_of_this_feed")
+    add_silver(lake, "uno", "ann", "bob", feed=RENAMED)
+    add_silver(lake, "go_fish", "cid", feed=RENAMED)
+    for view in (FIRST, SHARES):
+        refresh_sql_views(spark, feed, view, GAME_NAMES, context)
+    first = DeltaTable(lake / "gold" / "first_of_uno").to_pyarrow_table().to_pylist()
+    assert [row["gamer_id"] for row in first] == ["ann", "bob"]
+    shares = DeltaTable(lake / "gold" / "all_renamed_shares").to_pyarrow_table().to_pylist()
+    assert {row["game_name"]: row["events"] for row in shares} == {"uno": 2, "go_fish": 1}

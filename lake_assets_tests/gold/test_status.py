@@ -11,12 +11,12 @@ from pydantic import SecretStr
 from lake_assets.errors import LakeError
 from lake_assets.gold.status import behind_since, keys_unread, views_behind
 from lake_assets.model.checks import Severity
+from lake_assets.model.failures import Failing
 from lake_assets.model.feeds import GoldView
-from lake_assets.model.tables import EVERY_KEY, gold_of, silver_of
+from lake_assets.model.tables import EVERY_KEY
 from lake_assets.settings.schema import Settings
-from lake_assets.state.failing_expectations import Failing
 from lake_assets_tests.gold.silver import stands_for, stands_for_all
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, RENAMED, WITHOUT_ROUTE, gold_of, silver_of
 
 ROW = pa.table({"gamer_id": ["a"]})
 
@@ -201,3 +201,17 @@ def test_a_view_over_all_is_held_up_by_a_game_that_it_would_read(settings, lake)
     write_gold_of_all(settings, uno=0)
     write_silver_of(lake, "go_fish", 100)
     assert views_behind(settings, feed, failures) == {"top": (EVERY_KEY,)}
+
+
+def test_what_is_behind_is_told_by_the_feeds_own_tables(settings, lake):
+    write_deltalake(RENAMED.silver_table("uno").path(lake), ROW)
+    write_deltalake(WITHOUT_ROUTE.silver_table("clicks").path(lake), ROW)
+    assert views_behind(settings, RENAMED) == {VIEW.name: ("uno",)}
+    assert views_behind(settings, WITHOUT_ROUTE) == {VIEW.name: ("clicks",)}
+    assert views_behind(settings, GAMES) == {VIEW.name: ()}
+    write_deltalake(
+        RENAMED.gold_table(VIEW, "uno").path(lake),
+        ROW,
+        commit_properties=CommitProperties(stands_for(settings, VIEW, 0, feed=RENAMED)),
+    )
+    assert views_behind(settings, RENAMED) == {VIEW.name: ()}

@@ -7,10 +7,9 @@ from lake_assets.errors import ConstraintViolatedError, TableFeatureError
 from lake_assets.gold.refresh import refresh
 from lake_assets.model.feeds import GoldView
 from lake_assets.model.reports import Mode
-from lake_assets.model.tables import gold_of, silver_of
 from lake_assets.spark.lake_context import open_lake
 from lake_assets_tests.gold.silver import add_silver
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, gold_of, silver_of
 
 pytestmark = pytest.mark.spark
 

@@ -13,11 +13,10 @@ from lake_assets.gold.view_expectations import (
 )
 from lake_assets.model.feeds import Action, Expectation
 from lake_assets.model.reports import Judged
-from lake_assets.model.tables import gold_of
 from lake_assets.parquet.writer import TABLE
 from lake_assets.spark.lake_context import open_lake
 from lake_assets_tests.gold.silver import add_silver
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, gold_of
 
 VIEW = GAMES.gold[0]
 

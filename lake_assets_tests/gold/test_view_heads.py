@@ -8,9 +8,8 @@ from deltalake import Field as DeltaField
 from lake_assets.gold.refresh import refresh
 from lake_assets.gold.view_heads import small_gain_of, view_heads_of
 from lake_assets.model.feeds import Expectation, GoldView
-from lake_assets.model.tables import gold_of, silver_of
 from lake_assets_tests.gold.silver import SCHEMA, add_silver, append_silver
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, gold_of, silver_of
 
 pytestmark = pytest.mark.spark
 
@@ -37,7 +36,7 @@ def bring(spark, context, lake):
 @pytest.fixture
 def near(context):
     def find(view=VIEW, **more):
-        ends = view_heads_of(view, ["uno"], context)
+        ends = view_heads_of(GAMES, view, ["uno"], context)
         return small_gain_of(view, ends.values(), replace(context, **more))
 
     return find
@@ -54,7 +53,7 @@ def test_a_gain_is_told_without_opening_a_table(monkeypatch, bring, near):
 def test_a_game_that_gained_nothing_needs_nothing(bring, spark, context):
     bring()
     refresh(spark, GAMES, VIEW, ["uno"], context)
-    (end,) = view_heads_of(VIEW, ["uno"], context).values()
+    (end,) = view_heads_of(GAMES, VIEW, ["uno"], context).values()
     assert not end.source.is_behind
 
 

@@ -11,12 +11,12 @@ from lake_assets.gold.sql_views import refresh_sql_views
 from lake_assets.gold.view_snapshot import view_snapshot_of
 from lake_assets.model.feeds import GoldView
 from lake_assets.model.reports import Mode
-from lake_assets.model.tables import EVERY_KEY, silver_of
+from lake_assets.model.tables import EVERY_KEY
 from lake_assets.settings.schema import SparkSettings
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.spark.session_digest import session_digest
 from lake_assets_tests.gold.silver import add_silver
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, silver_of
 
 VIEW = GoldView(name="player_agg", keys=("gamer_id",), measures={"n": "count(*)"})
 BY_SPARK = GoldView(name="by_spark", keys=("gamer_id",), measures={"n": "count_if(true)"})
@@ -58,10 +58,10 @@ def test_a_game_is_read_at_the_version_that_its_gold_stands_for(context, lake, s
     add_silver(lake, "uno", "ann")
     add_silver(lake, "uno", "ann")
     position = Position(silver_version=0, definition="")
-    source = view_snapshot_of(VIEW, "uno", (1, "id"), (3, position), context)
+    source = view_snapshot_of(GAMES, VIEW, "uno", (1, "id"), (3, position), context)
     assert source.commit_read not in {"", source.silver.commit}
     commit_file(silver, 0).unlink()
-    assert view_snapshot_of(VIEW, "uno", (1, "id"), (3, position), context).commit_read == ""
+    assert view_snapshot_of(GAMES, VIEW, "uno", (1, "id"), (3, position), context).commit_read == ""
 
 
 @pytest.mark.spark

@@ -36,7 +36,7 @@ def test_an_ingest_batch_is_a_row_with_offsets_and_seconds():
         "lag_rows": 3,
         "query": "i",
         **dict.fromkeys(
-            ("games_incremental", "games_full", "why", "rows_read", "rows_written"), None
+            ("keys_incremental", "keys_full", "why", "rows_read", "rows_written"), None
         ),
     }
 
@@ -99,7 +99,7 @@ def test_a_refresh_is_one_row_of_its_view():
     (row,) = rows(entry, STREAM_LOG)
     assert (row["stage"], row["view"], row["batch"]) == ("refresh", "player_agg", None)
     assert (row["rows"], row["files"], row["seconds"], row["session_s"]) == (6, 3, 7.5, 4.0)
-    assert (row["games_incremental"], row["games_full"]) == (1, 2)
+    assert (row["keys_incremental"], row["keys_full"]) == (1, 2)
     assert (row["rows_read"], row["rows_written"]) == (18, 4)
     assert row["why"] == "full: asked for (2), incremental: silver gained 1 file since (1)"
 

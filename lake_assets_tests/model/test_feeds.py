@@ -3,8 +3,9 @@ from pydantic import ValidationError
 
 from lake_assets.model.checks import GoldCheck, RowCount
 from lake_assets.model.feeds import Expectation, GoldView
+from lake_assets.model.routes import Route, Unknown
 from lake_assets.model.tables import EVERY_KEY, is_key_name
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, RENAMED, WITHOUT_ROUTE
 
 ONE, ALL = "select gamer_id from silver", "select gamer_id from silver_all"
 
@@ -64,3 +65,34 @@ def test_no_game_can_be_taken_for_all_of_them():
     assert GAMES.gold_table(GoldView(name="top", sql=ONE), "all") != GAMES.gold_table(
         GoldView(name="top", sql=ALL), EVERY_KEY
     )
+
+
+def test_a_feeds_tables_are_called_as_it_says():
+    view = RENAMED.gold[0]
+    assert RENAMED.silver_table("uno").name == "uno_in_silver"
+    assert RENAMED.gold_table(view, "uno").name == "player_agg_of_uno"
+    top = RENAMED.gold_table(GoldView(name="top", sql=ALL), EVERY_KEY)
+    assert top.name == "all_renamed_top"
+
+
+def test_a_feed_has_the_keys_of_its_route():
+    route = Route(column="game_name", unknown=Unknown.CREATE)
+    creates = GAMES.model_copy(update={"route": route})
+    assert (GAMES.keys, GAMES.creates_keys, GAMES.route_column) == (
+        ("uno", "go_fish"),
+        False,
+        "game_name",
+    )
+    assert (creates.keys, creates.creates_keys) == ((), True)
+
+
+def test_a_feed_without_a_route_has_one_key_that_is_called_as_the_feed():
+    feed = WITHOUT_ROUTE
+    assert (feed.keys, feed.creates_keys, feed.route_column) == (("clicks",), False, None)
+    assert feed.silver_table("clicks").name == "silver_clicks_events"
+    assert feed.gold_table(feed.gold[0], "clicks").name == "gold_clicks_player_agg"
+
+
+def test_every_feeds_name_may_be_a_key():
+    longest = WITHOUT_ROUTE.model_copy(update={"feed": "x" * 63})
+    assert all(map(is_key_name, longest.keys))

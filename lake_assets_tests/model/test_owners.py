@@ -1,9 +1,9 @@
 import pytest
 
 from lake_assets.model.feeds import GoldView
-from lake_assets.model.owners import Owner, claims_of, owner_of_view
-from lake_assets.model.tables import EVERY_KEY, Layer, gold_of, gold_of_all, silver_of
-from lake_assets_tests.sample import GAMES
+from lake_assets.model.owners import Owner, OwnerRecord, claims_of, owner_of_view
+from lake_assets.model.tables import EVERY_KEY, Layer, gold_of_all
+from lake_assets_tests.sample import GAMES, RENAMED, gold_of, silver_of
 
 OWNERS = [
     (Owner(feed="games"), "feed 'games'", 3),
@@ -49,3 +49,29 @@ def test_a_feed_claims_its_own_tables_its_views_over_all_and_those_of_its_keys()
     assert found[gold_of_all("games", "top")] == owner_of_view(feed, "top", EVERY_KEY)
     assert found[silver_of("uno")] == Owner(feed="games", key="uno")
     assert found[gold_of("uno", "player_agg")] == owner_of_view(feed, "player_agg", "uno")
+
+
+def test_a_feed_claims_tables_by_the_names_that_it_gives_them():
+    found = {table.name: owner for table, owner in claims_of(RENAMED, ["uno"])}
+    assert found["uno_in_silver"] == Owner(feed="renamed", key="uno")
+    assert found["player_agg_of_uno"] == owner_of_view(RENAMED, "player_agg", "uno")
+    assert "silver_uno_events" not in found
+
+
+@pytest.mark.parametrize("feed", [GAMES, RENAMED])
+def test_a_record_is_about_the_table_that_it_was_made_for(feed):
+    owner, table = Owner(feed=feed.feed, key="uno"), feed.silver_table("uno")
+    record = OwnerRecord.of(owner.properties(table))
+    assert record == OwnerRecord(owner=owner, table=table.name)
+    assert record.is_about(table)
+    assert not record.is_about(feed.silver_table("go_fish"))
+
+
+def test_a_record_of_before_names_were_given_is_about_the_table_of_the_default_name():
+    owner = Owner(feed="renamed", key="uno")
+    properties = owner.properties(silver_of("uno"))
+    del properties["lake_assets.table"]
+    record = OwnerRecord.of(properties)
+    assert record.is_about(silver_of("uno"))
+    assert not record.is_about(RENAMED.silver_table("uno"))
+    assert OwnerRecord.of({}) is None

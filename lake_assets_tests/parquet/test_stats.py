@@ -11,8 +11,8 @@ import pytest
 from deltalake import DeltaTable
 
 from lake_assets.delta.commit import Batch
-from lake_assets.model.tables import silver_of
 from lake_assets.parquet.stats import INDEXED_COLUMNS, file_stats
+from lake_assets_tests.sample import silver_of
 
 UNO = silver_of("uno")
 

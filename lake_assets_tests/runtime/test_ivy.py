@@ -6,7 +6,7 @@ import pytest
 
 from lake_assets.errors import RuntimeSetupError
 from lake_assets.runtime import ivy
-from lake_assets.runtime.jars import ensure_jars
+from lake_assets.runtime.jars import ensure_groups
 from lake_assets.runtime.java import find_java
 from lake_assets.runtime.setup import spark_jars
 from lake_assets.settings.load import load_settings
@@ -44,9 +44,9 @@ def test_ivy_fetches_from_the_users_own_mirror(tmp_path, mirror):
     own = _settings(tmp_path, mirror.as_uri())
     runtime = RuntimeSettings(cache=tmp_path / "cache", ivy_settings=own)
     seen = []
-    jars = ensure_jars(
-        "spark", find_java(tmp_path), runtime, on_progress=lambda *bytes_: seen.append(bytes_)
-    )
+    jars = ensure_groups(
+        ("spark",), find_java(tmp_path), runtime, on_progress=lambda *bytes_: seen.append(bytes_)
+    )["spark"]
     assert len(jars) == 6
     assert all(jar.is_file() for jar in jars)
     assert all(0 <= landed <= total for landed, total in seen)
@@ -56,4 +56,4 @@ def test_no_network_is_an_error_that_says_why_and_names_the_log(tmp_path):
     own = _settings(tmp_path, "http://127.0.0.1:1/")
     runtime = RuntimeSettings(cache=tmp_path / "cache", ivy_settings=own)
     with pytest.raises(RuntimeSetupError, match=r"Connection refused.*ivy\.log.*IVY_SETTINGS"):
-        ensure_jars("spark", find_java(tmp_path), runtime)
+        ensure_groups(("spark",), find_java(tmp_path), runtime)

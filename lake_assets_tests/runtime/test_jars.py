@@ -7,7 +7,7 @@ import pytest
 
 from lake_assets.errors import RuntimeSetupError
 from lake_assets.runtime import ivy
-from lake_assets.runtime.jars import artifacts, ensure_groups, ensure_jars, is_here
+from lake_assets.runtime.jars import artifacts, ensure_groups, is_here
 from lake_assets.runtime.java import Java
 from lake_assets.settings.load import load_settings
 from lake_assets.settings.schema import RuntimeSettings
@@ -75,7 +75,7 @@ def test_jars_are_fetched_once(runtime_settings, copies):
 
 def test_a_complete_cache_needs_no_java(runtime_settings, copies):
     ensure_groups(("spark",), JAVA, runtime_settings, retrieve=copies)
-    assert len(ensure_jars("spark", JAVA, runtime_settings)) == 6
+    assert len(ensure_groups(("spark",), JAVA, runtime_settings)["spark"]) == 6
 
 
 @pytest.mark.parametrize(

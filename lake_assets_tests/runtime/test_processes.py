@@ -8,14 +8,8 @@ import psutil
 import pytest
 from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 
-from lake_assets.runtime.processes import (
-    ProcessId,
-    boot_id,
-    find_process,
-    is_alive,
-    own_process,
-    process_of,
-)
+from lake_assets.model.processes import ProcessId
+from lake_assets.runtime.processes import boot_id, find_process, is_alive, own_process, process_of
 from lake_assets_tests.programs import run_program
 
 _ASKS = """

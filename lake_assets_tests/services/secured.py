@@ -20,7 +20,7 @@ from confluent_kafka.admin._scram import (
     UserScramCredentialUpsertion,
 )
 
-from lake_assets.runtime.jars import ensure_jars
+from lake_assets.runtime.jars import ensure_groups
 from lake_assets.runtime.java import Java, find_java
 from lake_assets.services import kafka, lifecycle
 from lake_assets.services.service import LOOPBACK, Ports, Service
@@ -117,7 +117,7 @@ def secured_broker(settings: Settings) -> Iterator[Secured]:
     authority = Authority(settings.home / "certificates")
     issuer = Issuer(settings.home / "tokens", {USER: CLIENT_SECRET})
     java = find_java(settings.runtime.cache)
-    jars = ensure_jars("kafka", java, settings.runtime)
+    jars = ensure_groups(("kafka",), java, settings.runtime)["kafka"]
 
     def prepare(folder: Path, java: Java, jars: tuple[Path, ...], ports: Ports) -> list[str]:
         command = kafka.prepare(folder, java, jars, ports[:2])

@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from lake_assets.model.endpoints import RegistryAccess
-from lake_assets.runtime.jars import ensure_jars
+from lake_assets.runtime.jars import ensure_groups
 from lake_assets.runtime.java import Java, find_java
 from lake_assets.services import lifecycle, registry
 from lake_assets.services.service import Ports, Service
@@ -43,7 +43,7 @@ def run_secured_registry(settings: Settings) -> Iterator[SecuredRegistry]:
     folder = settings.services_dir.absolute() / "secured-registry"
     authority = Authority(settings.home / "certificates")
     java = find_java(settings.runtime.cache)
-    jars = ensure_jars("registry", java, settings.runtime)
+    jars = ensure_groups(("registry",), java, settings.runtime)["registry"]
 
     def prepare(folder: Path, java: Java, jars: tuple[Path, ...], ports: Ports) -> list[str]:
         command = registry.prepare(folder, java, jars, ports)

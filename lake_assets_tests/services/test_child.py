@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 
-from lake_assets.runtime.processes import ProcessId, own_process
+from lake_assets.model.processes import ProcessId
+from lake_assets.runtime.processes import own_process
 from lake_assets.services.child import find, find_all, last_words, launch, stop
 
 Start = Callable[[str], ProcessId]

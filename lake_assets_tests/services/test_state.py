@@ -1,6 +1,6 @@
 import pytest
 
-from lake_assets.runtime.processes import ProcessId
+from lake_assets.model.processes import ProcessId
 from lake_assets.services.state import ServiceState, read_state, write_state
 
 

@@ -1,10 +1,10 @@
 from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.model.reports import BatchReport, Judged, Origin, Stage
-from lake_assets.model.tables import silver_of
 from lake_assets.silver.apply_expectations import Outcome
 from lake_assets.silver.batch_notes import note_of, replayed
 from lake_assets.silver.demux_job import Demuxed
 from lake_assets.spark.fan_out import Written
+from lake_assets_tests.sample import silver_of
 
 FILE = DataFile(path="a.parquet", size=1, rows=3, stats="{}")
 COMMIT = Commit(table=silver_of("uno"), files=[FILE])

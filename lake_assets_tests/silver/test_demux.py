@@ -23,17 +23,19 @@ from lake_assets.formats.base import SchemaIdQuestion
 from lake_assets.formats.confluent.registry import Registry
 from lake_assets.formats.protobuf.language import PROTOBUF
 from lake_assets.formats.protobuf.payload_format import ProtobufFormat
-from lake_assets.model.feeds import Action, Expectation, Route, Unknown
+from lake_assets.model.feeds import Action, Expectation
 from lake_assets.model.owners import Owner
 from lake_assets.model.payload import ProtobufPayload
 from lake_assets.model.reports import Judged, Origin, Stage
-from lake_assets.model.tables import Layer, quarantine_of, silver_of
+from lake_assets.model.routes import Route, Unknown
+from lake_assets.model.tables import Layer, quarantine_of
 from lake_assets.silver.demux import Demux
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.spark.scan import Rows
 from lake_assets_tests.events import Topic, framed
 from lake_assets_tests.formats.protobuf.given import framed as frame
 from lake_assets_tests.formats.protobuf.given import message_of
+from lake_assets_tests.sample import RENAMED, silver_of
 from lake_assets_tests.silver.given import bronze_batch, no_position
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
@@ -577,3 +579,45 @@ def test_an_expectation_that_fits_no_message_is_refused_before_the_first_row(mak
     topic.register_text(TWO_TYPES)
     with pytest.raises(FeedError, match="columns are game_name, x, text"):
         make(expectations=(Expectation(name="e", sql="nobody > 0"),)).prepare(spark)
+
+
+def test_without_a_route_all_rows_go_to_the_table_of_the_feeds_name(
+    make, topic, bronze, stored, settings, reports
+):
+    known = topic.register(0)
+    expectations = (
+        Expectation(name="not_ann", sql="gamer_id <> 'ann'", keys=("games",)),
+        Expectation(name="of_others", sql="false", action=Action.DROP, keys=("uno",)),
+    )
+    values = [framed(known, key) for key in ("uno", "chess", "../x", "")]
+    demux = make(route=None, expectations=expectations)
+    demux(bronze(*values, b"bad", framed(known, gamer="bob")), FIRST, no_position)
+    assert offsets(stored(silver_of("games"))) == [0, 1, 2, 3, 5]
+    assert [row["reason"] for row in stored(quarantine_of("games"))] == ["not_framed"]
+    assert owner_of(settings.lake_dir, silver_of("games")) == Owner(feed="games", key="games")
+    assert [path.name for path in (settings.lake_dir / "silver").iterdir()] == [
+        "silver_games_events"
+    ]
+    (report,) = reports
+    judged = {key: (found.seen, found.violated) for key, found in report.judged.items()}
+    assert judged == {("games", "not_ann"): (5, 4)}
+
+
+def test_without_a_route_messages_need_no_column_that_says_where_they_go(
+    make, topic, bronze, stored
+):
+    body = "message click { string page = 1; int64 at_ms = 2; }"
+    known = topic.register_text(body)
+    demux = make(route=None, expectations=())
+    demux(bronze(frame(known, message_of(body, "click", page="p"))), FIRST, no_position)
+    (row,) = stored(silver_of("games"))
+    assert (row["page"], row["_offset"]) == ("p", 0)
+
+
+def test_two_feeds_of_one_key_each_write_their_own_table(make, topic, bronze, stored):
+    known = topic.register(0)
+    make()(bronze(framed(known, "uno")), FIRST, no_position)
+    renamed = make(feed="renamed", tables=RENAMED.tables)
+    renamed(bronze(b"bad", framed(known, "uno")), FIRST, no_position)
+    assert offsets(stored(silver_of("uno"))) == [0]
+    assert offsets(stored(RENAMED.silver_table("uno"))) == [1]

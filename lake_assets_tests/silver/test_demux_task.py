@@ -50,11 +50,11 @@ UNFIT_NAMES = [
 ]
 
 
-def place(*values, create_unknown=False, version=0, route="game_name", refused=None):
+def place(*values, create_unknown=False, version=0, route="game_name", refused=None, keys=GAMES):
     plan = DecodePlan(
         decoder=ProtobufDecoder(decoding_of(version)),
         route=route,
-        keys=GAMES,
+        keys=keys,
         create_unknown=create_unknown,
         refused_keys=refused or {},
         refused_at=pa.scalar(NOW, pa.timestamp("us", tz="UTC")),
@@ -212,3 +212,25 @@ def test_columns_that_no_row_has_used_yet_are_null_for_conditions():
     (found,) = decode_task([bronze_batch(framed(KNOWN), b"x")], plan)
     assert found["later"].to_pylist() == [None, None]
     assert found.schema == stage_schema(plan)
+
+
+def test_without_a_route_every_decoded_row_goes_to_the_one_table():
+    values = [framed(KNOWN, key) for key in ("uno", "chess", "../x", "")]
+    found = place(*values, route=None, keys=("clicks",))
+    assert [(row[TABLE], row["#reason"], row[UNRESOLVED]) for row in found] == [
+        (0, None, None)
+    ] * len(values)
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [one for one in REFUSED if one[1] not in {Reason.UNKNOWN_KEY, Reason.BAD_KEY_NAME}],
+)
+def test_without_a_route_what_cannot_be_decoded_is_refused_all_the_same(value, reason):
+    (row,) = place(value, route=None, keys=("clicks",))
+    assert (row[TABLE], row["#reason"], row["#value"]) == (1, reason, value)
+
+
+def test_without_a_route_an_unmet_schema_is_asked_about_before_its_rows_are_written():
+    (row,) = place(framed(NEW), route=None, keys=("clicks",))
+    assert (row["#reason"], row[UNRESOLVED]) == (None, encoded(SchemaIdQuestion(NEW)))

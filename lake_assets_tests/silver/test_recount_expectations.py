@@ -3,9 +3,8 @@ import pytest
 from deltalake import write_deltalake
 
 from lake_assets.model.reports import Judged
-from lake_assets.model.tables import silver_of
 from lake_assets.silver.recount_expectations import recheck
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, WITHOUT_ROUTE, silver_of
 
 
 def test_games_without_silver_need_no_spark(settings):
@@ -31,4 +30,14 @@ def test_rows_are_counted_by_game_and_expectation(settings):
         ("go_fish", "device_is_known"): Judged(seen=1, violated=0),
         ("poker", "gamer_is_known"): Judged(seen=0, violated=0),
         ("poker", "device_is_known"): Judged(seen=0, violated=0),
+    }
+
+
+@pytest.mark.spark
+def test_without_a_route_all_rows_are_of_the_one_key(settings):
+    rows = pa.table({"gamer_id": ["g", "h"], "device_id": ["d", ""]})
+    write_deltalake(WITHOUT_ROUTE.silver_table("clicks").path(settings.lake_dir), rows)
+    assert recheck(settings, WITHOUT_ROUTE, ["clicks"]) == {
+        ("clicks", "gamer_is_known"): Judged(seen=2, violated=0),
+        ("clicks", "device_is_known"): Judged(seen=2, violated=1),
     }

@@ -14,15 +14,17 @@ from lake_assets.errors import ExpectationFailedError, LakeError
 from lake_assets.formats.confluent.registry import Registry
 from lake_assets.formats.protobuf.language import PROTOBUF
 from lake_assets.formats.protobuf.payload_format import ProtobufFormat
-from lake_assets.model.feeds import Action, Expectation, Route
+from lake_assets.model.feeds import Action, Expectation
 from lake_assets.model.payload import ProtobufPayload
-from lake_assets.model.tables import quarantine_of, silver_of, waiting_of
+from lake_assets.model.routes import Route
+from lake_assets.model.tables import quarantine_of, waiting_of
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.demux_position import reprocess_app
 from lake_assets.silver.reprocess import Bronze, Redo
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.spark.scan import Rows
 from lake_assets_tests.events import Topic, framed
+from lake_assets_tests.sample import silver_of
 from lake_assets_tests.silver.given import bronze_batch, no_position
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]

@@ -8,8 +8,9 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 
 from lake_assets.errors import RegistryError, SourceError
 from lake_assets.model.endpoints import Endpoints
+from lake_assets.simulator.games.events import GameEvents
+from lake_assets.simulator.games.schema import message_class
 from lake_assets.simulator.produce import Progress, produce
-from lake_assets.simulator.schema import message_class
 from lake_assets.simulator.script import Script
 from lake_assets.sources.topics import client_config, end_offsets
 
@@ -40,14 +41,14 @@ def _read(endpoints: Endpoints, topic: str) -> list[bytes]:
 
 @pytest.mark.kafka
 def test_confluents_own_deserializer_reads_what_was_produced(services, topic):
-    script = Script(games=GAMES, events=300, versions=3, seed=4)
-    report = produce(services, topic, f"{topic}-value", script)
+    made = GameEvents(services, f"{topic}-value", GAMES, seed=4)
+    report = produce(services, topic, made, Script(events=300, versions=3))
     context = SerializationContext(topic, MessageField.VALUE)
     # Without the registry: the client asks it for serialized descriptors, which Apicurio has not.
     deserialize = ProtobufDeserializer(message_class(2), {"use.deprecated.format": False})
     events = [deserialize(value, context) for value in _read(services, topic)]
     by_game = {game: sum(e.game_name == game for e in events) for game in GAMES}
-    assert (report.events, report.by_game) == (300, by_game)
+    assert (report.events, report.by_key) == (300, by_game)
     assert sum(e.HasField("col_custom_2") for e in events) == report.by_version[2] > 0
 
 
@@ -55,8 +56,8 @@ def test_confluents_own_deserializer_reads_what_was_produced(services, topic):
 def test_the_same_seed_produces_the_same_events_but_for_their_times(services, topic):
     contents = []
     for name in (f"{topic}-a", f"{topic}-b"):
-        script = Script(games=GAMES, events=50, versions=1, seed=9)
-        produce(services, name, f"{topic}-value", script)
+        made = GameEvents(services, f"{topic}-value", GAMES, seed=9)
+        produce(services, name, made, Script(events=50, versions=1))
         events = [_event(value) for value in _read(services, name)]
         contents.append(sorted((e.game_name, e.gamer_id, e.device_id) for e in events))
     assert contents[0] == contents[1]
@@ -64,8 +65,8 @@ def test_the_same_seed_produces_the_same_events_but_for_their_times(services, to
 
 @pytest.mark.kafka
 def test_a_rate_is_kept(services, topic):
-    script = Script(games=GAMES, events=100, versions=1, rate=200)
-    report = produce(services, topic, f"{topic}-value", script)
+    script = Script(events=100, versions=1, rate=200)
+    report = produce(services, topic, GameEvents(services, f"{topic}-value", GAMES), script)
     assert report.seconds >= 0.45
     assert sum(end_offsets(services, topic).values()) == 100
 
@@ -76,8 +77,8 @@ def test_an_endless_run_ends_when_told_to_and_delivers_what_it_sent(services, to
     report = produce(
         services,
         topic,
-        f"{topic}-value",
-        Script(games=GAMES, rate=1000),
+        GameEvents(services, f"{topic}-value", GAMES),
+        Script(rate=1000),
         on_progress=seen.append,
         stop=lambda: len(seen) == 3,
     )
@@ -87,8 +88,8 @@ def test_an_endless_run_ends_when_told_to_and_delivers_what_it_sent(services, to
 
 @pytest.mark.kafka
 def test_values_have_the_size_that_measurements_assume(services, topic):
-    script = Script(games=GAMES, events=3000, versions=3)
-    report = produce(services, topic, f"{topic}-value", script)
+    script = Script(events=3000, versions=3)
+    report = produce(services, topic, GameEvents(services, f"{topic}-value", GAMES), script)
     assert report.value_bytes / report.events == pytest.approx(110, rel=0.05)
 
 
@@ -96,7 +97,7 @@ def test_values_have_the_size_that_measurements_assume(services, topic):
 def test_a_registry_that_is_down_ends_the_run(services, topic):
     endpoints = Endpoints(kafka=services.kafka, registry="http://127.0.0.1:1")
     with pytest.raises(RegistryError, match="cannot be reached"):
-        produce(endpoints, topic, f"{topic}-value", Script(games=GAMES, events=1))
+        produce(endpoints, topic, GameEvents(endpoints, f"{topic}-value", GAMES), Script(events=1))
 
 
 @pytest.mark.kafka
@@ -106,6 +107,6 @@ def test_messages_that_the_broker_refuses_end_the_run(services, topic):
         registry=services.registry,
         kafka_options={"message.max.bytes": "1000"},
     )
-    wide = Script(games=GAMES, events=1000, versions=40)
+    wide = Script(events=1000, versions=40)
     with pytest.raises(SourceError, match=f"topic '{topic}' at .* did not take"):
-        produce(refusing, topic, f"{topic}-value", wide)
+        produce(refusing, topic, GameEvents(refusing, f"{topic}-value", GAMES), wide)

@@ -6,6 +6,7 @@ import pytest
 
 from lake_assets.errors import SourceError, TopicNotFoundError
 from lake_assets.model.endpoints import Endpoints
+from lake_assets.simulator.games.events import GameEvents
 from lake_assets.simulator.produce import produce
 from lake_assets.simulator.script import Script
 from lake_assets.sources.topics import check_broker, end_offsets, ensure_topic
@@ -119,6 +120,7 @@ def test_who_may_not_write_is_told_by_produce(secured, topic, services):
         registry=services.registry,
         kafka_options=secured.options(Listener.SCRAM, user=READER),
     )
+    events = GameEvents(reader, f"{topic}-value", ("chess",))
     with pytest.raises(SourceError, match=r"did not take .*Cluster authorization failed") as raised:
-        produce(reader, topic, f"{topic}-value", Script(games=("chess",), events=10))
+        produce(reader, topic, events, Script(events=10))
     assert "to produce, Write and Create" in str(raised.value)

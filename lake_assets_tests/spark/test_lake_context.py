@@ -3,8 +3,8 @@ import pytest
 
 from lake_assets.delta.log_history import open_table
 from lake_assets.errors import LakeError
-from lake_assets.model.tables import silver_of
 from lake_assets.spark.lake_context import open_lake
+from lake_assets_tests.sample import silver_of
 
 UNO = {silver_of("uno"): pa.schema([("a", pa.int64())])}
 

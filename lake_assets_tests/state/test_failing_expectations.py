@@ -5,7 +5,8 @@ import pytest
 
 from lake_assets.errors import LakeError
 from lake_assets.model.checks import Severity
-from lake_assets.state.failing_expectations import Failing, Verdict, note_verdicts, read_failures
+from lake_assets.model.failures import Failing
+from lake_assets.state.failing_expectations import Verdict, note_verdicts, read_failures
 
 AT = datetime(2026, 11, 21, 1, 2, 3, tzinfo=UTC)
 LATER = AT + timedelta(minutes=5)
@@ -80,5 +81,5 @@ def test_a_damaged_file_is_named(tmp_path, text):
     note_verdicts(tmp_path, "games", [bad()], AT)
     (path,) = (tmp_path / "failing").glob("*.json")
     path.write_text(text)
-    with pytest.raises(LakeError, match=r"keys\.json: is damaged .* Delete it"):
+    with pytest.raises(LakeError, match=r"games\.json: is damaged .* Delete it"):
         read_failures(tmp_path, "games")

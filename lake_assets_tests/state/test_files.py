@@ -8,9 +8,11 @@ from dataclasses import replace
 import pytest
 
 from lake_assets.errors import LakeError, StreamsLockedError
-from lake_assets.runtime.processes import ProcessId, own_process
+from lake_assets.model.heartbeat import Heartbeat
+from lake_assets.model.processes import ProcessId
+from lake_assets.runtime.processes import own_process
 from lake_assets.state.files import (
-    Heartbeat,
+    current_heartbeat,
     ensure_writable,
     is_locked,
     own_heartbeat,
@@ -93,6 +95,15 @@ def test_the_last_heartbeat_counts(tmp_path):
     write_heartbeat(tmp_path, BEAT)
     write_heartbeat(tmp_path, replace(BEAT, at=9.0))
     assert read_heartbeat(tmp_path) == replace(BEAT, at=9.0)
+
+
+def test_a_heartbeat_of_another_boot_is_none_of_now(tmp_path):
+    assert current_heartbeat(tmp_path) is None
+    write_heartbeat(tmp_path, BEAT)
+    assert current_heartbeat(tmp_path) is None
+    own = own_heartbeat("cli", progressed_at=1.0, waiting_for=None)
+    write_heartbeat(tmp_path, own)
+    assert current_heartbeat(tmp_path) == own
 
 
 OF_THE_FIRST_RELEASE = (

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 
+from lake_assets.model.heartbeat import Heartbeat
 from lake_assets.runtime.processes import own_process
-from lake_assets.state.files import Heartbeat, read_heartbeat
+from lake_assets.state.files import read_heartbeat
 from lake_assets.state.heartbeat import HeartbeatThread, Progress
 
 soon = retry(

@@ -17,7 +17,7 @@ from lake_assets.formats.protobuf.language import PROTOBUF
 from lake_assets.formats.protobuf.payload_format import ProtobufFormat
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import BatchReport
-from lake_assets.model.tables import TableRef, bronze_of, quarantine_of, silver_of
+from lake_assets.model.tables import Layer, TableRef, bronze_of, quarantine_of
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.reprocess import Redo
@@ -28,6 +28,7 @@ from lake_assets.streams.pipeline import Pipeline, demux_of, follower_of, start_
 from lake_assets.streams.reprocess import finish_interrupted, rebuild
 from lake_assets.streams.schemas import Schemas
 from lake_assets_tests.events import Topic
+from lake_assets_tests.sample import silver_of
 
 Places = Counter[tuple[int, int]]
 """Partition and offset of rows, and how often each is there."""
@@ -146,7 +147,7 @@ class StreamedLake:
         copy.rename(path)
 
     def places(self, table: TableRef) -> Places:
-        prefix = "_" if table.name.startswith("silver") else ""
+        prefix = "_" if table.layer is Layer.SILVER else ""
         rows = DeltaTable(self.folder(table)).to_pyarrow_table()
         columns = (rows[f"{prefix}partition"], rows[f"{prefix}offset"])
         return Counter(zip(*(column.to_pylist() for column in columns), strict=True))

@@ -1,8 +1,9 @@
 from collections.abc import Mapping
 
 from lake_assets.model.reports import BatchReport, Judged, Origin, Stage
-from lake_assets.model.tables import bronze_of, quarantine_of, silver_of
+from lake_assets.model.tables import bronze_of, quarantine_of
 from lake_assets.streams.batch_totals import BatchTotals, Change, changes_of
+from lake_assets_tests.sample import GAMES, RENAMED, silver_of
 
 
 def change(
@@ -24,12 +25,16 @@ def batch_totals(at_most: int = 100) -> BatchTotals:
 
 def test_an_ingest_batch_changes_bronze():
     report = BatchReport(feed="games", stage=Stage.INGEST, batch_id=1, rows={"bronze_games": 5})
-    assert changes_of(report) == [Change(feed="games", table=bronze_of("games"), rows=5)]
+    assert changes_of(GAMES, report) == [Change(feed="games", table=bronze_of("games"), rows=5)]
 
 
 def test_an_empty_batch_changes_nothing():
-    assert changes_of(BatchReport(feed="games", stage=Stage.INGEST, batch_id=1, rows={})) == []
-    assert changes_of(BatchReport(feed="games", stage=Stage.DEMUX, batch_id=1, rows={})) == []
+    assert (
+        changes_of(GAMES, BatchReport(feed="games", stage=Stage.INGEST, batch_id=1, rows={})) == []
+    )
+    assert (
+        changes_of(GAMES, BatchReport(feed="games", stage=Stage.DEMUX, batch_id=1, rows={})) == []
+    )
 
 
 def test_a_demux_batch_changes_its_games_and_the_quarantine():
@@ -44,7 +49,7 @@ def test_a_demux_batch_changes_its_games_and_the_quarantine():
             ("go_fish", "known"): Judged(seen=4, violated=4),
         },
     )
-    assert changes_of(report) == [
+    assert changes_of(GAMES, report) == [
         change("go_fish", 0, dropped=4, judged={"known": Judged(seen=4, violated=4)}),
         change("uno", 3, dropped=1, judged={"known": Judged(seen=4, violated=1)}),
         Change(feed="games", table=quarantine_of("games"), rows=2),
@@ -56,7 +61,7 @@ def test_a_refused_batch_is_a_finding_about_its_games():
     report = BatchReport(
         feed="games", stage=Stage.DEMUX, batch_id=1, rows={}, judged=judged, is_committed=False
     )
-    (found,) = changes_of(report)
+    (found,) = changes_of(GAMES, report)
     assert found == change("uno", 0, judged={"known": Judged(seen=4, violated=1)})
     assert found.is_finding
     assert not found.plus(change("uno", 1)).is_finding
@@ -84,7 +89,7 @@ def test_a_batch_that_was_only_finished_names_its_games_by_their_tables():
     report = BatchReport(
         feed="games", stage=Stage.DEMUX, batch_id=1, rows={"silver_go_fish_events": 3}
     )
-    assert changes_of(report) == [change("go_fish", 3)]
+    assert changes_of(GAMES, report) == [change("go_fish", 3)]
 
 
 def test_the_first_change_of_a_table_is_due_at_once():
@@ -115,3 +120,15 @@ def test_many_changes_come_out_a_few_at_a_time():
     counts.add([change("d")])
     assert counts.take(100) == [change("c")]
     assert counts.take(100) == [change("d")]
+
+
+def test_a_feeds_own_names_tell_its_keys():
+    feed = RENAMED.model_copy(
+        update={"tables": RENAMED.tables.model_copy(update={"silver": "{key}"})}
+    )
+    rows = {"uno": 3, "quarantine_renamed": 1, "bronze_renamed_waiting": 2}
+    report = BatchReport(feed="renamed", stage=Stage.DEMUX, batch_id=1, rows=rows)
+    assert changes_of(feed, report) == [
+        Change(feed="renamed", table=feed.silver_table("uno"), key="uno", rows=3),
+        Change(feed="renamed", table=quarantine_of("renamed"), rows=1),
+    ]

@@ -7,15 +7,15 @@ from lake_assets.delta.commit import Commit
 from lake_assets.logs.entries import SCHEMAS
 from lake_assets.model.feeds import GoldView
 from lake_assets.model.owners import Owner
-from lake_assets.model.tables import EVERY_KEY, bronze_of, silver_of, waiting_of
+from lake_assets.model.tables import EVERY_KEY, bronze_of, waiting_of
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.streams.overview import overview
 from lake_assets_tests.gold.silver import stands_for_all
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, RENAMED, WITHOUT_ROUTE, silver_of
 
 
-def names_of(settings):
-    return [table.table.name for table in overview(settings, GAMES, None)]
+def names_of(settings, feed=GAMES):
+    return [table.table.name for table in overview(settings, feed, None)]
 
 
 def test_an_empty_lake_has_no_tables(settings):
@@ -68,4 +68,19 @@ def test_the_log_and_rows_that_wait_are_shown_where_there_are_some(settings):
         ("bronze/bronze_games_waiting", 0),
         ("log/quality_log", 0),
         ("log/stream_log", 0),
+    ]
+
+
+def test_a_feeds_tables_are_found_by_the_names_that_it_gives_them(settings):
+    with open_lake(settings) as context:
+        for feed, key in ((RENAMED, "uno"), (WITHOUT_ROUTE, "clicks")):
+            gold = feed.gold_table(feed.gold[0], key)
+            context.committer.create({bronze_of(feed.feed): SCHEMA})
+            columns = pa.schema([("gamer_id", pa.string())])
+            context.committer.create(dict.fromkeys((feed.silver_table(key), gold), columns))
+    assert names_of(settings, RENAMED) == ["bronze_renamed", "uno_in_silver", "player_agg_of_uno"]
+    assert names_of(settings, WITHOUT_ROUTE) == [
+        "bronze_clicks",
+        "silver_clicks_events",
+        "gold_clicks_player_agg",
     ]

@@ -37,15 +37,15 @@ def go():
     found = refresh_gold(settings, feed)
     (report,) = found.reports
     print(json.dumps({
-        "refreshed": [one.game for one in report.refreshed],
-        "blocked": {game: reason.split()[0] for game, reason in report.blocked.items()},
-        "silver": sorted([one.game, one.passed] for one in found.silver_checks),
-        "gold": [[one.game, one.passed, one.words] for one in found.gold_checks["player_agg"]],
+        "refreshed": [one.key for one in report.refreshed],
+        "blocked": {key: reason.split()[0] for key, reason in report.blocked.items()},
+        "silver": sorted([one.key, one.passed] for one in found.silver_checks),
+        "gold": [[one.key, one.passed, one.words] for one in found.gold_checks["player_agg"]],
         "failing": sorted(read_failures(settings.state_dir, "games")),
     }))
 
 def note(severity):
-    verdict = Verdict(game="uno", name="device_is_known", severity=severity)
+    verdict = Verdict(key="uno", name="device_is_known", severity=severity)
     note_verdicts(settings.state_dir, "games", [verdict], datetime.now(UTC))
 
 add_silver(settings.lake_dir, "uno", "ann")
@@ -59,7 +59,7 @@ go()
 note(None)
 go()
 stored = check_gold(settings, feed, feed.gold[0], ["busy"], ["uno", "go_fish"])
-print(json.dumps([[one.game, one.passed, one.words] for one in stored]))
+print(json.dumps([[one.key, one.passed, one.words] for one in stored]))
 """
 
 

@@ -8,10 +8,14 @@ from deltalake import DeltaTable
 
 from lake_assets.bronze.ingest import Ingest
 from lake_assets.bronze.offsets import TopicRange
-from lake_assets.model.tables import silver_of
+from lake_assets.errors import FeedError, StreamsLockedError
 from lake_assets.spark.lake_context import open_lake
+from lake_assets.state.files import streams_lock
+from lake_assets.streams.reprocess import rebuild
+from lake_assets.streams.usable_tables import ensure_streamable
 from lake_assets_tests.clock import wall_clock
 from lake_assets_tests.events import AT, Topic, framed
+from lake_assets_tests.sample import RENAMED, silver_of
 from lake_assets_tests.streams.lakes import StreamedLake
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
@@ -74,3 +78,78 @@ def test_a_topic_may_have_a_thousand_partitions(lake, land):
     DeltaTable(lake.folder(silver_of("uno"))).delete("_partition < 500")
     lake.rebuild()
     assert lake.silver == places
+
+
+def test_a_rebuild_moves_silver_to_the_names_it_has_now_and_nothing_is_lost_or_doubled(lake, land):
+    places = land(0, 1, 2)
+    lake.demux()
+    moved = lake.topic.feed(tables=RENAMED.tables)
+    uno, state_dir = moved.silver_table("uno"), lake.settings.state_dir
+    with lake.redo(moved) as redo:
+        with pytest.raises(FeedError, match="has silver_go_fish_events, which would be go_fish_in"):
+            rebuild(redo, state_dir, keys=["uno"])
+        with pytest.raises(FeedError, match="has silver_"):
+            rebuild(redo, state_dir, since=datetime.now(UTC))
+        with streams_lock(state_dir), pytest.raises(StreamsLockedError):
+            rebuild(redo, state_dir)
+        assert (lake.silver, lake.folder(uno).exists()) == (places, False)
+        rebuild(redo, state_dir)
+        ensure_streamable(redo.demux.context, moved)
+    assert lake.places(uno) == places
+    silver = sorted(path.name for path in lake.folder(uno).parent.iterdir())
+    assert silver == ["go_fish_in_silver", "uno_in_silver"]
+    places += land(0, 2)
+    lake.demux(moved)
+    assert lake.places(uno) == places
+
+
+def test_silver_goes_back_to_the_names_of_before_as_it_moved(lake, land):
+    places = land(0, 1)
+    lake.demux()
+    moved = lake.topic.feed(tables=RENAMED.tables)
+    with lake.redo(moved) as redo:
+        rebuild(redo, lake.settings.state_dir)
+    places += land(1)
+    lake.demux(moved)
+    with lake.redo() as redo:
+        rebuild(redo, lake.settings.state_dir)
+    places += land(0)
+    lake.demux()
+    assert lake.silver == places
+    assert not lake.folder(moved.silver_table("uno")).exists()
+
+
+def test_a_rebuild_goes_on_where_the_one_that_renamed_was_cut_off(lake, land, monkeypatch):
+    places = land(0, 1)
+    lake.demux()
+    moved = lake.topic.feed(tables=RENAMED.tables)
+
+    def die(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, lake.redo(moved) as redo:
+        patched.setattr("lake_assets.streams.reprocess.drop_tables", die)
+        with pytest.raises(KeyboardInterrupt):
+            rebuild(redo, lake.settings.state_dir)
+    with lake.redo(moved) as redo:
+        with pytest.raises(FeedError, match="which would be go_fish_in_silver"):
+            ensure_streamable(redo.demux.context, moved)
+        rebuild(redo, lake.settings.state_dir)
+        ensure_streamable(redo.demux.context, moved)
+    assert lake.places(moved.silver_table("uno")) == places
+    assert not lake.folder(silver_of("uno")).exists()
+
+
+def test_a_feed_without_a_route_streams_and_is_rebuilt(lake, land):
+    places = land(0, 1)
+    feed = lake.topic.feed(route=None, expectations=())
+    lake.demux(feed)
+    table = feed.silver_table("games")
+    assert lake.places(table) == places
+    DeltaTable(lake.folder(table)).delete("_partition = 0")
+    with lake.redo(feed) as redo:
+        rebuild(redo, lake.settings.state_dir, keys=["games"])
+    assert lake.places(table) == places
+    places += land(1)
+    lake.demux(feed)
+    assert lake.places(table) == places

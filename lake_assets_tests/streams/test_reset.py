@@ -5,12 +5,12 @@ from lake_assets.delta.commit_journal import journal_of
 from lake_assets.errors import FeedError
 from lake_assets.model.feeds import Reset
 from lake_assets.model.owners import Owner
-from lake_assets.model.tables import bronze_of, gold_of, quarantine_of, silver_of, waiting_of
+from lake_assets.model.tables import bronze_of, quarantine_of, waiting_of
 from lake_assets.runtime.atomic_write import replace_text
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.streams.pipeline import checkpoint_of
 from lake_assets.streams.reset import reset_bronze
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, gold_of, silver_of
 
 OWN = {
     bronze_of("games"),

@@ -9,13 +9,13 @@ from lake_assets.delta.commit import Commit
 from lake_assets.delta.kafka_offsets import offset_transactions
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.reports import Origin
-from lake_assets.model.tables import bronze_of, quarantine_of, silver_of
+from lake_assets.model.tables import bronze_of, quarantine_of
 from lake_assets.silver.demux_position import POSITION, Position, batch_of
 from lake_assets.silver.rows import ORIGIN, QUARANTINE
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.streams.trace import Whereabouts, trace
 from lake_assets_tests.events import Topic
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, RENAMED, silver_of
 
 AT = datetime(2026, 11, 21, 1, 2, 3, tzinfo=UTC)
 TOPIC = "game-stream"
@@ -162,3 +162,12 @@ def test_a_broker_that_does_not_answer_is_done_without(settings):
         kafka="127.0.0.1:1", registry="http://127.0.0.1:1", kafka_options={"no.such": "x"}
     )
     assert look(settings, 0, endpoints=silent).whereabouts is Whereabouts.NOT_INGESTED
+
+
+def test_a_message_is_found_in_the_table_that_its_feed_names(settings):
+    row = {"_topic": TOPIC, "_partition": 0, "_offset": 1}
+    silver = pa.Table.from_pylist([row], schema=pa.schema(ORIGIN))
+    add(settings, RENAMED.silver_table("uno"), silver)
+    (place,) = look(settings, 1, feed=RENAMED).places
+    assert (place.table.name, place.key) == ("uno_in_silver", "uno")
+    assert look(settings, 1).places == ()

@@ -4,11 +4,12 @@ import pyarrow as pa
 import pytest
 
 from lake_assets.delta.put_if_absent import commit_file
-from lake_assets.errors import TableFeatureError
-from lake_assets.model.tables import bronze_of, quarantine_of, silver_of
+from lake_assets.errors import FeedError, TableFeatureError
+from lake_assets.model.owners import Owner
+from lake_assets.model.tables import bronze_of, quarantine_of
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.streams.usable_tables import ensure_streamable
-from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sample import GAMES, RENAMED, silver_of
 
 
 def _put_feature(folder, name):
@@ -28,3 +29,13 @@ def test_a_table_that_the_streams_cannot_append_to_is_named_before_they_begin(se
         _put_feature(table.path(context.lake), "rowTracking")
         with pytest.raises(TableFeatureError, match=f"{table.name}: has .* rowTracking"):
             ensure_streamable(context, GAMES)
+
+
+def test_streams_do_not_begin_with_a_feed_that_renamed_its_silver(settings):
+    schema, uno = pa.schema([("a", pa.int64())]), silver_of("uno")
+    moved = GAMES.model_copy(update={"tables": RENAMED.tables})
+    with open_lake(settings) as context:
+        context.committer.create({uno: schema}, owners={uno: Owner(feed="games", key="uno")})
+        ensure_streamable(context, GAMES)
+        with pytest.raises(FeedError, match="has silver_uno_events, which would be uno_in_silver"):
+            ensure_streamable(context, moved)

@@ -10,12 +10,13 @@ from lake_assets.formats.confluent.cache import CachedRegistry, SchemaCache
 from lake_assets.formats.confluent.registry import Registry
 from lake_assets.formats.protobuf.language import PROTOBUF
 from lake_assets.formats.protobuf.payload_format import ProtobufFormat
-from lake_assets.model.tables import quarantine_of, silver_of, waiting_of
+from lake_assets.model.tables import quarantine_of, waiting_of
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.spark.scan import Rows
 from lake_assets.streams.pipeline import Pipeline, catch_up_of, demux_of
 from lake_assets.streams.schemas import Schemas
 from lake_assets_tests.events import Topic, framed
+from lake_assets_tests.sample import silver_of
 from lake_assets_tests.silver.given import bronze_batch, no_position
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]

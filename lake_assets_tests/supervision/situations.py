@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, replace
 
-from lake_assets.runtime.processes import ProcessId
-from lake_assets.state.files import Heartbeat
+from lake_assets.model.heartbeat import Heartbeat
+from lake_assets.model.processes import ProcessId
 from lake_assets.supervision.decide import decide
 from lake_assets.supervision.facts import Action, EndedRun, Ending, Observed, Phase, Policy, RunFact
 from lake_assets.supervision.sensor_cursor import Memory, Sighting

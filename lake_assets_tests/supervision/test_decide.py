@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lake_assets.supervision.decide import CLI, decide, delay_s
+from lake_assets.supervision.decide import CLI, decide, delay_s, is_lost
 from lake_assets.supervision.facts import Action, Ending, Kind, Observed, Phase, RunFact, Why
 from lake_assets.supervision.sensor_cursor import Asked, Backoff, Memory
 from lake_assets_tests.supervision.situations import (
@@ -258,3 +258,22 @@ def test_the_record_of_a_living_holder_is_never_failed(observed):
     action, _ = look(observed)
     if observed.is_locked and observed.is_beater_alive:
         assert action.run_id != observed.beat.owner
+
+
+@pytest.mark.parametrize(
+    ("phase", "is_process_alive", "is_overdue", "is_gone"),
+    [
+        (Phase.WAITING, None, True, False),
+        (Phase.LAUNCHING, None, False, False),
+        (Phase.LAUNCHING, None, True, True),
+        (Phase.RUNNING, None, True, False),  # it has not said its process yet
+        (Phase.RUNNING, True, True, False),
+        (Phase.RUNNING, False, False, True),
+        (Phase.CANCELING, False, False, True),
+    ],
+)
+def test_a_run_is_lost_with_its_process_or_when_it_is_never_launched(
+    phase, is_process_alive, is_overdue, is_gone
+):
+    lost = is_lost(phase, is_process_alive=is_process_alive, is_overdue=is_overdue)
+    assert lost is is_gone

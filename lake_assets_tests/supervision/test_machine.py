@@ -3,14 +3,10 @@ from dataclasses import replace
 
 import pytest
 
+from lake_assets.model.heartbeat import Heartbeat
 from lake_assets.runtime.processes import is_alive, process_of
 from lake_assets.settings.schema import StreamSettings
-from lake_assets.state.files import (
-    Heartbeat,
-    own_heartbeat,
-    streams_lock,
-    write_heartbeat,
-)
+from lake_assets.state.files import own_heartbeat, streams_lock, write_heartbeat
 from lake_assets.supervision.facts import Action, Kind, Observed, Why
 from lake_assets.supervision.machine import look, policy_of, signal_holder
 

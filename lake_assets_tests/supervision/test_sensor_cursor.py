@@ -1,6 +1,6 @@
 import pytest
 
-from lake_assets.runtime.processes import ProcessId
+from lake_assets.model.processes import ProcessId
 from lake_assets.supervision.facts import Phase, RunFact
 from lake_assets.supervision.sensor_cursor import Asked, Backoff, Memory, Sighting
 

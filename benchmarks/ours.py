@@ -1,0 +1,112 @@
+"""Our pipeline: the two queries of `streams.pipeline`, in turn, as `stream` runs them."""
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from benchmarks.ground import Ground, check, seconds_of, timed
+from lake_assets.errors import StreamError
+from lake_assets.formats.base import Surroundings
+from lake_assets.formats.catalog import format_of
+from lake_assets.model.feeds import Expectation
+from lake_assets.model.reports import BatchReport, Stage, Waiting
+from lake_assets.spark.lake_context import LakeContext, open_lake
+from lake_assets.streams.pipeline import Pipeline, demux_of, follower_of, start_ingest
+from lake_assets.streams.schemas import Schemas
+
+INGEST = Stage.INGEST.value
+DEMUX = Stage.DEMUX.value
+BOTH = f"{INGEST}+{DEMUX}"
+
+
+NO_RULES = "demux-no-expectations"
+TEN_RULES = "demux-10-expectations"
+
+_TEN = (
+    "gamer_id <> ''",
+    "length(gamer_id) < 100",
+    "gamer_id not like '% '",
+    "device_id <> ''",
+    "length(device_id) = 17",
+    "device_id rlike '^[0-9a-f:]+$'",
+    "event_timestamp is not null",
+    "event_timestamp >= timestamp '2020-01-01'",
+    "event_timestamp < current_timestamp() + interval 1 day",
+    "game_name = lower(game_name)",
+)
+"""What people write: nothing empty, lengths, forms, times within bounds."""
+
+
+def without_rules(ground: Ground) -> dict[str, float]:
+    """Demux with no expectation: what ten of them are compared with."""
+    return {NO_RULES: walk(_judged_by(ground, ()))[DEMUX]}
+
+
+def with_ten_rules(ground: Ground) -> dict[str, float]:
+    """Demux with ten expectations, each of which every row meets."""
+    return {TEN_RULES: walk(_judged_by(ground, _TEN))[DEMUX]}
+
+
+def _judged_by(ground: Ground, rules: Sequence[str]) -> Ground:
+    expectations = tuple(
+        Expectation(name=f"rule_{number}", sql=sql) for number, sql in enumerate(rules)
+    )
+    return replace(ground, feed=ground.feed.model_copy(update={"expectations": expectations}))
+
+
+def walk(ground: Ground) -> dict[str, float]:
+    """Topic to bronze, then bronze to a silver table a game; the sum is what both take."""
+    reports: list[BatchReport] = []
+    with open_lake(ground.settings) as context:
+        pipeline, schemas = pipeline_of(ground, context, reports.append), schemas_of(ground)
+        ingest = seconds_of(
+            lambda: start_ingest(pipeline, ground.feed, until_caught_up=True), ground.stop
+        )
+        demux = timed(
+            lambda: follower_of(pipeline, demux_of(pipeline, ground.feed, schemas)).drain(),
+            ground.stop,
+        )
+    for stage in Stage:
+        check(stage.value, rows=_rows(reports, stage), expected=ground.events)
+    return {INGEST: ingest, DEMUX: demux, BOTH: ingest + demux}
+
+
+def pipeline_of(
+    ground: Ground, context: LakeContext, report: Callable[[BatchReport], None]
+) -> Pipeline:
+    """What the queries are built from, as the worker of `lake-assets stream` builds it."""
+    return Pipeline(
+        session=ground.session,
+        endpoints=ground.endpoints,
+        context=context,
+        stream=ground.settings.stream,
+        state_dir=ground.settings.state_dir,
+        report=report,
+    )
+
+
+def schemas_of(ground: Ground) -> Schemas:
+    """The feed's schemas; a registry that does not answer is an error here."""
+    return Schemas(
+        feed=ground.feed,
+        format=format_of(
+            ground.feed,
+            Surroundings(
+                registry=ground.endpoints.registry,
+                registry_access=ground.endpoints.registry_access,
+            ),
+        ),
+        stop=threading.Event(),
+        announce=_refuse_to_wait,
+    )
+
+
+def _rows(reports: list[BatchReport], stage: Stage) -> int:
+    """Rows that a stage placed, those an expectation dropped included."""
+    own = [report for report in reports if report.stage is stage]
+    return sum(sum(r.rows.values()) + sum(r.dropped.values()) for r in own)
+
+
+def _refuse_to_wait(waiting: Waiting | None) -> None:
+    if waiting is not None:
+        raise StreamError("bench", waiting.reason, "Run it again when the registry answers")

@@ -1,0 +1,98 @@
+"""The peers: every way to get the topic's events into tables that the benchmark knows."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from benchmarks.batches import FOREACH_BATCH, run_batches
+from benchmarks.floor import FLOOR, append
+from benchmarks.ground import Ground
+from benchmarks.ours import (
+    BOTH,
+    DEMUX,
+    INGEST,
+    NO_RULES,
+    TEN_RULES,
+    walk,
+    with_ten_rules,
+    without_rules,
+)
+from benchmarks.pipelines import (
+    PIPELINES,
+    PIPELINES_START,
+    missing_packages,
+    run_pipelines,
+)
+from benchmarks.queries import N_QUERIES, run_queries
+
+FEW_TABLES = 100
+"""Tables that a peer is given whose time grows with them; a thousand would take it hours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """One way, run from an empty folder each time."""
+
+    measures: tuple[str, ...]
+    """Names of what it is timed for."""
+
+    run: Callable[[Ground], Mapping[str, float]]
+    """Seconds by measure.
+
+    Raises:
+        StreamError: it failed, or did not do its work.
+    """
+
+    most_tables: int | None = None
+    """More than these it is not asked to fill."""
+
+    missing: Callable[[], list[str]] = list
+    """Python packages that it needs and that are not here."""
+
+    may_fail: bool = False
+    """Whether the others go on without it if it does not do its work."""
+
+    @property
+    def name(self) -> str:
+        """What it is called where it is one thing."""
+        return "ours" if BOTH in self.measures else self.measures[0]
+
+
+PEERS = (
+    Peer((FLOOR,), append),
+    Peer((INGEST, DEMUX, BOTH), walk),
+    Peer((N_QUERIES,), run_queries, FEW_TABLES, may_fail=True),
+    Peer((FOREACH_BATCH,), run_batches, FEW_TABLES, may_fail=True),
+    Peer((PIPELINES, PIPELINES_START), run_pipelines, FEW_TABLES, missing_packages, may_fail=True),
+    Peer((NO_RULES,), without_rules),
+    Peer((TEN_RULES,), with_ten_rules),
+)
+"""In the order of the report."""
+
+MEASURES = tuple(measure for peer in PEERS for measure in peer.measures)
+
+USUAL = (FLOOR, INGEST, DEMUX, BOTH, N_QUERIES, FOREACH_BATCH, PIPELINES, PIPELINES_START)
+"""What is measured unless `--only` asks for others."""
+
+
+def peers_of(measures: Collection[str], peers: Sequence[Peer] = PEERS) -> list[Peer]:
+    """The peers that must run to time these."""
+    return [peer for peer in peers if set(peer.measures) & set(measures)]
+
+
+def who_runs(
+    measures: Collection[str], tables: int, peers: Sequence[Peer] = PEERS
+) -> tuple[list[Peer], list[str]]:
+    """The peers that run with so many tables, and why others do not."""
+    running, notes = [], []
+    for peer in peers_of(measures, peers):
+        missing = peer.missing()
+        if missing:
+            notes.append(
+                f"{peer.name} did not run: {', '.join(missing)} is not installed "
+                "(make setup installs it, from the dependency group `bench`)"
+            )
+        elif peer.most_tables is not None and tables > peer.most_tables:
+            notes.append(f"{peer.name} is not run with more than {peer.most_tables} tables")
+        else:
+            running.append(peer)
+    return running, notes

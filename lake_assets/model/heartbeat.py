@@ -1,0 +1,33 @@
+"""What the process that runs a lake's streams says of itself; `state` keeps it."""
+
+from dataclasses import dataclass
+
+from lake_assets.model.processes import ProcessId
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Heartbeat:
+    """What the process that runs the streams says of itself.
+
+    Times are seconds by the monotonic clock, which nobody sets, which all processes of a boot share
+    and which stands still while the machine sleeps. They mean something within one boot only.
+    """
+
+    process: ProcessId
+    owner: str
+    """Who started it: the Dagster run's id, or `cli`."""
+
+    began_at: float
+    """When the process began."""
+
+    at: float
+    progressed_at: float
+    """When a batch last ended, or there was last nothing to do."""
+
+    waiting_for: str | None = None
+    """What the streams wait for, in words, if they do: a broker, the registry."""
+
+    @property
+    def pid(self) -> int:
+        """The process's pid; it may be another one's by now."""
+        return self.process.pid
