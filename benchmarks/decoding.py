@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from lake_assets.decode.decoders import handler_of
+from lake_assets.formats.protobuf.decoders import handler_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,7 @@ def measure_latency(venue: Venue) -> Section:
 def _measure(venue: Venue, settings: Settings, rate: int) -> dict[str, Figure]:
     options = venue.options
     feed = feed_of(f"bench-latency-{settings.lake_dir.name[:8]}", keys_of(options.some_tables))
-    topic, subject = feed.source.kafka.topic, feed.payload.protobuf.subject
+    topic, subject = feed.source.kafka.topic, feed.payload.subject
 
     def send(seconds: float, at: float) -> int:
         game_events = GameEvents(venue.endpoints, subject, feed.keys)

@@ -5,8 +5,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from benchmarks.ground import Ground, check, seconds_of, timed
-from lake_assets.decode.registry import Registry
 from lake_assets.errors import StreamError
+from lake_assets.formats.base import Surroundings
+from lake_assets.formats.catalog import format_of
 from lake_assets.model.feeds import Expectation
 from lake_assets.model.reports import BatchReport, Stage, Waiting
 from lake_assets.spark.lake_context import LakeContext, open_lake
@@ -88,7 +89,13 @@ def schemas_of(ground: Ground) -> Schemas:
     """The feed's schemas; a registry that does not answer is an error here."""
     return Schemas(
         feed=ground.feed,
-        registry=Registry(ground.endpoints.registry, ground.endpoints.registry_access),
+        format=format_of(
+            ground.feed,
+            Surroundings(
+                registry=ground.endpoints.registry,
+                registry_access=ground.endpoints.registry_access,
+            ),
+        ),
         stop=threading.Event(),
         announce=_refuse_to_wait,
     )

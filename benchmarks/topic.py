@@ -10,9 +10,9 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 
-from lake_assets.decode.registry_client import registry_client
 from lake_assets.errors import RegistryError
 from lake_assets.feeds.load import find_feed, load_feeds
+from lake_assets.formats.confluent.registry_client import registry_client
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.simulator.games.events import GameEvents
@@ -54,7 +54,7 @@ def topic_of(
         KeyboardInterrupt: `stop` said so.
     """
     feed = feed_of(f"bench-{uuid4().hex[:8]}", keys_of(tables))
-    topic, subject = feed.source.kafka.topic, feed.payload.protobuf.subject
+    topic, subject = feed.source.kafka.topic, feed.payload.subject
     try:
         game_events = GameEvents(endpoints, subject, feed.keys)
         made = produce(endpoints, topic, game_events, Script(events=events), stop=stop)

@@ -33,6 +33,6 @@ def _models_below(top: type[BaseModel]) -> tuple[type[BaseModel], ...]:
 
 
 def _section(model: type[BaseModel]) -> str:
-    names = [(name, name) for name in model.model_fields]
+    names = [(name, field.alias or name) for name, field in model.model_fields.items()]
     rows = table(model, names, title="field")
     return f"## {model.__name__}\n\n{cleandoc(model.__doc__ or '')}\n\n{rows}\n"

@@ -1,8 +1,9 @@
 """A feed for tests of any room, like the one that ships and smaller."""
 
 from lake_assets.model.feeds import Action, Expectation, Feed, GoldView
+from lake_assets.model.payload import Payload, ProtobufPayload
 from lake_assets.model.routes import Route
-from lake_assets.model.sources import KafkaSource, Payload, ProtobufPayload, Source
+from lake_assets.model.sources import KafkaSource, Source
 from lake_assets.model.table_names import TableNames
 from lake_assets.model.tables import TableRef
 

@@ -29,7 +29,8 @@ OF_NO_ROOM = {
     Path("test_conftest.py"),
     Path("test_docs.py"),
     Path("test_definitions.py"),
-    Path("decode/test_property.py"),
+    Path("formats/protobuf/test_property.py"),
+    Path("formats/json/test_property.py"),
     Path("gold/test_property.py"),
 }
 

@@ -50,6 +50,9 @@ class Ingest:
     topic: str
     context: LakeContext
     report: Callable[[BatchReport], None]
+    is_framed: bool = True
+    """As `rows.Landing.is_framed`."""
+
     _offsets: dict[int, int] = field(default_factory=dict)
     _number: int = 0
     _bronze_id: str = ""
@@ -193,5 +196,7 @@ class Ingest:
         plan = WritePlan(
             targets=(target,), layouts={self.feed: _LAYOUT}, buffer_bytes=self.context.buffer_bytes
         )
-        written = fan_out(rows.evaluated_columns(kafka), plan, lambda: rows.Landing(now)).written
+        is_framed = self.is_framed
+        landed = rows.evaluated_columns(kafka)
+        written = fan_out(landed, plan, lambda: rows.Landing(now, is_framed)).written
         return [file for found in written.values() for file in found.files]

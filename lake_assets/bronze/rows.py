@@ -62,6 +62,9 @@ class Landing:
 
     ingested_at: datetime
 
+    is_framed: bool = True
+    """Whether values begin with a schema's id; without framing such bytes mean something else."""
+
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Bronze rows, all for the first target."""
         at = pa.scalar(self.ingested_at, pa.timestamp("us", tz="UTC"))
@@ -69,7 +72,7 @@ class Landing:
         for batch in batches:
             added = {
                 "ingested_at": pa.repeat(at, batch.num_rows),
-                "schema_id": schema_ids(batch["value"]),
+                "schema_id": schema_ids(batch["value"]) if self.is_framed else _no_ids(batch),
                 TABLE: pa.repeat(target, batch.num_rows),
             }
             yield pa.RecordBatch.from_arrays(
@@ -79,6 +82,10 @@ class Landing:
     def notes(self) -> Iterable[str]:
         """None: landing a row decides nothing."""
         return ()
+
+
+def _no_ids(batch: pa.RecordBatch) -> pa.Array:
+    return pa.nulls(batch.num_rows, pa.int64())
 
 
 def schema_ids(values: pa.Array) -> pa.Array:

@@ -62,9 +62,10 @@ def rebuild(
         raise SettingsError("--since", f"does not go with {layer}", "Leave it out")
     if layer is RebuildLayer.SILVER:
         at = since.replace(tzinfo=UTC) if since else None
-        endpoints = control.locate(settings)
+        feeds = pick_feeds(settings, feed, keys=key)
+        endpoints = control.locate(settings, feeds)
         for_each(
-            pick_feeds(settings, feed, keys=key),
+            feeds,
             lambda one: show(rebuild_silver(settings, one, endpoints, keys=key, since=at)),
         )
     elif layer is RebuildLayer.GOLD:

@@ -31,8 +31,9 @@ def requeue(
     Each row is moved exactly once; the others stay. The streams may go on meanwhile.
     """
     settings = load_settings(lake=lake)
-    endpoints = control.locate(settings)
+    feeds = pick_feeds(settings, feed, keys=key)
+    endpoints = control.locate(settings, feeds)
     for_each(
-        pick_feeds(settings, feed, keys=key),
+        feeds,
         lambda one: show(move(settings, one, endpoints, key)),
     )

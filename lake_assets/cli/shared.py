@@ -112,8 +112,8 @@ def pick_feed_of_topic(settings: Settings, topic: str) -> Feed:
 
 
 def endpoints_if_any(settings: Settings) -> Endpoints | None:
-    """Broker and registry, or None where none runs."""
+    """Broker and, if a feed needs one, registry; None where none runs."""
     try:
-        return control.locate(settings)
+        return control.locate(settings, load_feeds(settings.feeds))
     except ServiceError:
         return None

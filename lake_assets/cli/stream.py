@@ -32,7 +32,7 @@ def stream(
     """
     settings = load_settings(lake=lake)
     feeds = load_feeds(settings.feeds)
-    endpoints = control.locate(settings)
+    endpoints = control.locate(settings, feeds)
     # A service manager stops a process with SIGTERM; it should end as Ctrl-C does.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     events = stream_events(settings, feeds, endpoints, owner="cli", until_caught_up=until_caught_up)

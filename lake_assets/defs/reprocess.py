@@ -81,7 +81,7 @@ def job(settings: Settings, feeds: Sequence[Feed]) -> dg.JobDefinition:
 def _silver(
     settings: Settings, feed: Feed, keys: Sequence[str] | None, since: datetime | None
 ) -> Events:
-    done = rebuild_silver(settings, feed, locate(settings), keys=keys, since=since)
+    done = rebuild_silver(settings, feed, locate(settings, [feed]), keys=keys, since=since)
     touched = {*done.rows, *done.removed}
     for key in keys or keys_found(settings.lake_dir, feed):
         silver = feed.silver_table(key)

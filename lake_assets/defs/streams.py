@@ -57,7 +57,7 @@ def job(
         fence = Fence(instance, run_id)
         reporter = _Reporter(settings, feeds, instance, run_id, lake)
         said: Waiting | None = None
-        with closing(stream(settings, feeds, lambda: locate(settings), owner=run_id)) as it:
+        with closing(stream(settings, feeds, lambda: locate(settings, feeds), owner=run_id)) as it:
             try:
                 for event in it:
                     fence.check()

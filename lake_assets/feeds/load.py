@@ -10,6 +10,7 @@ from types import UnionType
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from lake_assets.errors import FeedError
@@ -17,6 +18,7 @@ from lake_assets.feeds.cron import complaint
 from lake_assets.feeds.document import Document, Loc
 from lake_assets.model.feeds import Feed
 from lake_assets.model.owners import Owner, claims_of
+from lake_assets.model.payload import OnUnknown
 
 _SHIPPED = Path(__file__).parent
 
@@ -75,7 +77,8 @@ def _load(path: Path) -> Feed:
         found = problem.errors(include_url=False)
         lines = [(document.line_of(one["loc"]), _explain(one)) for one in found]
         raise _wrong(path, lines) from problem
-    facts = [*_bad_crons(feed), *_foreign_columns(feed), *_shared_templates(feed)]
+    facts = [*_bad_crons(feed), *_foreign_columns(feed), *_foreign_route(feed)]
+    facts += _shared_templates(feed)
     wrong = [(document.line_of(loc), f"{_dotted(loc)}: {fact}") for loc, fact in facts]
     if wrong:
         raise _wrong(path, wrong)
@@ -120,6 +123,17 @@ def _foreign_columns(feed: Feed) -> Iterator[tuple[Loc, str]]:
                     yield ("gold", index, "checks", place, check.kind), fact
 
 
+def _foreign_route(feed: Feed) -> Iterator[tuple[Loc, str]]:
+    """A route by a column that the payload's declared schema has not; others are not known yet."""
+    payload = feed.payload.json_
+    if payload is None or feed.route is None or payload.on_unknown is OnUnknown.ADD_COLUMNS:
+        return
+    present = [column.name for column in payload.columns]
+    if feed.route.column not in present:
+        fact = f"{feed.route.column!r} is no column of the payload's schema"
+        yield ("route", "column"), f"{fact}; {_suggest(feed.route.column, present)}"
+
+
 def _explain(problem: ErrorDetails) -> str:
     """Field, fact and, where it is not in pydantic's words already, what would be right."""
     loc = problem["loc"]
@@ -149,8 +163,13 @@ def _fields_at(loc: Loc) -> list[str]:
         if isinstance(part, int):
             kind = get_args(kind)[0]
         elif _is_model(kind):
-            kind = _unwrapped(kind.model_fields[part].annotation)
-    return list(kind.model_fields) if _is_model(kind) else []
+            kind = _unwrapped(_fields_of(kind)[part].annotation)
+    return list(_fields_of(kind)) if _is_model(kind) else []
+
+
+def _fields_of(kind: type[BaseModel]) -> dict[str, FieldInfo]:
+    """The fields of a model by the names that a feed has for them."""
+    return {field.alias or name: field for name, field in kind.model_fields.items()}
 
 
 def _unwrapped(kind: Any) -> Any:  # noqa: ANN401 - annotations have no type of their own

@@ -16,9 +16,10 @@ from pydantic import (
 
 from lake_assets.model.base import Identifier, KeyName, Noun
 from lake_assets.model.checks import Duration, GoldCheck, SilverCheck
+from lake_assets.model.payload import Payload
 from lake_assets.model.queries import columns_of, reads_all
 from lake_assets.model.routes import Route, Unknown
-from lake_assets.model.sources import Payload, Source
+from lake_assets.model.sources import Source
 from lake_assets.model.table_names import TableNames
 from lake_assets.model.tables import EVERY_KEY, TableRef, gold_of_all
 

@@ -14,6 +14,8 @@ class Reason(StrEnum):
     INCOMPATIBLE_SCHEMA = "incompatible_schema"  # its version does not fit the table's columns
     FOREIGN_MESSAGE = "foreign_message"  # a message type that the feed does not take
     UNDECODABLE = "undecodable"  # the bytes are not a message of the schema
+    TYPE_MISMATCH = "type_mismatch"  # a value does not fit its declared column
+    UNKNOWN_COLUMN = "unknown_column"  # a value that nobody declared a column for
     UNKNOWN_KEY = "unknown_key"  # the route has no such key
     TABLE_TAKEN = "table_taken"  # the key's tables would be those of another feed, key or view
     EXPECTATION = "expectation"  # the row violates an expectation, which the detail names

@@ -1,6 +1,6 @@
-"""Where a feed's rows come from and how their values are encoded, as a feed's YAML declares it.
+"""Where a feed's rows come from, as a feed's YAML declares it.
 
-Reading a source is for `sources`, decoding a payload for `decode`.
+Reading a source is for `sources`; how values are encoded is in `model.payload`.
 """
 
 from typing import Literal
@@ -25,21 +25,3 @@ class Source(Noun):
 
     kafka: KafkaSource
     """A Kafka topic; which broker has it is a setting."""
-
-
-class ProtobufPayload(Noun):
-    """Confluent-framed protobuf whose schemas are registered under `subject`."""
-
-    subject: str = Field(min_length=1)
-    """Name of the subject in the registry."""
-
-    message: str | None = Field(default=None, min_length=1)
-    """Full name of the one message type that is taken (`pkg.Event`); others are quarantined. Unset,
-    rows of all message types are taken that have the route's column."""
-
-
-class Payload(Noun):
-    """How a feed's values are encoded."""
-
-    protobuf: ProtobufPayload
-    """Protobuf, with its schemas in a registry."""

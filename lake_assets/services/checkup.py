@@ -8,7 +8,6 @@ from pathlib import Path
 
 import psutil
 
-from lake_assets.decode.registry_client import check_registry
 from lake_assets.errors import (
     FeedError,
     LakeAssetsError,
@@ -18,6 +17,8 @@ from lake_assets.errors import (
     TopicNotFoundError,
 )
 from lake_assets.feeds.load import load_feeds
+from lake_assets.formats.catalog import needs_registry
+from lake_assets.formats.confluent.registry_client import check_registry
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.runtime.jars import GROUPS, Group, is_here
 from lake_assets.runtime.java import find_java
@@ -129,11 +130,21 @@ def _services(settings: Settings) -> Iterator[Finding]:
     yield broker
     if found.kafka.state is State.YOURS and broker.health is Health.OK:
         yield from _streaming(settings, mine)
+    if not _is_registry_needed(settings):
+        return
     yield _service(
         "schema registry",
         found.registry,
         lambda: check_registry(mine.registry, mine.registry_access, timeout_s=_ANSWER_S),
     )
+
+
+def _is_registry_needed(settings: Settings) -> bool:
+    """Whether a feed has registered schemas, as far as feeds can be read."""
+    try:
+        return any(needs_registry(feed.payload) for feed in load_feeds(settings.feeds))
+    except FeedError:
+        return True  # said of the feeds where they are looked at
 
 
 def _streaming(settings: Settings, mine: Endpoints) -> Iterator[Finding]:

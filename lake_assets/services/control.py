@@ -3,7 +3,7 @@
 Only what the user does not bring is started, and only what was started here is stopped.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -13,7 +13,9 @@ from pathlib import Path
 from rich.console import Console
 
 from lake_assets.errors import ServiceError
+from lake_assets.formats.catalog import needs_registry
 from lake_assets.model.endpoints import Endpoints, RegistryAccess
+from lake_assets.model.feeds import Feed
 from lake_assets.runtime.file_lock import try_lock
 from lake_assets.runtime.java import find_java
 from lake_assets.runtime.setup import ensure_files
@@ -106,15 +108,23 @@ def status(settings: Settings) -> ServicesStatus:
     )
 
 
-def locate(settings: Settings) -> Endpoints:
+def locate(settings: Settings, feeds: Iterable[Feed] | None = None) -> Endpoints:
     """Where the broker and the registry answer: the user's own, else the embedded ones that run.
+
+    Args:
+        settings: say which are the user's own.
+        feeds: for whom; an embedded registry that none of them needs has no address.
 
     Raises:
         ServiceError: an embedded service is needed and does not run.
     """
+    has_schemas = feeds is None or any(needs_registry(feed.payload) for feed in feeds)
+    registry = settings.registry.url or ""
+    if has_schemas and not registry:
+        registry = url_of(_port(settings, REGISTRY))
     return Endpoints(
         kafka=settings.kafka.bootstrap_servers or _kafka_address(_port(settings, BROKER)),
-        registry=settings.registry.url or url_of(_port(settings, REGISTRY)),
+        registry=registry,
         kafka_options=settings.kafka.options,
         registry_access=settings.registry.access if settings.registry.url else RegistryAccess(),
     )

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from lake_assets.decode.registry_client import check_registry
 from lake_assets.errors import RegistryError
+from lake_assets.formats.confluent.registry_client import check_registry
 from lake_assets.model.endpoints import RegistryAccess
 from lake_assets.runtime.java import Java
 from lake_assets.services.service import LOOPBACK, Ports, Service

@@ -15,9 +15,7 @@ import pyarrow.compute as pc
 
 from lake_assets.parquet.writer import UNRESOLVED
 from lake_assets.silver.expectation_columns import MARKS_PER_COLUMN, Marks, Reading, packed, spread
-
-SQL_QUESTION = "sql"
-"""Prefix of the question for a batch that Spark must judge: `sql=lower`."""
+from lake_assets.silver.questions import SqlQuestion, encoded
 
 
 class NotEvaluableError(Exception):
@@ -62,7 +60,7 @@ def judged_here(
         try:
             made = marks_of(seen, conditions)
         except NotEvaluableError as problem:
-            question = pa.repeat(f"{SQL_QUESTION}={problem}", batch.num_rows)
+            question = pa.repeat(encoded(SqlQuestion(str(problem))), batch.num_rows)
             index = batch.schema.get_field_index(UNRESOLVED)
             yield batch.set_column(index, UNRESOLVED, question), ()
         else:

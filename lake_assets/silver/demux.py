@@ -10,15 +10,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from time import perf_counter, time
-from typing import TypeAlias
+from typing import Any, TypeAlias
 from uuid import uuid4
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from lake_assets.decode.decoding_plan import made_by, plan_decoding
-from lake_assets.decode.reader_assignment import MESSAGE_QUESTION, SCHEMA_QUESTION, message_met
-from lake_assets.decode.schemas import Decoding, SchemaSet
 from lake_assets.delta.catalog import adoptable_keys, refused_keys
 from lake_assets.delta.commit import ATTEMPT, Batch, Commit
 from lake_assets.delta.commit_journal import Journal
@@ -26,16 +23,18 @@ from lake_assets.delta.conflicts import overtaken
 from lake_assets.delta.renamed_columns import marked
 from lake_assets.delta.table_owners import claim
 from lake_assets.delta.widen import widen
+from lake_assets.formats.base import Decoder, PayloadFormat, SchemaSource
+from lake_assets.formats.base import Question as FormatQuestion
 from lake_assets.model.feeds import Action, Feed
 from lake_assets.model.owners import Owner
 from lake_assets.model.reports import BatchReport, Span, Stage
 from lake_assets.model.tables import TableRef, quarantine_of, waiting_of
 from lake_assets.silver.apply_expectations import EVERYTHING, Scope
-from lake_assets.silver.arrow_evaluator import SQL_QUESTION
 from lake_assets.silver.batch_notes import note_of
 from lake_assets.silver.compiled_expectations import Compiled, Compiler
 from lake_assets.silver.demux_job import Demuxed, Job, failure
-from lake_assets.silver.demux_task import KEY_QUESTION, DecodePlan
+from lake_assets.silver.demux_task import DecodePlan
+from lake_assets.silver.questions import KeyQuestion, SqlQuestion, decoded
 from lake_assets.silver.rows import QUARANTINE, silver_schema
 from lake_assets.silver.silver_columns import held_columns
 from lake_assets.spark.fan_out import UnresolvedError, Written
@@ -57,18 +56,18 @@ class Demux:
     feed: Feed
     context: LakeContext
     journal: Journal
-    newest: Callable[[], SchemaSet]
-    """Asks the registry for the feed's schemas; may wait for it."""
+    format: PayloadFormat[Any]
+    """Of the feed's values."""
 
-    resolve: Callable[[SchemaSet, frozenset[int]], SchemaSet]
-    """Asks the registry about schema ids never met; may wait for it."""
+    schemas: SchemaSource[Any]
+    """Whom the format's questions are put to; may wait for the answers."""
 
     report: Callable[[BatchReport], None]
     feeds: Sequence[Feed] = ()
     """All that are declared; a key that comes along gets no table that another one would have."""
 
-    _schemas: SchemaSet | None = None
-    _decoding: Decoding | None = None
+    _schemas: Any = None
+    _decoder: Decoder | None = None
     _keys: dict[str, None] = field(default_factory=dict)
     _refused: dict[str, str] = field(default_factory=dict)
     _compiler: Compiler = field(init=False)
@@ -156,7 +155,7 @@ class Demux:
         """
         with self.alone:
             adoptable = adoptable_keys(self.context.lake, self.feed)
-            self._adopt(self.newest(), (*self.feed.keys, *adoptable))
+            self._adopt(self.schemas.newest(), (*self.feed.keys, *adoptable))
             self._compiled(session)
 
     def derive(
@@ -171,9 +170,9 @@ class Demux:
             scope: which of the rows are written, by the keys that are known.
         """
         if self._schemas is None:
-            self._adopt(self.newest(), self.feed.keys)
+            self._adopt(self.schemas.newest(), self.feed.keys)
         else:
-            self._adopt(self._schemas.for_next_batch(time()), ())
+            self._adopt(self.format.for_next_batch(self._schemas, time()), ())
         while True:
             compiled = self._compiled(rows.frame.sparkSession)
             plan = self._plan()
@@ -189,11 +188,12 @@ class Demux:
         Raises:
             RegistryError: the registry has no answer.
         """
-        return made_by(self._schemas or self.newest(), self.feed.route_column)
+        schemas = self._schemas if self._schemas is not None else self.schemas.newest()
+        return self.format.made_by(schemas, self._route)
 
     def forget(self) -> None:
         """Look at the tables and ask for the schemas again, before the next rows."""
-        self._schemas = self._decoding = None
+        self._schemas = self._decoder = None
         self._keys = {}
         self._compiler.forget()
 
@@ -216,18 +216,24 @@ class Demux:
             raise failure(violated)
         return demuxed
 
+    @property
+    def _route(self) -> tuple[str, ...]:
+        column = self.feed.route_column
+        return () if column is None else (column,)
+
     def _compiled(self, session: SparkSession) -> Compiled:
-        decoding = self._decoding
-        assert decoding is not None  # noqa: S101 - the caller adopted schemas
-        return self._compiler.compiled(session, pa.schema([*decoding.columns, *decoding.unused]))
+        decoder = self._decoder
+        assert decoder is not None  # noqa: S101 - the caller adopted schemas
+        return self._compiler.compiled(session, pa.schema([*decoder.columns, *decoder.unused]))
 
     def _plan(self) -> DecodePlan:
-        decoding, compiled = self._decoding, self._compiler.last
-        assert decoding is not None  # noqa: S101 - the caller adopted schemas
+        decoder, compiled = self._decoder, self._compiler.last
+        assert decoder is not None  # noqa: S101 - the caller adopted schemas
         assert compiled is not None  # noqa: S101 - and compiled expectations for them
-        read = [field for field in decoding.unused if field.name in compiled.reading.columns]
+        read = [field for field in decoder.unused if field.name in compiled.reading.columns]
         return DecodePlan(
-            decoding=replace(decoding, unused=pa.schema(read)),
+            decoder=decoder,
+            unused=pa.schema(read),
             route=self.feed.route_column,
             keys=tuple(self._keys),
             create_unknown=self.feed.creates_keys,
@@ -236,52 +242,43 @@ class Demux:
             keep_values=any(e.action is Action.QUARANTINE for e in self.feed.expectations),
         )
 
-    def _answer(self, questions: frozenset[str]) -> None:
-        """Find out about ids, messages and keys never met, before the batch runs again."""
+    def _answer(self, asked: frozenset[str]) -> None:
+        """Find out what rows need to be placed, before the batch runs again."""
         assert self._schemas is not None  # noqa: S101 - set before a job runs
-        asked: dict[str, list[str]] = {
-            SCHEMA_QUESTION: [],
-            MESSAGE_QUESTION: [],
-            KEY_QUESTION: [],
-            SQL_QUESTION: [],
-        }
-        for question in questions:
-            kind, _, value = question.partition("=")
-            asked[kind].append(value)
-        if asked[SQL_QUESTION]:
+        questions = [decoded(text) for text in asked]
+        if any(isinstance(question, SqlQuestion) for question in questions):
             self._compiler.ask_spark()
-        ids = frozenset(int(value) for value in asked[SCHEMA_QUESTION])
-        schemas = self.resolve(self._schemas, ids) if ids else self._schemas
-        met = [message_met(value) for value in asked[MESSAGE_QUESTION]]
-        lake, new = self.context.lake, asked[KEY_QUESTION]
+        own = frozenset(one for one in questions if isinstance(one, FormatQuestion))
+        schemas = self.schemas.resolve(self._schemas, own) if own else self._schemas
+        lake, new = self.context.lake, [q.key for q in questions if isinstance(q, KeyQuestion)]
         with _CREATING:
             if new:
                 self._refused |= refused_keys(lake, self.feed, self.feeds, self._keys, new)
             keys = sorted(key for key in new if key not in self._refused)
-            self._adopt(schemas.meet(met) if met else schemas, keys)
+            self._adopt(schemas, keys)
 
-    def _adopt(self, schemas: SchemaSet, keys: Iterable[str]) -> None:
+    def _adopt(self, schemas: Any, keys: Iterable[str]) -> None:  # noqa: ANN401 - the format's own
         """Make the tables fit these schemas and keys; both are remembered."""
         added = [key for key in keys if key not in self._keys]
         if schemas is self._schemas and not added:
             return
         committer, before = (
             self.context.committer,
-            self._decoding.columns if self._decoding else pa.schema([]),
+            self._decoder.columns if self._decoder else pa.schema([]),
         )
         mine = Owner(feed=self.feed.feed)
         for key in added:
             # Before it is read: what another feed has there is no column of this one's.
             claim(self.context.lake, self.feed.silver_table(key), replace(mine, key=key))
         have = held_columns(before, committer.columns(map(self.feed.silver_table, added)))
-        decoding = plan_decoding(schemas, have, self.feed.route_column)
-        known, renames = [*self._keys, *added], decoding.renames
-        is_new = self._decoding is not None and self._decoding.renames != renames
-        silver = marked(silver_schema(decoding.columns), renames)
-        touched = known if is_new or decoding.columns != before else added
+        decoder = self.format.plan(schemas, have, self._route)
+        known, renames = [*self._keys, *added], decoder.renames
+        is_new = self._decoder is not None and self._decoder.renames != renames
+        silver = marked(silver_schema(decoder.columns), renames)
+        touched = known if is_new or decoder.columns != before else added
         wanted = {self.feed.silver_table(key): silver for key in touched}
         aside = [quarantine_of(self.feed.feed)]
-        aside += [waiting_of(self.feed.feed)] if schemas.waiting_ids else []
+        aside += [waiting_of(self.feed.feed)] if decoder.has_waiting else []
         owners = {self.feed.silver_table(key): replace(mine, key=key) for key in touched}
         created = committer.create(
             {**wanted, **dict.fromkeys(aside, QUARANTINE)},
@@ -289,4 +286,4 @@ class Demux:
         )
         others = {table: columns for table, columns in wanted.items() if table not in created}
         widen(committer, self.context.lake, others, renames, is_new=is_new)
-        self._schemas, self._decoding, self._keys = schemas, decoding, dict.fromkeys(known)
+        self._schemas, self._decoder, self._keys = schemas, decoder, dict.fromkeys(known)

@@ -120,7 +120,7 @@ class Job:
         plan, expectations, read = self.plan, self.feed.expectations, bronze.read
         if not expectations or self.program:
             return bronze.frame
-        schema, reading = stage_schema(plan.decoding), self.reading
+        schema, reading = stage_schema(plan), self.reading
 
         def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             return evaluated_columns(decode_task(read(batches), plan), reading)
@@ -139,7 +139,7 @@ class Job:
         return lambda batches: returned(batches, reading)
 
     def _write_plan(self) -> WritePlan:
-        silver = silver_schema(self.plan.decoding.columns)
+        silver = silver_schema(self.plan.decoder.columns)
         lake = self.context.lake
         *keys, quarantine, waiting = (str(table.path(lake)) for table in self._tables())
         return WritePlan(

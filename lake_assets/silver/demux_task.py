@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake_assets.decode.arrow import decode
-from lake_assets.decode.schemas import Decoding
+from lake_assets.formats.base import Decoded, Decoder
 from lake_assets.model.quarantine import Reason
 from lake_assets.model.tables import KEY_NAME
 from lake_assets.parquet.writer import TABLE, UNRESOLVED
+from lake_assets.silver.questions import KeyQuestion, encoded
 from lake_assets.silver.rows import (
     BRONZE_NAMES,
     DETAIL,
@@ -23,15 +23,13 @@ from lake_assets.silver.rows import (
     VALUE,
 )
 
-KEY_QUESTION = "key"
-"""Prefix of the question for a table of a key that is new: `key=chess`."""
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DecodePlan:
     """What a decoding task must know; pickled once a job."""
 
-    decoding: Decoding
+    decoder: Decoder
+
     route: str | None
     """Decoded column that names the key; None if all rows are of the one key there is."""
 
@@ -48,16 +46,19 @@ class DecodePlan:
     refused_keys: Mapping[str, str] = field(default_factory=dict)
     """By key that must not get tables, in words, why."""
 
+    unused: pa.Schema = field(default_factory=lambda: pa.schema([]))
+    """Columns of `Decoder.unused` that expectations read; null in all rows."""
+
     keep_values: bool = False
     """Whether good rows keep their raw value, since an expectation may still quarantine them."""
 
 
-def stage_schema(decoding: Decoding) -> pa.Schema:
+def stage_schema(plan: DecodePlan) -> pa.Schema:
     """What `decode_task` yields: decoded columns, origin, and the internal columns."""
     return pa.schema(
         [
-            *decoding.columns,
-            *decoding.unused,
+            *plan.decoder.columns,
+            *plan.unused,
             *ORIGIN,
             pa.field(VALUE, pa.binary()),
             pa.field(REASON, pa.string()),
@@ -76,15 +77,15 @@ def decode_task(batches: Iterable[pa.RecordBatch], plan: DecodePlan) -> Iterator
         batches: `value binary` and the columns `BRONZE_NAMES`.
         plan: what decodes them, and the route.
     """
-    schema = stage_schema(plan.decoding)
+    schema = stage_schema(plan)
     for batch in batches:
         yield _place(batch, plan, schema)
 
 
 def _place(batch: pa.RecordBatch, plan: DecodePlan, schema: pa.Schema) -> pa.RecordBatch:
     values = batch["value"]
-    decoded = decode(values, batch["schema_id"], plan.decoding)
-    reason, detail, questions = decoded.reason, decoded.detail, decoded.question
+    decoded = plan.decoder.decode(batch)
+    reason, detail, questions = decoded.reason, decoded.detail, _asked(decoded)
     is_decoded = pc.and_(pc.is_null(reason), pc.is_null(questions))
     keys = _keys(decoded.columns, plan, batch.num_rows)
     index = pc.index_in(keys, value_set=pa.array(plan.keys, pa.string()))
@@ -96,12 +97,12 @@ def _place(batch: pa.RecordBatch, plan: DecodePlan, schema: pa.Schema) -> pa.Rec
         questions = pc.coalesce(questions, lost.question)
     is_refused = pc.is_valid(reason)
     table = pc.if_else(is_refused, pa.scalar(len(plan.keys), pa.int32()), index)
-    if plan.decoding.waiting_ids:
+    if plan.decoder.has_waiting:
         is_waiting = pc.equal(reason, Reason.WAITING.value).fill_null(fill_value=False)
         table = pc.if_else(is_waiting, pa.scalar(len(plan.keys) + 1, pa.int32()), table)
     arrays = [
         *decoded.columns.columns,
-        *(pa.nulls(batch.num_rows, field.type) for field in plan.decoding.unused),
+        *(pa.nulls(batch.num_rows, field.type) for field in plan.unused),
         *(batch[name] for name in BRONZE_NAMES),
         values if plan.keep_values else _where(is_refused, values),
         reason,
@@ -139,7 +140,6 @@ def _judge_lost(keys: pa.Array, is_lost: pa.Array, plan: DecodePlan) -> _Lost:
     shown = pc.utf8_slice_codeunits(pc.coalesce(keys, pa.scalar("")), 0, 100)
     named = pc.binary_join_element_wise(plan.route, shown, " = ")
     none = pa.scalar(None, pa.string())
-    question = _ask(KEY_QUESTION, is_new, keys)
     refused = pc.or_(is_bad, is_taken) if plan.create_unknown else is_lost
     word = pc.if_else(is_bad, Reason.BAD_KEY_NAME.value, Reason.UNKNOWN_KEY.value)
     word = pc.if_else(is_taken, Reason.TABLE_TAKEN.value, word)
@@ -148,14 +148,23 @@ def _judge_lost(keys: pa.Array, is_lost: pa.Array, plan: DecodePlan) -> _Lost:
     return _Lost(
         reason=pc.if_else(refused, word, none),
         detail=pc.if_else(refused, named, none),
-        question=question if plan.create_unknown else pa.nulls(len(keys), pa.string()),
+        question=_ask_for_keys(is_new, keys)
+        if plan.create_unknown
+        else pa.nulls(len(keys), pa.string()),
     )
 
 
-def _ask(kind: str, mask: pa.Array, values: pa.Array) -> pa.Array:
-    """`kind=value` where `mask` holds, else null."""
-    asked = pc.binary_join_element_wise(kind, values.cast(pa.string()), "=")
-    return pc.if_else(mask, asked, pa.scalar(None, pa.string()))
+def _asked(decoded: Decoded) -> pa.Array:
+    """The decoder's question of each row as text, else null."""
+    texts = [encoded(question) for question in decoded.questions]
+    return pa.array(texts, pa.string()).take(decoded.question)
+
+
+def _ask_for_keys(mask: pa.Array, keys: pa.Array) -> pa.Array:
+    """The question for a key's tables where `mask` holds, else null."""
+    new = pc.if_else(mask, keys, pa.scalar(None, pa.string())).dictionary_encode()
+    texts = [encoded(KeyQuestion(key)) for key in new.dictionary.to_pylist()]
+    return pa.array(texts, pa.string()).take(new.indices)
 
 
 def _keys(columns_: pa.RecordBatch, plan: DecodePlan, rows: int) -> pa.Array:

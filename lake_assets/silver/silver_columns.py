@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from lake_assets.decode.schema_merge import Mismatch, merge
 from lake_assets.errors import LakeError
+from lake_assets.formats.schema_merge import Mismatch, merge
 from lake_assets.model.tables import TableRef
 from lake_assets.silver.rows import decoded_part
 

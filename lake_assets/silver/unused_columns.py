@@ -12,11 +12,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lake_assets.decode.schema_merge import Mismatch, merge
 from lake_assets.delta.catalog import keys_of
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.widen import drop_columns
 from lake_assets.errors import StreamsLockedError
+from lake_assets.formats.schema_merge import Mismatch, merge
 from lake_assets.model.tables import TableRef
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.rows import decoded_part

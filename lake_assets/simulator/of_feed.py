@@ -20,4 +20,4 @@ def workload_of(
         seed: the same one makes the same events.
     """
     keys = keys or feed.keys
-    return GameEvents(endpoints, feed.payload.protobuf.subject, keys, seed=seed)
+    return GameEvents(endpoints, feed.payload.subject, keys, seed=seed)

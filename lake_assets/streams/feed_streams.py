@@ -22,7 +22,7 @@ from lake_assets.state.disk_errors import disk_trouble
 from lake_assets.streams.demux_loop import Follower
 from lake_assets.streams.pipeline import Pipeline, catch_up_of, demux_of, follower_of, start_ingest
 from lake_assets.streams.reprocess import finish_interrupted
-from lake_assets.streams.schemas import Schemas, cached_registry
+from lake_assets.streams.schemas import Schemas, format_with
 from lake_assets.streams.triggers import demux_every_s
 from lake_assets.streams.usable_tables import ensure_streamable
 from lake_assets.streams.waiting_rows import CatchUp
@@ -129,7 +129,7 @@ class FeedStreams:
     def _follow(self, query: StreamingQuery) -> None:
         schemas = Schemas(
             feed=self.feed,
-            registry=cached_registry(self.settings, self.pipeline.endpoints),
+            format=format_with(self.settings, self.pipeline.endpoints, self.feed),
             stop=self.stop,
             announce=self._announce,
             # Whoever wants all rows in silver waits for them.

@@ -19,6 +19,7 @@ from lake_assets.bronze.ingest import Ingest
 from lake_assets.bronze.offsets import TopicRange
 from lake_assets.delta.commit_journal import Journal, journal_of
 from lake_assets.errors import LakeAssetsError
+from lake_assets.formats.catalog import is_framed
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import BatchReport
@@ -75,7 +76,11 @@ def start_ingest(pipeline: Pipeline, feed: Feed, *, until_caught_up: bool) -> St
     """
     source = feed.source.kafka
     ingest = Ingest(
-        feed=feed.feed, topic=source.topic, context=pipeline.context, report=pipeline.report
+        feed=feed.feed,
+        topic=source.topic,
+        context=pipeline.context,
+        report=pipeline.report,
+        is_framed=is_framed(feed.payload),
     )
     starts = ingest.prepare(_range_of(pipeline.endpoints, source.topic), source.starting_offsets)
     # Spark notes in it what bronze's commits say anyway; one of before may be of another bronze.
@@ -129,8 +134,8 @@ def demux_of(pipeline: Pipeline, feed: Feed, schemas: Schemas) -> Demux:
         feed=feed,
         context=pipeline.context,
         journal=pipeline.journal(feed),
-        newest=schemas.newest,
-        resolve=schemas.resolve,
+        format=schemas.format,
+        schemas=schemas,
         report=pipeline.report,
         feeds=pipeline.feeds,
     )

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 
 from deltalake import DeltaTable
@@ -49,7 +48,7 @@ from lake_assets.streams.bronze_ranges import rows_of, starts_of, within
 from lake_assets.streams.demux_loop import tables_of_silver
 from lake_assets.streams.noted_changes import REDO_TURN, finish_change, reprocess_journal
 from lake_assets.streams.pipeline import demux_journal
-from lake_assets.streams.schemas import cached_registry
+from lake_assets.streams.schemas import format_with
 
 
 def requeue(
@@ -195,7 +194,7 @@ def finish_interrupted(context: LakeContext, settings: Settings, feed: Feed) -> 
 
 @contextmanager
 def _redo(settings: Settings, feed: Feed, endpoints: Endpoints) -> Iterator[Redo]:
-    registry, payload = cached_registry(settings, endpoints), feed.payload.protobuf
+    payload_format = format_with(settings, endpoints, feed)
     session = start_session(settings, ensure_runtime(settings))
     try:
         with open_lake(settings, session) as context:
@@ -206,8 +205,8 @@ def _redo(settings: Settings, feed: Feed, endpoints: Endpoints) -> Iterator[Redo
                     feeds=load_feeds(settings.feeds),
                     context=context,
                     journal=demux_journal(settings.state_dir, feed),
-                    newest=partial(registry.newest, payload.subject, payload.message),
-                    resolve=registry.resolve,
+                    format=payload_format,
+                    schemas=payload_format,
                     report=_unheard,
                 ),
                 journal=reprocess_journal(context.lake, feed.feed),

@@ -1,15 +1,14 @@
-"""A feed's schemas, asked of the registry with patience: what may come back is waited for."""
+"""A feed's schemas, asked for with patience: a registry that does not answer is waited for."""
 
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Any, TypeVar
 
-from lake_assets.decode.cache import CachedRegistry, SchemaCache
-from lake_assets.decode.registry import Registry
-from lake_assets.decode.schemas import SchemaSet
 from lake_assets.errors import RegistryError, StreamError
+from lake_assets.formats.base import PayloadFormat, Question, Surroundings
+from lake_assets.formats.catalog import format_of
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Stage, Waiting
@@ -25,57 +24,43 @@ _QUIET_S = 15.0
 """Seconds after a question that was not answered in which batches ask no other."""
 
 
-class Answers(Protocol):
-    """A registry, whether what it said is kept or not."""
-
-    def newest(self, subject: str, message: str | None = None) -> SchemaSet:
-        """As `decode.registry.Registry.newest`."""
-
-    def resolve(self, schemas: SchemaSet, ids: Collection[int]) -> SchemaSet:
-        """As `decode.registry.Registry.resolve`."""
-
-    def check(self, subject: str) -> None:
-        """As `decode.registry.Registry.check`."""
-
-
 @dataclass(kw_only=True, slots=True)
 class Schemas:
-    """The questions that demux asks; each waits until the registry answers or `stop` is set."""
+    """A `formats.base.SchemaSource` that waits for the format's answers until `stop` is set."""
 
     feed: Feed
-    registry: Answers
+    format: PayloadFormat[Any]
     stop: threading.Event
     announce: Callable[[Waiting | None], None]
     may_wait: bool = True
     """Whether rows of ids that cannot be asked about wait, and others go on; else all wait."""
     _silent_until: float = 0.0
 
-    def newest(self) -> SchemaSet:
-        """The schemas of the feed's subject; waits also for the subject's first version."""
-        payload = self.feed.payload.protobuf
-        return self._ask(lambda: self.registry.newest(payload.subject, payload.message))
+    def newest(self) -> Any:  # noqa: ANN401 - the format's own
+        """What is known of the schemas; waits until there are some."""
+        return self._ask(self.format.newest)
 
-    def resolve(self, schemas: SchemaSet, ids: frozenset[int]) -> SchemaSet:
-        """`schemas` with an answer for each of `ids`, or with those that must wait for one."""
+    def resolve(self, schemas: Any, questions: frozenset[Question]) -> Any:  # noqa: ANN401
+        """`schemas` with an answer to each question, or with those that must wait for one."""
         if not self.may_wait:
-            return self._ask(lambda: self.registry.resolve(schemas, ids))
+            return self._ask(lambda: self.format.resolve(schemas, questions))
         if time.monotonic() < self._silent_until:
-            return schemas.let_wait(ids)
+            return self.format.let_wait(schemas, questions)
         try:
-            return self.registry.resolve(schemas, ids)
+            return self.format.resolve(schemas, questions)
         except RegistryError as problem:
             self.announce(self.why(problem))
             # One that hangs would cost each batch its whole timeout.
             self._silent_until = time.monotonic() + _QUIET_S
-            return schemas.let_wait(ids)
+            return self.format.let_wait(schemas, questions)
 
     def check(self) -> None:
-        """Make sure that the registry answers, without waiting.
+        """Make sure that questions are answered, without waiting.
 
         Raises:
-            RegistryError: it does not.
+            RegistryError: they are not.
         """
-        self.registry.check(self.feed.payload.protobuf.subject)
+        self.format.check()
         self._silent_until = 0.0
 
     def why(self, problem: RegistryError, rows: int | None = None) -> Waiting:
@@ -102,7 +87,11 @@ class Schemas:
                 return answer
 
 
-def cached_registry(settings: Settings, endpoints: Endpoints) -> CachedRegistry:
-    """The registry of these endpoints; what it says is kept beside the lake's checkpoints."""
-    cache = SchemaCache(settings.state_dir / "schemas")
-    return CachedRegistry(Registry(endpoints.registry, endpoints.registry_access), cache)
+def format_with(settings: Settings, endpoints: Endpoints, feed: Feed) -> PayloadFormat[Any]:
+    """The format of a feed's values; what a registry says is kept beside the lake's checkpoints."""
+    surroundings = Surroundings(
+        registry=endpoints.registry,
+        registry_access=endpoints.registry_access,
+        cache=settings.state_dir / "schemas",
+    )
+    return format_of(feed, surroundings)

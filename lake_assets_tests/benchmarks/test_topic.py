@@ -21,5 +21,5 @@ def test_a_topic_is_full_and_then_gone(services):
         assert topic.value_bytes > 500 * 50
     with pytest.raises(SourceError, match="does not exist"):
         end_offsets(services, name)
-    subject = topic.feed.payload.protobuf.subject
+    subject = topic.feed.payload.subject
     assert subject not in httpx.get(f"{services.registry}/subjects").json()

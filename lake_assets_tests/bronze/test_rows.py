@@ -69,3 +69,11 @@ def test_rows_are_kept_as_they_came(spark):
 
 def test_the_partition_column_is_the_only_one_in_no_file():
     assert set(SCHEMA.names) - set(FILE_SCHEMA.names) == {PARTITION}
+
+
+def test_values_without_framing_have_no_schema_id_whatever_they_begin_with():
+    landing = Landing(NOW, is_framed=False)
+    batch = pa.RecordBatch.from_arrays([pa.array([b"\0\0\0\0\7x", None])], names=["value"])
+    (landed,) = landing([batch])
+    assert landed["schema_id"].to_pylist() == [None, None]
+    assert landed.schema.field("schema_id").type == pa.int64()

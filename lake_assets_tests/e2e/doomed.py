@@ -12,10 +12,12 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
-from lake_assets.decode.registry import Registry
 from lake_assets.delta.commit import Batch, Commit
 from lake_assets.delta.commit_journal import Journal
 from lake_assets.delta.committer import Committer
+from lake_assets.formats.confluent.registry import Registry
+from lake_assets.formats.protobuf.language import PROTOBUF
+from lake_assets.formats.protobuf.payload_format import ProtobufFormat
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Stage
@@ -116,7 +118,7 @@ def main() -> None:
         )
         schemas = Schemas(
             feed=job.feed,
-            registry=Registry(job.registry),
+            format=ProtobufFormat(job.feed.payload.protobuf, Registry(job.registry, PROTOBUF)),
             stop=threading.Event(),
             announce=lambda _: None,
         )

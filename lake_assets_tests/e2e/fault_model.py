@@ -17,7 +17,7 @@ from deltalake import DeltaTable
 from lake_assets.model.feeds import Feed
 from lake_assets.model.routes import Route
 from lake_assets.model.tables import TableRef, bronze_of, quarantine_of
-from lake_assets_tests.decode.given import framed, message_of
+from lake_assets_tests.formats.protobuf.given import framed, message_of
 from lake_assets_tests.sample import silver_of
 from lake_assets_tests.streams.lakes import StreamedLake
 

@@ -6,8 +6,8 @@ import pytest
 from deltalake import DeltaTable
 
 from lake_assets.model.routes import Route
-from lake_assets_tests.decode.given import framed, message_of
 from lake_assets_tests.events import Topic
+from lake_assets_tests.formats.protobuf.given import framed, message_of
 from lake_assets_tests.sample import silver_of
 from lake_assets_tests.streams.lakes import StreamedLake
 

@@ -7,10 +7,12 @@ from contextlib import contextmanager, suppress
 import pytest
 from deltalake import DeltaTable
 
-from lake_assets.decode.cache import CachedRegistry, SchemaCache
-from lake_assets.decode.registry import Registry
 from lake_assets.delta.committer import Committer
 from lake_assets.errors import LakeError, RegistryError, StreamError
+from lake_assets.formats.confluent.cache import CachedRegistry, SchemaCache
+from lake_assets.formats.confluent.registry import Registry
+from lake_assets.formats.protobuf.language import PROTOBUF
+from lake_assets.formats.protobuf.payload_format import ProtobufFormat
 from lake_assets.model.tables import bronze_of, quarantine_of, waiting_of
 from lake_assets.streams.noted_changes import finish_change
 from lake_assets.streams.pipeline import catch_up_of, demux_of, follower_of, start_ingest
@@ -29,10 +31,10 @@ class SparseRegistry:
     """A registry that cannot always be reached."""
 
     def __init__(self, url):
-        self.registry, self.is_away = Registry(url), False
+        self.registry, self.is_away = Registry(url, PROTOBUF), False
 
     def __getattr__(self, name):
-        if self.is_away:
+        if self.is_away and name != "language":
             raise RegistryError("schema registry", "cannot be reached", "Start it.")
         return getattr(self.registry, name)
 
@@ -57,7 +59,10 @@ def with_waiting(lake, produce, services):
         with lake.pipeline() as pipeline:
             schemas = Schemas(
                 feed=lake.feed,
-                registry=CachedRegistry(registry, SchemaCache(lake.settings.state_dir / "schemas")),
+                format=ProtobufFormat(
+                    lake.feed.payload.protobuf,
+                    CachedRegistry(registry, SchemaCache(lake.settings.state_dir / "schemas")),
+                ),
                 stop=threading.Event(),
                 announce=lambda _: None,
             )

@@ -14,8 +14,8 @@ from lake_assets.state.files import streams_lock
 from lake_assets.streams.refresh import refresh_gold
 from lake_assets.streams.reprocess import rebuild_silver, requeue
 from lake_assets.streams.run import stream_events
-from lake_assets_tests.decode.given import framed, message_of
 from lake_assets_tests.events import Topic
+from lake_assets_tests.formats.protobuf.given import framed, message_of
 from lake_assets_tests.sample import silver_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]

@@ -216,6 +216,69 @@ def test_a_feed_that_is_not_declared_is_refused_with_those_that_are():
         find_feed(load_feeds(None), "gmaes")
 
 
+JSON = """\
+feed: fitness
+source: {kafka: {topic: tracker-events}}
+payload:
+  json:
+    schema: "time timestamp, model string, heart_bpm int"
+route: {column: model, keys: [pulse]}
+"""
+
+
+def test_a_feed_of_json_declares_its_schema(tmp_path):
+    (feed,) = load_feeds(_write(tmp_path, JSON))
+    assert [column.name for column in feed.payload.json_.columns] == ["time", "model", "heart_bpm"]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "problem"),
+    [
+        (
+            "heart_bpm int",
+            "heart_bpm itn",
+            "line 5: payload.json.schema: at 'itn' there should be a type",
+        ),
+        ("heart_bpm", "_offset", "line 5: payload.json.schema: _offset is a column that silver"),
+        (
+            "schema:",
+            "shema:",
+            "line 5: payload.json.shema is no field; did you mean 'schema'?",
+        ),
+        (
+            "  json:",
+            "  jsn:",
+            "line 4: payload.jsn is no field; did you mean 'json'?",
+        ),
+        (
+            "route:",
+            "    on_unknown: keep\nroute:",
+            "line 6: payload.json.on_unknown must be 'rescue', 'add_columns', 'ignore' or",
+        ),
+        (
+            "column: model",
+            "column: modle",
+            "line 6: route.column: 'modle' is no column of the payload's schema; did you mean",
+        ),
+        (
+            "payload:\n",
+            "payload:\n  protobuf: {subject: s}\n",
+            "line 3: payload: give exactly one of json, protobuf",
+        ),
+    ],
+)
+def test_what_is_wrong_with_json_is_named_with_its_line(tmp_path, right, wrong, problem):
+    with pytest.raises(FeedError, match=re.escape(problem)):
+        load_feeds(_write(tmp_path, JSON.replace(right, wrong)))
+
+
+def test_a_route_may_be_by_a_column_that_rows_bring(tmp_path):
+    text = JSON.replace("column: model", "column: maker").replace(
+        "route:", "    on_unknown: add_columns\nroute:"
+    )
+    assert load_feeds(_write(tmp_path, text))[0].route.column == "maker"
+
+
 NAMED = f"""{GOOD}tables:
   silver: "{{key}}_in_silver"
   gold: "{{view}}_of_{{key}}"

@@ -148,3 +148,16 @@ def test_a_lake_inside_a_file_is_broken(settings, tmp_path):
 )
 def test_a_disk_is_judged_by_its_room(free_bytes, health):
     assert judge_disk(free_bytes).health is health
+
+
+def test_nothing_is_said_of_a_registry_that_no_feed_needs(settings, tmp_path):
+    (tmp_path / "mine.yaml").write_text(
+        "feed: mine\nsource: {kafka: {topic: t}}\npayload: {json: {schema: 'key string'}}\n"
+        "route: {column: key, unknown: create}\n"
+    )
+    mine = {
+        "kafka": KafkaSettings(bootstrap_servers="127.0.0.1:1"),
+        "registry": RegistrySettings(url="http://127.0.0.1:1"),
+        "feeds": tmp_path,
+    }
+    assert "schema registry" not in _found(settings.model_copy(update=mine))

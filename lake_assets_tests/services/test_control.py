@@ -12,10 +12,12 @@ from confluent_kafka.cimpl import NewTopic
 
 from lake_assets.errors import ServiceError
 from lake_assets.model.endpoints import Endpoints
+from lake_assets.model.payload import Payload
 from lake_assets.services import control
 from lake_assets.services.child import is_gone
 from lake_assets.services.control import State
 from lake_assets.settings.schema import KafkaSettings, RegistrySettings, Settings
+from lake_assets_tests.sample import GAMES
 
 _SCHEMA = 'syntax = "proto3"; message E { string a = 1; }'
 
@@ -144,3 +146,13 @@ def test_a_frozen_broker_is_seen_as_silent(home):
         assert control.status(home).kafka.state is State.SILENT
     finally:
         process.resume()
+
+
+def test_a_registry_that_no_feed_needs_is_not_looked_for(settings):
+    mine = settings.model_copy(update={"kafka": KafkaSettings(bootstrap_servers="mine:1")})
+    payload = Payload.model_validate({"json": {"schema": "game_name string"}})
+    fitness = GAMES.model_copy(update={"payload": payload})
+    assert control.locate(mine, [fitness]).registry == ""
+    for feeds in (None, [fitness, GAMES]):
+        with pytest.raises(ServiceError, match="embedded registry"):
+            control.locate(mine, feeds)

@@ -3,6 +3,7 @@ import pyarrow as pa
 from lake_assets.parquet.writer import UNRESOLVED
 from lake_assets.silver.arrow_evaluator import Call, Column, Constant, judged_here, marks_of
 from lake_assets.silver.expectation_columns import Reading
+from lake_assets.silver.questions import SqlQuestion, encoded
 
 KNOWN = Call("Not", (Call("EqualTo", (Column("gamer"), Constant("", pa.string()))),))
 LOW = Call("LessThan", (Column("level"), Constant(10, pa.int32())))
@@ -43,7 +44,7 @@ def test_a_value_of_which_arrow_is_not_sure_is_a_question():
     plain, other = batch(["ann", "Bob"], [1, 2]), batch(["ann", "İ"], [1, 2])
     (_, marks), (asked, none) = judged_here([plain, other], by_value, [SMALL])
     assert [list(column) for column in marks] == [[0, 1]]
-    assert (set(asked[UNRESOLVED].to_pylist()), list(none)) == ({"sql=lower"}, [])
+    assert (set(asked[UNRESOLVED].to_pylist()), list(none)) == ({encoded(SqlQuestion("lower"))}, [])
 
 
 def test_no_rows_are_no_batches():

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from lake_assets.decode.registry import Registry
 from lake_assets.delta.commit import Batch
 from lake_assets.delta.commit_journal import Journal
 from lake_assets.delta.table_owners import owner_of
@@ -20,17 +19,22 @@ from lake_assets.errors import (
     RegistryError,
     TableOwnedError,
 )
+from lake_assets.formats.base import SchemaIdQuestion
+from lake_assets.formats.confluent.registry import Registry
+from lake_assets.formats.protobuf.language import PROTOBUF
+from lake_assets.formats.protobuf.payload_format import ProtobufFormat
 from lake_assets.model.feeds import Action, Expectation
 from lake_assets.model.owners import Owner
+from lake_assets.model.payload import ProtobufPayload
 from lake_assets.model.reports import Judged, Origin, Stage
 from lake_assets.model.routes import Route, Unknown
 from lake_assets.model.tables import Layer, quarantine_of
 from lake_assets.silver.demux import Demux
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.spark.scan import Rows
-from lake_assets_tests.decode.given import framed as frame
-from lake_assets_tests.decode.given import message_of
 from lake_assets_tests.events import Topic, framed
+from lake_assets_tests.formats.protobuf.given import framed as frame
+from lake_assets_tests.formats.protobuf.given import message_of
 from lake_assets_tests.sample import RENAMED, silver_of
 from lake_assets_tests.silver.given import bronze_batch, no_position
 
@@ -54,15 +58,16 @@ class Asked:
 
     def __init__(self, url, subject):
         self.ids = []
-        self._registry = Registry(url)
-        self._subject = subject
+        registry = Registry(url, PROTOBUF)
+        self.format = ProtobufFormat(ProtobufPayload(subject=subject), registry)
 
     def newest(self):
-        return self._registry.newest(self._subject)
+        return self.format.newest()
 
-    def resolve(self, schemas, ids):
-        self.ids.append(set(ids))
-        return self._registry.resolve(schemas, ids)
+    def resolve(self, schemas, questions):
+        ids = {one.schema_id for one in questions if isinstance(one, SchemaIdQuestion)}
+        self.ids += [ids] if ids else []
+        return self.format.resolve(schemas, questions)
 
 
 @pytest.fixture
@@ -86,8 +91,8 @@ def make(settings, topic, asked, reports):
                 feed=topic.feed(**changes),
                 context=context,
                 journal=Journal(settings.state_dir / "games-demux.json"),
-                newest=asked.newest,
-                resolve=asked.resolve,
+                format=asked.format,
+                schemas=asked,
                 report=reports.append,
             )
 
@@ -202,10 +207,10 @@ def test_an_id_that_has_an_answer_is_not_asked_about_again(make, topic, bronze, 
 
 def test_a_registry_that_is_down_quarantines_nothing(make, topic, bronze, stored):
     known = topic.register(0)
-    silent = Registry("http://127.0.0.1:1")
+    silent = Registry("http://127.0.0.1:1", PROTOBUF)
     demux = make()
     demux(bronze(framed(known)), FIRST, no_position)
-    deaf = replace(demux, resolve=silent.resolve)
+    deaf = replace(demux, schemas=ProtobufFormat(topic.feed().payload.protobuf, silent))
     with pytest.raises(RegistryError):
         deaf(bronze(framed(known), framed(NOT_THERE)), Batch("query", 1), no_position)
     assert offsets(stored(silver_of("uno"))) == [0]

@@ -1,17 +1,19 @@
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pyarrow as pa
 import pytest
 
-from lake_assets.decode.decoding_plan import plan_decoding
-from lake_assets.decode.schemas import SchemaSet, Version
+from lake_assets.formats.base import SchemaIdQuestion
+from lake_assets.formats.confluent.schemas import SchemaSet, Version
+from lake_assets.formats.protobuf.arrow import ProtobufDecoder
+from lake_assets.formats.protobuf.decoding_plan import plan_decoding
 from lake_assets.model.quarantine import Reason
 from lake_assets.parquet.writer import TABLE, UNRESOLVED
 from lake_assets.silver.demux_task import DecodePlan, decode_task, stage_schema
-from lake_assets_tests.decode.given import descriptor_set_of, message_of
-from lake_assets_tests.decode.given import framed as frame
+from lake_assets.silver.questions import KeyQuestion, encoded
 from lake_assets_tests.events import AT, framed
+from lake_assets_tests.formats.protobuf.given import descriptor_set_of, message_of
+from lake_assets_tests.formats.protobuf.given import framed as frame
 from lake_assets_tests.silver.given import FOREIGN, KNOWN, NEW, UNKNOWN, bronze_batch, decoding_of
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
@@ -50,7 +52,7 @@ UNFIT_NAMES = [
 
 def place(*values, create_unknown=False, version=0, route="game_name", refused=None, keys=GAMES):
     plan = DecodePlan(
-        decoding=decoding_of(version),
+        decoder=ProtobufDecoder(decoding_of(version)),
         route=route,
         keys=keys,
         create_unknown=create_unknown,
@@ -58,7 +60,7 @@ def place(*values, create_unknown=False, version=0, route="game_name", refused=N
         refused_at=pa.scalar(NOW, pa.timestamp("us", tz="UTC")),
     )
     (found,) = decode_task([bronze_batch(*values)], plan)
-    assert found.schema == stage_schema(plan.decoding)
+    assert found.schema == stage_schema(plan)
     return found.to_pylist()
 
 
@@ -92,7 +94,7 @@ def test_a_new_game_whose_tables_are_anothers_is_refused_and_not_asked_about():
         (None, None, None),
         (QUARANTINE, Reason.BAD_KEY_NAME, "game_name = ../x"),
     ]
-    assert [row[UNRESOLVED] for row in found] == [None, None, "key=poker", None]
+    assert [row[UNRESOLVED] for row in found] == [None, None, encoded(KeyQuestion("poker")), None]
 
 
 def test_the_raw_value_of_a_good_row_does_not_travel():
@@ -114,6 +116,8 @@ def test_every_reason_is_tested():
         Reason.FOREIGN_MESSAGE,
         Reason.WAITING,
         Reason.TABLE_TAKEN,
+        Reason.TYPE_MISMATCH,
+        Reason.UNKNOWN_COLUMN,
     }
     assert {reason for _, reason in REFUSED} == set(Reason) - elsewhere
 
@@ -139,19 +143,19 @@ def test_a_refused_game_is_named_in_the_detail():
 
 def test_a_new_game_raises_a_question_where_the_route_creates_tables():
     (row,) = place(framed(KNOWN, "x" * 64), create_unknown=True)
-    assert row[UNRESOLVED] == "key=" + "x" * 64
+    assert row[UNRESOLVED] == encoded(KeyQuestion("x" * 64))
     assert (row[TABLE], row["#reason"]) == (None, None)
 
 
 def test_an_id_never_met_raises_a_question():
     found = place(framed(KNOWN), framed(NEW))
-    assert [row[UNRESOLVED] for row in found] == [None, f"schema_id={NEW}"]
+    assert [row[UNRESOLVED] for row in found] == [None, encoded(SchemaIdQuestion(NEW))]
     assert (found[1][TABLE], found[1]["#reason"]) == (None, None)
 
 
 def test_an_id_beyond_31_bits_raises_a_question_too():
     (row,) = place(framed(2**32 - 1))
-    assert row[UNRESOLVED] == "schema_id=4294967295"
+    assert row[UNRESOLVED] == encoded(SchemaIdQuestion(4294967295))
 
 
 def test_an_old_message_has_null_in_new_columns():
@@ -183,7 +187,7 @@ def test_a_route_of_bytes_may_be_no_text():
     versions = {KNOWN: Version(number=1, descriptor_set=descriptor_set_of(body))}
     decoding = plan_decoding(SchemaSet(subject="s", versions=versions), pa.schema([]), "game_name")
     plan = DecodePlan(
-        decoding=decoding,
+        decoder=ProtobufDecoder(decoding),
         route="game_name",
         keys=GAMES,
         create_unknown=False,
@@ -198,7 +202,8 @@ def test_a_route_of_bytes_may_be_no_text():
 def test_columns_that_no_row_has_used_yet_are_null_for_conditions():
     columns = pa.schema([("later", pa.struct([("x", pa.int32())]))])
     plan = DecodePlan(
-        decoding=replace(decoding_of(0), unused=columns),
+        decoder=ProtobufDecoder(decoding_of(0)),
+        unused=columns,
         route="game_name",
         keys=GAMES,
         create_unknown=False,
@@ -206,7 +211,7 @@ def test_columns_that_no_row_has_used_yet_are_null_for_conditions():
     )
     (found,) = decode_task([bronze_batch(framed(KNOWN), b"x")], plan)
     assert found["later"].to_pylist() == [None, None]
-    assert found.schema == stage_schema(plan.decoding)
+    assert found.schema == stage_schema(plan)
 
 
 def test_without_a_route_every_decoded_row_goes_to_the_one_table():
@@ -228,4 +233,4 @@ def test_without_a_route_what_cannot_be_decoded_is_refused_all_the_same(value, r
 
 def test_without_a_route_an_unmet_schema_is_asked_about_before_its_rows_are_written():
     (row,) = place(framed(NEW), route=None, keys=("clicks",))
-    assert (row["#reason"], row[UNRESOLVED]) == (None, f"schema_id={NEW}")
+    assert (row["#reason"], row[UNRESOLVED]) == (None, encoded(SchemaIdQuestion(NEW)))

@@ -1,18 +1,21 @@
 from collections import Counter
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from lake_assets.decode.registry import Registry
 from lake_assets.delta.commit import Batch, Commit
 from lake_assets.delta.commit_journal import Journal
 from lake_assets.delta.committer import Committer
 from lake_assets.delta.multi_table_change import ChangeJournal, Range, finish
 from lake_assets.errors import ExpectationFailedError, LakeError
+from lake_assets.formats.confluent.registry import Registry
+from lake_assets.formats.protobuf.language import PROTOBUF
+from lake_assets.formats.protobuf.payload_format import ProtobufFormat
 from lake_assets.model.feeds import Action, Expectation
+from lake_assets.model.payload import ProtobufPayload
 from lake_assets.model.routes import Route
 from lake_assets.model.tables import quarantine_of, waiting_of
 from lake_assets.silver.demux import Demux
@@ -49,7 +52,8 @@ class Lake:
         self.spark = spark
         self.context = context
         self.topic = Topic(services)
-        self.registry = Registry(services.registry)
+        registry = Registry(services.registry, PROTOBUF)
+        self.format = ProtobufFormat(ProtobufPayload(subject=self.topic.subject), registry)
         self.journals = settings.state_dir
         self.known = self.topic.register(0)
         self.bronze = []
@@ -60,8 +64,8 @@ class Lake:
             feed=self.topic.feed(**changes),
             context=self.context,
             journal=Journal(self.journals / "games-demux.json"),
-            newest=lambda: self.registry.newest(self.topic.subject),
-            resolve=self.registry.resolve,
+            format=self.format,
+            schemas=self.format,
             report=lambda _: None,
         )
 
@@ -227,7 +231,20 @@ def test_a_rebuild_widens_the_tables_for_a_late_schema(lake):
 
 def let_wait(demux):
     """The same demux, whose registry does not answer for new ids."""
-    return replace(demux, resolve=lambda schemas, ids: schemas.let_wait(ids))
+    return replace(demux, schemas=Waiting(demux.format))
+
+
+@dataclass
+class Waiting:
+    """What lets all rows wait whose ids were never met."""
+
+    format: ProtobufFormat
+
+    def newest(self):
+        return self.format.newest()
+
+    def resolve(self, schemas, questions):
+        return self.format.let_wait(schemas, questions)
 
 
 def test_rows_of_new_schemas_wait_while_the_registry_is_down_and_others_go_on(lake):

@@ -11,8 +11,10 @@ from pathlib import Path
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from lake_assets.decode.registry import Registry
 from lake_assets.delta.committer import Committer
+from lake_assets.formats.confluent.registry import Registry
+from lake_assets.formats.protobuf.language import PROTOBUF
+from lake_assets.formats.protobuf.payload_format import ProtobufFormat
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import BatchReport
 from lake_assets.model.tables import Layer, TableRef, bronze_of, quarantine_of
@@ -77,7 +79,9 @@ class StreamedLake:
             finish_interrupted(pipeline.context, self.settings, feed)
             schemas = Schemas(
                 feed=feed,
-                registry=Registry(pipeline.endpoints.registry),
+                format=ProtobufFormat(
+                    feed.payload.protobuf, Registry(pipeline.endpoints.registry, PROTOBUF)
+                ),
                 stop=threading.Event(),
                 announce=lambda _: None,
             )
@@ -105,13 +109,14 @@ class StreamedLake:
     def redo(self, feed: Feed | None = None) -> Iterator[Redo]:
         feed = feed or self.feed
         with self.pipeline() as pipeline:
-            registry = Registry(pipeline.endpoints.registry)
+            registry = Registry(pipeline.endpoints.registry, PROTOBUF)
+            payload_format = ProtobufFormat(feed.payload.protobuf, registry)
             demux = Demux(
                 feed=feed,
                 context=pipeline.context,
                 journal=pipeline.journal(feed),
-                newest=lambda: registry.newest(self.topic.subject),
-                resolve=registry.resolve,
+                format=payload_format,
+                schemas=payload_format,
                 report=self.reports.append,
             )
             journal = reprocess_journal(pipeline.context.lake, feed.feed)

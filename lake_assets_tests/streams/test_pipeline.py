@@ -6,7 +6,9 @@ from datetime import timedelta
 import pytest
 from deltalake import DeltaTable
 
-from lake_assets.decode.registry import Registry
+from lake_assets.formats.confluent.registry import Registry
+from lake_assets.formats.protobuf.language import PROTOBUF
+from lake_assets.formats.protobuf.payload_format import ProtobufFormat
 from lake_assets.model.reports import Stage
 from lake_assets.model.tables import bronze_of, quarantine_of
 from lake_assets.spark.lake_context import open_lake
@@ -48,9 +50,12 @@ def travel(pipeline, topic):
     def go():
         feed = topic.feed()
         start_ingest(pipeline, feed, until_caught_up=True).awaitTermination()
-        registry = Registry(pipeline.endpoints.registry)
+        registry = Registry(pipeline.endpoints.registry, PROTOBUF)
         schemas = Schemas(
-            feed=feed, registry=registry, stop=threading.Event(), announce=lambda _: None
+            feed=feed,
+            format=ProtobufFormat(feed.payload.protobuf, registry),
+            stop=threading.Event(),
+            announce=lambda _: None,
         )
         follower_of(pipeline, demux_of(pipeline, feed, schemas)).drain()
 

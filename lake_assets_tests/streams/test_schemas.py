@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from lake_assets.errors import RegistryError, StreamError
+from lake_assets.formats.base import SchemaIdQuestion
+from lake_assets.formats.protobuf.payload_format import ProtobufFormat
 from lake_assets.model.reports import Stage, Waiting
 from lake_assets.streams.schemas import Schemas
 from lake_assets_tests.sample import GAMES
@@ -57,10 +59,17 @@ def ask(said):
     def build(*answers, pauses=0):
         registry = Registry(list(answers))
         return registry, Schemas(
-            feed=GAMES, registry=registry, stop=Stop(pauses), announce=said.append
+            feed=GAMES,
+            format=ProtobufFormat(GAMES.payload.protobuf, registry),
+            stop=Stop(pauses),
+            announce=said.append,
         )
 
     return build
+
+
+def asked(schema_id):
+    return frozenset({SchemaIdQuestion(schema_id)})
 
 
 def test_the_feeds_subject_is_asked_for(ask):
@@ -71,7 +80,7 @@ def test_the_feeds_subject_is_asked_for(ask):
 
 def test_ids_are_asked_about_with_what_is_known(ask):
     registry, schemas = ask(schemas_of(1))
-    assert schemas.resolve(schemas_of(0), frozenset({10})) == schemas_of(1)
+    assert schemas.resolve(schemas_of(0), asked(10)) == schemas_of(1)
     assert registry.asked == [(schemas_of(0), frozenset({10}))]
 
 
@@ -82,19 +91,19 @@ def test_a_registry_that_is_down_is_waited_for(ask):
 
 def test_rows_of_new_ids_wait_where_others_may_go_on(ask, said):
     registry, schemas = ask(DOWN, schemas_of(0))
-    waiting = schemas.resolve(schemas_of(0), frozenset({17}))
+    waiting = schemas.resolve(schemas_of(0), asked(17))
     assert waiting.waiting_ids == {17}
     assert waiting.for_next_batch(0.0).waiting_ids == frozenset()
     assert "Rows of new schemas wait" in said[0].reason
     # The next batches do not ask at once again.
-    assert schemas.resolve(schemas_of(0), frozenset({18})).waiting_ids == {18}
+    assert schemas.resolve(schemas_of(0), asked(18)).waiting_ids == {18}
     assert len(registry.asked) == 1
 
 
 def test_all_rows_wait_where_somebody_wants_them_all(ask):
     _, schemas = ask(DOWN, schemas_of(1), pauses=1)
     schemas.may_wait = False
-    assert schemas.resolve(schemas_of(0), frozenset({17})) == schemas_of(1)
+    assert schemas.resolve(schemas_of(0), asked(17)) == schemas_of(1)
 
 
 def test_whether_the_registry_answers_is_asked_without_waiting(ask):
@@ -125,6 +134,7 @@ def test_other_errors_are_not_waited_for(ask):
 def test_a_real_event_ends_the_wait_at_once(said):
     stop = threading.Event()
     stop.set()
-    schemas = Schemas(feed=GAMES, registry=Registry([DOWN]), stop=stop, announce=said.append)
+    payload_format = ProtobufFormat(GAMES.payload.protobuf, Registry([DOWN]))
+    schemas = Schemas(feed=GAMES, format=payload_format, stop=stop, announce=said.append)
     with pytest.raises(StreamError):
         schemas.newest()

@@ -4,10 +4,12 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from lake_assets.decode.cache import CachedRegistry, SchemaCache
-from lake_assets.decode.registry import Registry
 from lake_assets.delta.commit import Batch
 from lake_assets.errors import RegistryError
+from lake_assets.formats.confluent.cache import CachedRegistry, SchemaCache
+from lake_assets.formats.confluent.registry import Registry
+from lake_assets.formats.protobuf.language import PROTOBUF
+from lake_assets.formats.protobuf.payload_format import ProtobufFormat
 from lake_assets.model.tables import quarantine_of, waiting_of
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.spark.scan import Rows
@@ -24,11 +26,11 @@ class Line:
     """A real registry behind a line that can be cut."""
 
     def __init__(self, url):
-        self.registry = Registry(url)
+        self.registry = Registry(url, PROTOBUF)
         self.is_cut = False
 
     def __getattr__(self, name):
-        if self.is_cut:
+        if self.is_cut and name != "language":
             raise RegistryError("schema registry", "cannot be reached", "Start it.")
         return getattr(self.registry, name)
 
@@ -65,7 +67,7 @@ def world(spark, services, settings, line, topic, said):
             cache = SchemaCache(settings.state_dir / "schemas")
             schemas = Schemas(
                 feed=topic.feed(),
-                registry=CachedRegistry(line, cache),
+                format=ProtobufFormat(topic.feed().payload.protobuf, CachedRegistry(line, cache)),
                 stop=threading.Event(),
                 announce=said.append,
             )

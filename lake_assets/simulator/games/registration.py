@@ -8,8 +8,8 @@ from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 from confluent_kafka.schema_registry.serde import SchemaId
 
-from lake_assets.decode.registry_client import registry_client
 from lake_assets.errors import RegistryError
+from lake_assets.formats.confluent.registry_client import registry_client
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.simulator.games.schema import proto_text
 

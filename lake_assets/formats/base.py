@@ -1,0 +1,189 @@
+"""The contract between demux and a payload format: what a format is asked for, and by whom.
+
+On the driver a `PayloadFormat` finds what is known of a feed's schemas, opaque to everybody else,
+and plans a `Decoder` from it. The decoder is pickled, decodes in Spark's workers, and asks nobody:
+what it has no answer for comes back as a `Question`. Demux has the questions answered on the
+driver, plans again and runs the same batch again, before anything of it is committed.
+
+Nothing here knows a format; `formats.catalog` alone maps what a feed declares to one.
+Docs: `docs/decisions/0032-what-a-payload-format-is.md`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, Self, TypeAlias, TypeVar
+
+import pyarrow as pa
+
+from lake_assets.delta.renamed_columns import Renames
+from lake_assets.model.endpoints import RegistryAccess
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaIdQuestion:
+    """Whether the registry knows an id that no row had before, and whose it is."""
+
+    schema_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class MessageQuestion:
+    """The columns of a message that no row named before."""
+
+    schema_id: int
+    path: tuple[int, ...]
+    """Where it stands in the schema."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewColumnsQuestion:
+    """Columns that a row has and the plan has not."""
+
+    columns: tuple[tuple[str, str], ...]
+    """Names, each with the type of the row's value as Spark SQL names it: `bigint`."""
+
+
+Question: TypeAlias = SchemaIdQuestion | MessageQuestion | NewColumnsQuestion
+"""What a decoder may ask. Hashable and picklable; `silver.questions` carries them to the driver."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Decoded:
+    """The answer for each row, in the order of the input.
+
+    A row is decoded, refused (`reason`) or open (`question`), and never two of these.
+    """
+
+    columns: pa.RecordBatch
+    """`Decoder.columns`; null where a row was not decoded."""
+
+    reason: pa.Array
+    """string: a `model.quarantine.Reason`, or null."""
+
+    detail: pa.Array
+    """string: what the reason means for this row, or null."""
+
+    question: pa.Array
+    """int32: index into `questions`, or null, as it mostly is."""
+
+    questions: tuple[Question, ...] = ()
+    """Distinct ones."""
+
+
+class Decoder(Protocol):
+    """What decodes in the workers: picklable, and without any access to the outside."""
+
+    @property
+    def columns(self) -> pa.Schema:
+        """Columns of the decoded rows, all nullable; tables are made or widened to hold them."""
+
+    @property
+    def unused(self) -> pa.Schema:
+        """Further columns that schemas have and no row has used yet.
+
+        No table has them; conditions may read them as nulls.
+        """
+
+    @property
+    def renames(self) -> Renames:
+        """Older names of columns, under which rows may have been stored."""
+
+    @property
+    def has_waiting(self) -> bool:
+        """Whether it gives rows `Reason.WAITING`, for which a table must be there."""
+
+    def decode(self, batch: pa.RecordBatch) -> Decoded:
+        """Decode bronze rows; no row makes another fail.
+
+        A row's answer depends on its bytes and on this plan alone: a batch that runs again, or is
+        cut elsewhere, gives the same rows. Called often, in any process, in any order.
+
+        Args:
+            batch: at least the columns `PayloadFormat.reads`.
+        """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Surroundings:
+    """What formats may use outside of a feed; none needs to be there before it is asked."""
+
+    registry: str = ""
+    """Base URL of a schema registry."""
+
+    registry_access: RegistryAccess
+    cache: Path | None = None
+    """Folder where answers are kept, so that a restart can do without; None keeps none."""
+
+
+Schemas = TypeVar("Schemas")
+"""What a format knows of a feed's schemas. Immutable; only the format looks inside."""
+
+
+class SchemaSource(Protocol[Schemas]):
+    """What may ask the outside about a feed's schemas: its format, or one who waits for that.
+
+    `RegistryError` passes by itself: callers ask again, or let rows wait (`let_wait`).
+    """
+
+    def newest(self) -> Schemas:
+        """What is known of the schemas now; asked when demux starts.
+
+        Raises:
+            RegistryError: no answer, or no schema that makes columns.
+        """
+
+    def resolve(self, schemas: Schemas, questions: frozenset[Question]) -> Schemas:
+        """The same with an answer to each question: none of them is raised again by the new plan.
+
+        Raises:
+            RegistryError: no answer; nothing has changed.
+        """
+
+    def check(self) -> None:
+        """Make sure that `resolve` would have an answer.
+
+        Raises:
+            RegistryError: it would not.
+        """
+
+
+class PayloadFormat(SchemaSource[Schemas], Protocol[Schemas]):
+    """One feed's values: how schemas are found, and planned into a decoder.
+
+    Beside what it is as a `SchemaSource`, it is pure.
+    """
+
+    needs_registry: ClassVar[bool]
+    """Whether there must be a schema registry. If not, none is looked for or waited for."""
+
+    reads: ClassVar[tuple[str, ...]]
+    """Columns of bronze that decoding reads. With `schema_id`, ingest reads that from the framing;
+    else it is null. What quarantine does not keep cannot be among them: rows are requeued there."""
+
+    @classmethod
+    def of(cls, feed: str, declared: Any, surroundings: Surroundings) -> Self:  # noqa: ANN401
+        """Made for a feed, from what its `payload` says under the format's name; asks nobody."""
+
+    def for_next_batch(self, schemas: Schemas, now: float) -> Schemas:
+        """The same without answers that may have changed by `now`, in seconds since 1970."""
+
+    def let_wait(self, schemas: Schemas, questions: frozenset[Question]) -> Schemas:
+        """The same where rows wait whose questions only the outside can answer."""
+
+    def plan(self, schemas: Schemas, have: pa.Schema, route: Sequence[str]) -> Decoder:
+        """Decide how rows are decoded, and which columns the tables need for them.
+
+        Args:
+            schemas: what is known.
+            have: the decoded columns that the tables have; they stay, and keep their types or get
+                wider ones (`formats.schema_merge`).
+            route: columns that say where a row goes; rows of schemas without them are refused.
+
+        Raises:
+            RegistryError: no schema makes columns.
+            LakeError: the columns do not go with those that the tables have.
+        """
+
+    def made_by(self, schemas: Schemas, route: Sequence[str]) -> list[pa.Schema]:
+        """The columns that each kind of row makes, whatever tables have; others are unused."""

@@ -1,0 +1,32 @@
+"""Which payload formats there are: the one place that maps what a feed declares to a format."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from lake_assets.formats.base import PayloadFormat, Surroundings
+from lake_assets.formats.json.payload_format import JsonFormat
+from lake_assets.formats.protobuf.payload_format import ProtobufFormat
+from lake_assets.model.feeds import Feed
+from lake_assets.model.payload import Payload
+
+_FORMATS: Mapping[str, type[PayloadFormat[Any]]] = {
+    "json": JsonFormat,
+    "protobuf": ProtobufFormat,
+}
+"""By the name under `payload` in a feed."""
+
+
+def format_of(feed: Feed, surroundings: Surroundings) -> PayloadFormat[Any]:
+    """The format of a feed's values; asks nobody yet."""
+    payload = feed.payload
+    return _FORMATS[payload.format].of(feed.feed, payload.declared, surroundings)
+
+
+def needs_registry(payload: Payload) -> bool:
+    """Whether there must be a schema registry."""
+    return _FORMATS[payload.format].needs_registry
+
+
+def is_framed(payload: Payload) -> bool:
+    """Whether values begin with the id of a schema, in Confluent's framing."""
+    return "schema_id" in _FORMATS[payload.format].reads

@@ -1,0 +1,123 @@
+"""What the header of a framed message says: magic byte, schema id, and where its message stands.
+
+Vectorized; what is looked at one by one in Python are distinct headers, not rows. The id itself is
+read on the way into bronze.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lake_assets.formats.confluent.schemas import FIRST, Path
+
+_START = 5
+"""Bytes of magic byte and id."""
+
+_DEEPEST = 16
+"""Indices that a header may have: how deep messages may nest. Protobuf's own readers stop at 100
+levels; nobody has five, and random bytes should not be taken for more."""
+
+_LONGEST = 5
+"""Bytes of a varint of 32 bits."""
+
+_CONTINUED = 0x80
+"""Bit of a varint's byte that says that another follows."""
+
+SHORT = pa.scalar(b"\0", pa.binary())
+"""All of the path where it is the schema's first message; the only one that `ptars` understands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """A path, and how many bytes it takes."""
+
+    path: Path
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class Headers:
+    """The header of each row."""
+
+    kinds: tuple[Header | None, ...]
+    """Distinct ones; None stands for bytes that are no path."""
+
+    which: pa.Array
+    """int64, one a row: index into `kinds`."""
+
+
+def is_short(values: pa.Array) -> pa.Array:
+    """Whether each value names the first message in the shortest way; null where it is null."""
+    return pc.equal(pc.binary_slice(values, _START, _START + 1), SHORT)
+
+
+def headers_of(values: pa.Array) -> Headers:
+    """Read the path after the id of each value; null values have none."""
+    kinds: dict[Header | None, int] = {Header(FIRST, 1): 0}
+    which = pc.if_else(is_short(values).fill_null(fill_value=False), 0, None).cast(pa.int64())
+    width = 1
+    while which.null_count:
+        open_rows = pc.indices_nonzero(pc.is_null(which))
+        heads = pc.binary_slice(values.take(open_rows), _START, _START + width)
+        found = heads.dictionary_encode()
+        answers, needs = [], []
+        for head in found.dictionary.to_pylist():
+            answer = parse(head)
+            needs.append(answer if isinstance(answer, int) else None)
+            is_lost = isinstance(answer, int) and len(head) < width
+            kind = None if is_lost or isinstance(answer, int) else answer
+            is_open = isinstance(answer, int) and not is_lost
+            answers.append(None if is_open else kinds.setdefault(kind, len(kinds)))
+        none = kinds.setdefault(None, len(kinds))
+        codes = pa.array(answers, pa.int64()).take(found.indices)
+        codes = pc.if_else(pc.is_null(heads), none, codes)
+        which = pc.replace_with_mask(which, pc.is_null(which), codes)
+        width = min(
+            (need for need in needs if need is not None and need > width), default=width + 1
+        )
+    return Headers(tuple(kinds), which)
+
+
+def strip(values: pa.Array, headers: Headers) -> pa.Array:
+    """The values with every path written as `SHORT`, for a decoder that is told the message."""
+    for code, header in enumerate(headers.kinds):
+        if header is None or header == Header(FIRST, 1):
+            continue
+        cut = pc.binary_replace_slice(values, _START, _START + header.length, SHORT.as_py())
+        values = pc.if_else(pc.equal(headers.which, code), cut, values)
+    return values
+
+
+def parse(head: bytes) -> Header | int | None:
+    """The path at the beginning of `head`.
+
+    Returns:
+        None if these bytes are no path, and if they break off, how many it takes at least.
+    """
+    found = list(_varints(head))
+    count, end = found[0] if found else (0, 0)
+    if found and count == 0:
+        return Header(FIRST, end)
+    path = found[1 : count + 1]
+    if count not in range(_DEEPEST + 1) or any(index < 0 for index, _ in path):
+        return None
+    if found and len(path) == count:
+        return Header(tuple(index for index, _ in path), path[-1][1])
+    read = path[-1][1] if path else end
+    is_overlong = len(head) - read >= _LONGEST
+    return None if is_overlong else max(len(head) + 1, read + count - len(path))
+
+
+def _varints(head: bytes) -> Iterator[tuple[int, int]]:
+    """The zigzag varints in `head` that are whole, each with the position after it."""
+    value = shift = 0
+    for position, byte in enumerate(head, 1):
+        value |= (byte & ~_CONTINUED) << shift
+        shift += 7
+        if not byte & _CONTINUED:
+            yield (value >> 1) ^ -(value & 1), position
+            value = shift = 0
+        elif shift >= 7 * _LONGEST:
+            return

@@ -1,0 +1,215 @@
+"""Questions to a Confluent-compatible schema registry.
+
+A registry that does not answer raises `RegistryError`, never an empty answer: whoever took a
+passing fault for "no such schema" would quarantine good rows.
+"""
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
+from confluent_kafka.schema_registry.common._httpx_compat import httpx
+from confluent_kafka.schema_registry.error import SchemaRegistryError
+
+from lake_assets.errors import RegistryError, SchemaNotFoundError, SchemaUnusableError
+from lake_assets.formats.confluent.language import SchemaLanguage
+from lake_assets.formats.confluent.registry_client import CORRECT_URL, registry_client
+from lake_assets.formats.confluent.schemas import SchemaSet, Version
+from lake_assets.model.endpoints import RegistryAccess
+
+_NOT_FOUND = range(40400, 40500)
+"""Error codes of a registry's own "no such …". A 404 without one is from something else, such as
+a proxy or a wrong path, and says nothing about schemas."""
+
+MOST_ASKED = 500
+"""Ids that are asked about one by one, at a few milliseconds each. More at once are no new versions
+but bytes that look like framing; then only the subject's own list is asked for."""
+
+
+class Registry:
+    """A registry at `url`. Holds no connection: questions are rare, and need not be closed so."""
+
+    def __init__(
+        self,
+        url: str,
+        language: SchemaLanguage,
+        access: RegistryAccess | None = None,
+        *,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """Nothing is asked yet."""
+        self.language = language
+        self._url = url
+        self._access = access or RegistryAccess()
+        self._clock = clock
+
+    def newest(
+        self, subject: str, message: str | None = None, before: SchemaSet | None = None
+    ) -> SchemaSet:
+        """All versions of a subject.
+
+        Args:
+            subject: of the feed.
+            message: full name of the one message type that the feed takes.
+            before: what was known; versions that are still the same are not compiled again.
+
+        Raises:
+            SchemaNotFoundError: the subject does not exist.
+            SchemaUnusableError: none of its versions can be decoded into columns.
+            RegistryError: no answer.
+        """
+        thing = f"subject {subject!r} at {self._url}"
+        known = {one.source: one for one in before.versions.values()} if before else {}
+        with self._asking(thing) as client:
+            found = [_fetch(client, subject, number) for number in client.get_versions(subject)]
+        versions = {one.schema_id: _compile(self.language, thing, one, known) for one in found}
+        schemas = SchemaSet(subject=subject, message=message, versions=versions)
+        self.language.check(schemas)
+        return schemas
+
+    def check(self, subject: str) -> None:
+        """Make sure that the registry answers questions about a subject.
+
+        Raises:
+            RegistryError: it does not, or has no such subject.
+        """
+        with self._asking(f"subject {subject!r} at {self._url}") as client:
+            client.get_versions(subject)
+
+    def resolve(self, schemas: SchemaSet, ids: Collection[int]) -> SchemaSet:
+        """`schemas` with an answer for each of `ids`: known, unknown or foreign.
+
+        Ids that have an answer already are not asked about. If one of the others belongs to the
+        subject, the subject's new versions are fetched. Far too many ids at once are not asked
+        about: the subject's list is fetched, and `is_flooded` set.
+
+        Raises:
+            RegistryError: no answer.
+        """
+        asked = sorted(schemas.unanswered(ids))
+        if not asked:
+            return schemas
+        if len(asked) > MOST_ASKED:
+            return replace(self._renewed(schemas), is_flooded=True)
+        subjects = {schema_id: self._subjects(schema_id) for schema_id in asked}
+        own = {
+            one: found[schemas.subject]
+            for one, found in subjects.items()
+            if schemas.subject in found
+        }
+        latest = self._renewed(schemas) if own else schemas
+        # The subject's list leaves deleted versions out, yet their messages may be read.
+        deleted = {
+            one: self._deleted(schemas.subject, number)
+            for one, number in own.items()
+            if one not in latest.versions
+        }
+        others = {one: found for one, found in subjects.items() if one not in own}
+        return replace(latest, versions={**latest.versions, **deleted}).with_others(
+            unknown=[one for one, found in others.items() if not found],
+            foreign=[one for one, found in others.items() if found],
+            now=self._clock(),
+        )
+
+    def _renewed(self, schemas: SchemaSet) -> SchemaSet:
+        """`schemas` with the versions that were registered since."""
+        latest = self.newest(schemas.subject, schemas.message, schemas)
+        return replace(
+            schemas,
+            versions={**schemas.versions, **latest.versions},
+            unknown_ids=schemas.unknown_ids - latest.known_ids,
+            foreign_ids=schemas.foreign_ids - latest.known_ids,
+        )
+
+    def _deleted(self, subject: str, number: int) -> Version:
+        thing = f"subject {subject!r} at {self._url}"
+        with self._asking(thing) as client:
+            found = _fetch(client, subject, number)
+        return _compile(self.language, thing, found, {})
+
+    def _subjects(self, schema_id: int) -> dict[str, int]:
+        """Subjects with this id and the version it is, deleted ones included; empty if none."""
+        if schema_id <= 0:
+            return {}
+        try:
+            with self._asking(f"schema {schema_id} at {self._url}") as client:
+                # `/schemas/ids/{id}/subjects` would do, but Apicurio does not have it.
+                found = client.get_schema_versions(schema_id, deleted=True)
+        except SchemaNotFoundError:
+            return {}
+        return {str(one.subject): int(one.version or 0) for one in found}
+
+    @contextmanager
+    def _asking(self, thing: str) -> Iterator[SchemaRegistryClient]:
+        """A client for a question about `thing`; what it raises becomes an error of ours."""
+        try:
+            with registry_client(self._url, self._access) as client:
+                yield client
+        except SchemaRegistryError as problem:
+            if problem.http_status_code == httpx.codes.NOT_FOUND and _is_ours(problem.error_code):
+                raise SchemaNotFoundError(
+                    thing, "does not exist", "Register it, or correct the feed's subject"
+                ) from problem
+            fact = f"answered {problem.http_status_code} ({problem.error_message})"
+            raise RegistryError(f"schema registry {self._url}", fact, CORRECT_URL) from problem
+
+
+@dataclass(frozen=True, slots=True)
+class _Fetched:
+    """One version as the registry has it, with all that it refers to."""
+
+    schema_id: int
+    number: int
+    kind: str
+    text: str
+    imports: Mapping[str, str]
+
+    @property
+    def source(self) -> str:
+        """Digest of all that the descriptors are made from, and of the version's number."""
+        parts = [self.number, self.kind, self.text, sorted(self.imports.items())]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _fetch(client: SchemaRegistryClient, subject: str, number: int) -> _Fetched:
+    found = client.get_version(subject, number, deleted=True)
+    if found.schema_id is None:
+        raise ValueError("a version without an id")
+    schema = found.schema
+    imports = dict(_imports(client, schema))
+    return _Fetched(
+        found.schema_id, number, str(schema.schema_type), schema.schema_str or "", imports
+    )
+
+
+def _compile(
+    language: SchemaLanguage, thing: str, found: _Fetched, known: Mapping[str, Version]
+) -> Version:
+    if found.source in known:
+        return known[found.source]
+    made = Version(number=found.number, source=found.source)
+    if found.kind != language.name:
+        return replace(made, problem=f"is {found.kind}, not {language.name}")
+    whole = f"version {found.number} of {thing}"
+    try:
+        descriptor_set = language.compile(whole, found.text, found.imports)
+    except SchemaUnusableError as problem:
+        return replace(made, problem=problem.fact)
+    return replace(made, descriptor_set=descriptor_set)
+
+
+def _is_ours(error_code: object) -> bool:
+    return isinstance(error_code, int) and error_code in _NOT_FOUND
+
+
+def _imports(client: SchemaRegistryClient, schema: Schema) -> Iterator[tuple[str, str]]:
+    """Import path and content of all that a schema refers to, directly or not."""
+    for reference in schema.references or ():
+        if reference.name and reference.subject and reference.version:
+            found = client.get_version(reference.subject, reference.version, deleted=True)
+            yield from _imports(client, found.schema)
+            yield reference.name, found.schema.schema_str or ""

@@ -1,0 +1,29 @@
+"""Numbers as JSON has them: text of any length and exactness, until a column says what they are."""
+
+import math
+
+_LONGEST = 40
+"""Characters of an integer that Python reads as one; more fit no column but as text or double."""
+
+_BIGINT = range(-(2**63), 2**63)
+
+
+class Number(str):
+    """A number that is no short integer, as it stands in the value: `1.50`, `1e400`."""
+
+    __slots__ = ()
+
+    def as_double(self) -> float | None:
+        """The nearest double, or None if there is none: `1e400`."""
+        found = float(self)
+        return found if math.isfinite(found) else None
+
+
+def integer(text: str) -> "int | Number":
+    """What the parser makes of digits; Python takes long ones for an attack."""
+    return int(text) if len(text) <= _LONGEST else Number(text)
+
+
+def is_bigint(value: int) -> bool:
+    """Whether it fits 64 bits."""
+    return value in _BIGINT

@@ -1,0 +1,99 @@
+"""One value's bytes to what JSON says, and back to text; exact, and strict where JSON is.
+
+A byte-order mark is skipped. Numbers keep their digits (`numbers.Number`). Of a name that an object
+has twice the last counts, as in Spark.
+"""
+
+import json
+import re
+from typing import Any
+
+from lake_assets.formats.json.numbers import Number, integer
+
+DEEPEST = 100
+"""Levels that a value may nest: no producer has ten, and readers that nest themselves overflow."""
+
+_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"')
+
+_BOM = "\ufeff"
+
+
+class NotReadableError(Exception):
+    """The bytes are no JSON object; says where, and what is wrong."""
+
+
+def parse(value: bytes) -> dict[str, Any]:
+    """The object that a value is.
+
+    Raises:
+        NotReadableError: it is none.
+    """
+    try:
+        text = value.decode().removeprefix(_BOM)
+    except UnicodeDecodeError as problem:
+        said = f"at byte {problem.start}: not UTF-8 ({problem.reason})"
+        raise NotReadableError(said) from problem
+    if is_deep(text):
+        said = f"nested deeper than {DEEPEST} levels"
+        raise NotReadableError(said)
+    try:
+        found = _DECODER.decode(text)
+    except json.JSONDecodeError as problem:
+        said = f"at character {problem.pos}: {problem.msg}"
+        raise NotReadableError(said) from problem
+    if not isinstance(found, dict):
+        said = f"at character 0: {_WORDS.get(type(found), 'a number')}, not an object"
+        raise NotReadableError(said)
+    return found
+
+
+def is_deep(text: str) -> bool:
+    """Whether a value nests deeper than `DEEPEST`, by its brackets outside of strings."""
+    if text.count("[") + text.count("{") <= DEEPEST:
+        return False
+    depth = 0
+    for mark in re.findall(r"[\[{}\]]", _STRINGS.sub("", text)):
+        depth += 1 if mark in "[{" else -1
+        if depth > DEEPEST:
+            return True
+    return False
+
+
+def text_of(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    """A parsed value as compact JSON, numbers with the digits that they came with."""
+    match value:
+        case Number():
+            return str(value)
+        case dict():
+            return f"{{{','.join(f'{_quoted(k)}:{text_of(v)}' for k, v in value.items())}}}"
+        case list():
+            return f"[{','.join(text_of(item) for item in value)}]"
+        case str():
+            return _quoted(value)
+    return json.dumps(value)
+
+
+def is_unicode(text: str) -> bool:
+    """Whether it can be stored: half of a surrogate pair is valid JSON, and no character."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=not is_unicode(text))
+
+
+def _no_number(text: str) -> None:
+    raise NotReadableError(f"{text} is no number of JSON")
+
+
+_WORDS = {list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
+
+_DECODER = json.JSONDecoder(
+    parse_float=Number,
+    parse_int=integer,
+    parse_constant=_no_number,
+)

@@ -1,0 +1,114 @@
+"""JSON as a payload format: the driver's side. Nothing is asked outside: the schema is declared."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+import pyarrow as pa
+
+from lake_assets.errors import LakeError
+from lake_assets.formats.base import NewColumnsQuestion, Question, Surroundings
+from lake_assets.formats.json.columns import MOST_COLUMNS, arrow_schema, can_be_added, column_of
+from lake_assets.formats.json.decoder import JsonDecoder
+from lake_assets.formats.json.row_reader import Rules
+from lake_assets.formats.schema_merge import Mismatch, merge
+from lake_assets.model.payload import RESCUED, JsonPayload, OnUnknown
+
+_RESCUED = pa.schema([pa.field(RESCUED, pa.string())])
+
+
+@dataclass(frozen=True, slots=True)
+class JsonSchemas:
+    """The declared columns, and those that were added since demux started."""
+
+    declared: pa.Schema
+    added: pa.Schema
+
+
+@dataclass(frozen=True, slots=True)
+class JsonFormat:
+    """A `formats.base.PayloadFormat`."""
+
+    needs_registry: ClassVar[bool] = False
+    reads: ClassVar[tuple[str, ...]] = ("value",)
+
+    feed: str
+    declared: JsonPayload
+
+    @classmethod
+    def of(cls, feed: str, declared: JsonPayload, surroundings: Surroundings) -> Self:  # noqa: ARG003
+        """Of the declaration alone."""
+        return cls(feed, declared)
+
+    def newest(self) -> JsonSchemas:
+        """What is declared."""
+        return JsonSchemas(arrow_schema(self.declared.columns), pa.schema([]))
+
+    def check(self) -> None:
+        """Always answers."""
+
+    def for_next_batch(self, schemas: JsonSchemas, now: float) -> JsonSchemas:  # noqa: ARG002
+        """The same: nothing outside changes."""
+        return schemas
+
+    def resolve(self, schemas: JsonSchemas, questions: frozenset[Question]) -> JsonSchemas:
+        """With a column for each name that rows have, as far as there may be so many.
+
+        Of different types for one name a double holds integers; else one is chosen, and rows with
+        others have their values rescued.
+        """
+        asked = sorted(
+            column
+            for question in questions
+            if isinstance(question, NewColumnsQuestion)
+            for column in question.columns
+        )
+        kinds: dict[str, list[str]] = {}
+        for name, kind in asked:
+            kinds.setdefault(name, []).append(kind)
+        added = list(schemas.added)
+        for name, candidates in kinds.items():
+            taken = [*schemas.declared.names, *(one.name for one in added)]
+            if len(taken) < MOST_COLUMNS and can_be_added(name, taken):
+                kind = "double" if set(candidates) == {"bigint", "double"} else candidates[0]
+                added.append(column_of(name, kind))
+        return replace(schemas, added=pa.schema(added))
+
+    def let_wait(self, schemas: JsonSchemas, questions: frozenset[Question]) -> JsonSchemas:
+        """As `resolve`: no question needs the outside."""
+        return self.resolve(schemas, questions)
+
+    def plan(self, schemas: JsonSchemas, have: pa.Schema, route: Sequence[str]) -> JsonDecoder:  # noqa: ARG002
+        """All that is declared is read; with `add_columns` also what was added, now or before."""
+        made = self._made(schemas)
+        columns = merge(have, made)
+        if isinstance(columns, Mismatch):
+            raise LakeError(
+                f"silver of feed {self.feed!r}",
+                f"column {columns.path} is {columns.have}, and declared as {columns.came}",
+                "Declare it as it is or under another name, or rebuild silver without it",
+            )
+        return JsonDecoder(
+            columns=columns,
+            rules=Rules(
+                fields=self._read(schemas, columns),
+                on_mismatch=self.declared.on_mismatch,
+                on_unknown=self.declared.on_unknown,
+            ),
+        )
+
+    def made_by(self, schemas: JsonSchemas, route: Sequence[str]) -> list[pa.Schema]:  # noqa: ARG002
+        """The declared columns and the added ones; there is one kind of row."""
+        return [self._made(schemas)]
+
+    def _made(self, schemas: JsonSchemas) -> pa.Schema:
+        rescued = _RESCUED if self.declared.rescues else pa.schema([])
+        return pa.schema([*schemas.declared, *schemas.added, *rescued])
+
+    def _read(self, schemas: JsonSchemas, columns: pa.Schema) -> pa.Schema:
+        """Which columns are read from values, declared ones with the type that is declared."""
+        if self.declared.on_unknown is not OnUnknown.ADD_COLUMNS:
+            return schemas.declared
+        declared = schemas.declared.names
+        others = [one for one in columns if one.name not in {*declared, RESCUED}]
+        return pa.schema([*schemas.declared, *(one.remove_metadata() for one in others)])

@@ -1,0 +1,212 @@
+"""One parsed object to the values of its columns, and what of it fits none.
+
+A value fits where Spark's `from_json` reads it without loss: integers within their width, no
+numbers in strings and no strings in numbers, decimals also as text, binary as Base64, times as
+ISO 8601 text (without a zone they are UTC). Numbers are no times: nobody knows of which unit.
+"""
+
+import base64
+import binascii
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal, InvalidOperation, localcontext
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lake_assets.formats.json.numbers import Number
+from lake_assets.formats.json.parse import is_unicode
+from lake_assets.formats.schema_merge import in_words
+
+NOTHING: Any = object()
+"""Stands for a value that does not fit, and for nothing to rescue."""
+
+_TIME = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)"
+    r"(?:[T ](\d\d)(?::(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?)?)?"
+    r"(Z|[+-]\d\d(?::?\d\d)?)?",
+    re.ASCII,
+)
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?", re.ASCII)
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(slots=True)
+class Notes:
+    """What was met on the way through a row."""
+
+    keeps_unknown: bool = True
+    """Whether what nobody declared is left over, or of no interest."""
+
+    unknown: dict[str, Any] = field(default_factory=dict)
+    """Values that nobody declared, by path: `device.color`. Nulls say nothing and are left out."""
+
+    misfits: dict[str, str] = field(default_factory=dict)
+    """By path, the type that a value does not fit."""
+
+
+def struct_values(
+    fields: Mapping[str, pa.DataType], found: dict[str, Any], notes: Notes, path: str = ""
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The values of the fields, and those of the object that are in none of them."""
+    made, rest = {}, {}
+    for name, value in found.items():
+        kind = fields.get(name)
+        if value is None:
+            continue
+        if kind is None:
+            notes.unknown[f"{path}{name}"] = value
+            if notes.keeps_unknown:
+                rest[name] = value
+            continue
+        made[name], left = _value(kind, value, notes, f"{path}{name}")
+        if left is not NOTHING:
+            rest[name] = left
+    return made, rest
+
+
+def _value(kind: pa.DataType, value: Any, notes: Notes, path: str) -> tuple[Any, Any]:  # noqa: ANN401
+    """What a column gets of a value, and what is left over of it."""
+    if pa.types.is_struct(kind) and isinstance(value, dict):
+        made, rest = struct_values(_fields(kind), value, notes, f"{path}.")
+        return made, rest or NOTHING
+    if _is_many(kind, value):
+        before = len(notes.unknown)
+        made = _many(kind, value, notes, path)
+        if made is NOTHING:
+            notes.misfits[path] = in_words(kind)
+            return None, value
+        # Of many only the whole says which of them something was left over of.
+        is_less = notes.keeps_unknown and len(notes.unknown) > before
+        return made, value if is_less else NOTHING
+    made = _scalar(kind, value)
+    if made is NOTHING:
+        notes.misfits[path] = in_words(kind)
+        return None, value
+    return made, NOTHING
+
+
+def _fields(kind: pa.StructType) -> dict[str, pa.DataType]:
+    return {one.name: one.type for one in kind}
+
+
+def _is_many(kind: pa.DataType, value: object) -> bool:
+    is_list = pa.types.is_list(kind) and isinstance(value, list)
+    return is_list or (pa.types.is_map(kind) and isinstance(value, dict))
+
+
+def _many(kind: pa.DataType, value: Any, notes: Notes, path: str) -> Any:  # noqa: ANN401
+    """The items of an array or a map, or NOTHING if one of them does not fit."""
+    own = Notes(keeps_unknown=notes.keeps_unknown)
+    if isinstance(value, list):
+        made: Any = [_item(kind.value_type, item, own, path) for item in value]
+    else:
+        if not all(is_unicode(name) for name in value):
+            return NOTHING
+        items = value.items()
+        made = [(name, _item(kind.item_type, item, own, path)) for name, item in items]
+    notes.unknown |= own.unknown
+    return NOTHING if own.misfits else made
+
+
+def _item(kind: pa.DataType, item: Any, notes: Notes, path: str) -> Any:  # noqa: ANN401
+    return None if item is None else _value(kind, item, notes, f"{path}[]")[0]
+
+
+def _scalar(kind: pa.DataType, value: Any) -> Any:  # noqa: ANN401
+    """A value as Arrow takes it for a type, or NOTHING."""
+    is_text = isinstance(value, str) and not isinstance(value, Number)
+    if pa.types.is_boolean(kind):
+        return value if isinstance(value, bool) else NOTHING
+    if isinstance(value, bool):
+        return NOTHING
+    if pa.types.is_integer(kind):
+        bound = 2 ** (kind.bit_width - 1)
+        return value if isinstance(value, int) and -bound <= value < bound else NOTHING
+    if pa.types.is_floating(kind):
+        return _floating(kind, value) if not is_text else NOTHING
+    if pa.types.is_decimal(kind):
+        return _decimal(kind, value)
+    return _of_text(kind, value) if is_text else NOTHING
+
+
+def _of_text(kind: pa.DataType, text: str) -> Any:  # noqa: ANN401
+    if pa.types.is_string(kind):
+        return text if is_unicode(text) else NOTHING
+    if pa.types.is_timestamp(kind):
+        return _microseconds(text)
+    if pa.types.is_date(kind):
+        return _day(text)
+    if pa.types.is_binary(kind):
+        try:
+            return base64.b64decode(text, validate=True)
+        except (binascii.Error, ValueError):
+            return NOTHING
+    return NOTHING
+
+
+def _floating(kind: pa.DataType, value: Any) -> Any:  # noqa: ANN401
+    if not isinstance(value, int | Number):
+        return NOTHING
+    found = float(value)
+    if pa.types.is_float32(kind):
+        with np.errstate(over="ignore"):
+            found = float(np.float32(found))
+    return found if math.isfinite(found) else NOTHING
+
+
+def _decimal(kind: pa.Decimal128Type, value: Any) -> Any:  # noqa: ANN401
+    if not isinstance(value, int | str) or not _NUMBER.fullmatch(str(value)):
+        return NOTHING
+    with localcontext() as context:
+        context.prec = 2 * kind.precision
+        found = Decimal(str(value))
+        try:
+            made = found.quantize(Decimal(1).scaleb(-kind.scale))
+        except InvalidOperation:
+            return NOTHING
+    is_short = len(made.as_tuple().digits) <= kind.precision
+    return made if is_short and made == found else NOTHING
+
+
+def _day(text: str) -> Any:  # noqa: ANN401
+    if not _DATE.fullmatch(text):
+        return NOTHING
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return NOTHING
+
+
+def _microseconds(text: str) -> Any:  # noqa: ANN401
+    """Since 1970, of a time as ISO 8601 writes it; what is finer is cut off, as Spark does."""
+    found = _TIME.fullmatch(text)
+    if found is None:
+        return NOTHING
+    *numbers, fraction, zone = found.groups()
+    year, month, day, hour, minute, second = (int(number or 0) for number in numbers)
+    micros = int((fraction or "0").ljust(6, "0")[:6])
+    try:
+        at = datetime(year, month, day, hour, minute, second, micros, tzinfo=UTC) - _offset(zone)
+    except (ValueError, OverflowError):
+        return NOTHING
+    return (at - _EPOCH) // timedelta(microseconds=1)
+
+
+def _offset(zone: str | None) -> timedelta:
+    if zone is None or zone == "Z":
+        return timedelta()
+    digits = zone[1:].replace(":", "").ljust(4, "0")
+    hours, minutes = int(digits[:2]), int(digits[2:])
+    if hours > 23 or minutes > 59:  # noqa: PLR2004 - of a clock
+        raise ValueError("no zone")
+    found = timedelta(hours=hours, minutes=minutes)
+    return -found if zone[0] == "-" else found

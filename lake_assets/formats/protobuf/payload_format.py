@@ -1,0 +1,91 @@
+"""Protobuf as a payload format: the driver's side."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Protocol, Self
+
+import pyarrow as pa
+
+from lake_assets.formats.base import (
+    MessageQuestion,
+    Question,
+    SchemaIdQuestion,
+    Surroundings,
+)
+from lake_assets.formats.confluent.cache import CachedRegistry, SchemaCache
+from lake_assets.formats.confluent.registry import Registry
+from lake_assets.formats.confluent.schemas import SchemaSet
+from lake_assets.formats.protobuf.arrow import ProtobufDecoder
+from lake_assets.formats.protobuf.decoding_plan import made_by, plan_decoding
+from lake_assets.formats.protobuf.language import PROTOBUF
+from lake_assets.model.payload import ProtobufPayload
+
+
+class Answers(Protocol):
+    """A registry, whether what it said is kept or not."""
+
+    def newest(self, subject: str, message: str | None = None) -> SchemaSet:
+        """As `formats.confluent.registry.Registry.newest`."""
+
+    def resolve(self, schemas: SchemaSet, ids: Collection[int]) -> SchemaSet:
+        """As `formats.confluent.registry.Registry.resolve`."""
+
+    def check(self, subject: str) -> None:
+        """As `formats.confluent.registry.Registry.check`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProtobufFormat:
+    """A `formats.base.PayloadFormat` whose schemas are the versions of a subject."""
+
+    needs_registry: ClassVar[bool] = True
+    reads: ClassVar[tuple[str, ...]] = ("value", "schema_id")
+
+    declared: ProtobufPayload
+    registry: Answers
+
+    @classmethod
+    def of(cls, feed: str, declared: ProtobufPayload, surroundings: Surroundings) -> Self:  # noqa: ARG003
+        """With a registry whose answers are kept, if there is a folder for them."""
+        registry = Registry(surroundings.registry, PROTOBUF, surroundings.registry_access)
+        if surroundings.cache is None:
+            return cls(declared, registry)
+        return cls(declared, CachedRegistry(registry, SchemaCache(surroundings.cache)))
+
+    def newest(self) -> SchemaSet:
+        """The versions of the subject."""
+        return self.registry.newest(self.declared.subject, self.declared.message)
+
+    def check(self) -> None:
+        """Make sure that the registry answers."""
+        self.registry.check(self.declared.subject)
+
+    def for_next_batch(self, schemas: SchemaSet, now: float) -> SchemaSet:
+        """Without ids that were unknown long ago, and without waiting ones."""
+        return schemas.for_next_batch(now)
+
+    def resolve(self, schemas: SchemaSet, questions: frozenset[Question]) -> SchemaSet:
+        """With what the registry says of ids, and with the messages that rows have."""
+        ids = _ids(questions)
+        return _met(self.registry.resolve(schemas, ids) if ids else schemas, questions)
+
+    def let_wait(self, schemas: SchemaSet, questions: frozenset[Question]) -> SchemaSet:
+        """With the messages that rows have; rows of ids never met wait."""
+        return _met(schemas.let_wait(_ids(questions)), questions)
+
+    def plan(self, schemas: SchemaSet, have: pa.Schema, route: Sequence[str]) -> ProtobufDecoder:
+        """Every version decodes its own; messages are taken by the first column of the route."""
+        return ProtobufDecoder(plan_decoding(schemas, have, next(iter(route), None)))
+
+    def made_by(self, schemas: SchemaSet, route: Sequence[str]) -> list[pa.Schema]:
+        """The columns of each message that rows may have."""
+        return made_by(schemas, next(iter(route), None))
+
+
+def _ids(questions: frozenset[Question]) -> frozenset[int]:
+    return frozenset(one.schema_id for one in questions if isinstance(one, SchemaIdQuestion))
+
+
+def _met(schemas: SchemaSet, questions: frozenset[Question]) -> SchemaSet:
+    met = [(one.schema_id, one.path) for one in questions if isinstance(one, MessageQuestion)]
+    return schemas.meet(met) if met else schemas

@@ -1,0 +1,63 @@
+import base64
+
+import pytest
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
+
+from lake_assets.errors import RegistryError
+from lake_assets.formats.protobuf.compile import ROOT, compile_files, root_beside
+
+DEPENDENCY = 'syntax = "proto3"; package x; message D { string a = 1; }'
+EVENT = 'syntax = "proto3"; import "x/d.proto"; package y; message event { x.D d = 1; }'
+
+
+def _files(descriptor_set: bytes) -> list[str]:
+    return [file.name for file in FileDescriptorSet.FromString(descriptor_set).file]
+
+
+def test_imports_come_before_what_imports_them():
+    found = compile_files("v", {ROOT: EVENT, "x/d.proto": DEPENDENCY})
+    assert _files(found) == ["x/d.proto", ROOT]
+
+
+def test_the_well_known_types_need_not_be_given():
+    text = (
+        'syntax = "proto3"; import "google/protobuf/timestamp.proto"; '
+        "message event { google.protobuf.Timestamp t = 1; }"
+    )
+    assert _files(compile_files("v", {ROOT: text})) == ["google/protobuf/timestamp.proto", ROOT]
+
+
+def test_serialized_descriptors_are_taken_as_they_are():
+    whole = FileDescriptorSet.FromString(compile_files("v", {ROOT: EVENT, "x/d.proto": DEPENDENCY}))
+    serialized = {
+        file.name: base64.b64encode(file.SerializeToString()).decode() for file in whole.file
+    }
+    assert _files(compile_files("v", serialized)) == ["x/d.proto", ROOT]
+
+
+def test_text_may_import_a_serialized_descriptor():
+    (file,) = FileDescriptorSet.FromString(compile_files("v", {ROOT: DEPENDENCY})).file
+    serialized = base64.b64encode(file.SerializeToString()).decode()
+    found = compile_files("v", {ROOT: EVENT, "x/d.proto": serialized})
+    assert _files(found) == ["x/d.proto", ROOT]
+
+
+def test_an_import_may_have_the_name_that_the_compiled_file_would_have():
+    imports = {ROOT: DEPENDENCY, f"_{ROOT}": 'syntax = "proto3"; package z; message D {}'}
+    root, text = root_beside(imports), EVENT.replace("x/d.proto", ROOT)
+    assert _files(compile_files("v", {**imports, root: text}, root)) == [ROOT, root]
+
+
+def test_a_broken_schema_is_refused_with_protocs_complaint():
+    with pytest.raises(RegistryError, match='"strin" is not defined'):
+        compile_files("v", {ROOT: 'syntax = "proto3"; message event { strin a = 1; }'})
+
+
+def test_a_missing_import_is_refused():
+    with pytest.raises(RegistryError, match=r"x/d\.proto"):
+        compile_files("v", {ROOT: EVENT})
+
+
+def test_an_import_path_cannot_leave_the_scratch_folder():
+    with pytest.raises(RegistryError, match="no import path"):
+        compile_files("v", {ROOT: EVENT, "../d.proto": DEPENDENCY})
