@@ -4,6 +4,7 @@ A test that starts a Java has a mark that says so, and `make test-fast` leaves i
 fixtures start marks it by itself, and no process of a test without a mark can start one.
 """
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 from pyspark.sql import SparkSession
 
+from lake_assets import feeds as shipped_feeds
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.runtime.setup import Runtime, ensure_runtime
 from lake_assets.services import control
@@ -106,10 +108,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--steps", type=int, default=12, help="of each sequence of random faults")
 
 
+@pytest.fixture(scope="session")
+def feed_of_games(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the shipped feed `games` alone: streams of two feeds cost twice as much."""
+    folder = tmp_path_factory.mktemp("feeds")
+    shutil.copy(Path(shipped_feeds.__file__).with_name("games.yaml"), folder)
+    return folder
+
+
 @pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    """A home of its own; nothing runs there."""
-    return Settings(home=tmp_path / "home", runtime=load_settings().runtime)
+def settings(tmp_path: Path, feed_of_games: Path) -> Settings:
+    """A home of its own, and the feed `games`; nothing runs there."""
+    return Settings(home=tmp_path / "home", feeds=feed_of_games, runtime=load_settings().runtime)
 
 
 @pytest.fixture(scope="session")

@@ -154,9 +154,6 @@ class PayloadFormat(SchemaSource[Schemas], Protocol[Schemas]):
     Beside what it is as a `SchemaSource`, it is pure.
     """
 
-    needs_registry: ClassVar[bool]
-    """Whether there must be a schema registry. If not, none is looked for or waited for."""
-
     reads: ClassVar[tuple[str, ...]]
     """Columns of bronze that decoding reads. With `schema_id`, ingest reads that from the framing;
     else it is null. What quarantine does not keep cannot be among them: rows are requeued there."""

@@ -22,11 +22,6 @@ def format_of(feed: Feed, surroundings: Surroundings) -> PayloadFormat[Any]:
     return _FORMATS[payload.format].of(feed.feed, payload.declared, surroundings)
 
 
-def needs_registry(payload: Payload) -> bool:
-    """Whether there must be a schema registry."""
-    return _FORMATS[payload.format].needs_registry
-
-
 def is_framed(payload: Payload) -> bool:
     """Whether values begin with the id of a schema, in Confluent's framing."""
     return "schema_id" in _FORMATS[payload.format].reads

@@ -4,7 +4,7 @@ What a format does with its declaration is the business of `formats`.
 """
 
 from enum import StrEnum
-from typing import Self
+from typing import ClassVar, Self
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
@@ -15,6 +15,8 @@ from lake_assets.model.ddl import Column, columns_of_ddl
 
 class ProtobufPayload(Noun):
     """Confluent-framed protobuf whose schemas are registered under `subject`."""
+
+    needs_registry: ClassVar[bool] = True
 
     subject: str = Field(min_length=1)
     """Name of the subject in the registry."""
@@ -49,6 +51,8 @@ class OnUnknown(StrEnum):
 
 class JsonPayload(Noun):
     """A JSON object a value, with a declared schema."""
+
+    needs_registry: ClassVar[bool] = False
 
     model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
 
@@ -110,6 +114,11 @@ class Payload(Noun):
         """Name of the format."""
         (name,) = self._given
         return name
+
+    @property
+    def needs_registry(self) -> bool:
+        """Whether there must be a schema registry. If not, none is looked for or waited for."""
+        return any(declared.needs_registry for declared in (self.protobuf, self.json_) if declared)
 
     @property
     def declared(self) -> Noun:

@@ -17,7 +17,6 @@ from lake_assets.errors import (
     TopicNotFoundError,
 )
 from lake_assets.feeds.load import load_feeds
-from lake_assets.formats.catalog import needs_registry
 from lake_assets.formats.confluent.registry_client import check_registry
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.runtime.jars import GROUPS, Group, is_here
@@ -142,7 +141,7 @@ def _services(settings: Settings) -> Iterator[Finding]:
 def _is_registry_needed(settings: Settings) -> bool:
     """Whether a feed has registered schemas, as far as feeds can be read."""
     try:
-        return any(needs_registry(feed.payload) for feed in load_feeds(settings.feeds))
+        return any(feed.payload.needs_registry for feed in load_feeds(settings.feeds))
     except FeedError:
         return True  # said of the feeds where they are looked at
 

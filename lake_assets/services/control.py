@@ -13,7 +13,6 @@ from pathlib import Path
 from rich.console import Console
 
 from lake_assets.errors import ServiceError
-from lake_assets.formats.catalog import needs_registry
 from lake_assets.model.endpoints import Endpoints, RegistryAccess
 from lake_assets.model.feeds import Feed
 from lake_assets.runtime.file_lock import try_lock
@@ -118,7 +117,7 @@ def locate(settings: Settings, feeds: Iterable[Feed] | None = None) -> Endpoints
     Raises:
         ServiceError: an embedded service is needed and does not run.
     """
-    has_schemas = feeds is None or any(needs_registry(feed.payload) for feed in feeds)
+    has_schemas = feeds is None or any(feed.payload.needs_registry for feed in feeds)
     registry = settings.registry.url or ""
     if has_schemas and not registry:
         registry = url_of(_port(settings, REGISTRY))

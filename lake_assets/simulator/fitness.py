@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 
 from lake_assets.simulator.workload import Chunk, Indexes
 
+FIELDS = ("time", "version", "model", "heart_bpm", "kcal")
+"""What every event has."""
+
 MODELS = ("pulse", "stride", "summit", "tempo", "vita")
 """The models that the shipped simulator knows."""
 

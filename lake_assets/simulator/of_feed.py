@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 
+from lake_assets.errors import SettingsError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
+from lake_assets.simulator.fitness import FIELDS, FitnessEvents
 from lake_assets.simulator.games.events import GameEvents
 from lake_assets.simulator.workload import Workload
 
@@ -11,13 +13,25 @@ from lake_assets.simulator.workload import Workload
 def workload_of(
     feed: Feed, endpoints: Endpoints, keys: Sequence[str] = (), *, seed: int = 0
 ) -> Workload:
-    """Made-up events that a feed can read.
+    """Made-up events that a feed can read: protobuf of games, or JSON of fitness trackers.
 
     Args:
         feed: what they are for.
         endpoints: where the registry is, if the feed has one.
         keys: what they are routed by; by default the feed's keys.
         seed: the same one makes the same events.
+
+    Raises:
+        SettingsError: the feed reads nothing that is made up here.
     """
     keys = keys or feed.keys
-    return GameEvents(endpoints, feed.payload.subject, keys, seed=seed)
+    if feed.payload.protobuf is not None:
+        return GameEvents(endpoints, feed.payload.protobuf.subject, keys, seed=seed)
+    declared = feed.payload.json_
+    if declared is not None and {column.name for column in declared.columns} >= {*FIELDS}:
+        return FitnessEvents(keys, seed=seed)
+    raise SettingsError(
+        f"feed {feed.feed!r}",
+        "has no simulator",
+        f"Simulated are feeds of protobuf, and of JSON with the columns {', '.join(FIELDS)}",
+    )

@@ -81,14 +81,14 @@ def test_the_report_names_its_phases(runs):
 
 
 def test_a_demo_holds_back_the_gold_of_a_game_that_fails_something_blocking(services, tmp_path):
-    from lake_assets.feeds.load import load_feeds
+    from lake_assets.feeds.load import find_feed, load_feeds
     from lake_assets.settings.load import load_settings
     from lake_assets.settings.schema import KafkaSettings, RegistrySettings, Settings
 
-    (feed,) = load_feeds(None)
-    shown = feed.model_dump(mode="json", exclude_none=True)
+    feed = find_feed(load_feeds(None), "games")
+    shown = feed.model_dump(mode="json", exclude_none=True, by_alias=True)
     shown["checks"] = [
-        {"name": "many", "row_count": {"min": 500}, "games": ["go"], "blocking": True}
+        {"name": "many", "row_count": {"min": 500}, "keys": ["go"], "blocking": True}
     ]
     (tmp_path / "games.yaml").write_text(json.dumps(shown))
     settings = Settings(

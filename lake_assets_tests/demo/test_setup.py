@@ -7,6 +7,12 @@ from lake_assets.feeds.load import load_feeds
 from lake_assets.services import control
 
 
+@pytest.fixture
+def settings(settings):
+    """With the feeds that ship."""
+    return settings.model_copy(update={"feeds": None})
+
+
 def test_without_games_the_feeds_are_as_declared(settings):
     same, feeds = demo_feeds(settings, ())
     assert same == settings

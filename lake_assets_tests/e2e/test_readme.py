@@ -10,7 +10,7 @@ import duckdb
 import pytest
 from deltalake import DeltaTable
 
-from lake_assets.feeds.load import load_feeds
+from lake_assets.feeds.load import find_feed, load_feeds
 from lake_assets.logs.entries import SCHEMAS, entry_of
 from lake_assets.logs.write import append
 from lake_assets.settings.load import child_environment
@@ -48,7 +48,7 @@ def test_the_commands_work_together_as_the_readme_has_them(settings):
 def test_the_queries_run_on_the_logs(settings):
     block = re.search(r"```sql\n(.*?)```", (ROOT / "docs" / "operations.md").read_text(), re.DOTALL)
     assert block
-    feed = load_feeds(None)[0]
+    feed = find_feed(load_feeds(None), "games")
     with open_lake(settings) as context:
         append(context, [entry_of(demuxed(0), feed, datetime.now(UTC))])
     answers = []

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from lake_assets.feeds.load import load_feeds
+from lake_assets.feeds.load import find_feed, load_feeds
 from lake_assets.gold.refresh import refresh
 from lake_assets.gold.sql_views import refresh_sql_views
 from lake_assets.model.tables import EVERY_KEY
@@ -48,7 +48,7 @@ def lake(tmp_path_factory):
 @pytest.fixture
 def bring(spark, settings, lake):
     """A shipped view, refreshed; answers DuckDB queries over `gold` and `silver` of a game."""
-    (feed,) = load_feeds(None)
+    feed = find_feed(load_feeds(None), "games")
     here = settings.model_copy(update={"lake": lake})
 
     def run(name, scope, query):

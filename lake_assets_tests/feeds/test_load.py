@@ -7,7 +7,7 @@ import pytest
 from lake_assets.errors import FeedError
 from lake_assets.feeds.load import find_feed, load_feeds
 from lake_assets.model.checks import Severity
-from lake_assets.model.feeds import Action
+from lake_assets.model.feeds import Action, Reset
 from lake_assets.model.routes import Unknown
 
 GOOD = """\
@@ -46,9 +46,10 @@ def _write(folder: Path, text: str, name: str = "games.yaml") -> Path:
 
 
 def test_the_shipped_feeds_load():
-    (feed,) = load_feeds(None)
-    assert feed.feed == "games"
-    assert len(feed.route.keys) == 7
+    fitness, games = load_feeds(None)
+    assert (fitness.feed, games.feed) == ("fitness", "games")
+    assert (len(fitness.keys), len(games.keys)) == (5, 7)
+    assert all(feed.reset is Reset.PROTECTED for feed in (fitness, games))
 
 
 def test_a_feed_is_read_whole(tmp_path):
@@ -208,11 +209,11 @@ def test_a_missing_folder_is_refused(tmp_path):
 
 def test_a_feed_is_found_by_its_name():
     feeds = load_feeds(None)
-    assert find_feed(feeds, "games") is feeds[0]
+    assert [find_feed(feeds, name) for name in ("fitness", "games")] == list(feeds)
 
 
 def test_a_feed_that_is_not_declared_is_refused_with_those_that_are():
-    with pytest.raises(FeedError, match="Use one of: games"):
+    with pytest.raises(FeedError, match="Use one of: fitness, games"):
         find_feed(load_feeds(None), "gmaes")
 
 

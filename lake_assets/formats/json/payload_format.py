@@ -29,7 +29,6 @@ class JsonSchemas:
 class JsonFormat:
     """A `formats.base.PayloadFormat`."""
 
-    needs_registry: ClassVar[bool] = False
     reads: ClassVar[tuple[str, ...]] = ("value",)
 
     feed: str

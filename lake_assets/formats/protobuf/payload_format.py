@@ -38,7 +38,6 @@ class Answers(Protocol):
 class ProtobufFormat:
     """A `formats.base.PayloadFormat` whose schemas are the versions of a subject."""
 
-    needs_registry: ClassVar[bool] = True
     reads: ClassVar[tuple[str, ...]] = ("value", "schema_id")
 
     declared: ProtobufPayload

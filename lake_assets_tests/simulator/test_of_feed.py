@@ -1,0 +1,32 @@
+import pytest
+
+from lake_assets.errors import SettingsError
+from lake_assets.feeds.load import find_feed, load_feeds
+from lake_assets.model.endpoints import Endpoints
+from lake_assets.model.payload import Payload
+from lake_assets.simulator.fitness import MODELS, FitnessEvents
+from lake_assets.simulator.games.events import GameEvents
+from lake_assets.simulator.of_feed import workload_of
+
+ENDPOINTS = Endpoints(kafka="127.0.0.1:1", registry="http://127.0.0.1:1")
+FITNESS = find_feed(load_feeds(None), "fitness")
+
+
+def test_the_shipped_feeds_have_workloads_with_their_keys():
+    games = find_feed(load_feeds(None), "games")
+    of_games, of_trackers = workload_of(games, ENDPOINTS), workload_of(FITNESS, ENDPOINTS)
+    assert isinstance(of_games, GameEvents)
+    assert isinstance(of_trackers, FitnessEvents)
+    assert (of_games.keys, of_trackers.keys) == (games.keys, MODELS)
+
+
+def test_keys_may_be_others():
+    assert workload_of(FITNESS, ENDPOINTS, ["a", "b"]).keys == ("a", "b")
+
+
+def test_a_feed_that_reads_something_else_has_none():
+    other = Payload.model_validate({"json": {"schema": "id string"}})
+    with pytest.raises(
+        SettingsError, match=r"'fitness': has no simulator\. Simulated are feeds of"
+    ):
+        workload_of(FITNESS.model_copy(update={"payload": other}), ENDPOINTS)
