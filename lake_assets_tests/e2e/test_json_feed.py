@@ -33,6 +33,8 @@ OTHERS = (
 
 PULSE, STRIDE = silver_of("pulse"), silver_of("stride")
 
+BY_MODEL = Route(column="model", keys=("pulse", "stride"))
+
 
 @dataclass
 class Tracker:
@@ -42,10 +44,11 @@ class Tracker:
     settings: Settings
     topic: Topic
 
+    route: Route | None = BY_MODEL
+
     def feed(self, **rules: str) -> Feed:
         payload = Payload.model_validate({"json": {"schema": FITNESS, **rules}})
-        route = Route(column="model", keys=("pulse", "stride"))
-        return self.topic.feed(payload=payload, route=route, expectations=(), gold=())
+        return self.topic.feed(payload=payload, route=self.route, expectations=(), gold=())
 
     def stream(self, *values: str | bytes | None, **rules: str) -> None:
         self.topic.produce(*(v.encode() if isinstance(v, str) else v for v in values))
@@ -114,6 +117,14 @@ def test_rows_go_to_their_tables_rescued_or_to_quarantine_and_on_after_a_restart
     # Bytes that look like framing are none here.
     assert set(tracker.rows(bronze_of("games"), "schema_id")) == {(None,)}
     assert set(tracker.rows(PULSE, "_schema_id")) == {(None,)}
+
+
+def test_without_a_route_all_objects_go_to_the_one_table(tracker):
+    tracker.route = None
+    tracker.stream(event(), event("../x"), "[]")
+    table = tracker.feed().silver_table(tracker.feed().keys[0])
+    assert tracker.rows(table, "model", "_rescued") == [("../x", None), ("pulse", None)]
+    assert tracker.rows(quarantine_of("games"), "reason") == [("undecodable",)]
 
 
 def test_silver_has_columns_of_every_type_that_can_be_declared(tracker):
