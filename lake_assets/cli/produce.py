@@ -66,7 +66,7 @@ def produce(
     script = Script(
         versions=versions, events=events if events or rate else _DEFAULT_EVENTS, rate=rate
     )
-    endpoints = locate(settings)
+    endpoints = locate(settings, [declared])
     workload = workload_of(declared, endpoints, asked, seed=seed)
     topic = declared.source.kafka.topic
     with _stopping() as stopped, _bar(script.events) as show:
