@@ -7,7 +7,9 @@ import typer
 from rich.table import Table
 
 from lake_assets.cli.console import stderr, stdout
+from lake_assets.feeds.load import load_feeds
 from lake_assets.services import control
+from lake_assets.services.feed_topics import create_topics
 from lake_assets.settings.load import load_settings
 
 app = typer.Typer(
@@ -19,13 +21,16 @@ app = typer.Typer(
 
 @app.command()
 def up() -> None:
-    """Start Kafka and the schema registry, and wait until both answer.
+    """Start Kafka and the schema registry, and wait until both answer; create the feeds' topics.
 
     They go on after this command ends, keep their data in the lake's home, and come back on the
     same ports. What LAKE_ASSETS_KAFKA_BOOTSTRAP_SERVERS or LAKE_ASSETS_REGISTRY_URL name is used
     as it is; nothing is started in its place.
     """
-    endpoints = control.up(load_settings(), console=stderr)
+    settings = load_settings()
+    feeds = load_feeds(settings.feeds)
+    endpoints = control.up(settings, console=stderr)
+    create_topics(settings, endpoints, feeds)
     stdout.print(f"kafka     {endpoints.kafka}", highlight=False, soft_wrap=True)
     stdout.print(f"registry  {endpoints.registry}", highlight=False, soft_wrap=True)
 

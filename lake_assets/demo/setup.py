@@ -14,6 +14,7 @@ from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import is_key_name
 from lake_assets.runtime.atomic_write import replace_text
 from lake_assets.services import control
+from lake_assets.services.feed_topics import create_topics
 from lake_assets.settings.schema import Settings
 from lake_assets.simulator.script import Script
 
@@ -89,7 +90,9 @@ def services_up(settings: Settings, console: Console) -> Iterator[Endpoints]:
     states = (before.kafka.state, before.registry.state)
     was_running = all(s in {control.State.RUNNING, control.State.YOURS} for s in states)
     try:
-        yield control.up(settings, console=console)
+        endpoints = control.up(settings, console=console)
+        create_topics(settings, endpoints, load_feeds(settings.feeds))
+        yield endpoints
     finally:
         if not was_running:
             control.down(settings)

@@ -13,9 +13,17 @@ from dataclasses import dataclass, field, replace
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql.streaming.query import StreamingQuery
 
-from lake_assets.errors import LakeAssetsError, RegistryError, SourceError, StreamError
+from lake_assets.delta.table_owners import is_there
+from lake_assets.errors import (
+    LakeAssetsError,
+    RegistryError,
+    SourceError,
+    StreamError,
+    TopicNotFoundError,
+)
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Stage, Waiting
+from lake_assets.model.tables import bronze_of
 from lake_assets.settings.schema import Settings
 from lake_assets.sources.topics import end_offsets
 from lake_assets.state.disk_errors import disk_trouble
@@ -63,6 +71,9 @@ class FeedStreams:
     query_failure: LakeAssetsError | None = None
     """Of ingest's query, in our words; Spark passes it on as text alone."""
 
+    is_new: bool = False
+    """Whether it failed for lack of a topic, and bronze has nothing of one."""
+
     _failures: int = 0
     _wakes: threading.Event = field(default_factory=threading.Event)
 
@@ -95,6 +106,10 @@ class FeedStreams:
 
     def _note(self, problem: Exception, *, lived_s: float) -> None:
         self.failure = self.query_failure or told(problem)
+        bronze = bronze_of(self.feed.feed)
+        self.is_new = isinstance(self.failure, TopicNotFoundError) and not is_there(
+            self.pipeline.context.lake, bronze
+        )
         self.query_failure = None
         self._failures = 1 if lived_s >= _HEALTHY_AFTER_S else self._failures + 1
 

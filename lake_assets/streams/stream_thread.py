@@ -140,9 +140,12 @@ class Worker:
                 self._stop.set()
             for thread in threads:
                 thread.join()
-        failed = [one.failure for one in self._streams.values() if one.failure is not None]
-        if failed and not self._stop.is_set():
-            raise failed[0]
+        failed = [one for one in self._streams.values() if one.failure is not None]
+        if self._until_caught_up and len(failed) < len(self._streams):
+            # Feeds whose topics nobody has made yet have nothing to catch up with.
+            failed = [one for one in failed if not one.is_new]
+        if failed and not self._stop.is_set() and failed[0].failure is not None:
+            raise failed[0].failure
 
     def _goes_on(self, failed: str) -> bool:
         """Whether a feed beside the one that failed is well."""

@@ -2,18 +2,25 @@ import json
 
 import pytest
 
+from lake_assets.feeds.load import load_feeds
+from lake_assets.services.control import locate
+from lake_assets.sources.topics import end_offsets
 from lake_assets_tests.commandline import lake_assets
 
 
 @pytest.mark.kafka
 def test_services_outlive_the_shell_that_started_them_and_end_with_down(settings):
+    settings = settings.model_copy(update={"feeds": None})  # all that ship
     assert lake_assets(settings, "services", "up").returncode == 0
     try:
         found = lake_assets(settings, "services", "status", "--json")
+        topics = [feed.source.kafka.topic for feed in load_feeds(None)]
+        ends = {topic: end_offsets(locate(settings), topic) for topic in topics}
     finally:
         ended = lake_assets(settings, "services", "down")
     answer = json.loads(found.stdout)
     assert answer["services"]["kafka"]["state"] == "running"
+    assert ends == {"tracker-events": {0: 0, 1: 0}, "game-stream": {0: 0, 1: 0}}
     assert answer["kafka"].startswith("127.0.0.1:")
     assert answer["registry"].endswith("/apis/ccompat/v7")
     assert (ended.returncode, ended.stdout) == (0, "")

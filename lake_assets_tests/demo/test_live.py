@@ -28,6 +28,7 @@ def _read_until(process, wanted, seen):
 
 def test_the_demo_fills_gold_and_ctrl_c_leaves_nothing_behind(settings):
     """Embedded services of its own, Dagster's page, gold rows by a schedule, and a clean end."""
+    settings = settings.model_copy(update={"feeds": None})  # all that ship
     quick = settings.model_copy(update={"stream": StreamSettings(report_every_s=5)})
     process = subprocess.Popen(  # noqa: S603 - our own command line
         [*COMMAND, "demo", "--games", "chess,go", "--rate", "50"],
@@ -56,3 +57,4 @@ def test_the_demo_fills_gold_and_ctrl_c_leaves_nothing_behind(settings):
     shown = lake_assets(settings, "tables", "--json")
     # Whichever view was first; Ctrl-C did not wait for the others.
     assert '"table": "gold_' in shown.stdout or '"table": "all_games_' in shown.stdout
+    assert '"table": "silver_pulse_events"' in shown.stdout
