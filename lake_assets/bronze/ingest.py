@@ -85,8 +85,8 @@ class Ingest:
         recorded = self._by_partition(table_offsets(handle, self.topic))
         identity = handle.transaction_version(topic_app(self.topic))
         # After a RESTORE the rows are fewer than recorded: they are read again.
-        held = held_offsets(handle, self.topic, self._placed(recorded))
-        have = self._by_partition(held) or self._by_rows(handle)
+        offsets = held_offsets(handle, self.topic, self._placed(recorded))
+        have = self._by_partition(offsets) or self._by_rows(handle)
         is_other = None not in {identity, found.identity} and identity != found.identity
         if is_other and recorded and recorded == self._begun(handle, recorded):
             have = {}  # nothing was read of the topic that had the name before
@@ -148,8 +148,8 @@ class Ingest:
     def _by_rows(self, handle: DeltaTable) -> dict[int, int]:
         """Where a bronze table is whose commits do not tell: another release or engine made it."""
         files = active_files(handle)
-        found = offsets_of_rows(self._table.path(self.context.lake), files) if files else {}
-        return {p: offset for (topic, p), offset in found.items() if topic == self.topic}
+        offsets = offsets_of_rows(self._table.path(self.context.lake), files) if files else {}
+        return {p: offset for (topic, p), offset in offsets.items() if topic == self.topic}
 
     @property
     def _table(self) -> TableRef:
@@ -199,4 +199,4 @@ class Ingest:
         is_framed = self.is_framed
         landed = rows.evaluated_columns(kafka)
         written = fan_out(landed, plan, lambda: rows.Landing(now, is_framed)).written
-        return [file for found in written.values() for file in found.files]
+        return [file for output in written.values() for file in output.files]

@@ -53,10 +53,10 @@ def first_offsets(found: TopicRange, declared: Declared) -> dict[int, int]:
     for partition in sorted({*starts, *declared}):
         begin, end = found.begins.get(partition), found.ends.get(partition)
         if begin is None or end is None or not begin <= starts[partition] <= end:
-            has = "is not there" if begin is None else f"has the offsets {begin} to {end}"
+            fact = "is not there" if begin is None else f"has the offsets {begin} to {end}"
             raise StreamError(
                 f"partition {partition} of topic {found.topic!r}",
-                f"{has}, and the feed begins at {declared[partition]}",
+                f"{fact}, and the feed begins at {declared[partition]}",
                 "Correct source.kafka.starting_offsets of the feed",
             )
     return starts
@@ -95,10 +95,10 @@ def _ensure_readable(found: TopicRange, partition: int, offset: int) -> None:
     begin, end = found.begins.get(partition), found.ends.get(partition)
     thing = f"partition {partition} of topic {found.topic!r}"
     if begin is None or end is None or offset > end:
-        has = "is not there" if end is None else f"ends at offset {end}"
+        fact = "is not there" if end is None else f"ends at offset {end}"
         raise StreamError(
             thing,
-            f"{has}, and bronze has its rows up to offset {offset}: the topic was created again, "
+            f"{fact}, and bronze has its rows up to offset {offset}: the topic was created again, "
             "or this lake belongs to another broker",
             _ELSEWHERE,
         )

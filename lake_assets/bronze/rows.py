@@ -98,6 +98,6 @@ def schema_ids(values: pa.Array) -> pa.Array:
     is_long = pc.greater_equal(pc.binary_length(values), _HEADER_BYTES)
     framed = pc.and_(starts, is_long).fill_null(fill_value=False)
     heads = pc.binary_slice(values.filter(framed), 1, _HEADER_BYTES).cast(pa.binary(4))
-    found = np.frombuffer(heads.buffers()[1] or b"", dtype=">u4", count=len(heads))
-    ids = pa.array(found.astype(np.int64))
+    numbers = np.frombuffer(heads.buffers()[1] or b"", dtype=">u4", count=len(heads))
+    ids = pa.array(numbers.astype(np.int64))
     return pc.replace_with_mask(pa.nulls(len(values), pa.int64()), framed, ids)

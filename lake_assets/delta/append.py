@@ -238,7 +238,7 @@ def append(
 
 def _actions(known: Known, commit: Commit, batch: Batch | None, at_ms: int) -> list[dict[str, Any]]:
     batches = [batch] if batch else []
-    told = {
+    commit_info = {
         "timestamp": at_ms,
         "operation": "WRITE",
         "operationParameters": {
@@ -253,8 +253,8 @@ def _actions(known: Known, commit: Commit, batch: Batch | None, at_ms: int) -> l
         **identity_of(batches),
     }
     transactions = [
-        {"txn": {"appId": one.app_id, "version": one.version, "lastUpdated": at_ms}}
-        for one in (*batches, *commit.transactions)
+        {"txn": {"appId": transaction.app_id, "version": transaction.version, "lastUpdated": at_ms}}
+        for transaction in (*batches, *commit.transactions)
     ]
     added = [
         {
@@ -282,7 +282,7 @@ def _actions(known: Known, commit: Commit, batch: Batch | None, at_ms: int) -> l
         }
         for file in commit.removed
     ]
-    return [{"commitInfo": told}, *transactions, *added, *removed]
+    return [{"commitInfo": commit_info}, *transactions, *added, *removed]
 
 
 def _quoted(file: DataFile) -> str:

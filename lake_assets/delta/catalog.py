@@ -69,12 +69,12 @@ def tables_of(lake: Path, feed: Feed) -> tuple[TableRef, ...]:
         LakeError: a table's log cannot be read.
     """
     claimed = dict(claims_of(feed, feed.keys))
-    found = []
+    tables = []
     for layer in (Layer.BRONZE, Layer.QUARANTINE, Layer.SILVER, Layer.GOLD):
         for table, owner in owners_in(lake, layer).items():
             if (owner or claimed.get(table, _NOBODY)).feed == feed.feed:
-                found.append(table)
-    return tuple(found)
+                tables.append(table)
+    return tuple(tables)
 
 
 _NOBODY = Owner(feed="")
@@ -117,19 +117,19 @@ def refused_keys(
     Raises:
         LakeError: a table's log cannot be read.
     """
-    held: dict[str, Owner] = {}
-    for one in feeds:
-        if one.feed != feed.feed:
-            held |= _by_name(claims_of(one, keys_found(lake, one)))
-    held |= _by_name(claims_of(feed, {*known, *keys_found(lake, feed)}))
+    owners: dict[str, Owner] = {}
+    for other in feeds:
+        if other.feed != feed.feed:
+            owners |= _by_name(claims_of(other, keys_found(lake, other)))
+    owners |= _by_name(claims_of(feed, {*known, *keys_found(lake, feed)}))
     refused = {}
     for key in sorted(new):
         claims = dict(claims_of_key(feed, key))
-        reason = _held_by(lake, feed, claims, held)
+        reason = _held_by(lake, feed, claims, owners)
         if reason:
             refused[key] = reason
         else:
-            held |= _by_name(claims.items())
+            owners |= _by_name(claims.items())
     return refused
 
 

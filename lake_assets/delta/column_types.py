@@ -40,5 +40,5 @@ def column_types(lake: Path, table: TableRef) -> tuple[Column, ...]:
 
 def _type_in_words(json_text: str) -> str:
     """`"long"` is `long`; of a nested type the outer word says enough."""
-    found = json.loads(json_text)
-    return found if isinstance(found, str) else str(found["type"])
+    data_type = json.loads(json_text)
+    return data_type if isinstance(data_type, str) else str(data_type["type"])

@@ -39,7 +39,7 @@ class Journal:
                 "files": [asdict(file) for file in commit.files],
                 "removed": [asdict(file) for file in commit.removed],
                 "info": dict(commit.info),
-                "transactions": [asdict(one) for one in commit.transactions],
+                "transactions": [asdict(transaction) for transaction in commit.transactions],
             }
             for commit in commits
         ]
@@ -85,7 +85,7 @@ def _commit(entry: dict[str, Any]) -> Commit:
         files=[DataFile(**file) for file in entry["files"]],
         removed=tuple(DataFile(**file) for file in entry["removed"]),
         info=entry["info"],
-        transactions=tuple(Batch(**one) for one in entry.get("transactions", ())),
+        transactions=tuple(Batch(**transaction) for transaction in entry.get("transactions", ())),
     )
 
 

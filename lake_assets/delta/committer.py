@@ -255,8 +255,8 @@ class Committer:
 
         handles = self._each(judge_one, list(commits))
         self.flush()
-        work = list(zip(handles, commits, strict=True))
-        self._each(lambda one: write_commit(*one, columns, ()), work)
+        pairs = list(zip(handles, commits, strict=True))
+        self._each(lambda one: write_commit(*one, columns, ()), pairs)
 
     def replace_files(self, commits: Sequence[Commit]) -> None:
         """Put each commit's files in the place of those that it removes, in one step for readers.
@@ -276,8 +276,8 @@ class Committer:
 
     def opened(self, tables: Sequence[TableRef]) -> dict[TableRef, DeltaTable]:
         """The handles of those of the tables that are there, each at its newest version."""
-        found = zip(tables, self._each(self._handles.find, tables), strict=True)
-        return {table: handle for table, handle in found if handle is not None}
+        pairs = zip(tables, self._each(self._handles.find, tables), strict=True)
+        return {table: handle for table, handle in pairs if handle is not None}
 
     def accept_restores(self, handles: Mapping[TableRef, DeltaTable]) -> None:
         """Let tables be appended to that were restored: the caller goes by what they hold now."""

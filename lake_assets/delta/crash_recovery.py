@@ -61,17 +61,19 @@ def recover_after_crash(lake: Path, state_dir: Path, boot_id: str) -> list[SetAs
     note = state_dir / "checked_logs.json"
     done = _noted(note, boot_id)
     tables = [log.parent for layer in Layer for log in sorted(lake.glob(f"{layer}/*/_delta_log"))]
-    found = [
-        one
+    set_aside = [
+        entry
         for table in tables
-        for one in _recover(table, state_dir, _known_version(table, done.get(_name(table))))
+        for entry in _recover(table, state_dir, _known_version(table, done.get(_name(table))))
     ]
-    for one in found:
-        _LOG.warning("%s: %s was set aside, since it %s", one.table, one.file, one.why)
+    for log_file in set_aside:
+        _LOG.warning(
+            "%s: %s was set aside, since it %s", log_file.table, log_file.file, log_file.why
+        )
     seen = {_name(table): mark for table in tables if (mark := _mark_of(table))}
     if seen != done:
         replace_text(note, json.dumps({"boot": boot_id, "logs": seen}))
-    return found
+    return set_aside
 
 
 _Mark: TypeAlias = list[int]
@@ -95,8 +97,8 @@ def _mark_of(table: Path) -> _Mark | None:
 
 
 def _mark_at(table: Path, version: int) -> _Mark:
-    found = commit_file(table, version).stat()
-    return [version, found.st_ino, found.st_ctime_ns]
+    status = commit_file(table, version).stat()
+    return [version, status.st_ino, status.st_ctime_ns]
 
 
 def _known_version(table: Path, mark: _Mark | None) -> int:
@@ -201,8 +203,8 @@ def _look(table: Path, version: int, removed: AbstractSet[str]) -> _Look:
     if not actions:
         return _Look(why="is empty", is_torn=True)
     added = [action for kind, action in actions if kind == "add"]
-    active = (one for one in added if one["path"] not in removed)
-    lost = [one["path"] for one in active if not _is_whole(table, one)]
+    active = (action for action in added if action["path"] not in removed)
+    lost = [action["path"] for action in active if not _is_whole(table, action)]
     gone = {action["path"] for kind, action in actions if kind == "remove"}
     does_nothing = all(kind in {"commitInfo", "txn"} for kind, _ in actions)
     why = f"names {lost[0]}, which is not whole" if lost else ""

@@ -42,8 +42,8 @@ def active_files(handle: DeltaTable) -> list[DataFile]:
 
 def are_whole(folder: Path, files: Sequence[DataFile]) -> bool:
     """Whether a table's folder has all these files, each of the size that was noted of it."""
-    found = ((folder / file.path, file.size) for file in files)
-    return all(path.is_file() and path.stat().st_size == size for path, size in found)
+    expected = ((folder / file.path, file.size) for file in files)
+    return all(path.is_file() and path.stat().st_size == size for path, size in expected)
 
 
 def ensure_files_exist(table: TableRef, folder: Path, files: Sequence[DataFile]) -> None:
@@ -90,5 +90,5 @@ def without(
 
 def read_file(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
     """A data file as it is, without the columns that its folder's name has."""
-    wanted = None if columns is None else list(columns)
-    return without_views(pq.read_table(path, columns=wanted, partitioning=None))
+    names = None if columns is None else list(columns)
+    return without_views(pq.read_table(path, columns=names, partitioning=None))

@@ -30,7 +30,7 @@ def kept_rows(handle: DeltaTable) -> Mapping[str, Mask]:
     if not features.may_have_deletion_vectors:
         return {}
     try:
-        found = pa.table(handle.deletion_vectors())
+        vectors = pa.table(handle.deletion_vectors())
     except DeltaError as problem:  # of a table with features for readers that it does not know
         table = f"delta.`{features.name}`"
         step = f"Run REORG TABLE {table} APPLY (PURGE), then ALTER TABLE {table} DROP FEATURE "
@@ -40,7 +40,7 @@ def kept_rows(handle: DeltaTable) -> Mapping[str, Mask]:
     return {
         str(from_address(address).relative_to(folder)): np.asarray(kept.values, dtype=np.bool_)
         for address, kept in zip(
-            found["filepath"].to_pylist(), found["selection_vector"], strict=True
+            vectors["filepath"].to_pylist(), vectors["selection_vector"], strict=True
         )
     }
 

@@ -51,8 +51,11 @@ def write_commit(
         RemoveAction(f.path, True, now_ms, f.size, dict(f.partition))  # noqa: FBT003 - positional there
         for f in commit.removed
     ]
-    told = {**commit.info, TABLE_ID: str(handle.metadata().id), **identity_of(batches)}
-    marks = [Transaction(one.app_id, one.version) for one in (*batches, *commit.transactions)]
+    info = {**commit.info, TABLE_ID: str(handle.metadata().id), **identity_of(batches)}
+    marks = [
+        Transaction(transaction.app_id, transaction.version)
+        for transaction in (*batches, *commit.transactions)
+    ]
     try:
         handle.create_write_transaction(
             [*adds, *gone],
@@ -60,7 +63,7 @@ def write_commit(
             replacing or handle.schema(),
             partition_by=handle.metadata().partition_columns,
             commit_properties=CommitProperties(
-                custom_metadata=told, app_transactions=marks or None
+                custom_metadata=info, app_transactions=marks or None
             ),
         )
     except CommitFailedError as problem:

@@ -60,13 +60,13 @@ def find_rows(
     """
     features_of(handle).ensure(Use.READ)
     kept = kept_rows(handle)
-    found = []
+    matches = []
     for path, modified_ms in _candidates(handle, key):
         rows = _read(folder / path, key, columns, kept.get(path))
         if rows:
             added = _addition(folder, path, modified_ms)
-            found += [FoundRow(file=folder / path, row=row, added=added) for row in rows]
-    return found
+            matches += [FoundRow(file=folder / path, row=row, added=added) for row in rows]
+    return matches
 
 
 def _candidates(handle: DeltaTable, key: Mapping[str, object]) -> Iterator[tuple[str, int]]:
@@ -75,8 +75,8 @@ def _candidates(handle: DeltaTable, key: Mapping[str, object]) -> Iterator[tuple
     for name, value in key.items():
         for bound, may_be in ((f"min.{name}", pc.less_equal), (f"max.{name}", pc.greater_equal)):
             if bound in files.column_names:
-                wanted = pa.scalar(value, files[bound].type)
-                files = files.filter(may_be(files[bound], wanted).fill_null(fill_value=True))
+                scalar = pa.scalar(value, files[bound].type)
+                files = files.filter(may_be(files[bound], scalar).fill_null(fill_value=True))
     for file in files.select(["path", "modification_time"]).to_pylist():
         yield file["path"], file["modification_time"]
 
@@ -84,9 +84,9 @@ def _candidates(handle: DeltaTable, key: Mapping[str, object]) -> Iterator[tuple
 def _read(
     path: Path, key: Mapping[str, object], columns: Sequence[str], kept: Mask | None
 ) -> list[dict[str, Any]]:
-    wanted = reduce(and_, (pc.field(name) == value for name, value in key.items()))
+    predicate = reduce(and_, (pc.field(name) == value for name, value in key.items()))
     # Whole where rows are deleted: their numbers count all rows of the file.
-    filters = wanted if kept is None else None
+    filters = predicate if kept is None else None
     try:
         # Partitioning off: folders such as `day=...` would else become columns of the file.
         table = pq.read_table(path, columns=[*key, *columns], filters=filters, partitioning=None)
@@ -96,8 +96,8 @@ def _read(
             f"the table's log names it, and it cannot be read ({first_line(problem)})",
             "Restore the file, or the table as of an earlier version",
         ) from problem
-    found: list[dict[str, Any]] = without_deleted(table, kept).filter(wanted).to_pylist()
-    return found
+    rows: list[dict[str, Any]] = without_deleted(table, kept).filter(predicate).to_pylist()
+    return rows
 
 
 def _addition(folder: Path, path: str, modified_ms: int) -> Addition:

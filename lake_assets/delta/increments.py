@@ -78,9 +78,9 @@ def next_increment(
     if newest == after.version and _is_same(folder, after):
         return None
     if after.version < newest and _is_same(folder, after):
-        found = _by_commits(folder, after.version, newest, taken, max_bytes)
-        if found is not None:
-            return found
+        increment = _by_commits(folder, after.version, newest, taken, max_bytes)
+        if increment is not None:
+            return increment
     return _by_snapshot(folder, topics(), newest)
 
 
@@ -134,7 +134,7 @@ def _by_commits(
     """By the commits of the versions; None if they do not tell, or are not there any more."""
     gathered, until = _Gathered(taken), after
     for version, actions in _versions(folder, after, newest):
-        if any(kind == "commitInfo" and is_restore(told) for kind, told in actions):
+        if any(kind == "commitInfo" and is_restore(action) for kind, action in actions):
             return None  # how far the table is, its later transactions do not tell
         gathered.take(actions)
         until = version

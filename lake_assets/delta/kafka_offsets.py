@@ -50,8 +50,8 @@ def offset_transactions(reached: Offsets, before: Offsets) -> list[Batch]:
     counts: dict[str, int] = {}
     for topic, partition in reached:
         counts[topic] = max(counts.get(topic, 0), partition + 1)
-    found = [Batch(f"{_TOPIC}{topic}", count) for topic, count in counts.items()]
-    return found + [
+    transactions = [Batch(f"{_TOPIC}{topic}", count) for topic, count in counts.items()]
+    return transactions + [
         Batch(f"{_TOPIC}{topic}:{partition}", offset)
         for (topic, partition), offset in reached.items()
         if before.get((topic, partition)) != offset
@@ -61,8 +61,8 @@ def offset_transactions(reached: Offsets, before: Offsets) -> list[Batch]:
 def table_offsets(handle: DeltaTable, topic: str) -> dict[Place, int]:
     """How far a table is in a topic; empty if its commits record nothing of it."""
     count = handle.transaction_version(f"{_TOPIC}{topic}") or 0
-    found = ((p, handle.transaction_version(f"{_TOPIC}{topic}:{p}")) for p in range(count))
-    return {(topic, partition): offset for partition, offset in found if offset is not None}
+    offsets = ((p, handle.transaction_version(f"{_TOPIC}{topic}:{p}")) for p in range(count))
+    return {(topic, partition): offset for partition, offset in offsets if offset is not None}
 
 
 def begun_transactions(offsets: Offsets) -> list[Batch]:
@@ -104,41 +104,41 @@ def offsets_of_rows(folder: Path, files: Sequence[DataFile]) -> dict[Place, int]
         folder: of the table.
         files: its own, with the columns `topic`, `partition` and `offset`.
     """
-    found: list[dict[Place, int]] = []
+    positions: list[dict[Place, int]] = []
     for file in files:
         rows = read_file(folder / file.path, COLUMNS)
         last = rows.group_by(["topic", "partition"]).aggregate([("offset", "max")])
         next_ = pc.add(last["offset_max"], pa.scalar(1))
         places = zip(last["topic"].to_pylist(), last["partition"].to_pylist(), strict=True)
-        found.append(dict(zip(places, next_.to_pylist(), strict=True)))
-    return furthest(found)
+        positions.append(dict(zip(places, next_.to_pylist(), strict=True)))
+    return furthest(positions)
 
 
 def recorded_offsets(transactions: Mapping[str, int]) -> dict[Place, int]:
     """The offsets among some application transactions."""
-    found = {}
+    offsets = {}
     for app_id, version in transactions.items():
         topic, colon, partition = app_id.removeprefix(_TOPIC).partition(":")
         if app_id.startswith(_TOPIC) and colon:
-            found[topic, int(partition)] = version
-    return found
+            offsets[topic, int(partition)] = version
+    return offsets
 
 
 def furthest(positions: Iterable[Offsets]) -> dict[Place, int]:
     """By partition, the greatest of some offsets."""
-    found: dict[Place, int] = {}
+    offsets: dict[Place, int] = {}
     for position in positions:
         for place, offset in position.items():
-            found[place] = max(offset, found.get(place, offset))
-    return found
+            offsets[place] = max(offset, offsets.get(place, offset))
+    return offsets
 
 
 def as_json(offsets: Offsets) -> dict[str, dict[str, int]]:
     """Offsets as JSON has them: by topic, then by partition."""
-    found: dict[str, dict[str, int]] = {}
+    by_topic: dict[str, dict[str, int]] = {}
     for (topic, partition), offset in offsets.items():
-        found.setdefault(topic, {})[str(partition)] = offset
-    return found
+        by_topic.setdefault(topic, {})[str(partition)] = offset
+    return by_topic
 
 
 def from_json(found: Mapping[str, Mapping[str, int]]) -> dict[Place, int]:

@@ -126,11 +126,11 @@ def newest_of(handle: DeltaTable, column: str) -> tuple[datetime | None, bool]:
     # Bounds of a file with deleted rows are those that it had with them.
     if not all(name in files.column_names for name in names) or kept_rows(handle):
         return None, False
-    found, nulls = (files[name] for name in names)
-    is_told = pc.or_(pc.is_valid(found), pc.equal(nulls, files["num_records"]))
+    maxima, nulls = (files[name] for name in names)
+    is_told = pc.or_(pc.is_valid(maxima), pc.equal(nulls, files["num_records"]))
     if not pc.all(is_told.fill_null(fill_value=False)).as_py():
         return None, False
-    newest = pc.max(found).as_py()
+    newest = pc.max(maxima).as_py()
     if newest is not None and not isinstance(newest, datetime):
         return None, False
     return newest.astimezone(UTC) if newest else None, True

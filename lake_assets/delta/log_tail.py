@@ -41,12 +41,12 @@ def log_tail_of(folder: Path) -> LogTail | None:
         actions = list(actions_of(folder, version))
     except (OSError, ValueError):
         return None
-    told: Mapping[str, object] = next(
+    commit_info: Mapping[str, object] = next(
         (action for kind, action in actions if kind == "commitInfo"), {}
     )
     return LogTail(
         version=version,
-        info=texts_of(told),
+        info=texts_of(commit_info),
         added=tuple(file_of(action) for kind, action in actions if kind == "add"),
     )
 
@@ -95,10 +95,10 @@ def newest_version(folder: Path) -> int:
 
 def _newest_listed(log: Path) -> int:
     names = (path.name.split(".")[0] for path in log.iterdir())
-    found = [int(name) for name in names if name.isdigit()]
-    if not found:
+    versions = [int(name) for name in names if name.isdigit()]
+    if not versions:
         raise FileNotFoundError(log)
-    return max(found)
+    return max(versions)
 
 
 LAST_CHECKPOINT = "_last_checkpoint"

@@ -83,12 +83,12 @@ class TablesChange:
 
     def moved(self, lake: Path) -> Origins:
         """The rows in its new files."""
-        found = Origins()
-        for one in self.tables:
-            for file in one.files:
-                path = one.table.path(lake) / file.path
-                found.add(read_file(path, origin_columns(pq.read_schema(path).names)))
-        return found
+        origins = Origins()
+        for part in self.tables:
+            for file in part.files:
+                path = part.table.path(lake) / file.path
+                origins.add(read_file(path, origin_columns(pq.read_schema(path).names)))
+        return origins
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class ChangeJournal:
         """Note a change whose new files are all written."""
         noted = {
             "batch": asdict(change.batch),
-            "tables": [_noted(one) for one in change.tables],
+            "tables": [_noted(part) for part in change.tables],
             "companions": [_named(table) for table in change.companions],
         }
         replace_text(self.path, json.dumps(noted))
@@ -149,19 +149,19 @@ def finish(journal: ChangeJournal, committer: Committer) -> dict[TableRef, int]:
     if change is None:
         return {}
     _ensure_newest(journal, change, committer)
-    handles = committer.opened([one.table for one in change.tables])
+    handles = committer.opened([part.table for part in change.tables])
     done = [
-        one
-        for one in change.tables
-        if one.table in handles and is_done(handles[one.table], change.batch)
+        part
+        for part in change.tables
+        if part.table in handles and is_done(handles[part.table], change.batch)
     ]
-    left = [one for one in change.tables if one not in done]
+    left = [part for part in change.tables if part not in done]
     if change.tables[-1] in done:
         journal.clear()  # the last part makes it whole
         return {}
     if not all(
-        one.table in handles and are_whole(one.table.path(committer.lake), one.files)
-        for one in left
+        part.table in handles and are_whole(part.table.path(committer.lake), part.files)
+        for part in left
     ):
         if done:
             raise _cut_off(journal)
@@ -172,7 +172,7 @@ def finish(journal: ChangeJournal, committer: Committer) -> dict[TableRef, int]:
     except FileNotFoundError as problem:
         # A table that has its part was rewritten and vacuumed since.
         raise _cut_off(journal) from problem
-    removed = {one.table: _apply(one, change, moved, committer) for one in change.tables}
+    removed = {part.table: _apply(part, change, moved, committer) for part in change.tables}
     committer.flush()
     journal.clear()
     return {table: count for table, count in removed.items() if count is not None}
@@ -223,7 +223,7 @@ def _ensure_newest(journal: ChangeJournal, change: TablesChange, committer: Comm
     """Make sure that no table has had a later change: then the journal is one of an old copy."""
     app_id, number = change.batch.app_id, change.batch.version
     numbers = numbers_of(app_id, committer.opened(change.companions))
-    later = [table.name for table, found in numbers.items() if found > number]
+    later = [table.name for table, newest in numbers.items() if newest > number]
     if later:
         raise LakeError(
             str(journal.path),
@@ -273,13 +273,13 @@ def _bounds(leaving: Range) -> Iterator[tuple[str, object]]:
 
 def _part(entry: Mapping[str, Any]) -> TableChange:
     bounds = entry["leaving"]
-    leaving = bounds and {name: found and from_json(found) for name, found in bounds.items()}
+    leaving = bounds and {name: bound and from_json(bound) for name, bound in bounds.items()}
     return TableChange(
         table=_table(entry),
         files=[DataFile(**file) for file in entry["files"]],
         leaving=None if leaving is None else Range(**leaving),
         info=entry["info"],
-        transactions=[Batch(**one) for one in entry["transactions"]],
+        transactions=[Batch(**transaction) for transaction in entry["transactions"]],
     )
 
 

@@ -106,21 +106,21 @@ class Origins:
 
     def mask(self, rows: pa.Table) -> Mask:
         """True for rows that were added."""
-        found = np.zeros(rows.num_rows, dtype=np.bool_)
+        mask = np.zeros(rows.num_rows, dtype=np.bool_)
         for place, here, offsets in _by_place(rows):
             if place in self._offsets:
                 self._offsets[place] = [np.concatenate(self._offsets[place])]
-                found[here] = np.isin(offsets, self._offsets[place][0])
-        return found
+                mask[here] = np.isin(offsets, self._offsets[place][0])
+        return mask
 
 
 def _compared(rows: pa.Table, bounds: Mapping[Place, int], compare: np.ufunc) -> Mask:
     """Which rows' offsets compare so to their partition's bound; of other partitions none."""
-    found = np.zeros(rows.num_rows, dtype=np.bool_)
+    mask = np.zeros(rows.num_rows, dtype=np.bool_)
     for place, here, offsets in _by_place(rows):
         if place in bounds:
-            found[here] = compare(offsets, bounds[place])
-    return found
+            mask[here] = compare(offsets, bounds[place])
+    return mask
 
 
 def _by_place(

@@ -33,7 +33,10 @@ class Renames:
 def marked(columns: pa.Schema, renames: Renames) -> pa.Schema:
     """The columns, each saying in its metadata which older ones among them it has the values of."""
     return pa.schema(
-        [_with_marks(one, {*_marks(one), *_older(columns, one, renames)}) for one in columns]
+        [
+            _with_marks(column, {*_marks(column), *_older(columns, column, renames)})
+            for column in columns
+        ]
     )
 
 
@@ -43,16 +46,18 @@ def without_stale_marks(columns: pa.Schema, renames: Renames) -> pa.Schema:
 
 
 def _with_marks(one: pa.Field, older: Collection[str]) -> pa.Field:
-    told = dict(one.metadata or {})
-    if older or RENAMED_FROM in told:  # empty, since a table keeps what it is not told otherwise
-        told[RENAMED_FROM] = ",".join(sorted(older)).encode()
-    return one.with_metadata(told or None)
+    entries = dict(one.metadata or {})
+    if older or RENAMED_FROM in entries:  # empty, since a table keeps what it is not told otherwise
+        entries[RENAMED_FROM] = ",".join(sorted(older)).encode()
+    return one.with_metadata(entries or None)
 
 
 def unmarked(have: pa.Schema, wanted: pa.Schema) -> list[str]:
     """Columns of `wanted` that say of more older names than those of `have` that they have them."""
-    found = {one.name: set(_marks(one)) for one in have}
-    return [one.name for one in wanted if not set(_marks(one)) <= found.get(one.name, set())]
+    marks = {column.name: set(_marks(column)) for column in have}
+    return [
+        column.name for column in wanted if not set(_marks(column)) <= marks.get(column.name, set())
+    ]
 
 
 def under_newest(rows: pa.RecordBatch, schema: pa.Schema, renames: Renames) -> pa.Table:
@@ -62,27 +67,29 @@ def under_newest(rows: pa.RecordBatch, schema: pa.Schema, renames: Renames) -> p
         ArrowInvalid: a type does not hold the values.
     """
     have = dict(zip(rows.schema.names, rows.columns, strict=True))
-    arrays = [_column(have, one, renames, rows.num_rows) for one in schema]
+    arrays = [_column(have, column, renames, rows.num_rows) for column in schema]
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
 def _column(have: Mapping[str, pa.Array], wanted: pa.Field, renames: Renames, rows: int) -> Any:  # noqa: ANN401 - an array
     names = [wanted.name, *(old for old, now in renames.now.items() if now == wanted.name)]
     inner = renames.within.get(wanted.name, Renames())
-    found = [_fitted(have[name], wanted.type, inner) for name in names if name in have]
-    if not found:
+    arrays = [_fitted(have[name], wanted.type, inner) for name in names if name in have]
+    if not arrays:
         return pa.nulls(rows, wanted.type)
     # A row has its value under one of the names.
-    return pc.coalesce(*found) if len(found) > 1 else found[0]
+    return pc.coalesce(*arrays) if len(arrays) > 1 else arrays[0]
 
 
 def _fitted(array: pa.Array, kind: pa.DataType, renames: Renames) -> Any:  # noqa: ANN401
     if not renames:
         return array if array.type == kind else array.cast(kind)
     if pa.types.is_struct(kind):
-        have = {one.name: array.field(index) for index, one in enumerate(array.type)}
+        have = {
+            struct_field.name: array.field(index) for index, struct_field in enumerate(array.type)
+        }
         fields = list(kind)
-        parts = [_column(have, one, renames, len(array)) for one in fields]
+        parts = [_column(have, struct_field, renames, len(array)) for struct_field in fields]
         return pa.StructArray.from_arrays(parts, fields=fields, mask=array.is_null())
     if pa.types.is_list(kind):
         items = _fitted(array.values, kind.value_type, renames)
@@ -128,7 +135,7 @@ def _paths(kind: pa.DataType, renames: Renames) -> Iterator[str]:
     elif pa.types.is_map(kind):
         yield from _paths(kind.item_type, renames)
     elif pa.types.is_struct(kind):
-        names = [one.name for one in kind]
+        names = [struct_field.name for struct_field in kind]
         yield from (old for old in renames.now if old in names)
         for name in names:
             inner = renames.within.get(renames.now.get(name, name), Renames())

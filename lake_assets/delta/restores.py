@@ -40,7 +40,7 @@ def is_restored(folder: Path, newest: int, after: int = -1) -> bool:
         newest: its version.
         after: a version that is known, which the look back ends at.
     """
-    return any(is_restore(told) for _, told in _since_ours(folder, newest, after))
+    return any(is_restore(info) for _, info in _since_ours(folder, newest, after))
 
 
 def is_restore(info: Mapping[str, Any]) -> bool:
@@ -93,11 +93,11 @@ def held_offsets(handle: DeltaTable, topic: str, recorded: Offsets | None = None
     version = _version_of_rows(folder, handle.version())
     if version == handle.version() or not recorded:
         return recorded
-    found = _offsets_at(folder, version, topic)
-    if found is None:
-        found = offsets_of_rows(folder, active_files(handle))
+    offsets = _offsets_at(folder, version, topic)
+    if offsets is None:
+        offsets = offsets_of_rows(folder, active_files(handle))
     first = begun_offsets(handle, recorded)
-    return {place: found.get(place, first[place]) for place in recorded}
+    return {place: offsets.get(place, first[place]) for place in recorded}
 
 
 def _offsets_at(folder: Path, version: int | None, topic: str) -> Offsets | None:
@@ -112,9 +112,9 @@ def _offsets_at(folder: Path, version: int | None, topic: str) -> Offsets | None
 
 def _version_of_rows(folder: Path, version: int) -> int | None:
     """Of which version the transactions tell of a version's rows; None if nothing tells."""
-    for at, told in _since_ours(folder, version, -1):
-        if is_restore(told):
-            restored = told.get("operationParameters", {}).get("version")
+    for at, info in _since_ours(folder, version, -1):
+        if is_restore(info):
+            restored = info.get("operationParameters", {}).get("version")
             # Put back to a version that is no older there is none to ask.
             known = restored is not None and str(restored).isdigit() and int(restored) < at
             return _version_of_rows(folder, int(restored)) if known else None
@@ -125,12 +125,12 @@ def _since_ours(folder: Path, newest: int, after: int) -> Iterator[tuple[int, Ma
     """What the commits since the newest of ours tell of themselves, the newest first."""
     for version in range(newest, after, -1):
         try:
-            told = _told(actions_of(folder, version))
+            info = _told(actions_of(folder, version))
         except FileNotFoundError:
             return
-        if TABLE_ID in told:
+        if TABLE_ID in info:
             return
-        yield version, told
+        yield version, info
 
 
 def _told(actions: Iterable[tuple[str, Any]]) -> Mapping[str, Any]:

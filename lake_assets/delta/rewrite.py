@@ -79,7 +79,7 @@ def _metadata(handle: DeltaTable, columns: str) -> list[dict[str, Any]]:
     if json.loads(columns) == json.loads(handle.schema().to_json()):
         return []
     metadata = handle.metadata()
-    told = {
+    fields = {
         "id": str(metadata.id),
         "name": metadata.name,
         "description": metadata.description,
@@ -89,7 +89,7 @@ def _metadata(handle: DeltaTable, columns: str) -> list[dict[str, Any]]:
         "createdTime": metadata.created_time,
         "configuration": metadata.configuration,
     }
-    return [{"metaData": {key: value for key, value in told.items() if value is not None}}]
+    return [{"metaData": {key: value for key, value in fields.items() if value is not None}}]
 
 
 def _is_struct(kind: object) -> bool:

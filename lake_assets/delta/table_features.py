@@ -275,15 +275,15 @@ def _constraints(facts: TableFacts) -> Iterator[tuple[str, str]]:
 
 def _of_columns(fields: list[dict[str, Any]], path: str, absent: str) -> Iterator[tuple[str, str]]:
     """Of columns and the fields of structs; what is below `absent`, which is null, has none."""
-    for one in fields:
-        column = f"{path}`{one['name']}`"
-        told = column.replace("`", "")
-        if not one["nullable"]:
-            yield f"NOT NULL of {told}", f"{absent}{column} IS NOT NULL"
-        if "delta.invariants" in one["metadata"]:
-            invariant = json.loads(one["metadata"]["delta.invariants"])
-            yield f"invariant of {told}", invariant["expression"]["expression"]
-        kind = one["type"]
+    for struct_field in fields:
+        column = f"{path}`{struct_field['name']}`"
+        name = column.replace("`", "")
+        if not struct_field["nullable"]:
+            yield f"NOT NULL of {name}", f"{absent}{column} IS NOT NULL"
+        if "delta.invariants" in struct_field["metadata"]:
+            invariant = json.loads(struct_field["metadata"]["delta.invariants"])
+            yield f"invariant of {name}", invariant["expression"]["expression"]
+        kind = struct_field["type"]
         if isinstance(kind, dict) and kind["type"] == "struct":
             above = f"{absent}{column} IS NULL OR "
             yield from _of_columns(kind["fields"], f"{column}.", above)

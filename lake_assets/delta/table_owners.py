@@ -54,8 +54,8 @@ def owners_in(lake: Path, layer: Layer) -> dict[TableRef, Owner | None]:
     Raises:
         LakeError: a table's log cannot be read.
     """
-    found = {table: owner_of(lake, table) for table in _tables_in(lake, layer)}
-    return dict(sorted(found.items()))
+    owners = {table: owner_of(lake, table) for table in _tables_in(lake, layer)}
+    return dict(sorted(owners.items()))
 
 
 def claim(lake: Path, table: TableRef, owner: Owner | None) -> None:
@@ -163,7 +163,7 @@ def _telling(folder: Path, done: str) -> Iterator[None]:
 def _of_first_commit(folder: Path) -> Mapping[str, str]:
     try:
         actions = actions_of(folder, 0)
-        return next((told["configuration"] for kind, told in actions if kind == "metaData"), {})
+        return next((action["configuration"] for kind, action in actions if kind == "metaData"), {})
     except FileNotFoundError:
         return {}
 
@@ -173,8 +173,8 @@ def _of_checkpoint(folder: Path) -> Mapping[str, str]:
     path = folder / "_delta_log" / f"{version:020}.checkpoint.parquet"
     if not version or not path.exists():
         return {}
-    told = pq.read_table(path, columns=["metaData"])["metaData"].drop_null().to_pylist()
-    return next((dict(one["configuration"]) for one in told), {})
+    actions = pq.read_table(path, columns=["metaData"])["metaData"].drop_null().to_pylist()
+    return next((dict(action["configuration"]) for action in actions), {})
 
 
 def _of_table(folder: Path) -> Mapping[str, str]:

@@ -15,8 +15,8 @@ from lake_assets.model.tables import TableRef
 
 def numbers_of(app_id: str, tables: Mapping[TableRef, DeltaTable]) -> dict[TableRef, int]:
     """By table, the newest number that it records of an application; those without are absent."""
-    found = {table: handle.transaction_version(app_id) for table, handle in tables.items()}
-    return {table: number for table, number in found.items() if number}
+    numbers = {table: handle.transaction_version(app_id) for table, handle in tables.items()}
+    return {table: number for table, number in numbers.items() if number}
 
 
 def checksum(numbers: Mapping[TableRef, int]) -> int:

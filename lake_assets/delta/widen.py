@@ -119,7 +119,9 @@ def _change(
     if rewriting is not None:
         ensure_usable(handle, Use.READ, Use.REPLACE)
         kept = kept_rows(handle)
-        files = [_write(folder, one, rewriting, kept.get(one.path)) for one in active_files(handle)]
+        files = [
+            _write(folder, file, rewriting, kept.get(file.path)) for file in active_files(handle)
+        ]
         change = Commit(table=table, files=files, info=rewriting.info, seen=version)
         committer.replace([change], rewriting.columns)
     return rewriting
@@ -149,12 +151,12 @@ def _narrower(have: pa.Schema, names: Collection[str]) -> _Rewriting | None:
 
 def _target(have: pa.Schema, schema: pa.Schema) -> pa.Schema:
     """The columns in the order that they have, then the new ones."""
-    fields = {one.name: one for one in have}
-    for one in schema:
-        before = fields.get(one.name, one)
+    fields = {existing.name: existing for existing in have}
+    for column in schema:
+        before = fields.get(column.name, column)
         # What a column says of itself that others do not know of stays.
-        told = {**(before.metadata or {}), **(one.metadata or {})}
-        fields[one.name] = one.with_metadata(told or None)
+        metadata = {**(before.metadata or {}), **(column.metadata or {})}
+        fields[column.name] = column.with_metadata(metadata or None)
     return pa.schema(list(fields.values()))
 
 
@@ -162,7 +164,10 @@ def _is_other(have: pa.DataType, wanted: pa.DataType) -> bool:
     """Whether a type differs by more than fields that a struct gains."""
     if pa.types.is_struct(have) and pa.types.is_struct(wanted):
         fields = {field.name: field.type for field in wanted}
-        return any(_is_other(one.type, fields.get(one.name, one.type)) for one in have)
+        return any(
+            _is_other(struct_field.type, fields.get(struct_field.name, struct_field.type))
+            for struct_field in have
+        )
     if pa.types.is_list(have) and pa.types.is_list(wanted):
         return _is_other(have.value_type, wanted.value_type)
     if pa.types.is_map(have) and pa.types.is_map(wanted):

@@ -90,10 +90,10 @@ def in_words(kind: pa.DataType) -> str:
 def _merged(
     have: Iterable[pa.Field], came: Iterable[pa.Field], path: str
 ) -> list[pa.Field] | Mismatch:
-    found = {field.name.lower(): field.with_nullable(nullable=True) for field in have}
+    fields = {field.name.lower(): field.with_nullable(nullable=True) for field in have}
     for field in came:
         key, whole = field.name.lower(), f"{path}{field.name}"
-        before = found.setdefault(key, field.with_nullable(nullable=True))
+        before = fields.setdefault(key, field.with_nullable(nullable=True))
         if before.name != field.name:
             return Mismatch(path=whole, came=field.name, have=f"{path}{before.name}", is_name=True)
         if _is_timed(before) != _is_timed(field):
@@ -101,8 +101,8 @@ def _merged(
         kind = _wider(before.type, field.type, whole)
         if isinstance(kind, Mismatch):
             return kind
-        found[key] = before.with_type(kind)
-    return list(found.values())
+        fields[key] = before.with_type(kind)
+    return list(fields.values())
 
 
 def _wider(have: pa.DataType, came: pa.DataType, path: str) -> _Kind:

@@ -118,21 +118,21 @@ def entry_of_refresh(report: RefreshReport, feed: Feed, at: datetime) -> Entry |
         "view": report.refreshed[0].view,
         "time": _micros(at),
         "is_committed": True,
-        "rows": sum(one.rows for one in report.refreshed),
-        "files": sum(one.files for one in report.refreshed),
+        "rows": sum(view.rows for view in report.refreshed),
+        "files": sum(view.files for view in report.refreshed),
         **_seconds(report.seconds),
-        "keys_incremental": sum(one.mode is Mode.INCREMENTAL for one in report.refreshed),
-        "keys_full": sum(one.mode is Mode.FULL for one in report.refreshed),
+        "keys_incremental": sum(view.mode is Mode.INCREMENTAL for view in report.refreshed),
+        "keys_full": sum(view.mode is Mode.FULL for view in report.refreshed),
         "why": _reasons(report),
-        "rows_read": sum(one.rows_read for one in report.refreshed),
-        "rows_written": sum(one.rows_written for one in report.refreshed),
+        "rows_read": sum(view.rows_read for view in report.refreshed),
+        "rows_written": sum(view.rows_written for view in report.refreshed),
     }
     return Entry(mark=None, rows={STREAM_LOG.name: [row]})
 
 
 def _reasons(report: RefreshReport) -> str:
     """`full: silver is another table (2), incremental: silver gained 1 file since (40)`."""
-    counted = Counter(f"{one.mode}: {one.why}" for one in report.refreshed)
+    counted = Counter(f"{view.mode}: {view.why}" for view in report.refreshed)
     return ", ".join(f"{reason} ({keys})" for reason, keys in sorted(counted.items()))
 
 

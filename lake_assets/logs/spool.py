@@ -45,8 +45,8 @@ class Spool:
             if path.exists():
                 self._held.append(path)
                 self._next += 1
-            held = list(self._held)
-        return [entry for path in held for entry in _read(path)]
+            paths = list(self._held)
+        return [entry for path in paths for entry in _read(path)]
 
     def forget(self) -> None:
         """Let go of what `take` gave last."""
@@ -73,6 +73,6 @@ def _read(path: Path) -> list[Entry]:
 
 
 def _entry(line: str) -> Entry:
-    found = json.loads(line)
-    mark = found["mark"]
-    return Entry(mark=Batch(**mark) if mark else None, rows=found["rows"])
+    entry = json.loads(line)
+    mark = entry["mark"]
+    return Entry(mark=Batch(**mark) if mark else None, rows=entry["rows"])

@@ -71,8 +71,8 @@ def keep_up(context: LakeContext, settings: LogSettings, now: datetime) -> None:
 
 def _oldest(handle: DeltaTable) -> datetime | None:
     files = pa.table(handle.get_add_actions(flatten=True))
-    found = pc.min(files["min.time"]).as_py() if "min.time" in files.column_names else None
-    return found if found is None or found.tzinfo else found.replace(tzinfo=UTC)
+    oldest = pc.min(files["min.time"]).as_py() if "min.time" in files.column_names else None
+    return oldest if oldest is None or oldest.tzinfo else oldest.replace(tzinfo=UTC)
 
 
 def _once(entries: Sequence[Entry]) -> list[Entry]:
@@ -91,16 +91,16 @@ def _newest_marks(entries: Sequence[Entry]) -> list[Batch]:
 
 
 def _written(context: LakeContext, table: TableRef, rows: Sequence[Mapping[str, Any]]) -> Commit:
-    found = table_of(table, rows)
+    data = table_of(table, rows)
     plan = WritePlan(
         targets=(Target(path=str(table.path(context.lake)), layout=table.name),),
-        layouts={table.name: Layout(schema=found.schema, sources=tuple(found.column_names))},
+        layouts={table.name: Layout(schema=data.schema, sources=tuple(data.column_names))},
         buffer_bytes=context.buffer_bytes,
     )
-    placed = found.append_column(TABLE, pa.repeat(pa.scalar(0, pa.int32()), found.num_rows))
+    placed = data.append_column(TABLE, pa.repeat(pa.scalar(0, pa.int32()), data.num_rows))
     files = [
         DataFile(path=e["path"], size=e["size"], rows=e["rows"], stats=e["stats"])
         for manifest in write_task(placed.to_batches(), plan)
         for e in manifest.to_pylist()
     ]
-    return Commit(table=table, files=files, info={"rows": str(found.num_rows)})
+    return Commit(table=table, files=files, info={"rows": str(data.num_rows)})

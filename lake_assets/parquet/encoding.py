@@ -41,8 +41,8 @@ def _leaves(schema: pa.Schema) -> list[pq.ColumnSchema]:
     """The columns as Parquet sees them: each leaf of a nested one by its path."""
     buffer = pa.BufferOutputStream()
     pq.write_table(schema.empty_table(), buffer)
-    found = pq.read_metadata(pa.BufferReader(buffer.getvalue())).schema
-    return [found.column(index) for index in range(len(found))]
+    parquet_schema = pq.read_metadata(pa.BufferReader(buffer.getvalue())).schema
+    return [parquet_schema.column(index) for index in range(len(parquet_schema))]
 
 
 def _is_raw(leaf: pq.ColumnSchema) -> bool:

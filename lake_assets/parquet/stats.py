@@ -46,11 +46,11 @@ def file_stats(footer: pq.FileMetaData, with_nan: Collection[str] = ()) -> str:
         if "." in path or len(nulls) >= INDEXED_COLUMNS:
             continue
         chunks = [footer.row_group(g).column(index) for g in range(footer.num_row_groups)]
-        found = [chunk.statistics for chunk in chunks if chunk.is_stats_set]
-        if len(found) < len(chunks) or not all(s.has_null_count for s in found):
+        statistics = [chunk.statistics for chunk in chunks if chunk.is_stats_set]
+        if len(statistics) < len(chunks) or not all(s.has_null_count for s in statistics):
             continue
-        nulls[path] = sum(s.null_count for s in found)
-        bounds = _bounds([s for s in found if s.num_values], has_nan=path in with_nan)
+        nulls[path] = sum(s.null_count for s in statistics)
+        bounds = _bounds([s for s in statistics if s.num_values], has_nan=path in with_nan)
         if bounds is not None:
             minima[path], maxima[path] = bounds
     return json.dumps(

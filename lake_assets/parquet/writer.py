@@ -104,17 +104,17 @@ def write_task(batches: Iterable[pa.RecordBatch], plan: WritePlan) -> Iterator[p
     A buffer is full when its `_COPIES`th part is.
     """
     limit = max(1, plan.buffer_bytes // _COPIES)
-    held: list[pa.RecordBatch] = []
+    pieces: list[pa.RecordBatch] = []
     held_bytes = 0
     for batch in batches:
         for piece in _cut(batch, limit):
-            if held and held_bytes + piece.nbytes > limit:
-                yield _flush(held, plan)
+            if pieces and held_bytes + piece.nbytes > limit:
+                yield _flush(pieces, plan)
                 held_bytes = 0
-            held.append(piece)
+            pieces.append(piece)
             held_bytes += piece.nbytes
-    if held:
-        yield _flush(held, plan)
+    if pieces:
+        yield _flush(pieces, plan)
 
 
 def _cut(batch: pa.RecordBatch, limit: int) -> Iterator[pa.RecordBatch]:
@@ -154,7 +154,9 @@ def _flush(held: list[pa.RecordBatch], plan: WritePlan) -> pa.RecordBatch:
 def _questions(rows: pa.Table) -> list[dict[str, object]]:
     if UNRESOLVED not in rows.column_names or rows[UNRESOLVED].null_count == rows.num_rows:
         return []
-    return [{"unresolved": found} for found in pc.unique(rows[UNRESOLVED]).to_pylist() if found]
+    return [
+        {"unresolved": question} for question in pc.unique(rows[UNRESOLVED]).to_pylist() if question
+    ]
 
 
 _NOWHERE = -1

@@ -45,20 +45,20 @@ def receive(rows: Iterable[pa.RecordBatch]) -> Iterator[tuple[pa.RecordBatch, pa
         RuntimeError: rows are missing or came in addition, so it was no projection.
     """
     folder = _folder()
-    held = pa.Table.from_batches([], schema=pa.schema([]))
+    pending = pa.Table.from_batches([], schema=pa.schema([]))
     numbers = count()
     kept: pa.RecordBatch | None = None
     travelled = 0
     for more in rows:
         arrived = pa.Table.from_batches([more])
-        held = pa.concat_tables([held, arrived]) if held.num_rows else arrived
-        while held.num_rows:
+        pending = pa.concat_tables([pending, arrived]) if pending.num_rows else arrived
+        while pending.num_rows:
             if kept is None:
                 kept, travelled = _fetch(folder / str(next(numbers)))
-            if held.num_rows < travelled:
+            if pending.num_rows < travelled:
                 break
-            (made,) = held.slice(0, travelled).combine_chunks().to_batches()
-            held = held.slice(travelled)
+            (made,) = pending.slice(0, travelled).combine_chunks().to_batches()
+            pending = pending.slice(travelled)
             yield kept, made
             kept = None
     if kept is not None or (folder.exists() and any(folder.iterdir())):

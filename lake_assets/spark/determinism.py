@@ -44,7 +44,7 @@ def asks_session(frame: DataFrame, expressions: Iterable[str]) -> bool:
     if literals:
         casts = [F.expr(f"cast({value} as {kind})") for kind, value in sorted(literals)]
         frames.append(frame.sparkSession.range(0).select(*casts))
-    return any(_asks(frame.sparkSession, analyzed_plan(one)) for one in frames)
+    return any(_asks(frame.sparkSession, analyzed_plan(query)) for query in frames)
 
 
 def _asks(session: SparkSession, plan: Any) -> bool:  # noqa: ANN401 - an object of the JVM

@@ -102,8 +102,8 @@ def fan_out(
 
 def discard(written: Mapping[int, Written], plan: WritePlan) -> None:
     """Delete the files of a job that will not be committed."""
-    for index, found in written.items():
-        for file in found.files:
+    for index, output in written.items():
+        for file in output.files:
             Path(plan.targets[index].path, file.path).unlink(missing_ok=True)
 
 
@@ -124,4 +124,4 @@ def _files_by_target(manifest: list[dict[str, Any]], plan: WritePlan) -> dict[in
                 partition={key: value} if partition else {},
             )
         )
-    return {index: Written(files=found) for index, found in files.items()}
+    return {index: Written(files=data_files) for index, data_files in files.items()}

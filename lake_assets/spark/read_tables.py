@@ -74,8 +74,8 @@ def read_tables(
     Raises:
         TableFeatureError: a table cannot be read here.
     """
-    wanted = columns_of_all(handles) if columns is None else columns
-    return read_contents(session, contents_of(handles), wanted, named=named)
+    schema = columns_of_all(handles) if columns is None else columns
+    return read_contents(session, contents_of(handles), schema, named=named)
 
 
 def read_contents(
@@ -121,7 +121,9 @@ def _version(
         for field in schema.fields
     ]
     names = schema.names
-    return rows.select(*(one.alias(name) for one, name in zip(fitting, names, strict=True)), *label)
+    return rows.select(
+        *(column.alias(name) for column, name in zip(fitting, names, strict=True)), *label
+    )
 
 
 def _fitting(value: Column, have: DataType, wanted: DataType) -> Column:
@@ -135,7 +137,7 @@ def _fitting(value: Column, have: DataType, wanted: DataType) -> Column:
             else F.lit(None).cast(field.dataType)
             for field in wanted.fields
         ]
-        named = [one.alias(name) for one, name in zip(fields, wanted.names, strict=True)]
+        named = [column.alias(name) for column, name in zip(fields, wanted.names, strict=True)]
         return F.when(value.isNotNull(), F.struct(*named))
     if isinstance(have, ArrayType) and isinstance(wanted, ArrayType):
         kinds = (have.elementType, wanted.elementType)

@@ -153,14 +153,14 @@ def _signals_held_back() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield  # a signal never interrupts another thread
         return
-    held: list[int] = []
+    signals: list[int] = []
     kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     for number in kept:
-        signal.signal(number, lambda received, _: held.append(received))
+        signal.signal(number, lambda received, _: signals.append(received))
     try:
         yield
     finally:
         for number, handler in kept.items():
             signal.signal(number, handler)
-        if held:
-            signal.raise_signal(held[0])
+        if signals:
+            signal.raise_signal(signals[0])

@@ -50,9 +50,9 @@ def session_digest(settings: Settings) -> str:
         settings: the session is started with them.
     """
     own = {name: value.get_secret_value() for name, value in settings.spark.conf.items()}
-    found = {**RESULT_PROPERTIES, **own}
-    told = {name: value for name, value in found.items() if _counts(name)}
-    text = json.dumps({"version": _spark_version(), **told}, sort_keys=True)
+    properties = {**RESULT_PROPERTIES, **own}
+    relevant = {name: value for name, value in properties.items() if _counts(name)}
+    text = json.dumps({"version": _spark_version(), **relevant}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

@@ -14,13 +14,13 @@ _WORDS = {os.strerror(number): number for number in _PASSING}
 
 def disk_trouble(problem: BaseException) -> str | None:
     """Why the disk takes no data, if that is the cause of an error; None if it is not."""
-    for one in _causes(problem):
-        number = getattr(one, "errno", None)
+    for cause in _causes(problem):
+        number = getattr(cause, "errno", None)
         if number in _PASSING:
             return _told(number)
-        found = next((words for words in _WORDS if words in str(one)), None)
-        if found is not None:
-            return _told(_WORDS[found])
+        phrase = next((words for words in _WORDS if words in str(cause)), None)
+        if phrase is not None:
+            return _told(_WORDS[phrase])
     return None
 
 

@@ -41,7 +41,7 @@ def read_failures(state_dir: Path, feed: str) -> Failures:
     path = _path(state_dir, feed)
     try:
         noted = json.loads(path.read_text())
-        return {(_key(one), one.pop("name")): _failing(one) for one in noted}
+        return {(_key(entry), entry.pop("name")): _failing(entry) for entry in noted}
     except FileNotFoundError:
         return {}
     except (ValueError, KeyError, TypeError, AttributeError) as problem:
@@ -74,8 +74,8 @@ def note_verdicts(
         after = _changed(before, verdicts, at)
         if after != before:
             entries = [
-                {"key": key, "name": name, **asdict(one), "since": one.since.isoformat()}
-                for (key, name), one in sorted(after.items())
+                {"key": key, "name": name, **asdict(failure), "since": failure.since.isoformat()}
+                for (key, name), failure in sorted(after.items())
             ]
             replace_text(path, json.dumps(entries))
     return after

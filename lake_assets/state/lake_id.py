@@ -49,9 +49,9 @@ def lake_id(state_dir: Path) -> str:
     Raises:
         LakeError: the lake has no id yet and its folder cannot be written.
     """
-    found = _find(state_dir)
-    if found is not None:
-        return found
+    existing_id = _find(state_dir)
+    if existing_id is not None:
+        return existing_id
     with turn(state_dir, "lake-id"):
         # Another process may have been first.
         return _find(state_dir) or _make(state_dir)
@@ -80,9 +80,9 @@ def _read(state_dir: Path) -> tuple[_Entry, ...]:
 
 
 def _place_of(state_dir: Path) -> _Place:
-    found = state_dir.stat()
+    status = state_dir.stat()
     path = os.path.realpath(state_dir)
-    return _Place(path=path, device=found.st_dev, inode=found.st_ino)
+    return _Place(path=path, device=status.st_dev, inode=status.st_ino)
 
 
 def _file(state_dir: Path) -> Path:

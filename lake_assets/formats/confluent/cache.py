@@ -106,7 +106,7 @@ class CachedRegistry:
         """
         kept = SchemaSet(subject=subject, message=message, versions=self.cache.read(subject))
         try:
-            found = self.registry.newest(subject, message, kept)
+            schemas = self.registry.newest(subject, message, kept)
         except (SchemaNotFoundError, SchemaUnusableError):
             raise
         except RegistryError as problem:
@@ -114,8 +114,8 @@ class CachedRegistry:
                 raise
             _LOG.warning("%s. Until it answers, the schemas in %s hold", problem, self.cache.folder)
             return kept
-        self._keep(kept, found)
-        return found
+        self._keep(kept, schemas)
+        return schemas
 
     def check(self, subject: str) -> None:
         """As `Registry.check`: what is kept does not count.
@@ -131,9 +131,9 @@ class CachedRegistry:
         Raises:
             RegistryError: no answer; ids that were never met cannot be judged without one.
         """
-        found = self.registry.resolve(schemas, ids)
-        self._keep(schemas, found)
-        return found
+        resolved = self.registry.resolve(schemas, ids)
+        self._keep(schemas, resolved)
+        return resolved
 
     def _makes_columns(self, schemas: SchemaSet) -> bool:
         try:
@@ -158,7 +158,7 @@ def _versions(kept: dict[str, object], subject: str) -> dict[int, Version]:
     versions = kept["versions"]
     if not isinstance(versions, dict):
         raise TypeError("no versions")
-    return {int(schema_id): _version(one) for schema_id, one in versions.items()}
+    return {int(schema_id): _version(entry) for schema_id, entry in versions.items()}
 
 
 def _version(one: dict[str, str]) -> Version:

@@ -61,9 +61,9 @@ def headers_of(values: pa.Array) -> Headers:
     while which.null_count:
         open_rows = pc.indices_nonzero(pc.is_null(which))
         heads = pc.binary_slice(values.take(open_rows), _START, _START + width)
-        found = heads.dictionary_encode()
+        encoded = heads.dictionary_encode()
         answers, needs = [], []
-        for head in found.dictionary.to_pylist():
+        for head in encoded.dictionary.to_pylist():
             answer = parse(head)
             needs.append(answer if isinstance(answer, int) else None)
             is_lost = isinstance(answer, int) and len(head) < width
@@ -71,7 +71,7 @@ def headers_of(values: pa.Array) -> Headers:
             is_open = isinstance(answer, int) and not is_lost
             answers.append(None if is_open else kinds.setdefault(kind, len(kinds)))
         none = kinds.setdefault(None, len(kinds))
-        codes = pa.array(answers, pa.int64()).take(found.indices)
+        codes = pa.array(answers, pa.int64()).take(encoded.indices)
         codes = pc.if_else(pc.is_null(heads), none, codes)
         which = pc.replace_with_mask(which, pc.is_null(which), codes)
         width = min(
@@ -96,14 +96,14 @@ def parse(head: bytes) -> Header | int | None:
     Returns:
         None if these bytes are no path, and if they break off, how many it takes at least.
     """
-    found = list(_varints(head))
-    count, end = found[0] if found else (0, 0)
-    if found and count == 0:
+    varints = list(_varints(head))
+    count, end = varints[0] if varints else (0, 0)
+    if varints and count == 0:
         return Header(FIRST, end)
-    path = found[1 : count + 1]
+    path = varints[1 : count + 1]
     if count not in range(_DEEPEST + 1) or any(index < 0 for index, _ in path):
         return None
-    if found and len(path) == count:
+    if varints and len(path) == count:
         return Header(tuple(index for index, _ in path), path[-1][1])
     read = path[-1][1] if path else end
     is_overlong = len(head) - read >= _LONGEST

@@ -63,10 +63,12 @@ class Registry:
             RegistryError: no answer.
         """
         thing = f"subject {subject!r} at {self._url}"
-        known = {one.source: one for one in before.versions.values()} if before else {}
+        known = {version.source: version for version in before.versions.values()} if before else {}
         with self._asking(thing) as client:
-            found = [_fetch(client, subject, number) for number in client.get_versions(subject)]
-        versions = {one.schema_id: _compile(self.language, thing, one, known) for one in found}
+            fetched = [_fetch(client, subject, number) for number in client.get_versions(subject)]
+        versions = {
+            version.schema_id: _compile(self.language, thing, version, known) for version in fetched
+        }
         schemas = SchemaSet(subject=subject, message=message, versions=versions)
         self.language.check(schemas)
         return schemas
@@ -90,28 +92,30 @@ class Registry:
         Raises:
             RegistryError: no answer.
         """
-        asked = sorted(schemas.unanswered(ids))
-        if not asked:
+        unanswered = sorted(schemas.unanswered(ids))
+        if not unanswered:
             return schemas
-        if len(asked) > MOST_ASKED:
+        if len(unanswered) > MOST_ASKED:
             return replace(self._renewed(schemas), is_flooded=True)
-        subjects = {schema_id: self._subjects(schema_id) for schema_id in asked}
+        subjects = {schema_id: self._subjects(schema_id) for schema_id in unanswered}
         own = {
-            one: found[schemas.subject]
-            for one, found in subjects.items()
-            if schemas.subject in found
+            schema_id: numbers[schemas.subject]
+            for schema_id, numbers in subjects.items()
+            if schemas.subject in numbers
         }
         latest = self._renewed(schemas) if own else schemas
         # The subject's list leaves deleted versions out, yet their messages may be read.
         deleted = {
-            one: self._deleted(schemas.subject, number)
-            for one, number in own.items()
-            if one not in latest.versions
+            schema_id: self._deleted(schemas.subject, number)
+            for schema_id, number in own.items()
+            if schema_id not in latest.versions
         }
-        others = {one: found for one, found in subjects.items() if one not in own}
+        others = {
+            schema_id: numbers for schema_id, numbers in subjects.items() if schema_id not in own
+        }
         return replace(latest, versions={**latest.versions, **deleted}).with_others(
-            unknown=[one for one, found in others.items() if not found],
-            foreign=[one for one, found in others.items() if found],
+            unknown=[schema_id for schema_id, numbers in others.items() if not numbers],
+            foreign=[schema_id for schema_id, numbers in others.items() if numbers],
             now=self._clock(),
         )
 
@@ -128,8 +132,8 @@ class Registry:
     def _deleted(self, subject: str, number: int) -> Version:
         thing = f"subject {subject!r} at {self._url}"
         with self._asking(thing) as client:
-            found = _fetch(client, subject, number)
-        return _compile(self.language, thing, found, {})
+            fetched = _fetch(client, subject, number)
+        return _compile(self.language, thing, fetched, {})
 
     def _subjects(self, schema_id: int) -> dict[str, int]:
         """Subjects with this id and the version it is, deleted ones included; empty if none."""
@@ -138,10 +142,10 @@ class Registry:
         try:
             with self._asking(f"schema {schema_id} at {self._url}") as client:
                 # `/schemas/ids/{id}/subjects` would do, but Apicurio does not have it.
-                found = client.get_schema_versions(schema_id, deleted=True)
+                versions = client.get_schema_versions(schema_id, deleted=True)
         except SchemaNotFoundError:
             return {}
-        return {str(one.subject): int(one.version or 0) for one in found}
+        return {str(version.subject): int(version.version or 0) for version in versions}
 
     @contextmanager
     def _asking(self, thing: str) -> Iterator[SchemaRegistryClient]:
@@ -176,13 +180,13 @@ class _Fetched:
 
 
 def _fetch(client: SchemaRegistryClient, subject: str, number: int) -> _Fetched:
-    found = client.get_version(subject, number, deleted=True)
-    if found.schema_id is None:
+    version = client.get_version(subject, number, deleted=True)
+    if version.schema_id is None:
         raise ValueError("a version without an id")
-    schema = found.schema
+    schema = version.schema
     imports = dict(_imports(client, schema))
     return _Fetched(
-        found.schema_id, number, str(schema.schema_type), schema.schema_str or "", imports
+        version.schema_id, number, str(schema.schema_type), schema.schema_str or "", imports
     )
 
 
@@ -210,6 +214,6 @@ def _imports(client: SchemaRegistryClient, schema: Schema) -> Iterator[tuple[str
     """Import path and content of all that a schema refers to, directly or not."""
     for reference in schema.references or ():
         if reference.name and reference.subject and reference.version:
-            found = client.get_version(reference.subject, reference.version, deleted=True)
-            yield from _imports(client, found.schema)
-            yield reference.name, found.schema.schema_str or ""
+            version = client.get_version(reference.subject, reference.version, deleted=True)
+            yield from _imports(client, version.schema)
+            yield reference.name, version.schema.schema_str or ""

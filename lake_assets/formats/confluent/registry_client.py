@@ -79,12 +79,12 @@ def check_registry(url: str, access: RegistryAccess, *, timeout_s: float = _TIME
 
 def _identity(access: RegistryAccess) -> dict[str, Any]:
     """The client's properties for who we are and whom we trust."""
-    found = {
+    paths = {
         "ssl.ca.location": access.ca,
         "ssl.certificate.location": access.certificate,
         "ssl.key.location": access.key,
     }
-    conf: dict[str, Any] = {name: str(path) for name, path in found.items() if path is not None}
+    conf: dict[str, Any] = {name: str(path) for name, path in paths.items() if path is not None}
     if access.key_password is not None:
         conf["ssl.key.password"] = access.key_password.get_secret_value()
     if access.user is not None:
@@ -102,7 +102,7 @@ def _clear(secret: SecretStr | None) -> str:
 
 def _unusable(thing: str, access: RegistryAccess, problem: Exception) -> RegistryError:
     """The client could not be made: of its files, or of its address."""
-    files = [str(one) for one in (access.ca, access.certificate, access.key) if one is not None]
+    files = [str(path) for path in (access.ca, access.certificate, access.key) if path is not None]
     if not files:
         return RegistryError(thing, "its address is none", CORRECT_URL)
     fact = f"{', '.join(files)} cannot be used ({problem})"
@@ -111,9 +111,11 @@ def _unusable(thing: str, access: RegistryAccess, problem: Exception) -> Registr
 
 
 def _unreachable(thing: str, problem: Exception) -> RegistryError:
-    said = str(problem) or type(problem).__name__
-    if _UNTRUSTED in said:
-        why = said.partition(_UNTRUSTED)[2].rpartition(" (")[0]
+    message = str(problem) or type(problem).__name__
+    if _UNTRUSTED in message:
+        why = message.partition(_UNTRUSTED)[2].rpartition(" (")[0]
         step = "Have the registry's certificate renewed, or correct LAKE_ASSETS_REGISTRY_CA"
         return RegistryError(thing, f"its certificate is not accepted ({why})", step)
-    return RegistryError(thing, f"cannot be reached ({said})", "Start it, or correct its address")
+    return RegistryError(
+        thing, f"cannot be reached ({message})", "Start it, or correct its address"
+    )

@@ -67,7 +67,7 @@ class SchemaSet:
     @property
     def version(self) -> int:
         """Number of the newest version."""
-        return max((one.number for one in self.versions.values()), default=0)
+        return max((version.number for version in self.versions.values()), default=0)
 
     @property
     def known_ids(self) -> frozenset[int]:

@@ -50,7 +50,7 @@ def arrow_type(kind: Type) -> pa.DataType:
             return pa.list_(pa.field("item", arrow_type(item)))
         case Map(value):
             return pa.map_(pa.string(), arrow_type(value))
-    return pa.struct([pa.field(one.name, arrow_type(one.type)) for one in kind.columns])
+    return pa.struct([pa.field(column.name, arrow_type(column.type)) for column in kind.columns])
 
 
 def column_of(name: str, kind: str) -> pa.Field:

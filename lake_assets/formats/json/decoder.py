@@ -66,14 +66,14 @@ class JsonDecoder:
             rest=rest.value if rest in {OnUnknown.IGNORE, OnUnknown.RESCUE} else None,
         )
         others = sorted(set(range(len(raw))).difference(plain.rows))
-        told = read_rows([raw[row] for row in others], self.rules)
+        read = read_rows([raw[row] for row in others], self.rules)
         rows = [_FINE] * len(raw)
         for row, text in plain.rescued.items():
             rows[row] = Row(values={}, rescued=text)
-        for row, one in zip(others, told.rows, strict=True):
-            rows[row] = one
+        for row, outcome in zip(others, read.rows, strict=True):
+            rows[row] = outcome
         order = np.argsort(np.array([*plain.rows, *others], np.int64))
-        columns = pa.concat_batches([plain.columns, told.columns]).take(pa.array(order))
+        columns = pa.concat_batches([plain.columns, read.columns]).take(pa.array(order))
         return Read(columns=columns, rows=rows)
 
     def _conformed(self, part: Read) -> pa.RecordBatch:
@@ -103,24 +103,25 @@ def _spread(read: pa.RecordBatch, parts: list[Read], rows: pa.Array, is_empty: p
         rows: int64, where they were.
         is_empty: of all rows.
     """
-    told = [row for part in parts for row in part.rows or [_FINE] * part.columns.num_rows]
-    asked: dict[NewColumnsQuestion, int] = {}
+    outcomes = [row for part in parts for row in part.rows or [_FINE] * part.columns.num_rows]
+    questions: dict[NewColumnsQuestion, int] = {}
     codes = [
-        None if row.question is None else asked.setdefault(row.question, len(asked)) for row in told
+        None if row.question is None else questions.setdefault(row.question, len(questions))
+        for row in outcomes
     ]
     where = pc.index_in(pa.arange(0, len(is_empty)), value_set=rows)
 
     def placed(answers: Sequence[object], kind: pa.DataType) -> pa.Array:
         return pa.array(answers, kind).take(where)
 
-    reason = placed([row.reason for row in told], pa.string())
+    reason = placed([row.reason for row in outcomes], pa.string())
     empty = pa.scalar(Reason.EMPTY_VALUE.value, pa.string())
     return Decoded(
         columns=read.take(where),
         reason=pc.if_else(is_empty, empty, reason),
-        detail=placed([row.detail for row in told], pa.string()),
+        detail=placed([row.detail for row in outcomes], pa.string()),
         question=placed(codes, pa.int32()),
-        questions=tuple(asked),
+        questions=tuple(questions),
     )
 
 

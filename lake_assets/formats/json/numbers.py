@@ -15,8 +15,8 @@ class Number(str):
 
     def as_double(self) -> float | None:
         """The nearest double, or None if there is none: `1e400`."""
-        found = float(self)
-        return found if math.isfinite(found) else None
+        double = float(self)
+        return double if math.isfinite(double) else None
 
 
 def integer(text: str) -> "int | Number":

@@ -31,20 +31,20 @@ def parse(value: bytes) -> dict[str, Any]:
     try:
         text = value.decode().removeprefix(_BOM)
     except UnicodeDecodeError as problem:
-        said = f"at byte {problem.start}: not UTF-8 ({problem.reason})"
-        raise NotReadableError(said) from problem
+        reason = f"at byte {problem.start}: not UTF-8 ({problem.reason})"
+        raise NotReadableError(reason) from problem
     if is_deep(text):
-        said = f"nested deeper than {DEEPEST} levels"
-        raise NotReadableError(said)
+        reason = f"nested deeper than {DEEPEST} levels"
+        raise NotReadableError(reason)
     try:
-        found = _DECODER.decode(text)
+        decoded = _DECODER.decode(text)
     except json.JSONDecodeError as problem:
-        said = f"at character {problem.pos}: {problem.msg}"
-        raise NotReadableError(said) from problem
-    if not isinstance(found, dict):
-        said = f"at character 0: {_WORDS.get(type(found), 'a number')}, not an object"
-        raise NotReadableError(said)
-    return found
+        reason = f"at character {problem.pos}: {problem.msg}"
+        raise NotReadableError(reason) from problem
+    if not isinstance(decoded, dict):
+        reason = f"at character 0: {_WORDS.get(type(decoded), 'a number')}, not an object"
+        raise NotReadableError(reason)
+    return decoded
 
 
 def is_deep(text: str) -> bool:

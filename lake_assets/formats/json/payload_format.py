@@ -56,18 +56,18 @@ class JsonFormat:
         Of different types for one name a double holds integers; else one is chosen, and rows with
         others have their values rescued.
         """
-        asked = sorted(
+        columns = sorted(
             column
             for question in questions
             if isinstance(question, NewColumnsQuestion)
             for column in question.columns
         )
         kinds: dict[str, list[str]] = {}
-        for name, kind in asked:
+        for name, kind in columns:
             kinds.setdefault(name, []).append(kind)
         added = list(schemas.added)
         for name, candidates in kinds.items():
-            taken = [*schemas.declared.names, *(one.name for one in added)]
+            taken = [*schemas.declared.names, *(column.name for column in added)]
             if len(taken) < MOST_COLUMNS and can_be_added(name, taken):
                 kind = "double" if set(candidates) == {"bigint", "double"} else candidates[0]
                 added.append(column_of(name, kind))
@@ -109,5 +109,5 @@ class JsonFormat:
         if self.declared.on_unknown is not OnUnknown.ADD_COLUMNS:
             return schemas.declared
         declared = schemas.declared.names
-        others = [one for one in columns if one.name not in {*declared, RESCUED}]
-        return pa.schema([*schemas.declared, *(one.remove_metadata() for one in others)])
+        others = [column for column in columns if column.name not in {*declared, RESCUED}]
+        return pa.schema([*schemas.declared, *(column.remove_metadata() for column in others)])

@@ -52,22 +52,26 @@ def read_plain(values: Sequence[bytes], fields: pa.Schema, *, rest: str | None) 
     tests = {field.name: _test(field.type) for field in fields}
     objects, rows, rescued = [], [], {}
     for row, value in enumerate(values):
-        found = _parsed(value)
-        if found is None:
+        parsed = _parsed(value)
+        if parsed is None:
             continue
-        unknown = found.keys() - tests.keys()
+        unknown = parsed.keys() - tests.keys()
         if unknown and rest != "ignore":
-            left = {name: one for name, one in found.items() if name in unknown and one is not None}
+            left = {
+                name: member
+                for name, member in parsed.items()
+                if name in unknown and member is not None
+            }
             if rest is None or not all(map(_is_exact, left.values())):
                 continue
             if left:
                 rescued[row] = text_of(left)
         if all(
-            found[name] is None or test(found[name])
+            parsed[name] is None or test(parsed[name])
             for name, test in tests.items()
-            if name in found
+            if name in parsed
         ):
-            objects.append(found)
+            objects.append(parsed)
             rows.append(row)
     columns, kept = _columns(objects, rows, fields)
     return Plain(columns, kept, rescued)
@@ -97,10 +101,10 @@ def _parsed(value: bytes) -> dict[str, Any] | None:
     if len(value) > 2 * DEEPEST and value.count(b"[") + value.count(b"{") > DEEPEST:
         return None
     try:
-        found = from_json(value, allow_inf_nan=False, cache_strings="keys")
+        parsed = from_json(value, allow_inf_nan=False, cache_strings="keys")
     except ValueError:
         return None
-    return found if type(found) is dict else None
+    return parsed if type(parsed) is dict else None
 
 
 def _is_exact(value: object) -> bool:
@@ -132,7 +136,8 @@ def _is_double(value: object) -> bool:
 def _struct_test(tests: Mapping[str, _Test]) -> _Test:
     def is_plain(value: Any) -> bool:  # noqa: ANN401 - any JSON value
         return type(value) is dict and all(
-            name in tests and (one is None or tests[name](one)) for name, one in value.items()
+            name in tests and (member is None or tests[name](member))
+            for name, member in value.items()
         )
 
     return is_plain
@@ -140,6 +145,6 @@ def _struct_test(tests: Mapping[str, _Test]) -> _Test:
 
 def _list_test(test: _Test) -> _Test:
     def is_plain(value: Any) -> bool:  # noqa: ANN401 - any JSON value
-        return type(value) is list and all(one is None or test(one) for one in value)
+        return type(value) is list and all(item is None or test(item) for item in value)
 
     return is_plain

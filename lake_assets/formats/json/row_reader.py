@@ -64,13 +64,13 @@ def read_rows(values: Iterable[bytes], rules: Rules) -> Read:
 def _read(value: bytes, fields: dict[str, pa.DataType], rules: Rules) -> Row:
     notes = Notes(keeps_unknown=rules.on_unknown is not OnUnknown.IGNORE)
     try:
-        found = parse(value)
-        made, rest = struct_values(fields, found, notes)
+        parsed = parse(value)
+        made, rest = struct_values(fields, parsed, notes)
     except NotReadableError as problem:
         return Row(values={}, reason=Reason.UNDECODABLE, detail=str(problem))
     if notes.misfits and rules.on_mismatch is OnMismatch.QUARANTINE:
         path, kind = next(iter(notes.misfits.items()))
-        detail = f"{path} is no {kind}: {_shown(found, path)}"
+        detail = f"{path} is no {kind}: {_shown(parsed, path)}"
         return Row(values={}, reason=Reason.TYPE_MISMATCH, detail=detail)
     if notes.unknown and rules.on_unknown is OnUnknown.QUARANTINE:
         detail = f"no column is declared for {', '.join(notes.unknown)}"[:_SHOWN]

@@ -95,7 +95,7 @@ def _value(kind: pa.DataType, value: Any, notes: Notes, path: str) -> tuple[Any,
 
 
 def _fields(kind: pa.StructType) -> dict[str, pa.DataType]:
-    return {one.name: one.type for one in kind}
+    return {struct_field.name: struct_field.type for struct_field in kind}
 
 
 def _is_many(kind: pa.DataType, value: object) -> bool:
@@ -156,11 +156,11 @@ def _of_text(kind: pa.DataType, text: str) -> Any:  # noqa: ANN401
 def _floating(kind: pa.DataType, value: Any) -> Any:  # noqa: ANN401
     if not isinstance(value, int | Number):
         return NOTHING
-    found = float(value)
+    number = float(value)
     if pa.types.is_float32(kind):
         with np.errstate(over="ignore"):
-            found = float(np.float32(found))
-    return found if math.isfinite(found) else NOTHING
+            number = float(np.float32(number))
+    return number if math.isfinite(number) else NOTHING
 
 
 def _decimal(kind: pa.Decimal128Type, value: Any) -> Any:  # noqa: ANN401
@@ -168,13 +168,13 @@ def _decimal(kind: pa.Decimal128Type, value: Any) -> Any:  # noqa: ANN401
         return NOTHING
     with localcontext() as context:
         context.prec = 2 * kind.precision
-        found = Decimal(str(value))
+        exact = Decimal(str(value))
         try:
-            made = found.quantize(Decimal(1).scaleb(-kind.scale))
+            made = exact.quantize(Decimal(1).scaleb(-kind.scale))
         except InvalidOperation:
             return NOTHING
     is_short = len(made.as_tuple().digits) <= kind.precision
-    return made if is_short and made == found else NOTHING
+    return made if is_short and made == exact else NOTHING
 
 
 def _day(text: str) -> Any:  # noqa: ANN401
@@ -188,10 +188,10 @@ def _day(text: str) -> Any:  # noqa: ANN401
 
 def _microseconds(text: str) -> Any:  # noqa: ANN401
     """Since 1970, of a time as ISO 8601 writes it; what is finer is cut off, as Spark does."""
-    found = _TIME.fullmatch(text)
-    if found is None:
+    match = _TIME.fullmatch(text)
+    if match is None:
         return NOTHING
-    *numbers, fraction, zone = found.groups()
+    *numbers, fraction, zone = match.groups()
     year, month, day, hour, minute, second = (int(number or 0) for number in numbers)
     micros = int((fraction or "0").ljust(6, "0")[:6])
     try:
@@ -208,5 +208,5 @@ def _offset(zone: str | None) -> timedelta:
     hours, minutes = int(digits[:2]), int(digits[2:])
     if hours > 23 or minutes > 59:  # noqa: PLR2004 - of a clock
         raise ValueError("no zone")
-    found = timedelta(hours=hours, minutes=minutes)
-    return -found if zone[0] == "-" else found
+    offset = timedelta(hours=hours, minutes=minutes)
+    return -offset if zone[0] == "-" else offset

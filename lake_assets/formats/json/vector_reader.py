@@ -39,7 +39,7 @@ def read_values(
         return None
     text = _buffer(lines)
     try:
-        found = pj.read_json(
+        table = pj.read_json(
             pa.BufferReader(text),
             read_options=pj.ReadOptions(use_threads=False, block_size=text.size + 1),
             parse_options=pj.ParseOptions(
@@ -47,16 +47,16 @@ def read_values(
                 unexpected_field_behavior="ignore" if ignores_unknown else "error",
             ),
         )
-        if found.num_rows != len(values):
+        if table.num_rows != len(values):
             return None  # one of them holds several objects
-        return stored(found, fields)
+        return stored(table, fields)
     except pa.ArrowInvalid:
         return None
 
 
 def _is_read(kind: pa.DataType, *, is_nested: bool) -> bool:
     if pa.types.is_struct(kind):
-        return all(_is_read(one.type, is_nested=True) for one in kind)
+        return all(_is_read(field.type, is_nested=True) for field in kind)
     if pa.types.is_list(kind):
         return _is_read(kind.value_type, is_nested=True)
     is_plain = pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_string(kind)
@@ -66,7 +66,7 @@ def _is_read(kind: pa.DataType, *, is_nested: bool) -> bool:
 
 def raw_schema(fields: pa.Schema) -> pa.Schema:
     """As what the fields are read; `stored` makes them of it."""
-    return pa.schema([pa.field(one.name, _raw(one.type)) for one in fields])
+    return pa.schema([pa.field(field.name, _raw(field.type)) for field in fields])
 
 
 def _raw(kind: pa.DataType) -> pa.DataType:
@@ -146,8 +146,8 @@ def _is_storable(times: pa.Array) -> bool:
 
 
 def _combined(column: pa.ChunkedArray) -> pa.Array:
-    found = column.combine_chunks()
-    return found if isinstance(found, pa.Array) else found.chunk(0)
+    combined = column.combine_chunks()
+    return combined if isinstance(combined, pa.Array) else combined.chunk(0)
 
 
 def _times(texts: pa.Array, kind: pa.DataType) -> pa.Array:

@@ -105,8 +105,8 @@ def _read_values(
     reader: Reader, values: pa.Array, schema: pa.Schema
 ) -> tuple[pa.RecordBatch, dict[int, str]]:
     about = (reader.message, reader.descriptor_set)
-    found = isolate(handler_of(*about), values, normal_of(*about))
-    return _conform(found.decoded, reader.named, schema), found.refused
+    isolated = isolate(handler_of(*about), values, normal_of(*about))
+    return _conform(isolated.decoded, reader.named, schema), isolated.refused
 
 
 def _conform(batch: pa.RecordBatch, named: pa.Schema | None, schema: pa.Schema) -> pa.RecordBatch:
@@ -118,10 +118,10 @@ def _conform(batch: pa.RecordBatch, named: pa.Schema | None, schema: pa.Schema) 
         schema: all columns of the feed; those that the message lacks are null.
     """
     fields = named if named is not None else batch.schema
-    found = {field.name: index for index, field in enumerate(fields)}
+    indices = {field.name: index for index, field in enumerate(fields)}
     arrays = []
     for field in schema:
-        index = found.get(field.name)
+        index = indices.get(field.name)
         if index is None:
             arrays.append(pa.nulls(batch.num_rows, field.type))
             continue
@@ -145,7 +145,7 @@ def _spread(parts: list[_Part], assigned: Assigned, schema: pa.Schema) -> Decode
         good = np.delete(rows, bad)
         sources[good] = np.arange(start, start + len(good))
         start += len(good)
-        complaints |= {int(rows[i]): said for i, said in part.refused.items()}
+        complaints |= {int(rows[i]): complaint for i, complaint in part.refused.items()}
     nothing = pa.RecordBatch.from_pylist([], schema=schema)
     decoded = pa.concat_batches([part.decoded for part in parts] or [nothing])
     where = pa.array(complaints, pa.int64())

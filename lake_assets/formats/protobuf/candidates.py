@@ -43,7 +43,7 @@ def candidates(
         messages: the full names of the messages in each usable version, newest first.
         route: column that says where a row goes; None takes all messages.
     """
-    found = Candidates()
+    result = Candidates()
     direct: dict[int, dict[Path, str]] = {}
     for schema_id, paths in messages.items():
         version = schemas.versions[schema_id]
@@ -54,13 +54,13 @@ def candidates(
             if problem is None:
                 direct.setdefault(schema_id, {})[path] = name
             else:
-                said = f"message {name} of version {version.number} {problem}"
-                found.refused[schema_id, path] = said
+                reason = f"message {name} of version {version.number} {problem}"
+                result.refused[schema_id, path] = reason
     for schema_id, paths in direct.items():
         for path, name in paths.items():
-            newest = found.names.setdefault(name, _newest_name(name, direct, messages))
-            found.types.setdefault(newest, []).append((schema_id, path))
-    return found
+            newest = result.names.setdefault(name, _newest_name(name, direct, messages))
+            result.types.setdefault(newest, []).append((schema_id, path))
+    return result
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -72,12 +72,12 @@ def _unroutable(name: str, descriptor_set: bytes, route: str | None) -> str | No
     if route is None:
         return None
     try:
-        found = descriptor_of(name, descriptor_set).fields_by_name.get(route)
+        route_field = descriptor_of(name, descriptor_set).fields_by_name.get(route)
     except SchemaUnusableError:
         return None  # refused when its columns are asked for, with that reason
-    if found is None:
+    if route_field is None:
         return f"has no field {route}, which says where a row goes"
-    if found.is_repeated or not _is_scalar(found):
+    if route_field.is_repeated or not _is_scalar(route_field):
         return f"has a field {route} that is no text, and it says where a row goes"
     return None
 
@@ -99,13 +99,13 @@ def _newest_name(
 
     One that is there no more is the same as the one that came, if each is its versions' only one.
     """
-    newest, now = next((one, set(paths.values())) for one, paths in direct.items())
+    newest, now = next((schema_id, set(paths.values())) for schema_id, paths in direct.items())
     if name in messages[newest].values() or len(now) > 1:
         return name
     (other,) = now
-    having = [one for one, paths in direct.items() if name in paths.values()]
-    is_only = all(_is_only(direct[one].values()) for one in having)
-    is_new = all(other not in messages[one].values() for one in having)
+    having = [schema_id for schema_id, paths in direct.items() if name in paths.values()]
+    is_only = all(_is_only(direct[schema_id].values()) for schema_id in having)
+    is_new = all(other not in messages[schema_id].values() for schema_id in having)
     return other if is_only and is_new else name
 
 

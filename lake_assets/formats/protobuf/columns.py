@@ -41,8 +41,8 @@ def columns(message: str, raw: pa.Schema) -> pa.Schema:
 
 def _storable(fields: Iterable[pa.Field]) -> list[pa.Field]:
     """The fields that can be stored, with the types they are stored as."""
-    found = (_field(field) for field in fields if not field.name.startswith(DROPPED))
-    return [field for field in found if field is not None]
+    stored = (_field(field) for field in fields if not field.name.startswith(DROPPED))
+    return [field for field in stored if field is not None]
 
 
 def _field(field: pa.Field) -> pa.Field | None:

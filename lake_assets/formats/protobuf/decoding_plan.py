@@ -44,24 +44,24 @@ def plan_decoding(schemas: SchemaSet, have: pa.Schema, route: str | None = None)
     same = merge(have, have)
     assert not isinstance(same, Mismatch)  # noqa: S101 - nothing differs from itself
     by_age = _by_age(schemas)
-    work = _begun(schemas, same, route)
+    plan = _begun(schemas, same, route)
     for schema_id in by_age:
-        for path in sorted(path for one, path in schemas.met if one == schema_id):
-            work.adopt((schema_id, path))
-    for pair in work.all_pairs():
-        work.adopt(pair, only_if_ready=True)
-    if not work.columns.names and not work.leaders:
-        raise work.nothing(by_age)
+        for path in sorted(path for met_id, path in schemas.met if met_id == schema_id):
+            plan.adopt((schema_id, path))
+    for pair in plan.all_pairs():
+        plan.adopt(pair, only_if_ready=True)
+    if not plan.columns.names and not plan.leaders:
+        raise plan.nothing(by_age)
     return Decoding(
         subject=schemas.subject,
-        columns=work.columns,
-        unused=work.unused(),
-        renames=work.renames(),
-        readers=tuple(work.readers),
-        places=work.places,
-        refusals=work.refusals,
-        messages={one: frozenset(found) for one, found in work.messages.items()},
-        unusable=work.unusable,
+        columns=plan.columns,
+        unused=plan.unused(),
+        renames=plan.renames(),
+        readers=tuple(plan.readers),
+        places=plan.places,
+        refusals=plan.refusals,
+        messages={version_id: frozenset(paths) for version_id, paths in plan.messages.items()},
+        unusable=plan.unusable,
         unknown_ids=schemas.unknown_ids,
         foreign_ids=schemas.foreign_ids,
         waiting_ids=schemas.waiting_ids,
@@ -74,9 +74,9 @@ def made_by(schemas: SchemaSet, route: str | None = None) -> list[pa.Schema]:
 
     Unlike what `plan_decoding` finds they need not go together, nor with any table.
     """
-    work = _begun(schemas, pa.schema([]), route)
-    newest = [leader.columns for leader in work.leaders.values()]
-    return [*newest, *(own for pair in schemas.met for own in work.made(pair))]
+    plan = _begun(schemas, pa.schema([]), route)
+    newest = [leader.columns for leader in plan.leaders.values()]
+    return [*newest, *(own for pair in schemas.met for own in plan.made(pair))]
 
 
 def _by_age(schemas: SchemaSet) -> list[int]:
@@ -85,11 +85,11 @@ def _by_age(schemas: SchemaSet) -> list[int]:
 
 
 def _begun(schemas: SchemaSet, have: pa.Schema, route: str | None) -> "_Work":
-    work = _Work(schemas, route, have)
+    plan = _Work(schemas, route, have)
     for schema_id in _by_age(schemas):
-        work.open(schema_id)
-    work.elect()
-    return work
+        plan.open(schema_id)
+    plan.elect()
+    return plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,17 +121,17 @@ class _Work:
 
     def open(self, schema_id: int) -> None:
         """Look at the messages of a version, and refuse those that the feed does not take."""
-        version, wanted = self.schemas.versions[schema_id], self.schemas.message
-        found = messages_of(version.descriptor_set) if not version.problem else {}
-        if not found:
+        version, message = self.schemas.versions[schema_id], self.schemas.message
+        messages = messages_of(version.descriptor_set) if not version.problem else {}
+        if not messages:
             problem = version.problem or "defines no message"
             self.unusable[schema_id] = f"version {version.number} {problem}"
             return
-        self.messages[schema_id] = found
-        for path, name in found.items():
-            if wanted is not None and name != wanted:
-                said = f"message {name}, and the feed takes {wanted}"
-                self.refusals[schema_id, path] = Reason.FOREIGN_MESSAGE, said
+        self.messages[schema_id] = messages
+        for path, name in messages.items():
+            if message is not None and name != message:
+                detail = f"message {name}, and the feed takes {message}"
+                self.refusals[schema_id, path] = Reason.FOREIGN_MESSAGE, detail
 
     def elect(self) -> None:
         """Find the newest version of each message whose rows fit the tables: its names hold."""
@@ -144,13 +144,13 @@ class _Work:
         if len(self.candidates.types) == 1:
             for leader in self.leaders.values():
                 self.adopt(leader.pair)
-        for pair, said in self.candidates.refused.items():
+        for pair, detail in self.candidates.refused.items():
             if self._leader_of(pair) is None:
-                self.refusals[pair] = Reason.FOREIGN_MESSAGE, said
+                self.refusals[pair] = Reason.FOREIGN_MESSAGE, detail
 
     def all_pairs(self) -> list[Pair]:
         """All messages of all versions, newest first."""
-        return [(schema_id, path) for schema_id, found in self.messages.items() for path in found]
+        return [(schema_id, path) for schema_id, paths in self.messages.items() for path in paths]
 
     def adopt(self, pair: Pair, *, only_if_ready: bool = False) -> None:
         """Find a reader for a message and make its columns ours, or note why that cannot be."""
@@ -162,18 +162,20 @@ class _Work:
         try:
             reader, own = self._reader(pair)
         except SchemaUnusableError as problem:
-            said = f"{problem.thing} of version {version.number} {problem.fact}"
-            self.refusals[pair] = Reason.INCOMPATIBLE_SCHEMA, said
+            detail = f"{problem.thing} of version {version.number} {problem.fact}"
+            self.refusals[pair] = Reason.INCOMPATIBLE_SCHEMA, detail
             return
         if not self._is_routable(own):
-            said = f"message {reader.message} of version {version.number} has no field {self.route}"
-            said = self.candidates.refused.get(pair) or f"{said} under the newest names"
-            self.refusals[pair] = Reason.FOREIGN_MESSAGE, said
+            detail = (
+                f"message {reader.message} of version {version.number} has no field {self.route}"
+            )
+            detail = self.candidates.refused.get(pair) or f"{detail} under the newest names"
+            self.refusals[pair] = Reason.FOREIGN_MESSAGE, detail
             return
         merged = merge(self.columns, own)
         if isinstance(merged, Mismatch):
-            said = merged.in_words(version.number)
-            self.refusals[pair] = Reason.INCOMPATIBLE_SCHEMA, said
+            detail = merged.in_words(version.number)
+            self.refusals[pair] = Reason.INCOMPATIBLE_SCHEMA, detail
         elif merged == self.columns or not only_if_ready:
             self.columns = merged
             self.places[pair] = self.readers.setdefault(reader, len(self.readers))
@@ -184,7 +186,7 @@ class _Work:
         for leader in self.leaders.values():
             merged = merge(whole, leader.columns)
             whole = whole if isinstance(merged, Mismatch) else merged
-        return pa.schema([one for one in whole if one.name not in self.columns.names])
+        return pa.schema([column for column in whole if column.name not in self.columns.names])
 
     def made(self, pair: Pair) -> list[pa.Schema]:
         """The columns of a message, if rows may have it."""
@@ -209,24 +211,24 @@ class _Work:
         if not by_age:
             return RegistryError(subject, "has no version", "Register one")
         newest = by_age[0]
-        said = self.unusable.get(newest) or self._refused(newest)
+        fact = self.unusable.get(newest) or self._refused(newest)
         step = "Register a corrected version, or correct the feed's message or route"
-        return SchemaUnusableError(subject, said, step)
+        return SchemaUnusableError(subject, fact, step)
 
     def _refused(self, schema_id: int) -> str:
         version, wanted = self.schemas.versions[schema_id].number, self.schemas.message
-        found = self.messages[schema_id]
-        taken = [(schema_id, path) for path, name in found.items() if wanted in {None, name}]
+        messages = self.messages[schema_id]
+        taken = [(schema_id, path) for path, name in messages.items() if wanted in {None, name}]
         if not taken:
             return f"version {version} has no message {wanted}"
         refused = [self.refusals[pair] for pair in taken]
-        said = [said for reason, said in refused if reason is Reason.INCOMPATIBLE_SCHEMA]
-        return said[0] if said else refused[0][1]
+        details = [detail for reason, detail in refused if reason is Reason.INCOMPATIBLE_SCHEMA]
+        return details[0] if details else refused[0][1]
 
     def _descriptor(self, pair: Pair) -> Descriptor:
         schema_id, path = pair
-        found = self.messages[schema_id][path], self.schemas.versions[schema_id].descriptor_set
-        return descriptor_of(*found)
+        arguments = self.messages[schema_id][path], self.schemas.versions[schema_id].descriptor_set
+        return descriptor_of(*arguments)
 
     def _leader(self, pair: Pair) -> _Leader | None:
         schema_id, path = pair

@@ -56,8 +56,8 @@ def isolate(
         normal: finds what `handler` reads otherwise than protobuf does, and rewrites it. What it
             refuses to write is tried alone; if that was wrong, it costs time only.
     """
-    found, values = _isolate(handler, values, normal)
-    return _mended(handler, values, found, normal) if normal is not None else found
+    isolated, values = _isolate(handler, values, normal)
+    return _mended(handler, values, isolated, normal) if normal is not None else isolated
 
 
 def _isolate(
@@ -74,7 +74,7 @@ def _isolate(
     is_rewritten = normal is not None and normal.checks.has_message_maps
     if normal is not None and (len(values) > 1 or is_rewritten):
         written = [normal.rewrite(value) for value in values.to_pylist()]
-        suspects = np.fromiter((one is None for one in written), np.bool_, len(written))
+        suspects = np.fromiter((message is None for message in written), np.bool_, len(written))
         if is_rewritten:
             values = pc.coalesce(pa.array(written, values.type), values)
             search.values = values
@@ -103,21 +103,21 @@ def _mended(
     ]
     again = isolate(handler, pa.array(written, values.type).drop_null())
     order = np.arange(found.decoded.num_rows)
-    rewritten = differing[[one is not None for one in written]]
+    rewritten = differing[[message is not None for message in written]]
     lost = rewritten[list(again.refused)]
     kept = np.delete(rewritten, list(again.refused))
     order[kept] = np.arange(len(order), len(order) + len(kept))
     whole = pa.concat_batches([found.decoded, again.decoded])
-    refused = {int(good[rewritten[row]]): said for row, said in again.refused.items()}
+    refused = {int(good[rewritten[row]]): problem for row, problem in again.refused.items()}
     return Isolated(whole.take(pa.array(np.delete(order, lost))), found.refused | refused)
 
 
 def _join(search: "_Search", suspects: npt.NDArray[np.bool_]) -> Isolated:
     """Decode suspects one by one and the others together; in the order that they have."""
     innocent = np.flatnonzero(~suspects)
-    found = isolate(search.handler, search.values.take(pa.array(innocent)))
-    refused = {int(innocent[index]): said for index, said in found.refused.items()}
-    rows, pieces = [np.delete(innocent, list(found.refused))], [found.decoded]
+    isolated = isolate(search.handler, search.values.take(pa.array(innocent)))
+    refused = {int(innocent[index]): problem for index, problem in isolated.refused.items()}
+    rows, pieces = [np.delete(innocent, list(isolated.refused))], [isolated.decoded]
     for row in np.flatnonzero(suspects):
         answer = search.attempt(int(row), int(row) + 1)
         if isinstance(answer, str):
@@ -126,7 +126,7 @@ def _join(search: "_Search", suspects: npt.NDArray[np.bool_]) -> Isolated:
             rows.append(np.array([row]))
             pieces.append(answer)
     if len(pieces) == 1:
-        return Isolated(found.decoded, refused)
+        return Isolated(isolated.decoded, refused)
     order = pa.array(np.argsort(np.concatenate(rows)))
     return Isolated(pa.concat_batches(pieces).take(order), refused)
 
@@ -170,8 +170,8 @@ class _Search:
         except BaseException as problem:
             if not is_panic(problem):
                 raise
-            found = (meaning for words, meaning in _PANICS if words in str(problem))
-            return next(found, f"the decoder gives up on it ({str(problem)[:200]})")
+            meanings = (meaning for words, meaning in _PANICS if words in str(problem))
+            return next(meanings, f"the decoder gives up on it ({str(problem)[:200]})")
         problems = (_beyond(batch, index) for index in self.timed)
         return next((problem for problem in problems if problem is not None), batch)
 
@@ -208,7 +208,7 @@ def _parts(array: pa.Array) -> list[pa.Array]:
 
 
 def _check(array: pa.Array, limits: tuple[int, int], problem: str) -> str | None:
-    found = pc.min_max(array.view(pa.int64()))
-    least, most = found["min"].as_py(), found["max"].as_py()
+    bounds = pc.min_max(array.view(pa.int64()))
+    least, most = bounds["min"].as_py(), bounds["max"].as_py()
     is_fine = least is None or (limits[0] <= least and most <= limits[1])
     return None if is_fine else problem

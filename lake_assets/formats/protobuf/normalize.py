@@ -99,22 +99,22 @@ def _class_of(message: str, descriptor_set: bytes) -> type[Message]:
 
 def _checks(descriptor: Descriptor, above: frozenset[str]) -> Checks:
     """What to look at; a message within itself is `binary` to `ptars`, and not looked into."""
-    oneofs = [[field.name for field in one.fields] for one in descriptor.oneofs]
+    oneofs = [[field.name for field in oneof.fields] for oneof in descriptor.oneofs]
     maps = [field for field in descriptor.fields if is_map(field)]
     above |= {descriptor.full_name}
     within = [
-        (field.name, found)
+        (field.name, checks)
         for field, inner in _messages(descriptor)
         if inner.full_name not in above
-        for found in [_checks(inner, above)]
-        if not found.is_idle
+        for checks in [_checks(inner, above)]
+        if not checks.is_idle
     ]
     has_own = any(_value_of(field).message_type is not None for field in maps)
     return Checks(
         oneofs=tuple(tuple(names) for names in oneofs if len(names) > 1),
         maps=tuple(field.name for field in maps),
         within=tuple(within),
-        has_message_maps=has_own or any(found.has_message_maps for _, found in within),
+        has_message_maps=has_own or any(checks.has_message_maps for _, checks in within),
     )
 
 
@@ -131,8 +131,8 @@ def _value_of(field: FieldDescriptor) -> FieldDescriptor:
 
 
 def _differing(columns: dict[str, pa.Array], checks: Checks) -> list[_Rows]:
-    found = [_two_members([columns[name] for name in names]) for names in checks.oneofs]
-    found += [_two_entries(columns[name]) for name in checks.maps]
+    differing = [_two_members([columns[name] for name in names]) for names in checks.oneofs]
+    differing += [_two_entries(columns[name]) for name in checks.maps]
     for name, inner in checks.within:
         array, parents = columns[name], None
         if pa.types.is_list(array.type) or pa.types.is_map(array.type):
@@ -142,14 +142,14 @@ def _differing(columns: dict[str, pa.Array], checks: Checks) -> list[_Rows]:
             continue
         fields = {field.name: array.field(index) for index, field in enumerate(array.type)}
         rows = _unique(_differing(fields, inner))
-        found.append(rows if parents is None else _parents(parents, rows))
-    return found
+        differing.append(rows if parents is None else _parents(parents, rows))
+    return differing
 
 
 def _two_members(members: list[pa.Array]) -> _Rows:
     """Rows in which several members of a oneof are set."""
     used = [array for array in members if array.null_count < len(array)]
-    if len(used) < 2 or sum(len(one) - one.null_count for one in used) < 2:  # noqa: PLR2004 - two
+    if len(used) < 2 or sum(len(member) - member.null_count for member in used) < 2:  # noqa: PLR2004 - two
         return _NONE
     count = np.zeros(len(used[0]), np.int64)
     for array in used:
@@ -169,11 +169,11 @@ def _two_entries(array: pa.MapArray) -> _Rows:
     if most > _FEW_ENTRIES:
         order = np.lexsort((keys, rows))
         keys, rows, most = keys[order], rows[order], 2
-    found = [
+    repeated = [
         rows[step:][(keys[step:] == keys[:-step]) & (rows[step:] == rows[:-step])]
         for step in range(1, most)
     ]
-    return _unique(found)
+    return _unique(repeated)
 
 
 def _parents(offsets: _Rows, items: _Rows) -> _Rows:

@@ -82,9 +82,15 @@ class ProtobufFormat:
 
 
 def _ids(questions: frozenset[Question]) -> frozenset[int]:
-    return frozenset(one.schema_id for one in questions if isinstance(one, SchemaIdQuestion))
+    return frozenset(
+        question.schema_id for question in questions if isinstance(question, SchemaIdQuestion)
+    )
 
 
 def _met(schemas: SchemaSet, questions: frozenset[Question]) -> SchemaSet:
-    met = [(one.schema_id, one.path) for one in questions if isinstance(one, MessageQuestion)]
+    met = [
+        (question.schema_id, question.path)
+        for question in questions
+        if isinstance(question, MessageQuestion)
+    ]
     return schemas.meet(met) if met else schemas

@@ -46,7 +46,11 @@ def sole_reader(values: pa.Array, ids: pa.Array, decoding: Decoding) -> int | No
     if not len(ids):
         return None
     reader = decoding.places.get((ids[0].as_py(), FIRST))
-    alike = [one for (one, path), r in decoding.places.items() if r == reader and path == FIRST]
+    alike = [
+        schema_id
+        for (schema_id, path), r in decoding.places.items()
+        if r == reader and path == FIRST
+    ]
     if reader is None or not pc.all(pc.is_in(ids, value_set=pa.array(alike, pa.int64()))).as_py():
         return None
     return reader if pc.all(is_short(values), skip_nulls=False).as_py() else None
@@ -66,9 +70,9 @@ def assign(values: pa.Array, ids: pa.Array, decoding: Decoding) -> Assigned:
     values_known, verdicts, which = _judge_known(values.take(rows), ids.take(rows), decoding)
     reason, detail, asked_ids = _judge_unknown(values, ids, is_known, decoding)
     messages = [verdict.question for verdict in verdicts if verdict.question is not None]
-    codes: dict[Question | None, int] = {one: code for code, one in enumerate(messages)}
+    codes: dict[Question | None, int] = {message: code for code, message in enumerate(messages)}
     open_ids = asked_ids.dictionary_encode()
-    id_questions = [SchemaIdQuestion(one) for one in open_ids.dictionary.to_pylist()]
+    id_questions = [SchemaIdQuestion(open_id) for open_id in open_ids.dictionary.to_pylist()]
     question = pc.add(open_ids.indices, len(messages)).cast(pa.int32())
 
     def known_or(answers: Iterable[object], others: pa.Array) -> pa.Array:
@@ -76,10 +80,10 @@ def assign(values: pa.Array, ids: pa.Array, decoding: Decoding) -> Assigned:
 
     return Assigned(
         values=pc.replace_with_mask(values, is_known, values_known),
-        reader=known_or([one.reader for one in verdicts], pa.nulls(len(ids), pa.int64())),
-        reason=known_or([one.reason for one in verdicts], reason),
-        detail=known_or([one.detail for one in verdicts], detail),
-        question=known_or([codes.get(one.question) for one in verdicts], question),
+        reader=known_or([verdict.reader for verdict in verdicts], pa.nulls(len(ids), pa.int64())),
+        reason=known_or([verdict.reason for verdict in verdicts], reason),
+        detail=known_or([verdict.detail for verdict in verdicts], detail),
+        question=known_or([codes.get(verdict.question) for verdict in verdicts], question),
         questions=(*messages, *id_questions),
     )
 
@@ -102,8 +106,8 @@ def _judge_known(
 
 def _verdict(schema_id: int, header: Header | None, decoding: Decoding) -> _Verdict:
     if header is None:
-        said = "the message index is missing or damaged"
-        return _Verdict(reason=Reason.UNDECODABLE, detail=said)
+        problem = "the message index is missing or damaged"
+        return _Verdict(reason=Reason.UNDECODABLE, detail=problem)
     pair = (schema_id, header.path)
     if pair in decoding.places:
         return _Verdict(reader=decoding.places[pair])
@@ -112,8 +116,8 @@ def _verdict(schema_id: int, header: Header | None, decoding: Decoding) -> _Verd
         return _Verdict(reason=reason, detail=detail)
     stands_at = in_words(header.path)
     if header.path not in decoding.messages[schema_id]:
-        said = f"the schema has no message of index {stands_at}"
-        return _Verdict(reason=Reason.UNDECODABLE, detail=said)
+        problem = f"the schema has no message of index {stands_at}"
+        return _Verdict(reason=Reason.UNDECODABLE, detail=problem)
     return _Verdict(question=MessageQuestion(schema_id, header.path))
 
 
@@ -165,5 +169,5 @@ def _judge_unknown(
 
 def _unusable(ids: pa.Array, decoding: Decoding) -> pa.Array:
     keys = sorted(decoding.unusable)
-    said = pa.array([decoding.unusable[key] for key in keys], pa.string())
-    return said.take(pc.index_in(ids, value_set=pa.array(keys, pa.int64())))
+    problems = pa.array([decoding.unusable[key] for key in keys], pa.string())
+    return problems.take(pc.index_in(ids, value_set=pa.array(keys, pa.int64())))

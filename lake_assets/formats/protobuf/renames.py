@@ -39,10 +39,12 @@ def _renames(pairs: _Pairs, above: frozenset[str]) -> Renames:
             meant[field.name].add(None if twin is None else twin.name)
             if twin is not None:
                 within[twin.name] += _inner(field, twin, above)
-    inner = {name: _renames(found, above) for name, found in within.items() if found}
+    inner = {
+        name: _renames(descriptors, above) for name, descriptors in within.items() if descriptors
+    }
     return Renames(
         now={old: now for old, targets in meant.items() for now in _now(old, targets, meant)},
-        within={name: found for name, found in inner.items() if found},
+        within={name: renames for name, renames in inner.items() if renames},
     )
 
 
@@ -62,7 +64,7 @@ def _inner(
     before, now = _message(own), _message(newest)
     if before is None or now is None or now.full_name in above:
         return []
-    is_own = not any(one.full_name.startswith(WELL_KNOWN) for one in (before, now))
+    is_own = not any(descriptor.full_name.startswith(WELL_KNOWN) for descriptor in (before, now))
     return [(before, now)] if is_own else []
 
 
