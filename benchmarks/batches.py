@@ -32,9 +32,9 @@ def run_batches(ground: Ground) -> dict[str, float]:
 
     def write(batch: DataFrame, number: int) -> None:
         def append(game: str) -> None:
-            one = batch.where(f"{route} = '{game}'").write.format("delta").mode("append")
-            one = one.option("txnAppId", FOREACH_BATCH).option("txnVersion", number)
-            one.save(str(tables[game]))
+            target = batch.where(f"{route} = '{game}'").write.format("delta").mode("append")
+            target = target.option("txnAppId", FOREACH_BATCH).option("txnVersion", number)
+            target.save(str(tables[game]))
 
         batch.persist()
         with ThreadPoolExecutor(_THREADS) as pool:

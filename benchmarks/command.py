@@ -148,7 +148,7 @@ def bench(
     seconds are of this machine. All of it happens in a temporary folder that is removed; services
     that were started for it are stopped. docs/performance.md says what exactly is measured.
     """
-    asked = {
+    options = {
         "events": events,
         "tables": None if tables is None else _numbers("--tables", tables),
         "runs": runs,
@@ -158,7 +158,7 @@ def bench(
         "rates": None if rates is None else _numbers("--rates", rates),
         "batches": batches,
     }
-    given: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
+    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     if chart is not None:
         ensure_drawable()
     stop = _stop_on_signals()

@@ -58,13 +58,13 @@ def _decoded(values: Column, shape: Shape) -> Column:
     kind = from_arrow_schema(shape.columns)
     function = arrow_udf(decode_all, kind)  # type: ignore[call-overload]
     # A filter on a decoded column would else be pushed below, with a second call of the function.
-    found: Column = function.asNondeterministic()(values)
-    return found
+    decoded: Column = function.asNondeterministic()(values)
+    return decoded
 
 
 def decode(values: pa.Array, shape: Shape) -> pa.Array:
     """Framed messages to structs of their columns."""
     handler = handler_of(shape.message, shape.descriptor_set)
-    found = handler.array_to_record_batch(values)
-    arrays = [found[field.name].cast(field.type) for field in shape.columns]
+    batch = handler.array_to_record_batch(values)
+    arrays = [batch[field.name].cast(field.type) for field in shape.columns]
     return pa.StructArray.from_arrays(arrays, fields=list(shape.columns))

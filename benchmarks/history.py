@@ -79,8 +79,8 @@ class History:
 
     def _cut(self, table: TableRef, files: list[DataFile], share: float) -> DataFile:
         folder = table.path(self.context.lake)
-        wanted = ceil(round(share * sum(file.rows for file in files), 6))
-        rows = pa.concat_tables(read_file(folder / file.path) for file in files).slice(0, wanted)
+        row_count = ceil(round(share * sum(file.rows for file in files), 6))
+        rows = pa.concat_tables(read_file(folder / file.path) for file in files).slice(0, row_count)
         return DataFile(**write_file(rows, folder))  # type: ignore[arg-type]
 
 

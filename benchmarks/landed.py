@@ -74,8 +74,8 @@ def check_tables(measure: str, ground: Ground, tables: Mapping[str, Path]) -> No
         StreamError: one does not.
     """
     for game, table in tables.items():
-        found = landed(table)
-        check(f"{measure} {game}", rows=found.rows, expected=ground.by_game[game])
+        totals = landed(table)
+        check(f"{measure} {game}", rows=totals.rows, expected=ground.by_game[game])
 
 
 def tables_of(games: Iterable[str], folder: Path, name: str = "silver_{}") -> dict[str, Path]:

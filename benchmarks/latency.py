@@ -95,9 +95,9 @@ def _measure(venue: Venue, settings: Settings, rate: int) -> dict[str, Figure]:
             arrivals.wait_for(sent + counted)
     finally:
         delete_topic(venue.endpoints, topic, subject)
-    spent = _seconds_of_all(settings, feed, began, ended)
-    figures = {name: round(float(np.percentile(spent, q)), 3) for name, q in _SHARES.items()}
-    return {**figures, "events": len(spent), "sent_a_second": round(counted / (ended - began))}
+    latencies = _seconds_of_all(settings, feed, began, ended)
+    figures = {name: round(float(np.percentile(latencies, q)), 3) for name, q in _SHARES.items()}
+    return {**figures, "events": len(latencies), "sent_a_second": round(counted / (ended - began))}
 
 
 def _warm_up_s(options: Options) -> float:
@@ -113,12 +113,12 @@ def _streams(settings: Settings, feed: Feed) -> Iterator["subprocess.Popen[bytes
     log = feeds / "streams.log"
     own = settings.model_copy(update={"feeds": feeds})
     with (
-        log.open("w") as said,
+        log.open("w") as output,
         subprocess.Popen(  # noqa: S603 - our own command line
             command_line("stream"),
             env=child_environment(own) | {"PYTHONPATH": ":".join(filter(None, sys.path))},
-            stdout=said,
-            stderr=said,
+            stdout=output,
+            stderr=output,
             start_new_session=True,
         ) as process,
     ):
@@ -171,7 +171,7 @@ def _seconds_of_all(
     settings: Settings, feed: Feed, began: float, ended: float
 ) -> NDArray[np.float64]:
     """The way of each event that was produced in the time given, in seconds."""
-    found = []
+    latencies = []
     for table in _silver(settings, feed):
         for commit in commits_of(table):
             visible_at = commit.stat().st_mtime
@@ -179,5 +179,5 @@ def _seconds_of_all(
                 at = read_file(table / path, [_AT])[_AT].cast(pa.timestamp("us"))
                 sent = at.cast(pa.int64()).to_numpy() / 1e6
                 counts = (sent >= began) & (sent < ended)
-                found.append(visible_at - sent[counts])
-    return np.concatenate(found)
+                latencies.append(visible_at - sent[counts])
+    return np.concatenate(latencies)

@@ -43,24 +43,24 @@ class Peak:
 def measure_memory(venue: Venue) -> Section:
     """Run each asked-for peer once for its memory, into up to 100 tables."""
     options, tables = venue.options, venue.options.some_tables
-    asked = [name for name in options.only if name in MEASURES] or USUAL
-    peers, _ = who_runs(asked, tables)
+    names = [name for name in options.only if name in MEASURES] or USUAL
+    peers, _ = who_runs(names, tables)
     rows: list[dict[str, Figure]] = []
     with topic_of(venue.endpoints, tables=tables, events=options.events, stop=venue.stop) as topic:
         for peer in peers:
-            found = _watch(venue, topic, peer, venue.lake())
+            peak = _watch(venue, topic, peer, venue.lake())
             if venue.stop():
                 raise KeyboardInterrupt
             rows.append(
                 {
                     "peer": peer.name,
                     "tables": 1 if peer.name == "floor" else tables,
-                    "peak_mb": round(found.total_bytes / 1e6),
-                    "jvm_mb": round(found.jvm_bytes / 1e6),
-                    "watched": "to its end" if found.is_whole else f"{_AT_MOST_S:.0f} s",
+                    "peak_mb": round(peak.total_bytes / 1e6),
+                    "jvm_mb": round(peak.jvm_bytes / 1e6),
+                    "watched": "to its end" if peak.is_whole else f"{_AT_MOST_S:.0f} s",
                 }
             )
-            venue.announce(f"{MEMORY}: {peer.name} {found.total_bytes / 1e6:,.0f} MB")
+            venue.announce(f"{MEMORY}: {peer.name} {peak.total_bytes / 1e6:,.0f} MB")
     return Section(
         name=MEMORY,
         keys=("peer",),
@@ -93,13 +93,13 @@ def _watch(venue: Venue, topic: Topic, peer: Peer, settings: Settings) -> Peak:
             assert process.stdin is not None  # noqa: S101 - it is a pipe
             process.stdin.write(json.dumps(given))
             process.stdin.close()
-            found = watch(process.pid, _AT_MOST_S)
+            peak = watch(process.pid, _AT_MOST_S)
         finally:
             _end(process.pid)
-    if found.is_whole and process.returncode:
-        said = log.read_text().splitlines()[-1:] or ["it left no message"]
-        raise StreamError(f"bench: {MEMORY} of {peer.name}", said[0][:300], "Leave it out")
-    return found
+    if peak.is_whole and process.returncode:
+        last_lines = log.read_text().splitlines()[-1:] or ["it left no message"]
+        raise StreamError(f"bench: {MEMORY} of {peer.name}", last_lines[0][:300], "Leave it out")
+    return peak
 
 
 def watch(pid: int, at_most_s: float) -> Peak:
@@ -107,12 +107,12 @@ def watch(pid: int, at_most_s: float) -> Peak:
     deadline = time.monotonic() + at_most_s
     peak = Peak(0, 0, is_whole=False)
     while time.monotonic() < deadline:
-        held = [one for process in _tree(pid) if (one := _held(process)) is not None]
-        if not held:
+        sizes = [entry for process in _tree(pid) if (entry := _held(process)) is not None]
+        if not sizes:
             return Peak(peak.total_bytes, peak.jvm_bytes, is_whole=True)
-        total = sum(size for _, size in held)
+        total = sum(size for _, size in sizes)
         if total > peak.total_bytes:
-            jvm = sum(size for name, size in held if name == "java")
+            jvm = sum(size for name, size in sizes if name == "java")
             peak = Peak(total, jvm, is_whole=False)
         time.sleep(_EVERY_S)
     return peak

@@ -128,7 +128,7 @@ def _run(folder: Path, settings: Settings) -> tuple[float, float]:
     It has a session of its own, so that Ctrl-C lets it finish as the others' queries.
     """
     started, ready = perf_counter(), None
-    said: list[str] = []
+    lines: list[str] = []
     script = Path(pyspark.__file__).parent / "bin" / "spark-pipelines"
     with subprocess.Popen(  # noqa: S603 - our own command line
         [str(script), "run", "--spec", "spark-pipeline.yml", "--remote", settings.spark.master],
@@ -144,7 +144,7 @@ def _run(folder: Path, settings: Settings) -> tuple[float, float]:
         try:
             for line in process.stdout:
                 watchdog.heard()
-                said.append(line.strip())
+                lines.append(line.strip())
                 if _READY in line:
                     ready = perf_counter() - started
         except BaseException:
@@ -153,10 +153,12 @@ def _run(folder: Path, settings: Settings) -> tuple[float, float]:
         finally:
             watchdog.rest()
     if watchdog.has_bitten:
-        fact = f"said nothing for {_SILENT_S:.0f} s, last: {said[-1][:200] if said else 'nothing'}"
+        fact = (
+            f"said nothing for {_SILENT_S:.0f} s, last: {lines[-1][:200] if lines else 'nothing'}"
+        )
         raise StreamError(f"bench: {PIPELINES}", fact, "Leave it out with --only")
     if process.returncode or ready is None:
-        causes = [line for line in said if "Exception" in line or "Error" in line] or said[-1:]
+        causes = [line for line in lines if "Exception" in line or "Error" in line] or lines[-1:]
         fact = causes[0][:300] if causes else "ended without a word"
         raise StreamError(f"bench: {PIPELINES}", fact, "Leave it out with --only")
     return perf_counter() - started, ready

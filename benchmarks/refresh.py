@@ -121,14 +121,14 @@ def _measure(stand: _Stand, history: History) -> Section:
 
 def _after(stand: _Stand, history: History, wanted: int) -> dict[str, Figure]:
     """Refresh after so many new rows, and then in full, `runs` times; medians."""
-    spent, full, added = [], [], 0
+    incremental, full, added = [], [], 0
     for _ in range(stand.venue.options.runs):
         added = history.add(wanted / history.rows)
-        spent.append(stand.refresh(full_refresh=False))
-        found = stand.gold()
+        incremental.append(stand.refresh(full_refresh=False))
+        refreshed = stand.gold()
         full.append(stand.refresh(full_refresh=True))
-        _ensure_same(found, stand.gold(), stand.games)
-    return {"new_rows": added, **_figures(median(spent), median(full))}
+        _ensure_same(refreshed, stand.gold(), stand.games)
+    return {"new_rows": added, **_figures(median(incremental), median(full))}
 
 
 def _row(name: str, seconds: float, full: float) -> dict[str, Figure]:

@@ -57,12 +57,12 @@ class BenchReport:
 
     def ratios(self) -> dict[str, dict[int, float]]:
         """By measure and number of tables, as far as there are some, without the floor's own."""
-        found = {
+        by_measure = {
             measure: {n: r for n in self.runs if (r := self.ratio(measure, n)) is not None}
             for measure in self.measures
             if measure != FLOOR
         }
-        return {measure: by_tables for measure, by_tables in found.items() if by_tables}
+        return {measure: by_tables for measure, by_tables in by_measure.items() if by_tables}
 
     def as_json(self) -> dict[str, object]:
         """The report as one JSON object; numbers of tables are strings, as JSON wants keys."""
@@ -89,7 +89,7 @@ class BenchReport:
                 for n in self.runs
             },
             "runs": {
-                str(n): {m: [round(s, 3) for s in spent] for m, spent in by_measure.items()}
+                str(n): {m: [round(s, 3) for s in durations] for m, durations in by_measure.items()}
                 for n, by_measure in self.runs.items()
             },
             "files": {str(n): dict(by_peer) for n, by_peer in self.files.items()},

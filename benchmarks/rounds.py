@@ -53,7 +53,7 @@ def play(
     Raises:
         StreamError: a peer failed that may not.
     """
-    found: dict[str, list[float]] = defaultdict(list)
+    by_measure: dict[str, list[float]] = defaultdict(list)
     once: list[str] = []
     failed: dict[str, str] = {}
     for turn in range(0 if warm_up else 1, runs + 1):
@@ -64,12 +64,14 @@ def play(
             seconds = _run(peer, ground, failed)
             if not turn and max(seconds.values(), default=0.0) > LONG_S:
                 once.append(peer.name)
-            for measure, spent in seconds.items():
-                on_run(turn, measure, spent)
+            for measure, duration in seconds.items():
+                on_run(turn, measure, duration)
                 if turn or peer.name in once:
-                    found[measure].append(spent)
+                    by_measure[measure].append(duration)
     lost = {measure for peer in peers if peer.name in failed for measure in peer.measures}
-    counted = {measure: spent for measure, spent in found.items() if measure not in lost}
+    counted = {
+        measure: durations for measure, durations in by_measure.items() if measure not in lost
+    }
     return Played(counted, tuple(once), failed)
 
 

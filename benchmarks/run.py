@@ -55,10 +55,10 @@ def run_bench(
     with _home(settings) as own:
         endpoints = control.up(own, console=console)
         with closing(Venue(own, endpoints, options, announce, stop)) as venue:
-            found = _Rounds(venue)
+            rounds = _Rounds(venue)
             if peers_of(options.only):
                 for tables in options.tables:
-                    found.add(tables)
+                    rounds.add(tables)
                     venue.sweep()
             sections = []
             for name, measure in SECTIONS.items():
@@ -67,12 +67,12 @@ def run_bench(
                     venue.sweep()
     return BenchReport(
         events=options.events,
-        value_bytes=round(sum(found.value_bytes) / max(1, len(found.value_bytes))),
+        value_bytes=round(sum(rounds.value_bytes) / max(1, len(rounds.value_bytes))),
         machine=machine,
-        runs=found.runs,
-        files=found.files,
+        runs=rounds.runs,
+        files=rounds.files,
         sections=sections,
-        notes=tuple(dict.fromkeys(found.notes)),
+        notes=tuple(dict.fromkeys(rounds.notes)),
     )
 
 
@@ -123,8 +123,10 @@ class _Rounds:
             f"{name} at {tables} tables: did not do its work ({why})"
             for name, why in played.failed.items()
         )
-        found = played.seconds
-        self.runs[tables] = {m: found[m] for m in MEASURES if m in options.only and m in found}
+        measured = played.seconds
+        self.runs[tables] = {
+            m: measured[m] for m in MEASURES if m in options.only and m in measured
+        }
 
 
 def _counting(peer: Peer, files: dict[str, int]) -> Peer:

@@ -27,10 +27,10 @@ class Section:
 
     def as_json(self) -> dict[str, object]:
         """Figures below the values of the keys, as `{"2000": {"p50_s": 1.2}}`."""
-        found: dict[str, object] = {"note": self.note} if self.note else {}
+        figures: dict[str, object] = {"note": self.note} if self.note else {}
         for row in self.rows:
-            place = found
+            place = figures
             for key in self.keys:
                 place = place.setdefault(str(row[key]), {})  # type: ignore[assignment]
             place |= {name: value for name, value in row.items() if name not in self.keys}
-        return found
+        return figures

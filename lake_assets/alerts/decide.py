@@ -86,13 +86,13 @@ def decide(
         if key not in before
     ]
     followed = [_tell(entry, policy, look.now) for entry in (*kept, *new)]
-    told = {old.problem.key for old in tracked if old.is_told}
+    told_before = {old.problem.key for old in tracked if old.is_told}
     alerts = (
         *(_alert(Moment.ENDED, old, look.utc_now) for old in ended if old.is_told),
         *(
             _alert(Moment.BEGUN, entry, look.utc_now)
             for entry in followed
-            if entry.is_told and entry.problem.key not in told
+            if entry.is_told and entry.problem.key not in told_before
         ),
     )
     return alerts, tuple(followed)

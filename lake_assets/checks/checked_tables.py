@@ -97,18 +97,18 @@ def told_by_log(checked: CheckedTable) -> Mapping[str, CheckedValue]:
     Raises:
         TableFeatureError: the table cannot be read here.
     """
-    told: dict[str, CheckedValue] = {}
+    values: dict[str, CheckedValue] = {}
     if checked.handle is not None:
         features_of(checked.handle).ensure(Use.READ)
     for check in checked.checks:
         if checked.handle is None:
-            told[check.name] = 0 if check.freshness is None else None
+            values[check.name] = 0 if check.freshness is None else None
         elif check.row_count is not None:
-            told[check.name] = rows_of(checked.handle)
+            values[check.name] = rows_of(checked.handle)
         elif check.freshness is not None:
             newest, is_told = newest_of(checked.handle, check.freshness.column)
             if is_told:
-                told[check.name] = newest
+                values[check.name] = newest
         elif not state_of(checked.handle).files:
-            told[check.name] = 0
-    return told
+            values[check.name] = 0
+    return values

@@ -41,8 +41,8 @@ def measure(session: SparkSession, asked: Sequence[Asked]) -> Measured:
     families: dict[str, list[Asked]] = defaultdict(list)
     for checked, check in asked:
         families[checked.family].append((checked, check))
-    checks = {family: _checks_of(found) for family, found in families.items()}
-    frames = [_family(session, name, found, checks[name]) for name, found in families.items()]
+    checks = {family: _checks_of(pairs) for family, pairs in families.items()}
+    frames = [_family(session, name, pairs, checks[name]) for name, pairs in families.items()]
     if not frames:
         return {}
     return {
@@ -63,11 +63,11 @@ def _family(
     handles = {table.subject.table: table.handle for table, _ in asked if table.handle}
     rows = read_tables(session, list(handles.values()), named=_TABLE)
     _ensure_fit(rows.drop(_TABLE), checks)
-    found = [_measure(check).cast("string") for check in checks]
+    columns = [_measure(check).cast("string") for check in checks]
     try:
         return (
             rows.groupBy(F.col(f"`{_TABLE}`").alias("table"))
-            .agg(F.array(*found).alias("found"))
+            .agg(F.array(*columns).alias("found"))
             .select(F.lit(name).alias("family"), "table", "found")
         )
     except AnalysisException as problem:

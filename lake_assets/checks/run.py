@@ -58,12 +58,12 @@ def evaluate(start: StartSpark, lake: Path, feed: Feed, asked: Asked) -> list[Ch
     for view in feed.gold:
         checks, keys = asked.gold.get(view.name, ()), asked.gold_keys.get(view.name, ())
         tables += gold_tables(lake, feed, view, keys, checks)
-    told = {checked.subject.table: told_by_log(checked) for checked in tables}
+    values = {checked.subject.table: told_by_log(checked) for checked in tables}
     untold = [
         (checked, check)
         for checked in tables
         for check in checked.checks
-        if check.name not in told[checked.subject.table]
+        if check.name not in values[checked.subject.table]
     ]
     measured = measure(start(), untold) if untold else {}
     now = datetime.now(UTC)
@@ -71,8 +71,8 @@ def evaluate(start: StartSpark, lake: Path, feed: Feed, asked: Asked) -> list[Ch
         judge(
             subject,
             check,
-            told[subject.table][check.name]
-            if check.name in told[subject.table]
+            values[subject.table][check.name]
+            if check.name in values[subject.table]
             else measured.get((subject.table.name, check.name), 0),  # files without rows
             now,
         )

@@ -101,11 +101,11 @@ def _watch(options: Options, lake: Path | None) -> None:
         signal.signal(number, end)
     stderr.print("starting Kafka, the schema registry and Dagster; the first time takes a minute …")
     with Live(console=stdout, auto_refresh=False) as live:
-        told: list[str] = []
+        urls: list[str] = []
 
         def show(snapshot: Snapshot) -> None:
-            if not told:
-                told.append(snapshot.url)
+            if not urls:
+                urls.append(snapshot.url)
                 stdout.print(f"Dagster: {snapshot.url}   (Ctrl-C stops everything)")
                 if not stdout.is_terminal:
                     sys.stdout.flush()
@@ -157,10 +157,10 @@ def _print_once(report: OnceReport, *, as_json: bool) -> None:
     for scope, reason in report.held.items():
         what = "views over all games" if scope == EVERY_KEY else scope
         stdout.print(f"gold of {what} is left as it is: {reason}", markup=False, soft_wrap=True)
-    held = sum(not judged.violated for judged in report.judged.values())
-    stdout.print(f"{held} of {len(report.judged)} checks hold for every row", highlight=False)
-    spent = ", ".join(f"{phase} {seconds:.1f}" for phase, seconds in report.seconds.items())
-    stdout.print(f"{report.produced:,} events; seconds: {spent}", highlight=False)
+    passed = sum(not judged.violated for judged in report.judged.values())
+    stdout.print(f"{passed} of {len(report.judged)} checks hold for every row", highlight=False)
+    phases = ", ".join(f"{phase} {seconds:.1f}" for phase, seconds in report.seconds.items())
+    stdout.print(f"{report.produced:,} events; seconds: {phases}", highlight=False)
 
 
 def _as_json(report: OnceReport) -> dict[str, object]:

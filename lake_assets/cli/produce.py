@@ -60,14 +60,14 @@ def produce(
     """
     settings = load_settings()
     declared = find_feed(load_feeds(settings.feeds), feed)
-    asked = _keys(keys) if keys is not None else declared.keys
-    if not asked:
+    chosen_keys = _keys(keys) if keys is not None else declared.keys
+    if not chosen_keys:
         raise SettingsError(f"feed {feed!r}", "has no route.keys", "Name some with --keys")
     script = Script(
         versions=versions, events=events if events or rate else _DEFAULT_EVENTS, rate=rate
     )
     endpoints = locate(settings, [declared])
-    workload = workload_of(declared, endpoints, asked, seed=seed)
+    workload = workload_of(declared, endpoints, chosen_keys, seed=seed)
     topic = declared.source.kafka.topic
     with _stopping() as stopped, _bar(script.events) as show:
         report = simulator.produce(

@@ -53,9 +53,9 @@ def _show(found: Refreshed) -> None:
 
 def show_report(report: RefreshReport) -> None:
     """Print what became of one view; what was held up goes to standard error."""
-    for one in report.refreshed:
-        how = f" ({one.mode}: {one.why})" if one.why else ""
-        text = f"{one.view} of {in_words(one.key)}: {one.rows:,} rows{how}"
+    for refreshed in report.refreshed:
+        how = f" ({refreshed.mode}: {refreshed.why})" if refreshed.why else ""
+        text = f"{refreshed.view} of {in_words(refreshed.key)}: {refreshed.rows:,} rows{how}"
         stdout.print(text, markup=False, highlight=False, soft_wrap=True)
     if report.up_to_date:
         stdout.print(f"{len(report.up_to_date)} were up to date", highlight=False)

@@ -41,15 +41,15 @@ def status(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Show whether Kafka and the schema registry answer, and where."""
-    found = control.status(load_settings())
+    services = control.status(load_settings())
     if as_json:
-        print(json.dumps(_as_json(found)))
+        print(json.dumps(_as_json(services)))
         return
     table = Table("service", "state", "process")
     # Folded, never cut short: both are there to be copied.
     table.add_column("address", overflow="fold")
     table.add_column("log", overflow="fold")
-    for name, service in (("kafka", found.kafka), ("registry", found.registry)):
+    for name, service in (("kafka", services.kafka), ("registry", services.registry)):
         pid = str(service.pid or "")
         table.add_row(name, service.state, pid, service.address, str(service.log or ""))
     stdout.print(table)

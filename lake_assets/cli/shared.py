@@ -66,7 +66,7 @@ def pick_feeds(
     having = [
         feed
         for feed in feeds
-        if (view is None or view in {one.name for one in feed.gold})
+        if (view is None or view in {gold_view.name for gold_view in feed.gold})
         and set(keys or ()) <= set(keys_found(settings.lake_dir, feed))
     ]
     return tuple(having) or feeds
@@ -101,14 +101,14 @@ def pick_feed_of_topic(settings: Settings, topic: str) -> Feed:
         FeedError: no feed reads it, or several do.
     """
     feeds = load_feeds(settings.feeds)
-    found = [feed for feed in feeds if feed.source.kafka.topic == topic]
-    if not found:
+    readers = [feed for feed in feeds if feed.source.kafka.topic == topic]
+    if not readers:
         topics = ", ".join(sorted({feed.source.kafka.topic for feed in feeds}))
         raise FeedError(f"topic {topic!r}", "is read by no feed", f"Use one of: {topics}")
-    if len(found) > 1:
-        names = ", ".join(feed.feed for feed in found)
+    if len(readers) > 1:
+        names = ", ".join(feed.feed for feed in readers)
         raise FeedError(f"topic {topic!r}", f"is read by several feeds ({names})", "Name --feed")
-    return found[0]
+    return readers[0]
 
 
 def endpoints_if_any(settings: Settings) -> Endpoints | None:

@@ -29,15 +29,15 @@ def tables(
     settings = load_settings(lake=lake)
     endpoints = endpoints_if_any(settings)
     feeds = pick_feeds(settings, feed)
-    every = [table for one in feeds for table in overview(settings, one, endpoints)]
-    found = list({one.table: one for one in every}.values())  # the log is in each feed's
+    every = [table for picked in feeds for table in overview(settings, picked, endpoints)]
+    overviews = list({table.table: table for table in every}.values())  # the log is in each feed's
     if as_json:
-        print(json.dumps([_as_json(table) for table in found]))
+        print(json.dumps([_as_json(table) for table in overviews]))
         return
-    if not found:
+    if not overviews:
         stdout.print(f"no tables below {settings.lake_dir} yet; run `lake-assets stream`")
         return
-    stdout.print(overview_table(found))
+    stdout.print(overview_table(overviews))
 
 
 def overview_table(found: list[TableOverview]) -> Table:
@@ -47,14 +47,14 @@ def overview_table(found: list[TableOverview]) -> Table:
     for title in ("rows", "files", "size", "lag"):
         shown.add_column(title, justify="right")
     shown.add_column("last commit (UTC)", no_wrap=True)
-    for one in found:
+    for table in found:
         shown.add_row(
-            one.table.name,
-            f"{one.rows:,}",
-            f"{one.files:,}",
-            decimal(one.size_bytes),
-            "?" if one.lag_rows is None else f"{one.lag_rows:,}",
-            f"{one.committed_at:%m-%d %H:%M:%S}",
+            table.table.name,
+            f"{table.rows:,}",
+            f"{table.files:,}",
+            decimal(table.size_bytes),
+            "?" if table.lag_rows is None else f"{table.lag_rows:,}",
+            f"{table.committed_at:%m-%d %H:%M:%S}",
         )
     return shown
 

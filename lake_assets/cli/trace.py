@@ -58,12 +58,12 @@ def trace(
         given = Origin(named or chosen.source.kafka.topic, partition, offset)
     elif not (topic is None and partition is None and offset is None):
         raise typer.BadParameter("name the message once, by its origin or by options")
-    found = find(settings, chosen, given, endpoints_if_any(settings))
+    traced = find(settings, chosen, given, endpoints_if_any(settings))
     if as_json:
-        print(json.dumps(_as_json(found, settings.lake_dir)))
+        print(json.dumps(_as_json(traced, settings.lake_dir)))
         return
-    stdout.print(f"{found.origin}: {found.words}", markup=False, highlight=False, soft_wrap=True)
-    for place in found.places:
+    stdout.print(f"{traced.origin}: {traced.words}", markup=False, highlight=False, soft_wrap=True)
+    for place in traced.places:
         line = f"  {_in_words(place, settings.lake_dir)}"
         stdout.print(line, markup=False, highlight=False, soft_wrap=True)
 

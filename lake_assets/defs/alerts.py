@@ -68,12 +68,12 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
         grace_s = settings.alerts.refresh_grace_s
         observer = Observer(reader, watch, _patience(settings), grace_s=grace_s)
         done = go_round(settings, observer.look, context.log)
-        said = "; ".join((*observer.complaints, *done.complaints)) if done else watch.said
-        if done and said and said != watch.said:
-            context.log.warning("%s", said)
+        complaints = "; ".join((*observer.complaints, *done.complaints)) if done else watch.said
+        if done and complaints and complaints != watch.said:
+            context.log.warning("%s", complaints)
         return dg.SensorResult(
-            skip_reason=_summary(done, said),
-            cursor=replace(observer.watch, said=said).to_json(),
+            skip_reason=_summary(done, complaints),
+            cursor=replace(observer.watch, said=complaints).to_json(),
         )
 
     return dg.Definitions(sensors=[alerts])

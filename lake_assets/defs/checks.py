@@ -78,7 +78,7 @@ def _of_silver(settings: Settings, feed: Feed) -> dg.AssetChecksDefinition:
         results = check_silver(
             settings,
             feed,
-            [one for one in feed.checks if one.name in names],
+            [silver_check for silver_check in feed.checks if silver_check.name in names],
             keys_asked_for(context, settings, feed),
         )
         yield from results_of(context.instance, context.run.run_id, silver, results)
@@ -140,5 +140,5 @@ def _in_words(check: DatasetCheck) -> str:
     else:
         words = ""
     is_blocking = isinstance(check, SilverCheck) and check.blocking
-    held = " While it fails for a key, that key's gold views stay as they are."
-    return words + (held if is_blocking else "")
+    effect = " While it fails for a key, that key's gold views stay as they are."
+    return words + (effect if is_blocking else "")

@@ -45,14 +45,14 @@ def _sensor(settings: Settings, feed: Feed) -> dg.SensorDefinition:
         ),
     )
     def first_gold(context: dg.SensorEvaluationContext) -> dg.SensorResult:
-        instance, asked = context.instance, set(json.loads(context.cursor or "[]"))
+        instance, requested = context.instance, set(json.loads(context.cursor or "[]"))
         repository = repository_of(context)
         keep_off(instance, repository, former_schedule_names(feed))
         keys = known_keys(instance, settings, feed, lake)
         under_way = dg.RunsFilter(tags=run_tags(lake), statuses=[*UNFINISHED])
         if instance.get_run_records(under_way, limit=1):
             return dg.SensorResult(
-                skip_reason="A refresh is under way", cursor=json.dumps(sorted(asked))
+                skip_reason="A refresh is under way", cursor=json.dumps(sorted(requested))
             )
         failures = read_failures(settings.state_dir, feed.feed)
         lacking = never_computed(settings, feed, failures) if keys else ()
@@ -60,7 +60,7 @@ def _sensor(settings: Settings, feed: Feed) -> dg.SensorDefinition:
         first = first_refreshes(
             scheduled,
             never_computed=set(lacking),
-            asked=asked,
+            asked=requested,
             turned_off={
                 name for name, view in scheduled.items() if schedule_name(feed, view) in off
             },

@@ -170,8 +170,8 @@ def _views_of_keys(settings: Settings, feed: Feed, views: Views) -> dg.AssetsDef
         if not keys:
             context.log.warning("None of these keys is in the feed; nothing to refresh")
             return
-        found = refresh_gold(settings, feed, views=names, keys=keys)
-        yield from _events(context, settings, feed, found)
+        refreshed = refresh_gold(settings, feed, views=names, keys=keys)
+        yield from _events(context, settings, feed, refreshed)
 
     return refresh
 
@@ -188,8 +188,8 @@ def _views_over_all(settings: Settings, feed: Feed, views: Views) -> dg.AssetsDe
     def refresh(context: dg.AssetExecutionContext) -> Iterator[Event]:
         note_process(context.instance, context.run.run_id, lake)
         names = [by_key[key] for key in context.selected_asset_keys]
-        found = refresh_gold(settings, feed, views=names)
-        yield from _events(context, settings, feed, found)
+        refreshed = refresh_gold(settings, feed, views=names)
+        yield from _events(context, settings, feed, refreshed)
 
     return refresh
 
@@ -252,8 +252,8 @@ def _schedule(settings: Settings, feed: Feed, views: Views) -> dg.ScheduleDefini
         behind = views_behind(settings, feed, failures)
         chosen = [view for view in views if behind[view.name]]
         if not keys or not chosen:
-            held = ", or held up by what fails" if failures else ""
-            return dg.SkipReason(f"Every key is up to date with its silver{held}")
+            suffix = ", or held up by what fails" if failures else ""
+            return dg.SkipReason(f"Every key is up to date with its silver{suffix}")
         return request(feed, chosen, keys, lake)
 
     return refresh_behind

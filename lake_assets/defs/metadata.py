@@ -49,17 +49,17 @@ def family_metadata(
 def refresh_metadata(lake: Path, feed: Feed, report: RefreshReport) -> dict[str, Metadata]:
     """By key, its view's table as it is now and what the refresh did to it."""
     views = {view.name: view for view in feed.gold}
-    seconds = {phase: round(spent, 3) for phase, spent in report.seconds.items()}
+    seconds = {phase: round(duration, 3) for phase, duration in report.seconds.items()}
     return {
-        one.key: {
-            **table_metadata(lake, feed.gold_table(views[one.view], one.key)),
-            "refresh": dg.MetadataValue.text(one.mode.value),
-            "refresh_why": dg.MetadataValue.text(one.why),
-            "rows_read": dg.MetadataValue.int(one.rows_read),
-            "rows_written": dg.MetadataValue.int(one.rows_written),
+        refresh.key: {
+            **table_metadata(lake, feed.gold_table(views[refresh.view], refresh.key)),
+            "refresh": dg.MetadataValue.text(refresh.mode.value),
+            "refresh_why": dg.MetadataValue.text(refresh.why),
+            "rows_read": dg.MetadataValue.int(refresh.rows_read),
+            "rows_written": dg.MetadataValue.int(refresh.rows_written),
             "seconds_of_all_keys": dg.MetadataValue.json(seconds),
         }
-        for one in report.refreshed
+        for refresh in report.refreshed
     }
 
 

@@ -42,16 +42,16 @@ def events_of(
     asset = silver_key(feed)
     ids = latest_ids(instance, asset, judged)
     failures = read_failures(settings.state_dir, feed.feed) if judged else {}
-    for key, found in judged.items():
+    for key, results in judged.items():
         target = Target(run_id=run_id, storage_id=ids.get(key))
         for expectation in feed.expectations:
-            if expectation.name in found:
+            if expectation.name in results:
                 failing = failures.get((key, expectation.name))
                 yield evaluation_of(
                     dg.AssetCheckKey(asset, expectation.name),
                     key,
                     expectation,
-                    found[expectation.name],
+                    results[expectation.name],
                     target,
                     failing_since=failing.since if failing else None,
                 )
@@ -91,8 +91,8 @@ def evaluation_of(
         "per_cent_violated": dg.MetadataValue.float(per_cent(judged)),
     }
     if judged.examples:
-        found = ", ".join(str(origin) for origin in judged.examples)
-        metadata["examples"] = dg.MetadataValue.text(found)
+        examples = ", ".join(str(origin) for origin in judged.examples)
+        metadata["examples"] = dg.MetadataValue.text(examples)
     if judged.violated and failing_since:
         metadata["failing_since"] = dg.MetadataValue.timestamp(failing_since)
     return evaluation(

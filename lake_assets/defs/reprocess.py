@@ -96,12 +96,12 @@ def _silver(
 def _gold(settings: Settings, feed: Feed, keys: Sequence[str] | None) -> Events:
     views = {view.name: view for view in feed.gold}
     for report in refresh_gold(settings, feed, keys=keys, full_refresh=True).reports:
-        found = refresh_metadata(settings.lake_dir, feed, report)
-        for one in report.refreshed:
+        metadata = refresh_metadata(settings.lake_dir, feed, report)
+        for refresh in report.refreshed:
             yield dg.AssetMaterialization(
-                gold_key(feed, views[one.view]),
-                partition=partition_of(one.key),
-                metadata=found[one.key],
+                gold_key(feed, views[refresh.view]),
+                partition=partition_of(refresh.key),
+                metadata=metadata[refresh.key],
             )
 
 
@@ -109,9 +109,9 @@ def _time(text: str) -> datetime | None:
     if not text:
         return None
     try:
-        found = datetime.fromisoformat(text)
+        parsed = datetime.fromisoformat(text)
     except ValueError as problem:
         raise SettingsError(
             "since", f"{text!r} is no time", "Write it like 2026-11-21T08:00:00"
         ) from problem
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)

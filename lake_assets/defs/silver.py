@@ -108,10 +108,10 @@ def _checks(settings: Settings, feed: Feed) -> dg.AssetChecksDefinition:
     def check(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckEvaluation]:
         note_process(context.instance, context.run.run_id, lake)
         selected = {key.name for key in context.selected_asset_check_keys}
-        found = recheck(settings, feed, keys_asked_for(context, settings, feed))
-        ids = latest_ids(context.instance, silver, {key for key, _ in found})
-        expectations = {one.name: one for one in feed.expectations}
-        for (key, name), judged in found.items():
+        results = recheck(settings, feed, keys_asked_for(context, settings, feed))
+        ids = latest_ids(context.instance, silver, {key for key, _ in results})
+        expectations = {expectation.name: expectation for expectation in feed.expectations}
+        for (key, name), judged in results.items():
             if name in selected:
                 yield evaluation_of(
                     dg.AssetCheckKey(silver, name),

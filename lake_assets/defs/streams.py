@@ -56,16 +56,16 @@ def job(
         instance, run_id = context.instance, context.run.run_id
         fence = Fence(instance, run_id)
         reporter = _Reporter(settings, feeds, instance, run_id, lake)
-        said: Waiting | None = None
+        last_waiting: Waiting | None = None
         with closing(stream(settings, feeds, lambda: locate(settings, feeds), owner=run_id)) as it:
             try:
                 for event in it:
                     fence.check()
                     if isinstance(event, BatchReport):
                         reporter.add(event)
-                    elif isinstance(event, Waiting) and event != said:
+                    elif isinstance(event, Waiting) and event != last_waiting:
                         # Said again every few seconds by the streams, and once by us.
-                        said = event
+                        last_waiting = event
                         context.log.warning("%s waits: %s", event.stage, event.reason)
                     yield from reporter.due()
             except LakeAssetsError:

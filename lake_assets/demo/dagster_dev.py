@@ -119,7 +119,7 @@ def _stop(process: "subprocess.Popen[bytes]") -> None:
         os.killpg(process.pid, signal.SIGINT)
     _, alive = psutil.wait_procs(family, timeout=_STOP_WITHIN_S)
     # Runs that were being launched when the family was listed; the group outlives its leader.
-    alive += [found for found in _group(process.pid) if found not in alive]
+    alive += [member for member in _group(process.pid) if member not in alive]
     for survivor in alive:
         with contextlib.suppress(psutil.NoSuchProcess):
             survivor.kill()

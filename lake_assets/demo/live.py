@@ -162,13 +162,13 @@ def _key_rows(feed: str, tables: Sequence[TableOverview]) -> list[KeyRow]:
     keys = dict.fromkeys(table.key for table in tables if table.key is not None)
     rows = []
     for key in keys:
-        mine = [table for table in tables if table.key == key]
-        gold = [table for table in mine if table.table.layer is Layer.GOLD]
+        key_tables = [table for table in tables if table.key == key]
+        gold = [table for table in key_tables if table.table.layer is Layer.GOLD]
         rows.append(
             KeyRow(
                 feed=feed,
                 key=key,
-                silver_rows=sum(t.rows for t in mine if t.table.layer is Layer.SILVER),
+                silver_rows=sum(t.rows for t in key_tables if t.table.layer is Layer.SILVER),
                 gold_rows=sum(table.rows for table in gold),
                 refreshed_at=max((table.committed_at for table in gold), default=None),
             )

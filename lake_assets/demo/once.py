@@ -46,7 +46,7 @@ class OnceReport:
 
     def rows(self, table: TableRef) -> int:
         """Rows of a table; 0 if it is not there."""
-        return sum(one.rows for one in self.tables if one.table == table)
+        return sum(entry.rows for entry in self.tables if entry.table == table)
 
     def by_game(self, layer: Layer) -> dict[str, int]:
         """Rows of a layer's tables by game."""
@@ -109,14 +109,14 @@ def _run(
             if isinstance(event, BatchReport)
         ]
     with clock.phase("refresh"):
-        held = {
+        blocked = {
             scope: reason
             for report in refresh_gold(settings, feed).reports
             for scope, reason in report.blocked.items()
         }
     with clock.phase("check"):
         tables = overview(settings, feed, endpoints)
-        lagging = [t.table.name for t in tables if t.lag_rows and not _is_held(t, held)]
+        lagging = [t.table.name for t in tables if t.lag_rows and not _is_held(t, blocked)]
         if lagging:
             raise StreamError(
                 "demo", f"{', '.join(lagging)} lag behind their sources", "Run it again"
@@ -127,7 +127,7 @@ def _run(
         tables=tables,
         dropped=sum(sum(report.dropped.values()) for report in reports),
         judged=_sum_judged(reports),
-        held=held,
+        held=blocked,
         seconds=clock.seconds,
     )
 

@@ -60,7 +60,7 @@ def demo_feeds(settings: Settings, games: Sequence[str]) -> tuple[Settings, tupl
     """
     feeds = load_feeds(settings.feeds)
     feed = find_feed(feeds, FEED)
-    others = tuple(one for one in feeds if one.feed in SIMULATED and one is not feed)
+    others = tuple(other for other in feeds if other.feed in SIMULATED and other is not feed)
     if not games or tuple(games) == feed.keys:
         return settings, (feed, *others)
     for game in games:
@@ -73,9 +73,9 @@ def demo_feeds(settings: Settings, games: Sequence[str]) -> tuple[Settings, tupl
     route = feed.route.model_copy(update={"keys": tuple(games)}) if feed.route else None
     feed = feed.model_copy(update={"route": route})
     folder = settings.home / "demo-feeds"
-    for one in (feed, *others):
-        declared = one.model_dump(mode="json", exclude_none=True, by_alias=True)
-        replace_text(folder / f"{one.feed}.yaml", yaml.safe_dump(declared, sort_keys=False))
+    for demo_feed in (feed, *others):
+        declared = demo_feed.model_dump(mode="json", exclude_none=True, by_alias=True)
+        replace_text(folder / f"{demo_feed.feed}.yaml", yaml.safe_dump(declared, sort_keys=False))
     return settings.model_copy(update={"feeds": folder}), (feed, *others)
 
 

@@ -25,11 +25,11 @@ def complaint(expression: str) -> str | None:
 
 
 def _fits(part: str, least: int, most: int) -> bool:
-    found = _PART.fullmatch(part)
-    if found is None:
+    match = _PART.fullmatch(part)
+    if match is None:
         return False
-    first = int(found["first"] or least)
-    last = int(found["last"] or first)
+    first = int(match["first"] or least)
+    last = int(match["last"] or first)
     return least <= first <= last <= most
 
 

@@ -38,10 +38,10 @@ class Document:
         """Line of a part, counted from 1; of the nearest part around it where it is missing."""
         node, line = self._root, 1
         for part in loc:
-            found = _child(node, part)
-            if found is None:
+            child = _child(node, part)
+            if child is None:
                 break
-            line, node = found
+            line, node = child
         return line
 
     def _refuse_twins(self, node: yaml.Node | None, seen: set[int]) -> None:

@@ -53,20 +53,20 @@ def find_feed(feeds: Sequence[Feed], name: str) -> Feed:
 
 def _files(folder: Path) -> list[Path]:
     try:
-        found = sorted(p for p in folder.iterdir() if p.suffix in {".yaml", ".yml"})
+        files = sorted(p for p in folder.iterdir() if p.suffix in {".yaml", ".yml"})
     except OSError as problem:
         raise FeedError(
             f"feeds folder {folder}",
             f"cannot be read ({problem.strerror or problem})",
             "Correct LAKE_ASSETS_FEEDS, or unset it to use the shipped feeds",
         ) from problem
-    if not found:
+    if not files:
         raise FeedError(
             f"feeds folder {folder}",
             "has no *.yaml file",
             "Put a feed there, or unset LAKE_ASSETS_FEEDS to use the shipped feeds",
         )
-    return found
+    return files
 
 
 def _load(path: Path) -> Feed:
@@ -74,8 +74,8 @@ def _load(path: Path) -> Feed:
     try:
         feed = Feed.model_validate(document.data)
     except ValidationError as problem:
-        found = problem.errors(include_url=False)
-        lines = [(document.line_of(one["loc"]), _explain(one)) for one in found]
+        errors = problem.errors(include_url=False)
+        lines = [(document.line_of(error["loc"]), _explain(error)) for error in errors]
         raise _wrong(path, lines) from problem
     facts = [*_bad_crons(feed), *_foreign_columns(feed), *_foreign_route(feed)]
     facts += _shared_templates(feed)
@@ -175,7 +175,7 @@ def _fields_of(kind: type[BaseModel]) -> dict[str, FieldInfo]:
 def _unwrapped(kind: Any) -> Any:  # noqa: ANN401 - annotations have no type of their own
     """The model of an optional one, as `RowCount` of `RowCount | None`."""
     if isinstance(kind, UnionType):
-        return next((one for one in get_args(kind) if _is_model(one)), kind)
+        return next((member for member in get_args(kind) if _is_model(member)), kind)
     return kind
 
 

@@ -80,8 +80,10 @@ class ArrowAggregates:
     @property
     def _folds(self) -> list[ArrowAggregate]:
         folds: list[ArrowAggregate] = []
-        for one in self.measures.values():
-            folds += [one] if isinstance(one, ArrowAggregate) else [one.total, one.count]
+        for measure in self.measures.values():
+            folds += (
+                [measure] if isinstance(measure, ArrowAggregate) else [measure.total, measure.count]
+            )
         return folds
 
     def merged(self, rows: Iterable[pa.Table], gold: Iterable[pa.Table]) -> pa.Table:
@@ -94,12 +96,12 @@ class ArrowAggregates:
         Raises:
             UnsureError: a sum may not fit, or silver's columns are not as the view's.
         """
-        states = [*(self._held(one) for one in gold), *(self._of_rows(one) for one in rows)]
+        states = [*(self._held(table) for table in gold), *(self._of_rows(table) for table in rows)]
         whole = pa.concat_tables(states)
         for index, fold in enumerate(self._folds):
             _ensure_fits(fold, whole[_name(index)])
-        wanted = [(_name(index), fold.of_states) for index, fold in enumerate(self._folds)]
-        return self._gold(_grouped(whole, list(self.group_keys), wanted))
+        aggregations = [(_name(index), fold.of_states) for index, fold in enumerate(self._folds)]
+        return self._gold(_grouped(whole, list(self.group_keys), aggregations))
 
     def _of_rows(self, rows: pa.Table) -> pa.Table:
         """Keys and folds of silver's rows."""
@@ -107,11 +109,11 @@ class ArrowAggregates:
         for fold in self._folds:
             if fold.source is not None:
                 _ensure_fits(fold, rows[fold.source])
-        wanted: list[tuple[str | list[str], str]] = [
+        aggregations: list[tuple[str | list[str], str]] = [
             (fold.source or [], fold.of_rows) for fold in self._folds
         ]
-        found = _grouped(rows, list(self.group_keys.values()), wanted)
-        return found.rename_columns(self._held_names).cast(self._held_schema)
+        grouped = _grouped(rows, list(self.group_keys.values()), aggregations)
+        return grouped.rename_columns(self._held_names).cast(self._held_schema)
 
     def _ensure_known(self, rows: pa.Schema) -> None:
         """Refuse what the view's own types do not tell.
@@ -132,8 +134,8 @@ class ArrowAggregates:
     def _held(self, gold: pa.Table) -> pa.Table:
         """Keys and folds of the view's rows."""
         arrays = [gold[key] for key in self.group_keys]
-        for name, one in self.measures.items():
-            if isinstance(one, ArrowAggregate):
+        for name, measure in self.measures.items():
+            if isinstance(measure, ArrowAggregate):
                 arrays.append(gold[name])
             else:
                 state = gold[STATE + name]
@@ -144,8 +146,8 @@ class ArrowAggregates:
         """The view's columns."""
         arrays = {key: held[number] for number, key in enumerate(self.group_keys)}
         place = len(self.group_keys)
-        for name, one in self.measures.items():
-            if isinstance(one, ArrowAggregate):
+        for name, measure in self.measures.items():
+            if isinstance(measure, ArrowAggregate):
                 arrays[name] = held[place]
                 place += 1
                 continue
@@ -154,7 +156,7 @@ class ArrowAggregates:
             some = pc.if_else(pc.equal(count, 0), pa.scalar(None, count.type), count)
             arrays[name] = pc.divide(total, pc.cast(some, total.type))
             arrays[STATE + name] = pa.StructArray.from_arrays(
-                [total, count], fields=list(one.state)
+                [total, count], fields=list(measure.state)
             )
         return pa.table([arrays[name] for name in self.columns.names], schema=self.columns)
 

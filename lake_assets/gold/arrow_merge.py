@@ -76,12 +76,12 @@ def merge_in_arrow(
     A key of which only Spark can tell what its rows come to is left out, and so nothing of it is
     written. For those that gained no rows nothing is written either.
     """
-    gained = [one for one in near if one.work.silver_files]
+    gained = [gain for gain in near if gain.work.silver_files]
     files, unsure = _write(session, gained, context) if gained else ({}, set())
     return [
-        one.work.brought(files.get(one.work.source.key, ()), one.work.touched(()))
-        for one in near
-        if one.work.source.key not in unsure
+        gain.work.brought(files.get(gain.work.source.key, ()), gain.work.touched(()))
+        for gain in near
+        if gain.work.source.key not in unsure
     ]
 
 
@@ -89,23 +89,23 @@ def _write(
     session: SparkSession, near: Sequence[SmallGain], context: LakeContext
 ) -> tuple[dict[str, list[DataFile]], set[str]]:
     """By key, new files; and the keys that Spark must merge."""
-    keys = [one.work.source.key for one in near]
-    folders = [one.work.source.gold_table.path(context.lake) for one in near]
+    keys = [gain.work.source.key for gain in near]
+    folders = [gain.work.source.gold_table.path(context.lake) for gain in near]
     plan = WritePlan(
         targets=tuple(
-            Target(path=str(folder), layout=one.work.columns, prefix=prefix_of(0))
-            for one, folder in zip(near, folders, strict=True)
+            Target(path=str(folder), layout=gain.work.columns, prefix=prefix_of(0))
+            for gain, folder in zip(near, folders, strict=True)
         ),
         layouts={
-            one.work.columns: Layout(
-                schema=one.folds.columns, sources=tuple(one.folds.columns.names)
+            gain.work.columns: Layout(
+                schema=gain.folds.columns, sources=tuple(gain.folds.columns.names)
             )
-            for one in near
+            for gain in near
         },
         buffer_bytes=context.buffer_bytes,
     )
     pieces = [
-        (_piece(index, one, folders[index]), _load(one.work)) for index, one in enumerate(near)
+        (_piece(index, gain, folders[index]), _load(gain.work)) for index, gain in enumerate(near)
     ]
     shares = share(pieces, session.sparkContext.defaultParallelism)
     left = fan_out(numbered(session, shares), plan, lambda: Merging(shares))

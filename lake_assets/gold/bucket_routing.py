@@ -35,10 +35,10 @@ class BucketRouting:
         return self._judge.notes() if self._judge else ()
 
     def _place(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        found = pc.index_in(batch[KEY], value_set=self._names)
-        if found.null_count:
-            batch = batch.filter(pc.is_valid(found))
-            found = found.drop_null()
-        first = self._first[found.to_numpy(zero_copy_only=False)]
+        indices = pc.index_in(batch[KEY], value_set=self._names)
+        if indices.null_count:
+            batch = batch.filter(pc.is_valid(indices))
+            indices = indices.drop_null()
+        first = self._first[indices.to_numpy(zero_copy_only=False)]
         table = first + batch[BUCKET].to_numpy(zero_copy_only=False)
         return batch.append_column(TABLE, pa.array(table, pa.int32()))

@@ -82,24 +82,24 @@ class CompiledView:
         """Silver's rows, aggregated: `held`."""
         keys = [F.expr(sql).alias(name) for name, sql in self.group_keys.items()]
         return rows.groupBy(key_column(self.feed).alias(KEY), *keys).agg(
-            *(one.of_rows for one in self.measures)
+            *(measure.of_rows for measure in self.measures)
         )
 
     def merged(self, states: DataFrame) -> DataFrame:
         """`held` and `#bucket`, possibly many rows of a group, merged into one."""
         merges = []
-        for one in self.measures:
-            if one.merge is None:
+        for measure in self.measures:
+            if measure.merge is None:
                 raise ValueError(self.why_full)
-            found = F.expr(one.merge.of_states(f"`{one.held}`"))
-            merges.append(found.cast(self.held[one.held].dataType).alias(one.held))
+            state = F.expr(measure.merge.of_states(f"`{measure.held}`"))
+            merges.append(state.cast(self.held[measure.held].dataType).alias(measure.held))
         return states.groupBy(
             *self._places(), *(F.col(f"`{name}`") for name in self.group_keys)
         ).agg(*merges)
 
     def finished(self, held: DataFrame) -> DataFrame:
         """`held` and `#bucket` as gold's columns, with `#key` and `#bucket` after them."""
-        values = {one.name: one.value for one in self.measures}
+        values = {measure.name: measure.value for measure in self.measures}
         return held.select(
             *(values.get(name, F.col(f"`{name}`")) for name in self.columns.names), *self._places()
         )
@@ -133,7 +133,7 @@ def compiled_view_of(
             held=T.StructType(),
             columns=pa.schema([]),
         )
-        held = _arrow(draft.states_of(nothing).schema)
+        held_columns = _arrow(draft.states_of(nothing).schema)
     except AnalysisException as problem:
         raise FeedError(
             f"gold view {view.name!r} of feed {feed.feed!r}",
@@ -142,14 +142,16 @@ def compiled_view_of(
         ) from problem
     fields = [_arrow(plain.schema).field(name) for name in (*keys, *view.measures)]
     if not why:
-        fields += [held.field(one.held) for one in measures if one.held != one.name]
+        fields += [
+            held_columns.field(measure.held) for measure in measures if measure.held != measure.name
+        ]
     return CompiledView(
         feed=feed,
         view=view,
         group_keys=keys,
         measures=measures,
         why_full=why,
-        held=spark_schema(held),
+        held=spark_schema(held_columns),
         columns=pa.schema(fields),
     )
 
@@ -168,8 +170,10 @@ def _unrepeatable(nothing: DataFrame, view: GoldView, plain: DataFrame) -> str:
         **{name: (grouped.agg(F.expr(sql)), sql) for name, sql in measures.items()},
     }
     # Measures come after what they are grouped by, so the first is the one.
-    found = (name for name, (frame, sql) in frames.items() if not is_repeatable(frame, [sql]))
-    name = next(found, view.name)
+    unrepeatable = (
+        name for name, (frame, sql) in frames.items() if not is_repeatable(frame, [sql])
+    )
+    name = next(unrepeatable, view.name)
     return f"{name} depends on when it is computed, or on chance"
 
 
@@ -178,7 +182,7 @@ def _measures(
 ) -> tuple[tuple[Measure, ...], str]:
     """The measures, and the first reason why they cannot be merged."""
     reasons = [unmergeable(view)]
-    found = []
+    measures = []
     for name, text in view.measures.items():
         sql, is_exact = split_exact(text)
         kind = kinds[name].dataType
@@ -189,8 +193,8 @@ def _measures(
             reasons.append(f"{name}: {problem}")
         if is_exact:
             reasons.append(f"{name} is exact")
-        found.append(Measure(name=name, sql=sql, kind=kind, merge=merge))
-    return tuple(found), next((reason for reason in reasons if reason), "")
+        measures.append(Measure(name=name, sql=sql, kind=kind, merge=merge))
+    return tuple(measures), next((reason for reason in reasons if reason), "")
 
 
 def _merge(session: SparkSession, sql: str, kind: T.DataType) -> Mergeable:
@@ -208,5 +212,5 @@ def _nullable(field: pa.Field) -> pa.Field:
     """A column, and the fields of a struct, that may be null, as all of a lake's are."""
     kind = field.type
     if pa.types.is_struct(kind):
-        kind = pa.struct([_nullable(one) for one in kind])
+        kind = pa.struct([_nullable(child) for child in kind])
     return pa.field(field.name, kind, nullable=True)

@@ -57,7 +57,7 @@ def compute(
     """
     plan = _plan(compiled_view, work, context)
     left, gone = _run(session, compiled_view, silver, work, plan)
-    by_target = [one.source.key for one in work for _ in range(one.buckets)]
+    by_target = [refresh.source.key for refresh in work for _ in range(refresh.buckets)]
     judged = judged_of(left.notes, compiled_view.view, by_target)
     try:
         ensure_none_fails(judged, compiled_view.view)
@@ -65,7 +65,10 @@ def compute(
         discard(left.written, plan)
         raise
     files = _files_by_key(left, by_target)
-    brought = [one.brought(files.get(one.source.key, ()), gone[one.source.key]) for one in work]
+    brought = [
+        refresh.brought(files.get(refresh.source.key, ()), gone[refresh.source.key])
+        for refresh in work
+    ]
     return Computed(brought=brought, judged=judged)
 
 
@@ -77,12 +80,12 @@ def _plan(
     return WritePlan(
         targets=tuple(
             Target(
-                path=str(one.source.gold_table.path(context.lake)),
+                path=str(refresh.source.gold_table.path(context.lake)),
                 layout=name,
                 prefix=prefix_of(bucket),
             )
-            for one in work
-            for bucket in range(one.buckets)
+            for refresh in work
+            for bucket in range(refresh.buckets)
         ),
         layouts={
             name: Layout(schema=compiled_view.columns, sources=tuple(compiled_view.columns.names))
@@ -100,32 +103,35 @@ def _run(
 ) -> tuple[FanOut, dict[str, tuple[DataFile, ...]]]:
     """Write what changes; the files, and by key those that give way to them."""
     silver = Contents(
-        files=tuple(file for one in work for file in one.silver_files),
-        versions=tuple(version for one in work for version in one.silver_versions),
+        files=tuple(file for refresh in work for file in refresh.silver_files),
+        versions=tuple(version for refresh in work for version in refresh.silver_versions),
     )
     states = _bucketed(
         compiled_view.states_of(read_contents(session, silver, columns)), compiled_view, work
     )
-    is_partial = any(not one.is_whole and one.silver_files for one in work)
+    is_partial = any(not refresh.is_whole and refresh.silver_files for refresh in work)
     if is_partial:
         states = states.persist()
     try:
         touched = _touched(states, work) if is_partial else {}
-        gone = {one.source.key: one.touched(touched.get(one.source.key, ())) for one in work}
-        by_target = [one.source.key for one in work for _ in range(one.buckets)]
+        gone = {
+            refresh.source.key: refresh.touched(touched.get(refresh.source.key, ()))
+            for refresh in work
+        }
+        by_target = [refresh.source.key for refresh in work for _ in range(refresh.buckets)]
         folders = {
             key: Path(target.path) for key, target in zip(by_target, plan.targets, strict=True)
         }
-        has = [
-            for_spark(folders[one.source.key], file.path)
-            for one in work
-            for file in gone[one.source.key]
+        gold_files = [
+            for_spark(folders[refresh.source.key], file.path)
+            for refresh in work
+            for file in gone[refresh.source.key]
         ]
-        if not silver.files and not silver.versions and not has:
+        if not silver.files and not silver.versions and not gold_files:
             return FanOut(written={}, notes=()), gone
-        rows = _rows(session, compiled_view, work, states, has)
-        keys = [one.source.key for one in work]
-        buckets = [one.buckets for one in work]
+        rows = _rows(session, compiled_view, work, states, gold_files)
+        keys = [refresh.source.key for refresh in work]
+        buckets = [refresh.buckets for refresh in work]
         left = fan_out(
             marked(rows, compiled_view.view),
             plan,
@@ -162,8 +168,8 @@ def _bucketed(
     rows: DataFrame, compiled_view: CompiledView, work: Sequence[RefreshPlan]
 ) -> DataFrame:
     mask = F.lit(0).cast("bigint")
-    for buckets in {one.buckets for one in work} - {1}:
-        keys = [one.source.key for one in work if one.buckets == buckets]
+    for buckets in {refresh.buckets for refresh in work} - {1}:
+        keys = [refresh.source.key for refresh in work if refresh.buckets == buckets]
         is_among = F.col(f"`{KEY}`").isin(keys)
         mask = F.when(is_among, F.lit(buckets - 1).cast("bigint")).otherwise(mask)
     place = F.xxhash64(*(F.col(f"`{key}`") for key in compiled_view.group_keys)).bitwiseAND(mask)
@@ -172,12 +178,12 @@ def _bucketed(
 
 def _touched(states: DataFrame, work: Sequence[RefreshPlan]) -> dict[str, set[int]]:
     """By key whose buckets are not all written anyway, those that get new rows."""
-    keys = [one.source.key for one in work if not one.is_whole]
-    found: dict[str, set[int]] = {}
-    asked = states.where(F.col(f"`{KEY}`").isin(keys)).select(f"`{KEY}`", f"`{BUCKET}`")
-    for key, bucket in asked.distinct().collect():
-        found.setdefault(key, set()).add(bucket)
-    return found
+    keys = [refresh.source.key for refresh in work if not refresh.is_whole]
+    touched: dict[str, set[int]] = {}
+    places = states.where(F.col(f"`{KEY}`").isin(keys)).select(f"`{KEY}`", f"`{BUCKET}`")
+    for key, bucket in places.distinct().collect():
+        touched.setdefault(key, set()).add(bucket)
+    return touched
 
 
 def _files_by_key(left: FanOut, by_target: Sequence[str]) -> dict[str, list[DataFile]]:

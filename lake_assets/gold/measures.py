@@ -110,10 +110,10 @@ def _average(call: Call, kind: T.DataType) -> Mergeable:
 
 def _best(call: Call, _: T.DataType) -> Mergeable:
     """Of several rows with the same order any may be taken, as in Spark."""
-    found, order = _exactly(call, 2)
+    argument, order = _exactly(call, 2)
     least = "min" if call.function == "min_by" else "max"
     by = call.function
-    value, bound = _aggregate(call, by, found, order), _aggregate(call, least, order)
+    value, bound = _aggregate(call, by, argument, order), _aggregate(call, least, order)
 
     def of_states(state: str) -> str:
         value = f"{by}({state}.value, {state}.by)"
@@ -184,19 +184,19 @@ def _percentile(call: Call, kind: T.DataType) -> Mergeable:
         argument, share = arguments
     else:
         raise CannotMergeError(f"{call.function} with {len(arguments)} arguments cannot be merged")
-    one = kind.elementType if isinstance(kind, T.ArrayType) else kind
-    if isinstance(one, _WHOLE):
+    element = kind.elementType if isinstance(kind, T.ArrayType) else kind
+    if isinstance(element, _WHOLE):
         number = "bigint"
-    elif isinstance(one, _BROKEN):
+    elif isinstance(element, _BROKEN):
         number = "double"
     else:
-        raise CannotMergeError(f"a sketch holds numbers, not {one.simpleString()}")
-    asked = "array<double>" if isinstance(kind, T.ArrayType) else "double"
+        raise CannotMergeError(f"a sketch holds numbers, not {element.simpleString()}")
+    cast_type = "array<double>" if isinstance(kind, T.ArrayType) else "double"
 
     def value(state: str) -> str:
         # An empty sketch has no quantile, and asking it is an error.
         some = f"if(kll_sketch_get_n_{number}({state}) > 0, {state}, null)"
-        return f"kll_sketch_get_quantile_{number}({some}, cast(({share}) as {asked}))"
+        return f"kll_sketch_get_quantile_{number}({some}, cast(({share}) as {cast_type}))"
 
     return Mergeable(
         _aggregate(

@@ -39,13 +39,13 @@ def call_of(session: SparkSession, sql: str) -> Call | None:
         return None
     name = names.apply(0).lower()
     given = [call.arguments().apply(i) for i in range(call.arguments().size())]
-    arguments = [_text(parser, sql, one) for one in given]
+    arguments = [_text(parser, sql, argument) for argument in given]
     where = _text(parser, sql, call.filter().get()) if call.filter().isDefined() else None
     if None in arguments or (where is None and call.filter().isDefined()):
         return None
     return Call(
         function=name,
-        arguments=tuple(one for one in arguments if one is not None),
+        arguments=tuple(argument for argument in arguments if argument is not None),
         where=where,
         is_distinct=call.isDistinct(),
     )

@@ -33,12 +33,14 @@ def blocked_keys(
 
 
 def _is_blocking_expectation(feed: Feed, key: str, name: str, failing: Failing) -> bool:
-    for one in feed.expectations:
-        if one.name == name and one.blocking and one.concerns(key):
+    for expectation in feed.expectations:
+        if expectation.name == name and expectation.blocking and expectation.concerns(key):
             # Quarantined rows are not in silver; above the set share, too much is missing there.
-            return one.action is not Action.QUARANTINE or failing.severity is Severity.ERROR
+            return expectation.action is not Action.QUARANTINE or failing.severity is Severity.ERROR
     return False
 
 
 def _is_blocking_check(feed: Feed, key: str, name: str) -> bool:
-    return any(one.name == name and one.blocking and one.concerns(key) for one in feed.checks)
+    return any(
+        check.name == name and check.blocking and check.concerns(key) for check in feed.checks
+    )

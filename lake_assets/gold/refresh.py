@@ -53,21 +53,21 @@ def refresh(  # noqa: PLR0913 - where, what, and which of it
         claim(context.lake, feed.gold_table(view, key), owner_of_view(feed, view.name, key))
     ends = {} if full_refresh else view_heads_of(feed, view, keys, context)
     current = {key for key, end in ends.items() if not end.source.is_behind}
-    asked = [end for key, end in ends.items() if key not in current and key not in blocked]
-    done = _merge_near(session, view, asked, context, phases)
-    merged = {one.work.source.key for one in done}
+    behind = [end for key, end in ends.items() if key not in current and key not in blocked]
+    done = _merge_near(session, view, behind, context, phases)
+    merged = {refreshed.work.source.key for refreshed in done}
     unseen = [key for key in keys if key not in current and key not in merged]
     opened = open_all(feed, view, unseen, context)
-    wanting = [one for one in opened if full_refresh or one.source.is_behind]
-    lacking = {one.source.key for one in wanting}
-    current |= {one.source.key for one in opened} - lacking
-    held = lacking & blocked.keys()
-    rest = [one for one in wanting if one.source.key not in held]
+    wanting = [tables for tables in opened if full_refresh or tables.source.is_behind]
+    lacking = {tables.source.key for tables in wanting}
+    current |= {tables.source.key for tables in opened} - lacking
+    held_up = lacking & blocked.keys()
+    rest = [tables for tables in wanting if tables.source.key not in held_up]
     judged: Mapping[tuple[str, str], Judged] = {}
     if rest:
-        silver = columns_of_all([one.silver for one in rest])
+        silver = columns_of_all([tables.silver for tables in rest])
         compiled_view = compiled_view_of(session, feed, view, silver)
-        work = catch_up(
+        plans = catch_up(
             view,
             compiled_view.columns,
             compiled_view.why_full,
@@ -76,17 +76,17 @@ def refresh(  # noqa: PLR0913 - where, what, and which of it
             full_refresh=full_refresh,
         )
         phases.end("plan")
-        computed = compute(session, compiled_view, silver, work, context)
+        computed = compute(session, compiled_view, silver, plans, context)
         phases.end("job")
         _commit(computed.brought, compiled_view, feed, context)
         phases.end("commit")
         done, judged = [*done, *computed.brought], computed.judged
-    by_key = {one.work.source.key: report_of(one, view) for one in done}
+    by_key = {refreshed.work.source.key: report_of(refreshed, view) for refreshed in done}
     return RefreshReport(
         refreshed=tuple(by_key[key] for key in keys if key in by_key),
         up_to_date=tuple((key, view.name) for key in keys if key in current),
         judged=judged,
-        blocked={key: blocked[key] for key in keys if key in held},
+        blocked={key: blocked[key] for key in keys if key in held_up},
         seconds=phases.seconds,
     )
 
@@ -104,7 +104,7 @@ def _merge_near(
         return []
     merged = merge_in_arrow(session, near, context)
     phases.end("job")
-    context.committer.replace_files([one.commit for one in merged])
+    context.committer.replace_files([refreshed.commit for refreshed in merged])
     phases.end("commit")
     return merged
 
@@ -114,14 +114,14 @@ def _commit(
 ) -> None:
     view, columns = compiled_view.view.name, compiled_view.columns
     owners = {
-        one.commit.table: owner_of_view(feed, view, one.work.source.key)
-        for one in brought
-        if one.work.is_first
+        refreshed.commit.table: owner_of_view(feed, view, refreshed.work.source.key)
+        for refreshed in brought
+        if refreshed.work.is_first
     }
     context.committer.create(dict.fromkeys(owners, columns), owners=owners)
-    full = [one.commit for one in brought if one.work.mode is Mode.FULL]
+    full = [refreshed.commit for refreshed in brought if refreshed.work.mode is Mode.FULL]
     context.committer.replace(full, columns)
-    merged = [one.commit for one in brought if one.work.mode is not Mode.FULL]
+    merged = [refreshed.commit for refreshed in brought if refreshed.work.mode is not Mode.FULL]
     context.committer.replace_files(merged)
 
 

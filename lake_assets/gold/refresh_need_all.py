@@ -17,8 +17,8 @@ def position_now(definition: str, silver: Mapping[str, Silver]) -> PositionOfAll
         silver: by key; keys without silver are absent.
     """
     return PositionOfAll(
-        versions={key: one.version for key, one in silver.items()},
-        commits={key: one.commit for key, one in silver.items()},
+        versions={key: snapshot.version for key, snapshot in silver.items()},
+        commits={key: snapshot.commit for key, snapshot in silver.items()},
         definition=definition,
     )
 
@@ -42,8 +42,9 @@ def unread(
         return tuple(silver)
     return tuple(
         key
-        for key, one in silver.items()
-        if position.versions.get(key) != one.version or position.commits.get(key) != one.commit
+        for key, snapshot in silver.items()
+        if position.versions.get(key) != snapshot.version
+        or position.commits.get(key) != snapshot.commit
     )
 
 

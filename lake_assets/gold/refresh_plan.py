@@ -72,8 +72,8 @@ class RefreshPlan:
         """The view's files that give way if these buckets get rows."""
         if self.is_whole:
             return self.gold_files
-        wanted = set(buckets)
-        return tuple(file for file in self.gold_files if bucket_of(file) in wanted)
+        touched_buckets = set(buckets)
+        return tuple(file for file in self.gold_files if bucket_of(file) in touched_buckets)
 
     def brought(self, files: Sequence[DataFile], gone: Sequence[DataFile]) -> "Brought":
         """What puts `files` in the place of `gone`, and says what the view now stands for."""
@@ -107,11 +107,11 @@ def open_all(feed: Feed, view: GoldView, keys: Sequence[str], context: LakeConte
     """Those of the keys that have silver."""
     silver = {key: feed.silver_table(key) for key in keys}
     gold = {key: feed.gold_table(view, key) for key in keys}
-    found = context.committer.opened([*silver.values(), *gold.values()])
+    feed_tables = context.committer.opened([*silver.values(), *gold.values()])
     return [
-        _opened(feed, view, key, (found[silver[key]], found.get(gold[key])), context)
+        _opened(feed, view, key, (feed_tables[silver[key]], feed_tables.get(gold[key])), context)
         for key in keys
-        if silver[key] in found
+        if silver[key] in feed_tables
     ]
 
 
@@ -151,18 +151,18 @@ def catch_up(
     Raises:
         TableFeatureError: a key's silver cannot be read, or its gold not be replaced.
     """
-    ensure_refreshable((one.silver for one in opened), (one.gold for one in opened))
+    ensure_refreshable((tables.silver for tables in opened), (tables.gold for tables in opened))
     schema = DeltaSchema.from_arrow(columns)
     text, fields = schema.to_json(), schema.fields
-    asked = "asked for" if full_refresh else unmergeable
-    work = []
-    for one in opened:
-        found = _why_full(fields, one, asked) or _merge(view, one, context)
-        if isinstance(found, str):
-            found = _full(one, context, found, keeps_states=not unmergeable)
-        is_known = one.gold is None or features_of(one.gold).is_plain
-        work.append(replace(found, columns=text if is_known else ""))
-    return work
+    reason = "asked for" if full_refresh else unmergeable
+    plans = []
+    for key_tables in opened:
+        plan = _why_full(fields, key_tables, reason) or _merge(view, key_tables, context)
+        if isinstance(plan, str):
+            plan = _full(key_tables, context, plan, keeps_states=not unmergeable)
+        is_known = key_tables.gold is None or features_of(key_tables.gold).is_plain
+        plans.append(replace(plan, columns=text if is_known else ""))
+    return plans
 
 
 def _why_full(fields: Sequence[DeltaField], one: Opened, asked: str) -> str:
@@ -186,14 +186,14 @@ def _merge(view: GoldView, one: Opened, context: LakeContext) -> RefreshPlan | s
         return gained.obstacle
     if features_of(one.gold).may_have_deletion_vectors:
         return "gold's files may have deleted rows"
-    has = tuple(active_files(one.gold))
+    gold_files = tuple(active_files(one.gold))
     had = position.buckets
-    if had > 1 and any(bucket_of(file) is None for file in has):
+    if had > 1 and any(bucket_of(file) is None for file in gold_files):
         return "gold's files do not tell their buckets"
-    buckets = buckets_now(sum(file.rows for file in has), had, context.bucket_rows)
+    buckets = buckets_now(sum(file.rows for file in gold_files), had, context.bucket_rows)
     # What a view's expectations are judged by is all of its rows.
     is_whole = bool(view.expectations) or buckets != had
-    return merging(source, gained, folder, has, buckets=buckets, is_whole=is_whole)
+    return merging(source, gained, folder, gold_files, buckets=buckets, is_whole=is_whole)
 
 
 def merging(
@@ -238,19 +238,19 @@ def _full(one: Opened, context: LakeContext, why: str, *, keeps_states: bool) ->
 
 def report_of(one: Brought, view: GoldView) -> ViewRefresh:
     """What became of one key."""
-    work, commit = one.work, one.commit
+    plan, commit = one.work, one.commit
     gone = {file.path for file in commit.removed}
-    kept = [file for file in work.gold_files if file.path not in gone]
+    kept = [file for file in plan.gold_files if file.path not in gone]
     written = sum(file.rows for file in commit.files)
     return ViewRefresh(
-        key=work.source.key,
+        key=plan.source.key,
         view=view.name,
         rows=written + sum(file.rows for file in kept),
-        silver_version=work.source.silver.version,
+        silver_version=plan.source.silver.version,
         files=len(commit.files) + len(kept),
-        mode=work.mode,
-        why=work.why,
-        rows_read=work.rows_read,
+        mode=plan.mode,
+        why=plan.why,
+        rows_read=plan.rows_read,
         rows_written=written,
     )
 

@@ -73,16 +73,16 @@ def refresh_views(
     ensure_known(feed, known, keys or ())
     is_rebuild = full_refresh and not views and keys is None
     ensure_none_renamed(settings.lake_dir, feed, Layer.SILVER, *(() if is_rebuild else _GOLD))
-    wanted = keys or known
+    selected_keys = keys or known
     with turn(settings.state_dir, "refresh"):
         behind = views_behind(settings, feed)
         if not full_refresh and not any(
-            set(behind[v.name]) & set(v.scopes(wanted)) for v in chosen
+            set(behind[v.name]) & set(v.scopes(selected_keys)) for v in chosen
         ):
             lake = settings.lake_dir
-            current = [key for key in wanted if identity(lake, feed.silver_table(key))]
+            current = [key for key in selected_keys if identity(lake, feed.silver_table(key))]
             return [_nothing_new(view, current) for view in chosen]
-        reports = _refresh(settings, feed, chosen, wanted, around, full_refresh=full_refresh)
+        reports = _refresh(settings, feed, chosen, selected_keys, around, full_refresh=full_refresh)
         if is_rebuild:
             _drop_renamed(settings, feed)
         return reports

@@ -75,12 +75,12 @@ def refresh_sql_views(  # noqa: PLR0913 - where, what, and which of it
     """
     started = perf_counter()
     keys_now = keys_of(context.lake, feed)
-    found = {key: open_table(context.lake, feed.silver_table(key)) for key in keys_now}
-    silver = {key: handle for key, handle in found.items() if handle is not None}
-    wanted = view.scopes(key for key in keys if key in silver) if silver else ()
-    for scope in wanted:
+    handles = {key: open_table(context.lake, feed.silver_table(key)) for key in keys_now}
+    silver = {key: handle for key, handle in handles.items() if handle is not None}
+    scopes = view.scopes(key for key in keys if key in silver) if silver else ()
+    for scope in scopes:
         claim(context.lake, feed.gold_table(view, scope), owner_of_view(feed, view.name, scope))
-    choice = _choose(feed, view, wanted, silver, context, blocked or {}, full_refresh=full_refresh)
+    choice = _choose(feed, view, scopes, silver, context, blocked or {}, full_refresh=full_refresh)
     planned = perf_counter()
     computed = _compute(session, feed, view, list(silver.values()), choice.sources, context)
     try:
@@ -91,7 +91,7 @@ def refresh_sql_views(  # noqa: PLR0913 - where, what, and which of it
     done = perf_counter()
     _commit(feed, view, context, computed)
     return RefreshReport(
-        refreshed=tuple(_refreshed(view, one) for one in computed),
+        refreshed=tuple(_refreshed(view, result) for result in computed),
         up_to_date=tuple((scope, view.name) for scope in choice.current),
         judged=judged,
         blocked=choice.held,
@@ -117,7 +117,7 @@ def _choose(  # noqa: PLR0913 - all facts of the decision
     now = {key: _silver(context, feed, key, handle) for key, handle in silver.items()}
     sources: list[SqlViewInput] = []
     current: list[str] = []
-    held: dict[str, str] = {}
+    held_up: dict[str, str] = {}
     for scope in scopes:
         table = feed.gold_table(view, scope)
         gold = open_table(context.lake, table)
@@ -136,11 +136,11 @@ def _choose(  # noqa: PLR0913 - all facts of the decision
         if not is_wanting:
             current.append(scope)
         elif reason is not None:
-            held[scope] = reason
+            held_up[scope] = reason
         else:
             ensure_refreshable(handles, [gold])
             sources.append(SqlViewInput(scope=scope, table=table, handles=handles, info=info))
-    return _Choice(sources=sources, current=current, held=held)
+    return _Choice(sources=sources, current=current, held=held_up)
 
 
 def _silver(context: LakeContext, feed: Feed, key: str, handle: DeltaTable) -> Silver:
@@ -182,29 +182,30 @@ def _compute(
 
 def _judged(view: GoldView, computed: Sequence[SqlViewResult]) -> dict[tuple[str, str], Judged]:
     judged: dict[tuple[str, str], Judged] = {}
-    for one in computed:
-        judged |= judged_of(one.left.notes, view, [one.source.scope])
+    for result in computed:
+        judged |= judged_of(result.left.notes, view, [result.source.scope])
     ensure_none_fails(judged, view)
     return judged
 
 
 def _discard(computed: Sequence[SqlViewResult]) -> None:
-    for one in computed:
-        one.discard()
+    for result in computed:
+        result.discard()
 
 
 def _commit(
     feed: Feed, view: GoldView, context: LakeContext, computed: Sequence[SqlViewResult]
 ) -> None:
     context.committer.create(
-        {one.source.table: one.schema for one in computed},
+        {result.source.table: result.schema for result in computed},
         owners={
-            one.source.table: owner_of_view(feed, view.name, one.source.scope) for one in computed
+            result.source.table: owner_of_view(feed, view.name, result.source.scope)
+            for result in computed
         },
     )
     if computed:
         # All were computed from the same columns, so they have the same ones.
-        context.committer.replace([one.commit for one in computed], computed[0].schema)
+        context.committer.replace([result.commit for result in computed], computed[0].schema)
 
 
 def _refreshed(view: GoldView, one: SqlViewResult) -> ViewRefresh:

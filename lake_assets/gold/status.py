@@ -52,9 +52,9 @@ def views_behind(
     silver = _silver_now(settings.lake_dir, feed)
     blocked = blocked_keys(feed, failures or {}, _versions_of(silver))
     behind: dict[str, tuple[str, ...]] = {view.name: () for view in feed.gold}
-    for one in _standings(settings, feed, silver):
-        if held_up_by(one.unread, blocked) is None:
-            behind[one.view] += (one.scope,)
+    for standing in _standings(settings, feed, silver):
+        if held_up_by(standing.unread, blocked) is None:
+            behind[standing.view] += (standing.scope,)
     return behind
 
 
@@ -95,7 +95,9 @@ def keys_unread(settings: Settings, feed: Feed, failures: Failures) -> frozenset
     """
     silver = _silver_now(settings.lake_dir, feed)
     blocked = blocked_keys(feed, failures, _versions_of(silver))
-    unread_keys = {key for one in _standings(settings, feed, silver) for key in one.unread}
+    unread_keys = {
+        key for standing in _standings(settings, feed, silver) for key in standing.unread
+    }
     return frozenset(unread_keys - blocked.keys())
 
 
@@ -113,34 +115,34 @@ def behind_since(settings: Settings, feed: Feed) -> dict[str, Mapping[str, float
     since: dict[str, dict[str, float]] = {view.name: {} for view in feed.gold}
     lake = settings.lake_dir
     silver = _silver_now(lake, feed)
-    for one in _standings(settings, feed, silver):
+    for standing in _standings(settings, feed, silver):
         times = [
             committed_at(lake, feed.silver_table(key), version) or 0.0
-            for key, version in one.lacking.items()
+            for key, version in standing.lacking.items()
         ]
         if times:
-            since[one.view][one.scope] = min(times)
+            since[standing.view][standing.scope] = min(times)
     return dict(since)
 
 
 def _silver_now(lake: Path, feed: Feed) -> dict[str, Silver]:
     """By key of the feed, its silver; keys without silver are absent."""
     with _reading(lake):
-        found = {key: _silver(lake, feed.silver_table(key)) for key in keys_of(lake, feed)}
-    return {key: silver for key, silver in found.items() if silver}
+        snapshots = {key: _silver(lake, feed.silver_table(key)) for key in keys_of(lake, feed)}
+    return {key: silver for key, silver in snapshots.items() if silver}
 
 
 def _silver(lake: Path, table: TableRef) -> Silver | None:
-    found = identity(lake, table)
-    if found is None:
+    table_identity = identity(lake, table)
+    if table_identity is None:
         return None
-    version, table_id = found
+    version, table_id = table_identity
     commit = commit_digest(table.path(lake), version) or ""
     return Silver(version=version, table=table_id, commit=commit)
 
 
 def _versions_of(silver: Mapping[str, Silver]) -> dict[str, int]:
-    return {key: one.version for key, one in silver.items()}
+    return {key: snapshot.version for key, snapshot in silver.items()}
 
 
 def _standings(settings: Settings, feed: Feed, silver: Mapping[str, Silver]) -> list[_Standing]:
@@ -148,14 +150,14 @@ def _standings(settings: Settings, feed: Feed, silver: Mapping[str, Silver]) -> 
     lake, session = settings.lake_dir, session_digest(settings)
     definitions = {view.name: definition_of(view, session) for view in feed.gold}
     with _reading(lake):
-        found = [
+        standings = [
             _of_all(lake, feed, view, definitions[view.name], silver)
             if scope == EVERY_KEY
             else _of_key(lake, feed, view, scope, definitions[view.name], silver[scope])
             for view in feed.gold
             for scope in view.scopes(silver)
         ]
-    return [one for one in found if one is not None]
+    return [standing for standing in standings if standing is not None]
 
 
 def _of_key(

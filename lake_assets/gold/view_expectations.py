@@ -61,8 +61,8 @@ class GoldJudge:
 
     def notes(self) -> Iterable[str]:
         """One JSON object, for `judged_of`."""
-        found = [[index, name, n] for (index, name), n in self._violated.items()]
-        return [json.dumps([list(self._seen.items()), found])]
+        violations = [[index, name, n] for (index, name), n in self._violated.items()]
+        return [json.dumps([list(self._seen.items()), violations])]
 
     def _act(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         places = batch[TABLE].to_numpy(zero_copy_only=False)
@@ -89,10 +89,10 @@ def judged_of(
     seen: dict[str, int] = defaultdict(int)
     violated: dict[tuple[str, str], int] = defaultdict(int)
     for note in notes:
-        rows, found = json.loads(note)
+        rows, violations = json.loads(note)
         for index, count in rows:
             seen[keys[index]] += count
-        for index, name, count in found:
+        for index, name, count in violations:
             violated[keys[index], name] += count
     return {
         (key, expectation.name): Judged(seen=seen[key], violated=violated[key, expectation.name])
@@ -109,9 +109,9 @@ def ensure_none_fails(judged: dict[tuple[str, str], Judged], view: GoldView) -> 
         ExpectationFailedError: there is such a key.
     """
     failing = {e.name for e in view.expectations if e.action is Action.FAIL}
-    for (key, name), found in judged.items():
-        if name in failing and found.violated:
-            words = f"{found.violated} of {found.seen} rows of view {view.name} violate it"
+    for (key, name), counts in judged.items():
+        if name in failing and counts.violated:
+            words = f"{counts.violated} of {counts.seen} rows of view {view.name} violate it"
             raise ExpectationFailedError(name, key, words)
 
 

@@ -47,7 +47,7 @@ def view_heads_of(
     feed: Feed, view: GoldView, keys: Sequence[str], context: LakeContext
 ) -> dict[str, ViewHead]:
     """By key, where it stands; keys of which their logs' ends do not tell are absent."""
-    found = {}
+    heads = {}
     for key in keys:
         silver = log_tail_of(feed.silver_table(key).path(context.lake))
         gold = log_tail_of(feed.gold_table(view, key).path(context.lake))
@@ -57,8 +57,8 @@ def view_heads_of(
         source = view_snapshot_of(
             feed, view, key, (silver.version, silver.table_id), (gold.version, position), context
         )
-        found[key] = ViewHead(source=source, gold=gold)
-    return found
+        heads[key] = ViewHead(source=source, gold=gold)
+    return heads
 
 
 def small_gain_of(
@@ -72,21 +72,21 @@ def small_gain_of(
         if position is None or not _is_small(end, position, context):
             continue
         # A log is read only where its rows could be merged.
-        found = folds(position.columns)
-        if found and (work := _work(end, position, context)):
-            near.append(SmallGain(work=work, folds=found))
+        aggregates = folds(position.columns)
+        if aggregates and (plan := _work(end, position, context)):
+            near.append(SmallGain(work=plan, folds=aggregates))
     return near
 
 
 def _is_small(end: ViewHead, position: Position, context: LakeContext) -> bool:
     """Whether gold is one bucket that goes on from where it is."""
-    has = end.gold.added
+    gold_files = end.gold.added
     # With one bucket a refresh writes all rows or none, so what it added is all there is.
-    if position.buckets != 1 or not has or not position.columns or not end.gold.table_id:
+    if position.buckets != 1 or not gold_files or not position.columns or not end.gold.table_id:
         return False
     if end.source.why_full:
         return False
-    return buckets_now(sum(file.rows for file in has), 1, context.bucket_rows) == 1
+    return buckets_now(sum(file.rows for file in gold_files), 1, context.bucket_rows) == 1
 
 
 def _work(end: ViewHead, position: Position, context: LakeContext) -> RefreshPlan | None:

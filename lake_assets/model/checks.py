@@ -112,8 +112,8 @@ class DatasetCheck(Noun):
     def _checks_one_thing(self) -> Self:
         given = [kind for kind in self.kinds if getattr(self, kind) is not None]
         if len(given) != 1:
-            found = f"not {' and '.join(given)}" if given else "none is given"
-            message = f"a check has one of {', '.join(self.kinds)}; {found}"
+            fact = f"not {' and '.join(given)}" if given else "none is given"
+            message = f"a check has one of {', '.join(self.kinds)}; {fact}"
             raise ValueError(message)
         return self
 

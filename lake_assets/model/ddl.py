@@ -183,9 +183,9 @@ class _Parser:
 
     def _within(self, read: Callable[[], _T]) -> _T:
         self._need("<")
-        found = read()
+        inner = read()
         self._need(">")
-        return found
+        return inner
 
     def _word(self, wanted: str, *, quoted: bool = False) -> str:
         kinds = {"word", "quoted"} if quoted else {"word"}
@@ -205,6 +205,6 @@ class _Parser:
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str]]:
-    for found in _TOKEN.finditer(text.rstrip()):
-        kind = found.lastgroup or "mark"
-        yield kind, found[kind]
+    for match in _TOKEN.finditer(text.rstrip()):
+        kind = match.lastgroup or "mark"
+        yield kind, match[kind]

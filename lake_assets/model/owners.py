@@ -53,14 +53,14 @@ class Owner:
 
     def properties(self, table: TableRef) -> dict[str, str]:
         """The properties of one of its tables that record it."""
-        told = {
+        fields = {
             _FEED: self.feed,
             _KEY: self.key,
             _VIEW: self.view,
             _LAYER: table.layer.value,
             _TABLE: table.name,
         }
-        return {name: value for name, value in told.items() if value}
+        return {name: value for name, value in fields.items() if value}
 
     @classmethod
     def of(cls, properties: Mapping[str, str]) -> Self | None:
@@ -103,8 +103,8 @@ def owner_of_view(feed: Feed, view: str, scope: str) -> Owner:
 def claims_of(feed: Feed, keys: Iterable[str]) -> Iterator[tuple[TableRef, Owner]]:
     """The tables that a feed has with these keys, each with its owner; a table may come twice."""
     keys = tuple(keys)
-    mine = Owner(feed=feed.feed)
-    yield from ((table, mine) for table in mine.tables)
+    owner = Owner(feed=feed.feed)
+    yield from ((table, owner) for table in owner.tables)
     for view in feed.gold:
         if view.is_over_all:
             yield feed.gold_table(view, EVERY_KEY), owner_of_view(feed, view.name, EVERY_KEY)

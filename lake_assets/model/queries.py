@@ -76,13 +76,13 @@ def _tables(query: "exp.Query") -> set[str]:
     from sqlglot import exp  # noqa: PLC0415
     from sqlglot.optimizer.scope import traverse_scope  # noqa: PLC0415
 
-    found = (
+    tables = (
         source
         for scope in traverse_scope(query)
         for source in scope.sources.values()
         if isinstance(source, exp.Table) and isinstance(source.this, exp.Identifier)
     )
-    return {".".join(part.name for part in table.parts).lower() for table in found}
+    return {".".join(part.name for part in table.parts).lower() for table in tables}
 
 
 def _complaint(problem: "SqlglotError") -> str:

@@ -35,18 +35,18 @@ class TableNames(Noun):
     @field_validator("silver", "gold")
     @classmethod
     def _is_a_template(cls, template: str, info: ValidationInfo) -> str:
-        wanted = _PLACEHOLDERS[str(info.field_name)]
+        placeholders = _PLACEHOLDERS[str(info.field_name)]
         counts = Counter(re.findall(r"\{[^{}]*\}", template))
-        for placeholder in wanted:
+        for placeholder in placeholders:
             if counts[placeholder] != 1:
                 often = f"{counts[placeholder]} times" if counts[placeholder] else "nowhere"
                 message = f"{template!r} has {placeholder} {often}: write it once"
                 raise ValueError(message)
-        fixed = re.split("|".join(map(re.escape, wanted)), template)
+        fixed = re.split("|".join(map(re.escape, placeholders)), template)
         if not all(map(_FIXED.fullmatch, fixed)):
             message = (
                 f"{template!r} cannot name tables: use lower-case letters, digits and _ "
-                f"around {' and '.join(wanted)}"
+                f"around {' and '.join(placeholders)}"
             )
             raise ValueError(message)
         if fixed[0][:1] == "_" or fixed[0][:1].isdigit():
@@ -55,11 +55,13 @@ class TableNames(Noun):
         if not all(fixed[1:-1]):
             message = (
                 f"{template!r} does not tell where the key ends: write _ between "
-                f"{' and '.join(wanted)}"
+                f"{' and '.join(placeholders)}"
             )
             raise ValueError(message)
         if len("".join(fixed)) > _LONGEST:
-            message = f"{template!r} is too long: at most {_LONGEST} characters beside {wanted[0]}"
+            message = (
+                f"{template!r} is too long: at most {_LONGEST} characters beside {placeholders[0]}"
+            )
             raise ValueError(message)
         return template
 
@@ -75,8 +77,8 @@ class TableNames(Noun):
 
     def key_of_silver(self, name: str) -> str | None:
         """The key whose silver table is called so; None if no key's is."""
-        found = _silver_pattern(self.silver).fullmatch(name)
-        return found[1] if found else None
+        match = _silver_pattern(self.silver).fullmatch(name)
+        return match[1] if match else None
 
     def around_key(self, view: str) -> tuple[str, str]:
         """What a view's tables are called before and after the key."""

@@ -36,16 +36,16 @@ def try_lock(path: Path, *, within_s: float = 0.0) -> Iterator[bool]:
     Raises:
         OSError: as `lock`.
     """
-    held = _file_lock(path, within_s)
+    file_lock = _file_lock(path, within_s)
     try:
-        held.acquire()
+        file_lock.acquire()
     except Timeout:
         yield False
         return
     try:
         yield True
     finally:
-        held.release()
+        file_lock.release()
 
 
 def is_locked(path: Path) -> bool:

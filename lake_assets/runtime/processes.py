@@ -35,11 +35,11 @@ def boot_id(proc: Path = _PROC) -> str:
 
 
 def _namespaces(proc: Path) -> list[str]:
-    found = []
+    namespaces = []
     for name in ("pid", "time"):
         with suppress(OSError):  # older kernels have no namespaces of clocks
-            found.append(str((proc / "self/ns" / name).stat().st_ino))
-    return found
+            namespaces.append(str((proc / "self/ns" / name).stat().st_ino))
+    return namespaces
 
 
 def own_process() -> ProcessId:

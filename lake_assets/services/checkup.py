@@ -118,23 +118,23 @@ def _class_archive(settings: Settings) -> Iterator[Finding]:
 
 
 def _services(settings: Settings) -> Iterator[Finding]:
-    found = status(settings)
-    mine = Endpoints(
+    services = status(settings)
+    endpoints = Endpoints(
         kafka=settings.kafka.bootstrap_servers or "",
         registry=settings.registry.url or "",
         kafka_options=settings.kafka.options,
         registry_access=settings.registry.access,
     )
-    broker = _service("Kafka", found.kafka, lambda: check_broker(mine, timeout_s=_ANSWER_S))
+    broker = _service("Kafka", services.kafka, lambda: check_broker(endpoints, timeout_s=_ANSWER_S))
     yield broker
-    if found.kafka.state is State.YOURS and broker.health is Health.OK:
-        yield from _streaming(settings, mine)
+    if services.kafka.state is State.YOURS and broker.health is Health.OK:
+        yield from _streaming(settings, endpoints)
     if not _is_registry_needed(settings):
         return
     yield _service(
         "schema registry",
-        found.registry,
-        lambda: check_registry(mine.registry, mine.registry_access, timeout_s=_ANSWER_S),
+        services.registry,
+        lambda: check_registry(endpoints.registry, endpoints.registry_access, timeout_s=_ANSWER_S),
     )
 
 
@@ -185,11 +185,11 @@ def _service(thing: str, found: ServiceStatus, check: Callable[[], None]) -> Fin
         return Finding(thing=thing, health=Health.OK, fact=f"embedded, {found.address}")
     if found.state is State.STOPPED:
         return Finding(thing=thing, health=Health.LATER, fact="embedded, not running", fix=_START)
-    said = last_words(found.log) if found.log else "no log"
+    words = last_words(found.log) if found.log else "no log"
     return Finding(
         thing=thing,
         health=Health.BROKEN,
-        fact=f"embedded, {found.address} does not answer: {said}",
+        fact=f"embedded, {found.address} does not answer: {words}",
         fix=f"lake-assets services down, then up; log: {found.log}",
     )
 

@@ -91,10 +91,10 @@ def last_words(log: Path) -> str:
     """The last line of a log that says something, for an error message."""
     with suppress(OSError):
         lines = [line.strip() for line in log.read_text(errors="replace").splitlines()]
-        said = [line for line in lines if line and not line.startswith(("at ", "... "))]
-        causes = [line for line in said if "ERROR" in line or "Exception" in line]
-        if said:
-            return (causes or said)[-1][:300]
+        messages = [line for line in lines if line and not line.startswith(("at ", "... "))]
+        causes = [line for line in messages if "ERROR" in line or "Exception" in line]
+        if messages:
+            return (causes or messages)[-1][:300]
     return "it left no message"
 
 

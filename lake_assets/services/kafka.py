@@ -89,11 +89,11 @@ def _format(folder: Path, run: list[str]) -> None:
         check=False,
     )
     if done.returncode != 0:
-        said = (done.stderr + done.stdout).strip().splitlines()
+        output = (done.stderr + done.stdout).strip().splitlines()
         thing = f"storage of the embedded broker in {folder}"
         raise ServiceError(
             thing,
-            f"cannot be formatted ({said[-1] if said else 'no message'})",
+            f"cannot be formatted ({output[-1] if output else 'no message'})",
             "Make the folder writable, or move it away to begin with an empty broker",
         )
 

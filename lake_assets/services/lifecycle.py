@@ -107,13 +107,13 @@ def _listens(port: int) -> bool:
 
 def _choose_ports(service: Service, before: ServiceState | None) -> Ports:
     """The ports it had, if they are still free, else new ones."""
-    with ExitStack() as held:
+    with ExitStack() as stack:
         if before is not None and len(before.ports) == service.ports:
             with suppress(OSError):
                 for port in before.ports:
-                    held.enter_context(_bound(port))
+                    stack.enter_context(_bound(port))
                 return before.ports
-        return tuple(held.enter_context(_bound(0)).getsockname()[1] for _ in range(service.ports))
+        return tuple(stack.enter_context(_bound(0)).getsockname()[1] for _ in range(service.ports))
 
 
 def _bound(port: int) -> socket.socket:

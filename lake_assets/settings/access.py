@@ -16,7 +16,7 @@ def without_login(given: Mapping[str, Any]) -> dict[str, Any]:
     It stays where it is if there is another beside it; `access_complaint` refuses that.
     """
     url = given.get("url")
-    if not isinstance(url, str) or any(given.get(one) for one in ("user", "password", "token")):
+    if not isinstance(url, str) or any(given.get(field) for field in ("user", "password", "token")):
         return dict(given)
     clean, user, password = split_login(url)
     if user is None:
@@ -33,14 +33,16 @@ def split_login(urls: str) -> tuple[str, str | None, str | None]:
     """
     try:
         parts = [urlsplit(url.strip()) for url in urls.split(",")]
-        logins = {(one.username, one.password) for one in parts if one.username is not None}
+        logins = {(part.username, part.password) for part in parts if part.username is not None}
     except ValueError:
         return urls, None, None
     if len(logins) != 1:
         return urls, None, None
-    clean = (one._replace(netloc=one.netloc.rpartition("@")[2]) for one in parts)
-    user, password = (unquote(found) if found else found for found in logins.pop())
-    return ",".join(urlunsplit(one) for one in clean), user, password
+    clean = (part._replace(netloc=part.netloc.rpartition("@")[2]) for part in parts)
+    user, password = (
+        unquote(credential) if credential else credential for credential in logins.pop()
+    )
+    return ",".join(urlunsplit(part) for part in clean), user, password
 
 
 def access_complaint(field: str, value: object, before: Mapping[str, Any]) -> str | None:
@@ -69,7 +71,7 @@ def registry_complaint(urls: str) -> str | None:
     if "?" in urls or "#" in urls:
         return "has a query or a fragment: a registry's address ends with its path"
     complaints = (web_complaint(url.strip()) for url in urls.split(","))
-    return next((one for one in complaints if one), None)
+    return next((complaint for complaint in complaints if complaint), None)
 
 
 def kafka_complaint(options: Mapping[str, str]) -> str | None:

@@ -10,13 +10,13 @@ from urllib.parse import urlsplit
 
 def web_complaint(url: str) -> str | None:
     """What is wrong with the address of a web service, or None."""
-    wanted = "is no web address: use http:// or https:// and a host"
+    complaint = "is no web address: use http:// or https:// and a host"
     try:
         parts = urlsplit(url)
         is_fine = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
     except ValueError:
-        return wanted
-    return None if is_fine and url.isascii() and url.isprintable() else wanted
+        return complaint
+    return None if is_fine and url.isascii() and url.isprintable() else complaint
 
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
@@ -38,18 +38,18 @@ def address_complaint(path: Path) -> str | None:
 
 def folder_complaint(path: Path) -> str | None:
     """What is wrong with the whole path of a folder that is to have tables, or None."""
-    found = _UNUSABLE.search(str(path))
-    if found is None:
+    match = _UNUSABLE.search(str(path))
+    if match is None:
         return None
-    return f"is {str(path)!r}, and Delta's library cannot use a path with {found[0]!r}"
+    return f"is {str(path)!r}, and Delta's library cannot use a path with {match[0]!r}"
 
 
 def mail_complaint(addresses: str) -> str | None:
     """What is wrong with a list of e-mail addresses, or None."""
-    found = [address for _, address in getaddresses([addresses])]
-    is_fine = bool(found) and all(_is_address(address) for address in found)
-    wanted = "is no list of e-mail addresses: use a@example.com, b@example.com"
-    return None if is_fine and addresses.isprintable() else wanted
+    parsed = [address for _, address in getaddresses([addresses])]
+    is_fine = bool(parsed) and all(_is_address(address) for address in parsed)
+    complaint = "is no list of e-mail addresses: use a@example.com, b@example.com"
+    return None if is_fine and addresses.isprintable() else complaint
 
 
 def _is_address(text: str) -> bool:

@@ -47,7 +47,7 @@ def load_settings(*, home: Path | None = None, lake: Path | None = None) -> Sett
     """
     given = {name: path for name, path in (("home", home), ("lake", lake)) if path is not None}
     try:
-        found = _Environment(**given)  # type: ignore[arg-type]
+        environment = _Environment(**given)  # type: ignore[arg-type]
     except UnreadableError as problem:
         group = next((name for name in _JSON if f'"{name}"' in str(problem)), "")
         variable = f"{_PREFIX}{group}_{_JSON.get(group, '')}".upper()
@@ -59,7 +59,7 @@ def load_settings(*, home: Path | None = None, lake: Path | None = None) -> Sett
         variable = _PREFIX + "_".join(str(part) for part in first["loc"][:2]).upper()
         fact = first["msg"].removeprefix("Value error, ")
         raise SettingsError(variable, fact, "Correct or unset the variable") from problem
-    fields = {name: getattr(found, name) for name in Settings.model_fields}
+    fields = {name: getattr(environment, name) for name in Settings.model_fields}
     for name in ("home", "lake", "feeds"):
         if fields[name] is not None:
             fields[name] = _folder(name, fields[name], is_option=name in given)
@@ -141,5 +141,5 @@ def child_environment(
 
 def _text(value: object) -> str:
     if isinstance(value, dict):
-        return json.dumps({name: _text(one) for name, one in value.items()})
+        return json.dumps({name: _text(item) for name, item in value.items()})
     return value.get_secret_value() if isinstance(value, SecretStr) else str(value)

@@ -27,7 +27,7 @@ class KafkaSettings(Group):
     @field_validator("options")
     @classmethod
     def _options_suit_both_clients(cls, value: dict[str, SecretStr]) -> dict[str, SecretStr]:
-        refuse(kafka_complaint({name: one.get_secret_value() for name, one in value.items()}))
+        refuse(kafka_complaint({name: secret.get_secret_value() for name, secret in value.items()}))
         return value
 
 

@@ -124,12 +124,12 @@ class Judge:
 
     def notes(self) -> Iterable[str]:
         """A JSON object by index of the key, for `outcomes`."""
-        found = {
-            key: [one.seen, one.dropped, one.violated, one.examples]
-            for key, one in enumerate(self._found)
-            if one.seen
+        tallies = {
+            key: [tally.seen, tally.dropped, tally.violated, tally.examples]
+            for key, tally in enumerate(self._found)
+            if tally.seen
         }
-        return [json.dumps(found)] if found else []
+        return [json.dumps(tallies)] if tallies else []
 
     def _count(self, places: _Ints) -> _Mask:
         """Count the keys' rows; tell which rows are a key's."""
@@ -182,12 +182,12 @@ class Judge:
         rows = np.flatnonzero(violated)
         counts = np.bincount(places[rows], minlength=self._quarantine)
         for key in np.flatnonzero(counts):
-            found = self._found[key]
-            found.violated[rule] += int(counts[key])
-            missing = EXAMPLES - len(found.examples[rule])
+            tally = self._found[key]
+            tally.violated[rule] += int(counts[key])
+            missing = EXAMPLES - len(tally.examples[rule])
             if missing > 0:
                 first = rows[places[rows] == key][:missing]
-                found.examples[rule] += [_origin(batch, int(row)) for row in first]
+                tally.examples[rule] += [_origin(batch, int(row)) for row in first]
 
     def _place(
         self,
@@ -228,13 +228,13 @@ def outcomes(notes: Iterable[str], rules: Sequence[Rule]) -> dict[int, Outcome]:
     for note in notes:
         for key, (seen, dropped, violated, examples) in json.loads(note).items():
             empty = _Found(violated=[0] * len(rules), examples=[[] for _ in rules])
-            found = total.setdefault(int(key), empty)
-            found.seen += seen
-            found.dropped += dropped
+            tally = total.setdefault(int(key), empty)
+            tally.seen += seen
+            tally.dropped += dropped
             for index, _ in enumerate(rules):
-                found.violated[index] += violated[index]
-                found.examples[index] = (found.examples[index] + examples[index])[:EXAMPLES]
-    return {key: _outcome(found, key, rules) for key, found in sorted(total.items())}
+                tally.violated[index] += violated[index]
+                tally.examples[index] = (tally.examples[index] + examples[index])[:EXAMPLES]
+    return {key: _outcome(summed, key, rules) for key, summed in sorted(total.items())}
 
 
 def _outcome(found: _Found, key: int, rules: Sequence[Rule]) -> Outcome:

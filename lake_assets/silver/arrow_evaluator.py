@@ -98,11 +98,11 @@ def _null_safe_equal(left: Any, right: Any) -> Any:  # noqa: ANN401
 
 
 def _among(values: Any, *options: Any) -> Any:  # noqa: ANN401
-    found = pc.is_in(
+    is_among = pc.is_in(
         values, value_set=pa.array([option.as_py() for option in options], values.type)
     )
     # Null is among nothing, and not among nothing either.
-    return pc.if_else(pc.is_null(values), pa.scalar(None, pa.bool_()), found)
+    return pc.if_else(pc.is_null(values), pa.scalar(None, pa.bool_()), is_among)
 
 
 def _simple(values: Any, what: str) -> Any:  # noqa: ANN401

@@ -18,11 +18,11 @@ def note_of(demuxed: Demuxed) -> str:
         [
             key,
             name,
-            found.seen,
-            found.violated,
-            [[e.topic, e.partition, e.offset] for e in found.examples],
+            result.seen,
+            result.violated,
+            [[e.topic, e.partition, e.offset] for e in result.examples],
         ]
-        for (key, name), found in demuxed.judged.items()
+        for (key, name), result in demuxed.judged.items()
     ]
     dropped = {key: outcome.dropped for key, outcome in demuxed.outcomes.items()}
     return json.dumps({"dropped": dropped, "judged": judged})

@@ -81,7 +81,7 @@ def program_of(
     if plan.nodeName() != "Project" or not plan.deterministic():
         return None
     defined = _defined_below(plan)
-    conditions = [_node(found, defined) for found in _each(plan.projectList().iterator())]
+    conditions = [_node(expression, defined) for expression in _each(plan.projectList().iterator())]
     known = tuple(condition for condition in conditions if condition is not None)
     if len(known) < len(expectations):
         return None
@@ -93,14 +93,14 @@ def _defined_below(plan: Any) -> dict[int, Any]:  # noqa: ANN401 - Java objects
 
     `x between …` asks for `x` twice, and what is dear to compute is computed once, below.
     """
-    found: dict[int, Any] = {}
+    defined: dict[int, Any] = {}
     below = plan.child()
     while below.nodeName() == "Project":
-        for one in _each(below.projectList().iterator()):
-            if _name(one) == "Alias":
-                found[one.exprId().id()] = one.child()
+        for expression in _each(below.projectList().iterator()):
+            if _name(expression) == "Alias":
+                defined[expression.exprId().id()] = expression.child()
         below = below.child()
-    return found
+    return defined
 
 
 def _node(expression: Any, defined: Mapping[int, Any]) -> Node | None:  # noqa: ANN401 - Java's

@@ -114,7 +114,7 @@ class Demux:
                 stage=Stage.DEMUX,
                 batch_id=batch.version,
                 rows={table.name: written.rows for table, written in demuxed.written.items()},
-                dropped={key: found.dropped for key, found in demuxed.outcomes.items()},
+                dropped={key: outcome.dropped for key, outcome in demuxed.outcomes.items()},
                 judged=demuxed.judged,
                 seconds=seconds,
                 files=sum(len(written.files) for written in demuxed.written.values()),
@@ -137,8 +137,8 @@ class Demux:
             if table != quarantine
         ]
         refused = demuxed.written.get(quarantine, Written())
-        told = reached(commit.table for commit in commits)
-        info = {"rows": str(refused.rows), **attempt, **told}
+        recorded = reached(commit.table for commit in commits)
+        info = {"rows": str(refused.rows), **attempt, **recorded}
         return [*commits, Commit(table=quarantine, files=refused.files, info=info)]
 
     @property
@@ -248,7 +248,7 @@ class Demux:
         questions = [decoded(text) for text in asked]
         if any(isinstance(question, SqlQuestion) for question in questions):
             self._compiler.ask_spark()
-        own = frozenset(one for one in questions if isinstance(one, FormatQuestion))
+        own = frozenset(question for question in questions if isinstance(question, FormatQuestion))
         schemas = self.schemas.resolve(self._schemas, own) if own else self._schemas
         lake, new = self.context.lake, [q.key for q in questions if isinstance(q, KeyQuestion)]
         with _CREATING:
@@ -266,24 +266,26 @@ class Demux:
             self.context.committer,
             self._decoder.columns if self._decoder else pa.schema([]),
         )
-        mine = Owner(feed=self.feed.feed)
+        owner = Owner(feed=self.feed.feed)
         for key in added:
             # Before it is read: what another feed has there is no column of this one's.
-            claim(self.context.lake, self.feed.silver_table(key), replace(mine, key=key))
+            claim(self.context.lake, self.feed.silver_table(key), replace(owner, key=key))
         have = held_columns(before, committer.columns(map(self.feed.silver_table, added)))
         decoder = self.format.plan(schemas, have, self._route)
         known, renames = [*self._keys, *added], decoder.renames
         is_new = self._decoder is not None and self._decoder.renames != renames
         silver = marked(silver_schema(decoder.columns), renames)
         touched = known if is_new or decoder.columns != before else added
-        wanted = {self.feed.silver_table(key): silver for key in touched}
+        columns_by_table = {self.feed.silver_table(key): silver for key in touched}
         aside = [quarantine_of(self.feed.feed)]
         aside += [waiting_of(self.feed.feed)] if decoder.has_waiting else []
-        owners = {self.feed.silver_table(key): replace(mine, key=key) for key in touched}
+        owners = {self.feed.silver_table(key): replace(owner, key=key) for key in touched}
         created = committer.create(
-            {**wanted, **dict.fromkeys(aside, QUARANTINE)},
-            owners={**owners, **dict.fromkeys(aside, mine)},
+            {**columns_by_table, **dict.fromkeys(aside, QUARANTINE)},
+            owners={**owners, **dict.fromkeys(aside, owner)},
         )
-        others = {table: columns for table, columns in wanted.items() if table not in created}
+        others = {
+            table: columns for table, columns in columns_by_table.items() if table not in created
+        }
         widen(committer, self.context.lake, others, renames, is_new=is_new)
         self._schemas, self._decoder, self._keys = schemas, decoder, dict.fromkeys(known)

@@ -94,10 +94,10 @@ class Job:
                 lambda: Judge(rules, keys, meet, scope),
             )
         tables = self._tables()
-        found = outcomes(done.notes, rules)
+        by_index = outcomes(done.notes, rules)
         return Demuxed(
             written={tables[index]: written for index, written in done.written.items()},
-            outcomes={self.plan.keys[index]: outcome for index, outcome in found.items()},
+            outcomes={self.plan.keys[index]: outcome for index, outcome in by_index.items()},
         )
 
     def failures(self, demuxed: Demuxed) -> dict[tuple[str, str], Judged]:
@@ -173,7 +173,7 @@ def failure(violated: Mapping[tuple[str, str], Judged]) -> ExpectationFailedErro
     """The error of what `Job.failures` found."""
     (key, name), judged = next(iter(violated.items()))
     examples = ", ".join(str(origin) for origin in judged.examples)
-    found = f"{judged.violated} of {judged.seen} rows of the batch violate it, such as {examples}"
+    fact = f"{judged.violated} of {judged.seen} rows of the batch violate it, such as {examples}"
     if len(violated) > 1:
-        found += f"; and so it is with {len(violated) - 1} more"
-    return ExpectationFailedError(name, key, found)
+        fact += f"; and so it is with {len(violated) - 1} more"
+    return ExpectationFailedError(name, key, fact)

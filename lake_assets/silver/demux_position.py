@@ -65,13 +65,13 @@ class Position:
         Raises:
             ValueError, KeyError, TypeError, AttributeError: it is something else.
         """
-        found = json.loads(text)
+        fields = json.loads(text)
         return cls(
-            number=int(found["number"]),
-            bronze_id=str(found["bronze_id"]),
-            bronze=Point(version=int(found["version"]), digest=str(found["digest"])),
-            offsets=from_json(found["offsets"]),
-            tables=int(found["tables"]),
+            number=int(fields["number"]),
+            bronze_id=str(fields["bronze_id"]),
+            bronze=Point(version=int(fields["version"]), digest=str(fields["digest"])),
+            offsets=from_json(fields["offsets"]),
+            tables=int(fields["tables"]),
         )
 
 
@@ -98,9 +98,9 @@ def read_position(quarantine: DeltaTable, feed: str) -> Position | None:
     for limit in _COMMITS_BACK:
         commits = quarantine.history(limit)
         # The history is the folder's, which may have newer batches by now than what was opened.
-        found = next((p for p in map(position_in, commits) if p and p.number == number), None)
-        if found is not None:
-            return found
+        position = next((p for p in map(position_in, commits) if p and p.number == number), None)
+        if position is not None:
+            return position
         if limit is None or len(commits) < limit:
             break
     return None

@@ -72,9 +72,9 @@ def packed(batch: pa.RecordBatch, reading: Reading) -> tuple[pa.RecordBatch, pa.
     arrays = [batch[name] for name in reading.by_row]
     kept = batch
     for name in reading.by_value:
-        found = batch[name].dictionary_encode(null_encoding="encode")
-        kept = kept.append_column(f"#at_{name}", found.indices)
-        arrays.append(found.dictionary)
+        encoded = batch[name].dictionary_encode(null_encoding="encode")
+        kept = kept.append_column(f"#at_{name}", encoded.indices)
+        arrays.append(encoded.dictionary)
     longest = max(len(array) for array in arrays)
     padded = [
         pa.concat_arrays([array, pa.nulls(longest - len(array), array.type)])
@@ -97,7 +97,7 @@ def spread(made: pa.RecordBatch, places: Sequence[pa.Array], rows: int, reading:
     columns = [column.to_numpy() for column in made.columns]
     at = [place.to_numpy() for place in places]
     values = [int(place.max()) + 1 for place in at]
-    found, is_clean = [], True
+    totals, is_clean = [], True
     for index, column in enumerate(columns):
         total = np.zeros(rows, dtype=np.int64)
         if reading.row_bits and reading.row_bits[index]:
@@ -107,5 +107,5 @@ def spread(made: pa.RecordBatch, places: Sequence[pa.Array], rows: int, reading:
             if marks.any():
                 total |= marks[place]
         is_clean = is_clean and not total.any()
-        found.append(total)
-    return [] if is_clean else found
+        totals.append(total)
+    return [] if is_clean else totals

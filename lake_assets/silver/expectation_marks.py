@@ -42,7 +42,7 @@ def reading_of(
     read = [_columns_read(rows, expectation) for expectation in expectations]
     by_row = {name for names, is_alike in read if not is_alike or len(names) != 1 for name in names}
     by_row |= {f.name for f in schema if not _has_few_values(f.type)}
-    found: dict[str, list[int]] = {}
+    bits_by_name: dict[str, list[int]] = {}
     row_bits = [0] * len(_groups_of(expectations))
     names_by_row: set[str] = set()
     for index, (names, _) in enumerate(read):
@@ -52,13 +52,13 @@ def reading_of(
             row_bits[column] |= 1 << bit
             names_by_row.update(names or schema.names[:1])
         else:
-            found.setdefault(alone, [0] * len(row_bits))[column] |= 1 << bit
-    by_value = tuple(name for name in schema.names if name in found)
+            bits_by_name.setdefault(alone, [0] * len(row_bits))[column] |= 1 << bit
+    by_value = tuple(name for name in schema.names if name in bits_by_name)
     return Reading(
         by_row=tuple(name for name in schema.names if name in names_by_row),
         row_bits=tuple(row_bits),
         by_value=by_value,
-        value_bits=tuple(tuple(found[name]) for name in by_value),
+        value_bits=tuple(tuple(bits_by_name[name]) for name in by_value),
     )
 
 

@@ -71,7 +71,7 @@ class Recovery:
         """
         handles = self.context.committer.opened(list(tables))
         quarantine = self.context.committer.opened([quarantine_of(self.feed)])
-        position = next((read_position(one, self.feed) for one in quarantine.values()), None)
+        position = next((read_position(handle, self.feed) for handle in quarantine.values()), None)
         if position is None:
             self._ensure_unbegun(handles, quarantine)
             return Recovered(position=self._begin(bronze), numbers={})
@@ -143,7 +143,9 @@ class Recovery:
         reached = position_in(last.info)
         is_whole = reached is not None and reached.bronze_id == position.bronze_id
         lake = self.context.lake
-        if not is_whole or not all(are_whole(one.table.path(lake), one.files) for one in commits):
+        if not is_whole or not all(
+            are_whole(commit.table.path(lake), commit.files) for commit in commits
+        ):
             return None
         handles = self.context.committer.opened([commit.table for commit in others])
         if not all(_is_of(commit, handles.get(commit.table), batch) for commit in others):
@@ -185,7 +187,9 @@ def ensure_whole(feed: str, context: LakeContext, tables: Iterable[TableRef]) ->
     handles = context.committer.opened(list(tables))
     quarantine = context.committer.opened([quarantine_of(feed)])
     ensure_none_restored(feed, context.lake, {**handles, **quarantine})
-    expected = next((recorded_checksum(app_id, one) for one in quarantine.values()), checksum({}))
+    expected = next(
+        (recorded_checksum(app_id, handle) for handle in quarantine.values()), checksum({})
+    )
     if checksum(numbers_of(app_id, handles)) != expected:
         raise refusal(
             feed,
@@ -217,14 +221,14 @@ def refusal(feed: str, fact: str) -> StreamError:
 
 def _unfit(position: Position, numbers: Mapping[TableRef, int]) -> str:
     newest = max(numbers, key=lambda table: numbers[table], default=None)
-    told = (
+    fact = (
         f"the newest batch of any is {numbers[newest]} ({newest.name})"
         if newest
         else "none has one"
     )
     return (
         f"batch {position.number} left other tables than there are (a table is missing or of "
-        f"another time; {told})"
+        f"another time; {fact})"
     )
 
 
@@ -241,8 +245,8 @@ def _is_of(commit: Commit, handle: DeltaTable | None, batch: Batch) -> bool:
         return False
     if not is_done(handle, batch):
         return True
-    made = (one for one in handle.history() if one.get(APP_ID) == batch.app_id)
-    own = next((one for one in made if int(one[BATCH]) == batch.version), {})
+    made = (entry for entry in handle.history() if entry.get(APP_ID) == batch.app_id)
+    own = next((entry for entry in made if int(entry[BATCH]) == batch.version), {})
     return own.get(ATTEMPT) == commit.info.get(ATTEMPT)
 
 

@@ -146,8 +146,8 @@ class Redo:
     def _silver(self) -> list[TableRef]:
         """Tables of keys that are there, among them such as the feed has no longer."""
         lake = self.demux.context.lake
-        found = map(self.demux.feed.silver_table, keys_found(lake, self.demux.feed))
-        return [table for table in found if table.path(lake).exists()]
+        tables = map(self.demux.feed.silver_table, keys_found(lake, self.demux.feed))
+        return [table for table in tables if table.path(lake).exists()]
 
     def _aside(self) -> list[TableRef]:
         """The table of waiting rows, if there ever were some."""
@@ -263,5 +263,6 @@ def _joined(parts: Sequence[Demuxed]) -> Demuxed:
         for table, written in part.written.items():
             files.setdefault(table, []).extend(written.files)
     return Demuxed(
-        written={table: Written(files=found) for table, found in files.items()}, outcomes={}
+        written={table: Written(files=table_files) for table, table_files in files.items()},
+        outcomes={},
     )

@@ -23,12 +23,12 @@ def held_columns(known: pa.Schema, tables: Mapping[TableRef, pa.Schema]) -> pa.S
         LakeError: a table has a column of a type that does not go with the others'.
     """
     for table, schema in tables.items():
-        found = merge(known, decoded_part(schema))
-        if isinstance(found, Mismatch):
+        merged = merge(known, decoded_part(schema))
+        if isinstance(merged, Mismatch):
             raise LakeError(
                 table.name,
-                f"column {found.path} is {found.came}, and {found.have} in other tables",
+                f"column {merged.path} is {merged.came}, and {merged.have} in other tables",
                 "Find out who changed the table, and restore it",
             )
-        known = found
+        known = merged
     return known

@@ -40,25 +40,25 @@ def drop_unused(demux: Demux, state_dir: Path) -> list[str]:
         LakeError: the lake cannot be written.
     """
     lake, committer = demux.context.lake, demux.context.committer
-    wanted = _unused(demux)
-    if not wanted:
+    unused = _unused(demux)
+    if not unused:
         return []
     try:
         with streams_lock(state_dir):
-            wanted = _unused(demux)  # a stream that has ended since may have written values
+            unused = _unused(demux)  # a stream that has ended since may have written values
             for table in committer.opened(_tables(demux)):
-                drop_columns(committer, lake, table, wanted)
+                drop_columns(committer, lake, table, unused)
     except StreamsLockedError:
         _LOG.warning(
             "silver of feed %r has columns that hold nothing and that no row's message makes: %s. "
             "To drop them, stop the streams and run `lake-assets rebuild silver` again",
             demux.feed.feed,
-            ", ".join(wanted),
+            ", ".join(unused),
         )
         return []
-    _LOG.info("silver of feed %r: dropped columns %s", demux.feed.feed, ", ".join(wanted))
+    _LOG.info("silver of feed %r: dropped columns %s", demux.feed.feed, ", ".join(unused))
     demux.forget()
-    return wanted
+    return unused
 
 
 def _tables(demux: Demux) -> list[TableRef]:
@@ -68,12 +68,12 @@ def _tables(demux: Demux) -> list[TableRef]:
 def _unused(demux: Demux) -> list[str]:
     tables = demux.context.committer.opened(_tables(demux))
     have = (pa.schema(handle.schema().to_arrow()) for handle in tables.values())
-    wanted = unmade(have, demux.made())
+    unused = unmade(have, demux.made())
     for table, handle in tables.items():
         folder = table.path(demux.context.lake)
         for file in active_files(handle):
-            wanted = without_values(folder / file.path, wanted)
-    return wanted
+            unused = without_values(folder / file.path, unused)
+    return unused
 
 
 def unmade(have: Iterable[pa.Schema], made: Sequence[pa.Schema]) -> list[str]:
@@ -83,14 +83,14 @@ def unmade(have: Iterable[pa.Schema], made: Sequence[pa.Schema]) -> list[str]:
         have: the tables' columns, origin and all.
         made: the columns of each message that rows may have.
     """
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for table in have:
         for field in decoded_part(table):
             column = pa.schema([field])
             same = [pa.schema([own.field(field.name)]) for own in made if field.name in own.names]
             if not same or any(isinstance(merge(column, own), Mismatch) for own in same):
-                found[field.name] = None
-    return list(found)
+                names[field.name] = None
+    return list(names)
 
 
 def without_values(path: Path, names: list[str]) -> list[str]:

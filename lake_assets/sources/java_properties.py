@@ -51,17 +51,17 @@ def java_properties(options: Mapping[str, str]) -> dict[str, str]:
 
 def _trust(options: Mapping[str, str]) -> dict[str, str]:
     """Whom to trust: authorities as PEM, and whether the host's name counts."""
-    found = {}
+    properties = {}
     names = options.get("ssl.endpoint.identification.algorithm")
     if names is not None:
-        found["ssl.endpoint.identification.algorithm"] = "" if names == "none" else names
+        properties["ssl.endpoint.identification.algorithm"] = "" if names == "none" else names
     place = options.get("ssl.ca.location")
     text = options.get("ssl.ca.pem")
     if text is None and place not in {None, "probe"}:
         text = _authorities("ssl.ca.location", Path(str(place)))
     if text is not None:
-        found |= {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": text}
-    return found
+        properties |= {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": text}
+    return properties
 
 
 def _identity(options: Mapping[str, str]) -> dict[str, str]:
@@ -84,11 +84,11 @@ def _login(options: Mapping[str, str]) -> dict[str, str]:
     mechanism = options.get("sasl.mechanism", options.get("sasl.mechanisms"))
     if mechanism is None:
         return {}
-    found = {"sasl.mechanism": mechanism}
+    properties = {"sasl.mechanism": mechanism}
     if mechanism == "OAUTHBEARER":
         module, words = "oauthbearer.OAuthBearer", _token_words(options)
         handler = f"{_LOGIN_MODULE}oauthbearer.OAuthBearerLoginCallbackHandler"
-        found["sasl.login.callback.handler.class"] = handler
+        properties["sasl.login.callback.handler.class"] = handler
     else:
         module = "plain.Plain" if mechanism == "PLAIN" else "scram.Scram"
         words = {
@@ -97,8 +97,8 @@ def _login(options: Mapping[str, str]) -> dict[str, str]:
         }
     given = "".join(f" {name}={_quoted(word)}" for name, word in words.items() if word is not None)
     if given:
-        found["sasl.jaas.config"] = f"{_LOGIN_MODULE}{module}LoginModule required{given};"
-    return found
+        properties["sasl.jaas.config"] = f"{_LOGIN_MODULE}{module}LoginModule required{given};"
+    return properties
 
 
 def _token_words(options: Mapping[str, str]) -> dict[str, str | None]:

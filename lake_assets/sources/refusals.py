@@ -58,8 +58,10 @@ class Refusals:
 
     def lasting(self) -> KafkaError | None:
         """The error that trying again does not heal, if there was one."""
-        found = (one for one in self.heard if one.code() in {_LOGIN, _TLS} or _is_alert(one))
-        return next(found, None)
+        errors = (
+            error for error in self.heard if error.code() in {_LOGIN, _TLS} or _is_alert(error)
+        )
+        return next(errors, None)
 
     def behind(self, error: KafkaError) -> KafkaError:
         """The refusal that made a broker unreachable; an error that says more than that itself."""

@@ -86,9 +86,9 @@ def ensure_topic(
     """
     with _asking(endpoints, topic, timeout_s) as refusals:
         admin = AdminClient(client_config(endpoints, refusals))
-        wanted = NewTopic(topic, num_partitions=partitions)
+        new_topic = NewTopic(topic, num_partitions=partitions)
         (answer,) = admin.create_topics(
-            [wanted], operation_timeout=timeout_s, request_timeout=timeout_s
+            [new_topic], operation_timeout=timeout_s, request_timeout=timeout_s
         ).values()
         try:
             _result(answer, admin, refusals)
@@ -170,10 +170,10 @@ def topic_identity(
     """
     with _asking(endpoints, topic, timeout_s) as refusals:
         admin = AdminClient(client_config(endpoints, refusals))
-        asked = TopicCollection([topic])
-        (answer,) = admin.describe_topics(asked, request_timeout=timeout_s).values()
-        found = _result(answer, admin, refusals).topic_id
-    return int(found.get_most_significant_bits()) & _LONG or None
+        topics = TopicCollection([topic])
+        (answer,) = admin.describe_topics(topics, request_timeout=timeout_s).values()
+        topic_id = _result(answer, admin, refusals).topic_id
+    return int(topic_id.get_most_significant_bits()) & _LONG or None
 
 
 def settled(question: Callable[[], _T], *, timeout_s: float = _TIMEOUT_S) -> _T:
@@ -205,8 +205,8 @@ def _await_leaders(admin: AdminClient, topic: str, timeout_s: float) -> None:
     )
 
     def is_ready() -> bool:
-        found = admin.list_topics(topic, timeout=timeout_s).topics[topic]
-        return found.error is None and all(p.leader >= 0 for p in found.partitions.values())
+        metadata = admin.list_topics(topic, timeout=timeout_s).topics[topic]
+        return metadata.error is None and all(p.leader >= 0 for p in metadata.partitions.values())
 
     patience(is_ready)
 
@@ -219,10 +219,10 @@ def _ends(
     with _asking(endpoints, topic, timeout_s) as refusals:
         consumer = Consumer({**client_config(endpoints, refusals), **own})
         try:
-            found = _metadata(consumer, topic, refusals, timeout_s).topics[topic]
-            if found.error is not None:
-                raise KafkaException(found.error)
-            for partition in sorted(found.partitions):
+            metadata = _metadata(consumer, topic, refusals, timeout_s).topics[topic]
+            if metadata.error is not None:
+                raise KafkaException(metadata.error)
+            for partition in sorted(metadata.partitions):
                 place = TopicPartition(topic, partition)
                 ask = partial(consumer.get_watermark_offsets, place, timeout=timeout_s)
                 with _hearing(consumer):

@@ -121,8 +121,8 @@ def _keys(feed: Feed, report: BatchReport) -> set[str]:
     """Keys of a demux report; one of a batch that was only finished names nothing but tables."""
     named = {key for key, _ in report.judged} | set(report.dropped)
     aside = {quarantine_of(feed.feed).name, waiting_of(feed.feed).name}
-    told = map(feed.tables.key_of_silver, set(report.rows) - aside)
-    return named | {key for key in told if key is not None}
+    keys = map(feed.tables.key_of_silver, set(report.rows) - aside)
+    return named | {key for key in keys if key is not None}
 
 
 def _of_key(feed: Feed, report: BatchReport, key: str) -> Change:
@@ -133,5 +133,5 @@ def _of_key(feed: Feed, report: BatchReport, key: str) -> Change:
         key=key,
         rows=report.rows.get(table.name, 0),
         dropped=report.dropped.get(key, 0),
-        judged={name: found for (of, name), found in report.judged.items() if of == key},
+        judged={name: judged for (of, name), judged in report.judged.items() if of == key},
     )

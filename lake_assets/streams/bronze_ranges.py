@@ -27,8 +27,8 @@ def within(session: SparkSession, rows: DataFrame, span: Range) -> Bronze:
     names = "topic string, partition int, `#first` long, `#end` long"
     within = session.createDataFrame(bounds, names)
     is_in = (F.col("offset") >= F.col("`#first`")) & (F.col("offset") < F.col("`#end`"))
-    found = rows.join(F.broadcast(within), ["topic", "partition"], "inner").where(is_in)
-    return Bronze(rows=found.select(*rows.columns), range=span)
+    joined = rows.join(F.broadcast(within), ["topic", "partition"], "inner").where(is_in)
+    return Bronze(rows=joined.select(*rows.columns), range=span)
 
 
 def starts_of(rows: DataFrame) -> Offsets:

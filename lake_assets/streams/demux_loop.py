@@ -61,22 +61,22 @@ class Follower:
         self.recover()
         position, table = self._position or Position(), bronze_of(self._feed.feed)
         topics = {self._feed.source.kafka.topic, *(topic for topic, _ in position.offsets)}
-        found = next_increment(
+        increment = next_increment(
             table.path(self._lake),
             lambda: sorted(topics),
             position.bronze,
             taken=position.offsets,
             max_bytes=self.max_bytes,
         )
-        if found is None:
+        if increment is None:
             self._renew(position)
             return False
-        told = found.offsets if found.files else {}
-        if found.files and not told:  # bronze of another release or engine
-            told = offsets_of_rows(table.path(self._lake), found.files)
-        offsets = furthest([position.offsets, told])
-        reached = replace(position, bronze=found.until, offsets=offsets)
-        self._position = self._take(position, reached, found) if found.files else reached
+        new_offsets = increment.offsets if increment.files else {}
+        if increment.files and not new_offsets:  # bronze of another release or engine
+            new_offsets = offsets_of_rows(table.path(self._lake), increment.files)
+        offsets = furthest([position.offsets, new_offsets])
+        reached = replace(position, bronze=increment.until, offsets=offsets)
+        self._position = self._take(position, reached, increment) if increment.files else reached
         return True
 
     def _renew(self, position: Position) -> None:
@@ -105,9 +105,9 @@ class Follower:
 
     def _recovered(self) -> Position:
         bronze = self.demux.context.committer.fresh(bronze_of(self._feed.feed))
-        found = self.recovery.run(tables_of_silver(self._lake, self._feed), bronze)
-        self._numbers = dict(found.numbers)
-        return found.position
+        recovered = self.recovery.run(tables_of_silver(self._lake, self._feed), bronze)
+        self._numbers = dict(recovered.numbers)
+        return recovered.position
 
     def _take(self, position: Position, reached: Position, found: Increment) -> Position:
         number = position.number + 1

@@ -24,18 +24,18 @@ class FailureBook:
 
     def note(self, report: BatchReport) -> None:
         """Take in a batch: an expectation fails for a key if the key's last rows violate it."""
-        found = verdicts_of(self._feeds[report.feed], report)
-        if not found:
+        verdicts = verdicts_of(self._feeds[report.feed], report)
+        if not verdicts:
             return
         try:
-            note_verdicts(self._state_dir, report.feed, found, datetime.now(UTC))
+            note_verdicts(self._state_dir, report.feed, verdicts, datetime.now(UTC))
         except (LakeError, OSError) as problem:
             _LOG.warning("what fails could not be noted: %s", problem)
 
 
 def verdicts_of(feed: Feed, report: BatchReport) -> list[Verdict]:
     """How the keys of a batch fared; what the feed does not expect any more is left out."""
-    expectations = {one.name: one for one in feed.expectations}
+    expectations = {expectation.name: expectation for expectation in feed.expectations}
     return [
         Verdict(
             key=key,
@@ -52,7 +52,7 @@ def tee(*heard: Callable[[BatchReport], None]) -> Callable[[BatchReport], None]:
     """Tells all of them, in their order."""
 
     def tell(report: BatchReport) -> None:
-        for one in heard:
-            one(report)
+        for listener in heard:
+            listener(report)
 
     return tell

@@ -73,10 +73,10 @@ def _tables(settings: Settings, feed: Feed, endpoints: Endpoints | None) -> Iter
         silver = open_table(lake, feed.silver_table(key))
         if silver is not None:
             yield _view(lake, feed.silver_table(key), state_of(silver), behind, key)
-            found = (_of_key(lake, feed, view, key, silver) for view in of_keys)
-            yield from (one for one in found if one is not None)
-    found = (_over_all(lake, feed, view) for view in over_all)
-    yield from (one for one in found if one is not None)
+            tables = (_of_key(lake, feed, view, key, silver) for view in of_keys)
+            yield from (table for table in tables if table is not None)
+    tables = (_over_all(lake, feed, view) for view in over_all)
+    yield from (table for table in tables if table is not None)
     yield from _those_there(lake, (QUALITY_LOG, STREAM_LOG), 0)
 
 

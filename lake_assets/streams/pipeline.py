@@ -124,8 +124,8 @@ metadata; then one line of JSON a source."""
 def _planned_offsets(checkpoint: Path, batch_id: int, topic: str) -> dict[int, int]:
     """Where a micro-batch ends, by partition: Spark notes that before it runs the batch."""
     lines = (checkpoint / "offsets" / str(batch_id)).read_text().splitlines()
-    found = json.loads(lines[_FIRST_SOURCE_LINE])[topic]
-    return {int(partition): offset for partition, offset in found.items()}
+    offsets = json.loads(lines[_FIRST_SOURCE_LINE])[topic]
+    return {int(partition): offset for partition, offset in offsets.items()}
 
 
 def demux_of(pipeline: Pipeline, feed: Feed, schemas: Schemas) -> Demux:

@@ -14,12 +14,12 @@ def ingested_offsets(lake: Path, feed: Feed) -> dict[int, int]:
     bronze = open_table(lake, bronze_of(feed.feed))
     if bronze is None:
         return {}
-    found = held_offsets(bronze, feed.source.kafka.topic)
-    return {partition: offset for (_, partition), offset in found.items()}
+    offsets = held_offsets(bronze, feed.source.kafka.topic)
+    return {partition: offset for (_, partition), offset in offsets.items()}
 
 
 def demux_position(lake: Path, feed: Feed) -> Position:
     """How far demux is in bronze."""
     quarantine = open_table(lake, quarantine_of(feed.feed))
-    found = read_position(quarantine, feed.feed) if quarantine is not None else None
-    return found or Position()
+    position = read_position(quarantine, feed.feed) if quarantine is not None else None
+    return position or Position()

@@ -60,22 +60,22 @@ def refresh_gold(
         FeedError: the feed has no such view or key, or a view or a check does not compile.
         LakeAssetsError: Spark or the lake cannot be used.
     """
-    asked: list[CheckResult] = []
-    found: dict[str, Sequence[CheckResult]] = {}
+    blocking_results: list[CheckResult] = []
+    gold_results: dict[str, Sequence[CheckResult]] = {}
 
     def before(session: SparkSession, wanted: Sequence[str]) -> Mapping[str, str]:
         blocked, results = _blocked(settings, feed, session, wanted)
-        asked.extend(results)
+        blocking_results.extend(results)
         return blocked
 
     def after(session: SparkSession, reports: Sequence[RefreshReport]) -> None:
-        found.update(_gold_checks(settings, feed, session, reports))
+        gold_results.update(_gold_checks(settings, feed, session, reports))
 
     around = Around(before=before, after=after)
     reports = refresh_views(
         settings, feed, views=views, keys=keys, full_refresh=full_refresh, around=around
     )
-    return Refreshed(reports=reports, silver_checks=asked, gold_checks=found)
+    return Refreshed(reports=reports, silver_checks=blocking_results, gold_checks=gold_results)
 
 
 def check_silver(
@@ -97,32 +97,30 @@ def _blocked(
     lake = settings.lake_dir
     failures = read_failures(settings.state_dir, feed.feed)
     versions = {
-        key: found[0]
-        for key in keys
-        if (found := identity(lake, feed.silver_table(key))) is not None
+        key: head[0] for key in keys if (head := identity(lake, feed.silver_table(key))) is not None
     }
     checks = [check for check in feed.checks if check.blocking]
     results: list[CheckResult] = []
     if checks:
         unread = keys_unread(settings, feed, failures)
-        asked = Asked(silver=checks, silver_keys=[key for key in versions if key in unread])
-        results = evaluate(lambda: session, lake, feed, asked)
+        request = Asked(silver=checks, silver_keys=[key for key in versions if key in unread])
+        results = evaluate(lambda: session, lake, feed, request)
         failures = _note(settings, feed, results)
         # A commit since the look above would else make a failure seem to be of an older version.
-        versions |= {one.key: one.version for one in results if one.version is not None}
+        versions |= {result.key: result.version for result in results if result.version is not None}
     return blocked_keys(feed, failures, versions), results
 
 
 def _note(settings: Settings, feed: Feed, results: Iterable[CheckResult]) -> Failures:
     verdicts = [
         Verdict(
-            key=one.key,
-            name=one.name,
-            severity=None if one.passed else one.severity,
-            words=one.words,
-            version=one.version,
+            key=result.key,
+            name=result.name,
+            severity=None if result.passed else result.severity,
+            words=result.words,
+            version=result.version,
         )
-        for one in results
+        for result in results
     ]
     return note_verdicts(settings.state_dir, feed.feed, verdicts, datetime.now(UTC))
 
@@ -130,22 +128,23 @@ def _note(settings: Settings, feed: Feed, results: Iterable[CheckResult]) -> Fai
 def _gold_checks(
     settings: Settings, feed: Feed, session: SparkSession, reports: Sequence[RefreshReport]
 ) -> dict[str, Sequence[CheckResult]]:
-    done = [one for report in reports for one in report.refreshed]
+    done = [refresh for report in reports for refresh in report.refreshed]
     refreshed = {
-        view.name: [one.key for one in done if one.view == view.name] for view in feed.gold
+        view.name: [refresh.key for refresh in done if refresh.view == view.name]
+        for view in feed.gold
     }
     tables = {
         view.name: {feed.gold_table(view, g) for g in refreshed[view.name]} for view in feed.gold
     }
-    asked = Asked(gold={view.name: view.checks for view in feed.gold}, gold_keys=refreshed)
-    results = evaluate(lambda: session, settings.lake_dir, feed, asked)
-    found: dict[str, Sequence[CheckResult]] = {
-        view: [one for one in results if one.table in tables[view]] for view in refreshed
+    request = Asked(gold={view.name: view.checks for view in feed.gold}, gold_keys=refreshed)
+    results = evaluate(lambda: session, settings.lake_dir, feed, request)
+    by_view: dict[str, Sequence[CheckResult]] = {
+        view: [result for result in results if result.table in tables[view]] for view in refreshed
     }
     for report in reports:
-        for view in {one.view for one in report.refreshed}:
-            found[view] = [*found[view], *_judged_results(settings, feed, view, report.judged)]
-    return found
+        for view in {refresh.view for refresh in report.refreshed}:
+            by_view[view] = [*by_view[view], *_judged_results(settings, feed, view, report.judged)]
+    return by_view
 
 
 def check_gold(
@@ -159,8 +158,8 @@ def check_gold(
         LakeAssetsError: a check does not fit, or Spark or the lake cannot be used.
     """
     checks = [check for check in view.checks if check.name in names]
-    asked = Asked(gold={view.name: checks}, gold_keys={view.name: keys})
-    results = run_checks(settings, feed, asked)
+    request = Asked(gold={view.name: checks}, gold_keys={view.name: keys})
+    results = run_checks(settings, feed, request)
     tables = {feed.gold_table(view, key): key for key in keys}
     handles = {t: h for t in tables if (h := open_table(settings.lake_dir, t)) is not None}
     chosen = tuple(e for e in view.expectations if e.name in names)
@@ -172,9 +171,9 @@ def check_gold(
     finally:
         session.stop()
     judged = {
-        (tables[table], name): one
-        for table, found in counted.items()
-        for name, one in found.items()
+        (tables[table], name): counts
+        for table, by_name in counted.items()
+        for name, counts in by_name.items()
     }
     return results + _judged_results(settings, feed, view.name, judged)
 
@@ -183,12 +182,12 @@ def _judged_results(
     settings: Settings, feed: Feed, view: str, judged: Mapping[tuple[str, str], Judged]
 ) -> list[CheckResult]:
     """What expectations of a view came to, in the form that its checks have."""
-    (declared,) = (one for one in feed.gold if one.name == view)
+    (declared,) = (gold_view for gold_view in feed.gold if gold_view.name == view)
     by_name = {e.name: e for e in declared.expectations}
     tables = {key: feed.gold_table(declared, key) for key, _ in judged}
     handles = {key: open_table(settings.lake_dir, table) for key, table in tables.items()}
     results = []
-    for (key, name), found in judged.items():
+    for (key, name), counts in judged.items():
         expectation, handle = by_name[name], handles[key]
         is_error = expectation.action is Action.FAIL
         results.append(
@@ -197,10 +196,10 @@ def _judged_results(
                 table=tables[key],
                 name=name,
                 severity=Severity.ERROR if is_error else Severity.WARN,
-                passed=not found.violated,
-                found=float(found.violated),
+                passed=not counts.violated,
+                found=float(counts.violated),
                 limit=expectation.sql,
-                words=f"{found.violated} of {found.seen} rows violate it",
+                words=f"{counts.violated} of {counts.seen} rows violate it",
                 version=handle.version() if handle else None,
             )
         )

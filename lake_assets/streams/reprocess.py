@@ -169,13 +169,15 @@ def _ensure_reaches(feed: Feed, bronze: DeltaTable, position: Position) -> None:
         StreamError: it has not; it was put back from a copy and the streams have not run since.
     """
     topics = {topic for topic, _ in position.offsets}
-    held = {place: at for topic in topics for place, at in held_offsets(bronze, topic).items()}
+    bronze_offsets = {
+        place: at for topic in topics for place, at in held_offsets(bronze, topic).items()
+    }
     for (topic, partition), offset in position.offsets.items():
-        has = held.get((topic, partition), offset)
-        if has < offset:
+        end = bronze_offsets.get((topic, partition), offset)
+        if end < offset:
             raise StreamError(
                 bronze_of(feed.feed).name,
-                f"ends at {has} in partition {partition} of {topic!r}, and silver at {offset}",
+                f"ends at {end} in partition {partition} of {topic!r}, and silver at {offset}",
                 "Let the streams run first: they read from Kafka again what bronze lacks",
             )
 
@@ -229,10 +231,10 @@ def _position(redo: Redo, state_dir: Path, bronze: DeltaTable) -> Position:
             return recovery.run(tables_of_silver(context.lake, feed), bronze).position
     except StreamsLockedError:
         quarantine = context.committer.opened([quarantine_of(feed.feed)])
-        found = [read_position(handle, feed.feed) for handle in quarantine.values()]
-    if not found or found[0] is None:
+        positions = [read_position(handle, feed.feed) for handle in quarantine.values()]
+    if not positions or positions[0] is None:
         raise _unbegun(feed)
-    return found[0]
+    return positions[0]
 
 
 def _unbegun(feed: Feed) -> StreamError:

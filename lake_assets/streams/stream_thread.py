@@ -62,12 +62,18 @@ class Worker:
 
         As `time.monotonic`.
         """
-        return min((one.progressed_at for one in self._streams.values()), default=self._began_at)
+        return min(
+            (streams.progressed_at for streams in self._streams.values()), default=self._began_at
+        )
 
     @property
     def waiting_for(self) -> str | None:
         """What feeds wait for, in words, if some do."""
-        reasons = [one.waiting.reason for one in self._streams.values() if one.waiting is not None]
+        reasons = [
+            streams.waiting.reason
+            for streams in self._streams.values()
+            if streams.waiting is not None
+        ]
         return "; ".join(dict.fromkeys(reasons)) or None
 
     def start(self) -> None:
@@ -81,8 +87,8 @@ class Worker:
     def stop(self) -> None:
         """Ask the threads to end and wait for them; a batch in hand is finished first."""
         self._stop.set()
-        for one in list(self._streams.values()):
-            one.wake()
+        for streams in list(self._streams.values()):
+            streams.wake()
         self._thread.join()
 
     def raise_failure(self) -> None:
@@ -128,8 +134,8 @@ class Worker:
             for feed in self._feeds
         }
         threads = [
-            threading.Thread(target=one.run, name=f"feed {name}", daemon=True)
-            for name, one in self._streams.items()
+            threading.Thread(target=streams.run, name=f"feed {name}", daemon=True)
+            for name, streams in self._streams.items()
         ]
         for thread in threads:
             thread.start()
@@ -140,17 +146,17 @@ class Worker:
                 self._stop.set()
             for thread in threads:
                 thread.join()
-        failed = [one for one in self._streams.values() if one.failure is not None]
+        failed = [streams for streams in self._streams.values() if streams.failure is not None]
         if self._until_caught_up and len(failed) < len(self._streams):
             # Feeds whose topics nobody has made yet have nothing to catch up with.
-            failed = [one for one in failed if not one.is_new]
+            failed = [streams for streams in failed if not streams.is_new]
         if failed and not self._stop.is_set() and failed[0].failure is not None:
             raise failed[0].failure
 
     def _goes_on(self, failed: str) -> bool:
         """Whether a feed beside the one that failed is well."""
-        others = [one for name, one in self._streams.items() if name != failed]
-        return any(one.failure is None for one in others)
+        others = [streams for name, streams in self._streams.items() if name != failed]
+        return any(streams.failure is None for streams in others)
 
     def _watch(self, threads: Sequence[threading.Thread]) -> None:
         """Look at the feeds until all have ended, or none of them is well, or it is told to stop.
@@ -159,8 +165,8 @@ class Worker:
             LakeAssetsError: no feed gets on, so whoever started the streams shall know.
         """
         while any(thread.is_alive() for thread in threads) and not self._stop.wait(_LOOK_EVERY_S):
-            failures = [one.failure for one in self._streams.values()]
-            problem = next((one for one in failures if one is not None), None)
+            failures = [streams.failure for streams in self._streams.values()]
+            problem = next((failure for failure in failures if failure is not None), None)
             if problem is not None and all(failures) and not self._until_caught_up:
                 raise problem
 

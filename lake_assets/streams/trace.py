@@ -140,13 +140,13 @@ def decide(
         places: tables that have it.
         end: offset after the partition's last message, if the broker was asked and answered.
     """
-    found = {place.table.layer.value for place in places}
+    layers = {place.table.layer.value for place in places}
     for refined in (Whereabouts.SILVER, Whereabouts.QUARANTINE):
-        if refined.value in found:
+        if refined.value in layers:
             return refined
     if any(place.reason == Reason.WAITING for place in places):
         return Whereabouts.WAITING
-    if found:
+    if layers:
         return Whereabouts.DROPPED if _is_demuxed(origin, progress) else Whereabouts.BRONZE
     if _is_passed(origin, progress):
         return Whereabouts.PASSED

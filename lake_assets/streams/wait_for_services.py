@@ -39,10 +39,10 @@ def _wait(
     settings: Settings, feeds: Sequence[Feed], locate: Callable[[], Endpoints], owner: str
 ) -> Generator[StreamEvent, None, Endpoints]:
     with streams_lock(settings.state_dir):
-        found = _look(locate)
-        if isinstance(found, Endpoints):
-            return found
-        reason, said = found, ""
+        answer = _look(locate)
+        if isinstance(answer, Endpoints):
+            return answer
+        reason, announced = answer, ""
 
         def progress() -> Progress:
             return Progress(progressed_at=time.monotonic(), waiting_for=reason)
@@ -50,17 +50,17 @@ def _wait(
         every_s = settings.stream.heartbeat_every_s
         with HeartbeatThread(settings.state_dir, owner, progress, every_s=every_s):
             while True:
-                if reason == said:
+                if reason == announced:
                     yield Tick()
                 else:
-                    said = reason
+                    announced = reason
                     for feed in feeds:
                         yield Waiting(feed=feed.feed, stage=Stage.INGEST, reason=reason)
                 time.sleep(_PAUSE_S)
-                found = _look(locate)
-                if isinstance(found, Endpoints):
-                    return found
-                reason = found
+                answer = _look(locate)
+                if isinstance(answer, Endpoints):
+                    return answer
+                reason = answer
 
 
 def _look(locate: Callable[[], Endpoints]) -> Endpoints | str:

@@ -85,14 +85,14 @@ class Memory:
         Of one from before a reboot only the count of deaths is left: its times are over.
         """
         try:
-            found = _MEMORY.validate_json(text or "")
+            memory = _MEMORY.validate_json(text or "")
         except ValidationError:
             return cls(boot=boot)
-        if found.boot == boot:
+        if memory.boot == boot:
             return cls(
-                boot=boot, backoff=found.backoff, asked=found.asked, sightings=found.sightings
+                boot=boot, backoff=memory.backoff, asked=memory.asked, sightings=memory.sightings
             )
-        return cls(boot=boot, backoff=replace(found.backoff, not_before=0.0))
+        return cls(boot=boot, backoff=replace(memory.backoff, not_before=0.0))
 
 
 _MEMORY = TypeAdapter(Memory)

@@ -62,7 +62,7 @@ class Encoder:
         return values
 
     def _message(self, version: int) -> Any:  # noqa: ANN401 - its class is made at run time
-        found = self._messages.get(version)
-        if found is None:
-            found = self._messages[version] = message_class(version)()
-        return found
+        message = self._messages.get(version)
+        if message is None:
+            message = self._messages[version] = message_class(version)()
+        return message
