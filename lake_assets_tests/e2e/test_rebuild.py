@@ -137,9 +137,9 @@ def test_the_commands_from_a_shell(world):
     ("arguments", "complaint"),
     [
         (("rebuild", "gold", "--since", "2026-01-01"), "--since: does not go with gold"),
-        (("rebuild", "bronze", "--game", "uno"), "--game: does not go with bronze"),
-        (("requeue", "--game", "../x"), "has no game '../x'"),
-        (("rebuild", "silver", "--game", "nobody"), "has no game 'nobody'"),
+        (("rebuild", "bronze", "--game", "uno"), "--key: does not go with bronze"),
+        (("requeue", "--game", "../x"), "has no key '../x'"),
+        (("rebuild", "silver", "--game", "nobody"), "has no key 'nobody'"),
     ],
 )
 def test_what_does_not_go_is_one_line(world, arguments, complaint):
