@@ -56,6 +56,6 @@ def materializations(done):
     ],
 )
 def test_what_cannot_be_rebuilt_is_said(rebuild, monkeypatch, typed, kind, complaint):
-    monkeypatch.setattr("lake_assets.defs.reprocess.locate", lambda _: None)
+    monkeypatch.setattr("lake_assets.defs.reprocess.locate", lambda *_: None)
     with pytest.raises(kind, match=complaint):
         rebuild(**typed)

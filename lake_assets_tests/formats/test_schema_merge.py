@@ -121,5 +121,5 @@ def test_types_are_named_as_in_sql():
     )
     assert in_words(kind) == (
         "struct<l: array<decimal(20,0)>, m: map<string, float>, t: timestamp, "
-        "n: timestamp_ntz, o: int8>"
+        "n: timestamp_ntz, o: tinyint>"
     )
