@@ -10,7 +10,7 @@ from lake_assets.delta.table_owners import is_copy, is_there, owner_of, owners_i
 from lake_assets.errors import FeedError
 from lake_assets.model.feeds import Feed
 from lake_assets.model.owners import Owner, claims_of, claims_of_key
-from lake_assets.model.tables import Layer, TableRef, bronze_of, waiting_of
+from lake_assets.model.tables import LOG_NAMES, Layer, TableRef, bronze_of, waiting_of
 
 
 def keys_of(lake: Path, feed: Feed) -> tuple[str, ...]:
@@ -146,6 +146,8 @@ def _held_by(
     lake: Path, feed: Feed, claims: Mapping[TableRef, Owner], held: Mapping[str, Owner]
 ) -> str:
     for table, owner in claims.items():
+        if table.name in LOG_NAMES:
+            return f"{table.name} is a log of the lake"
         holder = owner_of(lake, table) or held.get(table.name)
         if holder is not None and holder != owner:
             return f"{table.name} is the table of {holder}"

@@ -182,12 +182,13 @@ def test_a_new_key_gets_no_table_that_is_called_as_one_of_another_layer(tmp_path
     names = RENAMED.tables.model_copy(update={"silver": "{key}"})
     feed = RENAMED_CREATES.model_copy(update={"tables": names})
     whose = "feed 'renamed'"
-    new = ["bronze_renamed", "chess", "player_agg_of_uno", "quarantine_renamed"]
+    new = ["bronze_renamed", "chess", "player_agg_of_uno", "quarantine_renamed", "quality_log"]
     assert refused_keys(tmp_path, feed, [feed], ("uno",), new) == {
         "bronze_renamed": f"bronze_renamed is the table of {whose}",
         "player_agg_of_uno": (
             f"player_agg_of_uno is the table of view 'player_agg' of key 'uno' of {whose}"
         ),
+        "quality_log": "quality_log is a log of the lake",
         "quarantine_renamed": f"quarantine_renamed is the table of {whose}",
     }
 
