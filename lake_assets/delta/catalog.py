@@ -6,11 +6,11 @@ What a table is called does not tell whose it is (`model.owners`).
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from lake_assets.delta.table_owners import is_there, owner_of, owners_in
+from lake_assets.delta.table_owners import is_copy, is_there, owner_of, owners_in
 from lake_assets.errors import FeedError
 from lake_assets.model.feeds import Feed
 from lake_assets.model.owners import Owner, claims_of, claims_of_key
-from lake_assets.model.tables import Layer, TableRef, bronze_of, waiting_of
+from lake_assets.model.tables import LOG_NAMES, Layer, TableRef, bronze_of, waiting_of
 
 
 def keys_of(lake: Path, feed: Feed) -> tuple[str, ...]:
@@ -84,7 +84,7 @@ def adoptable_keys(lake: Path, feed: Feed) -> tuple[str, ...]:
     """Keys whose silver tables record no owner, and can be of no other feed than this one.
 
     Releases before the record created them. Where two feeds have streamed into the lake, nothing
-    tells whose they are: there are none then.
+    tells whose they are: there are none then. The copy of a table is no key's.
 
     Raises:
         LakeError: a table's log cannot be read.
@@ -92,9 +92,13 @@ def adoptable_keys(lake: Path, feed: Feed) -> tuple[str, ...]:
     if not feed.creates_keys or not _is_alone(lake, feed):
         return ()
     silver = owners_in(lake, Layer.SILVER).items()
-    unrecorded = (table.name for table, owner in silver if owner is None)
-    keys = (key for name in unrecorded if (key := feed.tables.key_of_silver(name)) is not None)
-    return tuple(key for key in keys if key not in feed.keys)
+    unrecorded = (table for table, owner in silver if owner is None)
+    keys = ((feed.tables.key_of_silver(table.name), table) for table in unrecorded)
+    return tuple(
+        key
+        for key, table in keys
+        if key is not None and key not in feed.keys and not is_copy(lake, table)
+    )
 
 
 def _is_alone(lake: Path, feed: Feed) -> bool:
@@ -142,6 +146,8 @@ def _held_by(
     lake: Path, feed: Feed, claims: Mapping[TableRef, Owner], held: Mapping[str, Owner]
 ) -> str:
     for table, owner in claims.items():
+        if table.name in LOG_NAMES:
+            return f"{table.name} is a log of the lake"
         holder = owner_of(lake, table) or held.get(table.name)
         if holder is not None and holder != owner:
             return f"{table.name} is the table of {holder}"

@@ -97,16 +97,19 @@ def begin_offsets(info: Mapping[str, Any]) -> Offsets | None:
         return None
 
 
-def offsets_of_rows(folder: Path, files: Sequence[DataFile]) -> dict[Place, int]:
+def offsets_of_rows(
+    folder: Path, files: Sequence[DataFile], columns: Sequence[str] = COLUMNS
+) -> dict[Place, int]:
     """How far a table of Kafka's rows is, by the rows: of one whose commits do not tell.
 
     Args:
         folder: of the table.
-        files: its own, with the columns `topic`, `partition` and `offset`.
+        files: its own.
+        columns: what they call topic, partition and offset.
     """
     positions: list[dict[Place, int]] = []
     for file in files:
-        rows = read_file(folder / file.path, COLUMNS)
+        rows = read_file(folder / file.path, columns).select(columns).rename_columns([*COLUMNS])
         last = rows.group_by(["topic", "partition"]).aggregate([("offset", "max")])
         next_ = pc.add(last["offset_max"], pa.scalar(1))
         places = zip(last["topic"].to_pylist(), last["partition"].to_pylist(), strict=True)

@@ -7,13 +7,15 @@ streams go on from where they are, so whoever writes asks here first. Whose a ta
 
 import logging
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
-from lake_assets.delta.table_owners import owners_in
+from lake_assets.delta.catalog import keys_found, keys_of
+from lake_assets.delta.table_owners import owner_of, owners_in
 from lake_assets.errors import FeedError
 from lake_assets.model.feeds import Feed
-from lake_assets.model.owners import Owner
+from lake_assets.model.owners import Owner, claims_of
 from lake_assets.model.tables import Layer, TableRef
 
 _LOG = logging.getLogger(__name__)
@@ -24,16 +26,23 @@ def renamed_tables(lake: Path, feed: Feed, layer: Layer) -> dict[TableRef, Table
 
     Args:
         lake: where the tables are.
-        feed: whose tables; views that it does not declare do not matter.
+        feed: whose tables; gold of views or keys that it has no more does not matter, since
+            nothing derives it again.
         layer: silver or gold.
 
     Raises:
         LakeError: a table's log cannot be read.
     """
-    named = {
-        table: _table_now(feed, owner)
+    owners = {
+        table: owner
         for table, owner in owners_in(lake, layer).items()
         if owner is not None and owner.feed == feed.feed
+    }
+    keys = {*feed.keys, *keys_of(lake, feed)} if owners else ()
+    named = {
+        table: _table_now(feed, owner)
+        for table, owner in owners.items()
+        if not owner.view or owner.key in keys
     }
     return {table: now for table, now in named.items() if now is not None and now != table}
 
@@ -56,6 +65,7 @@ def ensure_none_renamed(lake: Path, feed: Feed, *layers: Layer) -> None:
         LakeError: a table's log cannot be read.
     """
     for layer in layers:
+        ensure_new_names_free(lake, feed, layer)
         renamed = renamed_tables(lake, feed, layer)
         if renamed:
             table, now = next(iter(renamed.items()))
@@ -68,15 +78,74 @@ def ensure_none_renamed(lake: Path, feed: Feed, *layers: Layer) -> None:
             )
 
 
+def ensure_new_names_free(lake: Path, feed: Feed, layer: Layer) -> None:
+    """Refuse new names of which one is still that of another table of the feed.
+
+    Nothing can be derived into such a table before the other one is dropped. A feed that has all
+    its tables under their names passes.
+
+    Raises:
+        FeedError: names both owners and the table, and says what to do.
+        LakeError: a table's log cannot be read.
+    """
+    if not renamed_tables(lake, feed, layer):
+        return
+    keys = keys_of(lake, feed) if layer is Layer.GOLD else keys_found(lake, feed)
+    for table, owner in claims_of(feed, keys):
+        holder = owner_of(lake, table) if table.layer is layer else None
+        if holder is not None and holder.feed == feed.feed and holder != owner:
+            raise FeedError(
+                f"feed {feed.feed!r}",
+                f"its `tables` call the table of {owner} {table.name}, "
+                f"which is that of {holder} still",
+                "Put `tables` back or choose other names; to get to these, first choose names "
+                f"that no table has, run `lake-assets rebuild {layer}` for all keys, and then "
+                "change `tables` to these",
+            )
+
+
+def superseded_tables(lake: Path, renamed: Mapping[TableRef, TableRef]) -> list[TableRef]:
+    """Those of `renamed_tables` whose owner has the table that it would have instead.
+
+    Raises:
+        LakeError: a table's log cannot be read.
+    """
+    return [table for table, now in renamed.items() if owner_of(lake, now) == owner_of(lake, table)]
+
+
 def drop_tables(lake: Path, tables: Iterable[TableRef]) -> None:
-    """Delete tables whose rows are in others by now; one that is dropped half is no table.
+    """Delete tables whose rows are in others by now; only `superseded_tables` may be.
+
+    One that is dropped half is no table. It does not keep another one of its name from being
+    created, and what is left of it goes when a table of its layer is dropped next. One process may
+    drop tables of a layer at a time.
 
     Raises:
         OSError: a folder cannot be deleted.
     """
     for table in tables:
         folder = table.path(lake)
+        _delete_leftovers(folder.parent)
+        _delete(folder / _DROPPED_LOG)
         # Without its log it is none, so that nobody reads what a kill leaves of it.
-        (folder / "_delta_log").rename(folder / "_dropped_log")
-        shutil.rmtree(folder)
+        (folder / "_delta_log").rename(folder / _DROPPED_LOG)
+        folder.rename(leaving := folder.with_name(f".{table.name}{_DROPPED}"))
+        _delete(leaving)
         _LOG.info("dropped %s, which has another name now", table.relative)
+
+
+_DROPPED_LOG = "_dropped_log"
+
+_DROPPED = ".dropped"
+"""How a folder ends, after a dot and the table's name, from which no table can be read any more;
+no table is called so."""
+
+
+def _delete_leftovers(layer: Path) -> None:
+    for folder in layer.glob(f".*{_DROPPED}"):
+        _delete(folder)
+
+
+def _delete(folder: Path) -> None:
+    with suppress(FileNotFoundError):
+        shutil.rmtree(folder)

@@ -43,6 +43,15 @@ def owner_of(lake: Path, table: TableRef) -> Owner | None:
     return known.owner
 
 
+def is_copy(lake: Path, table: TableRef) -> bool:
+    """Whether what a table records is another table's: its folder was copied or moved by hand.
+
+    Raises:
+        LakeError: the table's log cannot be read.
+    """
+    return owner_of(lake, table) is None and any(_records(table.path(lake)))
+
+
 def is_there(lake: Path, table: TableRef) -> bool:
     """Whether there is such a table, by its folder alone."""
     return (table.path(lake) / "_delta_log").is_dir()
@@ -140,12 +149,16 @@ def _stat(path: Path) -> os.stat_result | None:
 
 def _read(folder: Path, table: TableRef) -> Owner | None:
     """What a table records of itself; a copy's first commit is about what it is a copy of."""
+    return next((record.owner for record in _records(folder) if record.is_about(table)), None)
+
+
+def _records(folder: Path) -> Iterator[OwnerRecord]:
+    """What a table's log says of whose it is, and of which table it says so; the cheapest first."""
     with _telling(folder, "read"):
         for read in (_of_first_commit, _of_checkpoint, _of_table):
             record = OwnerRecord.of(read(folder))
-            if record is not None and record.is_about(table):
-                return record.owner
-    return None
+            if record is not None:
+                yield record
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from lake_assets.feeds.document import Document, Loc
 from lake_assets.model.feeds import Feed
 from lake_assets.model.owners import Owner, claims_of
 from lake_assets.model.payload import OnUnknown
+from lake_assets.model.tables import LOG_NAMES
 
 _SHIPPED = Path(__file__).parent
 
@@ -194,7 +195,7 @@ def _shown(value: object) -> str:
 
 
 def _refuse_shared_names(feeds: dict[Path, Feed]) -> None:
-    """Raise if two feeds have one name, or if two parts of the lake want one table's name."""
+    """Raise if two feeds have one name, or if a table would have the name of another."""
     named: dict[str, Path] = {}
     owners: dict[str, Owner] = {}
     for path, feed in feeds.items():
@@ -203,6 +204,9 @@ def _refuse_shared_names(feeds: dict[Path, Feed]) -> None:
             raise FeedError(str(path), fact, "Give one of them another name")
         named[feed.feed] = path
         for table, owner in claims_of(feed, feed.keys):
+            if table.name in LOG_NAMES:
+                fact = f"table {table.name} of {owner} has the name of a log of the lake"
+                raise FeedError(str(path), fact, "Give it another name in `tables`")
             if table.name in owners:
                 fact = f"table {table.name} of {owner} is that of {owners[table.name]} already"
                 raise FeedError(str(path), fact, "Give one of them another name")

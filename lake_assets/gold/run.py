@@ -9,8 +9,14 @@ from pyspark.sql import SparkSession
 
 from lake_assets.delta.catalog import ensure_known, keys_of
 from lake_assets.delta.log_history import identity
-from lake_assets.delta.renamed_tables import drop_tables, ensure_none_renamed, renamed_tables
-from lake_assets.delta.table_owners import is_there
+from lake_assets.delta.renamed_tables import (
+    drop_tables,
+    ensure_new_names_free,
+    ensure_none_renamed,
+    renamed_tables,
+    superseded_tables,
+)
+from lake_assets.delta.table_owners import owner_of
 from lake_assets.errors import FeedError
 from lake_assets.gold.refresh import refresh
 from lake_assets.gold.sql_views import refresh_sql_views
@@ -18,6 +24,7 @@ from lake_assets.gold.status import views_behind
 from lake_assets.logs.entries import entry_of_refresh
 from lake_assets.logs.write import append
 from lake_assets.model.feeds import Feed, GoldView
+from lake_assets.model.owners import owner_of_view
 from lake_assets.model.reports import RefreshReport
 from lake_assets.model.tables import Layer
 from lake_assets.runtime.setup import ensure_runtime
@@ -63,7 +70,8 @@ def refresh_views(
     Raises:
         FeedError: the feed has no such view or key, a view over all keys is asked for some, a
             view does not compile, or the lake has the feed's tables under other names; of gold
-            they are dropped where all views and keys are computed again.
+            they are dropped where all views and keys are computed again, unless one of them has
+            the name that another is to have.
         LakeAssetsError: Spark or the lake cannot be used.
     """
     chosen = _choose_views(feed, views, keys)
@@ -73,6 +81,7 @@ def refresh_views(
     ensure_known(feed, known, keys or ())
     is_rebuild = full_refresh and not views and keys is None
     ensure_none_renamed(settings.lake_dir, feed, Layer.SILVER, *(() if is_rebuild else _GOLD))
+    ensure_new_names_free(settings.lake_dir, feed, Layer.GOLD)
     selected_keys = keys or known
     with turn(settings.state_dir, "refresh"):
         behind = views_behind(settings, feed)
@@ -84,19 +93,23 @@ def refresh_views(
             return [_nothing_new(view, current) for view in chosen]
         reports = _refresh(settings, feed, chosen, selected_keys, around, full_refresh=full_refresh)
         if is_rebuild:
-            _drop_renamed(settings, feed)
+            _drop_renamed(settings, feed, reports)
         return reports
 
 
 _GOLD = (Layer.GOLD,)
 
 
-def _drop_renamed(settings: Settings, feed: Feed) -> None:
-    """Drop views' tables of former names; one that something holds up stays until its turn."""
-    renamed = renamed_tables(settings.lake_dir, feed, Layer.GOLD).items()
-    drop_tables(
-        settings.lake_dir, [table for table, now in renamed if is_there(settings.lake_dir, now)]
-    )
+def _drop_renamed(settings: Settings, feed: Feed, reports: Sequence[RefreshReport]) -> None:
+    """Drop tables of former names, of what was computed under the new ones just now.
+
+    One that something holds up stays until its turn: its new table may be there, and empty.
+    """
+    lake = settings.lake_dir
+    views = [view for report in reports for view in report.refreshed]
+    computed = {owner_of_view(feed, view.view, view.key) for view in views}
+    superseded = superseded_tables(lake, renamed_tables(lake, feed, Layer.GOLD))
+    drop_tables(lake, [table for table in superseded if owner_of(lake, table) in computed])
 
 
 def _refresh(

@@ -53,6 +53,9 @@ QUALITY_LOG = TableRef(layer=Layer.LOG, name="quality_log")
 STREAM_LOG = TableRef(layer=Layer.LOG, name="stream_log")
 """What each batch and each refresh did and how long it took, of all feeds."""
 
+LOG_NAMES = frozenset({QUALITY_LOG.name, STREAM_LOG.name})
+"""Names that no other table may have: batches are reported by the name alone."""
+
 
 def in_words(key: str) -> str:
     """A key, or all of them, in a sentence."""

@@ -4,7 +4,7 @@ They run beside the live streams, in a process of their own. What changes is `si
 work.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -16,18 +16,23 @@ from pyspark.sql import functions as F
 from lake_assets.delta.catalog import ensure_known, keys_found
 from lake_assets.delta.data_files import active_files, ensure_files_exist
 from lake_assets.delta.increments import Point
-from lake_assets.delta.kafka_offsets import offsets_of_rows
+from lake_assets.delta.kafka_offsets import Offsets, offsets_of_rows
 from lake_assets.delta.log_history import open_table
 from lake_assets.delta.multi_table_change import Range, TableChange
-from lake_assets.delta.renamed_tables import drop_tables, ensure_none_renamed, renamed_tables
+from lake_assets.delta.renamed_tables import (
+    ensure_new_names_free,
+    ensure_none_renamed,
+    renamed_tables,
+)
 from lake_assets.delta.restores import held_offsets
+from lake_assets.delta.table_paths import folder_of
 from lake_assets.delta.transaction_numbers import checksum, numbers_of
 from lake_assets.errors import LakeError, StreamError, StreamsLockedError
 from lake_assets.feeds.load import load_feeds
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import BatchReport
-from lake_assets.model.tables import Layer, bronze_of, quarantine_of
+from lake_assets.model.tables import Layer, TableRef, bronze_of, quarantine_of
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.demux import Demux
@@ -49,6 +54,7 @@ from lake_assets.streams.demux_loop import tables_of_silver
 from lake_assets.streams.noted_changes import REDO_TURN, finish_change, reprocess_journal
 from lake_assets.streams.pipeline import demux_journal
 from lake_assets.streams.schemas import format_with
+from lake_assets.streams.superseded_silver import drop_superseded, offsets_of_silver
 
 
 def requeue(
@@ -96,9 +102,10 @@ def rebuild_silver(
 
     Raises:
         FeedError: the lake has no such key, or the feed's silver under other names and only a
-            part is to be derived.
+            part is to be derived, or one of them has the name that another is to have.
         ExpectationFailedError: rows violate an expectation that fails; nothing was changed.
-        StreamError: silver's tables do not fit together, and only a part is to be derived.
+        StreamError: silver's tables do not fit together, and only a part is to be derived; or
+            bronze lacks rows that would leave silver.
         StreamsLockedError: they do not, or have other names now, and the streams run.
         LakeAssetsError: Spark, the registry or the lake cannot be used.
     """
@@ -122,10 +129,9 @@ def rebuild(
     if keys is not None or since is not None:
         ensure_none_renamed(context.lake, feed, Layer.SILVER)
     elif renamed := renamed_tables(context.lake, feed, Layer.SILVER):
+        ensure_new_names_free(context.lake, feed, Layer.SILVER)
         with streams_lock(state_dir):
-            redone = _from_nothing(redo, bronze)
-            drop_tables(context.lake, renamed)
-        return redone
+            return _under_new_names(redo, renamed)
     try:
         finish_change(redo.journal, context, feed)
         position = _position(redo, state_dir, bronze)
@@ -139,7 +145,7 @@ def rebuild(
             return _from_nothing(redo, bronze)
     # Opened again: the stream may have gone on since, and the position with it.
     bronze = context.committer.fresh(bronze_of(feed.feed))
-    _ensure_reaches(feed, bronze, position)
+    _ensure_reaches(feed, bronze, position.offsets)
     every, whole = rows_of(redo.session, bronze), Range(ends=position.offsets)
     if keys is None and since is None:
         # Before, since they may keep rows out; after, since values may have left them.
@@ -162,24 +168,42 @@ def _ensure_files(redo: Redo) -> None:
         ensure_files_exist(table, table.path(context.lake), active_files(handle))
 
 
-def _ensure_reaches(feed: Feed, bronze: DeltaTable, position: Position) -> None:
+def _ensure_reaches(feed: Feed, bronze: DeltaTable, offsets: Offsets, before: str = "") -> None:
     """Make sure that bronze has the rows that are derived again: they leave silver.
+
+    Args:
+        feed: whose tables.
+        bronze: what they are derived from.
+        offsets: how far silver is.
+        before: what to do before the streams can run.
 
     Raises:
         StreamError: it has not; it was put back from a copy and the streams have not run since.
     """
-    topics = {topic for topic, _ in position.offsets}
-    bronze_offsets = {
-        place: at for topic in topics for place, at in held_offsets(bronze, topic).items()
-    }
-    for (topic, partition), offset in position.offsets.items():
-        end = bronze_offsets.get((topic, partition), offset)
+    topics = {topic for topic, _ in offsets}
+    ends = {place: at for topic in topics for place, at in held_offsets(bronze, topic).items()}
+    if offsets.keys() - ends.keys():
+        # Bronze's commits do not tell of a partition; its rows do, if it has any.
+        ends = {**offsets_of_rows(folder_of(bronze), active_files(bronze)), **ends}
+    for (topic, partition), offset in offsets.items():
+        end = ends.get((topic, partition), 0)
         if end < offset:
             raise StreamError(
                 bronze_of(feed.feed).name,
                 f"ends at {end} in partition {partition} of {topic!r}, and silver at {offset}",
-                "Let the streams run first: they read from Kafka again what bronze lacks",
+                f"{before}Let the streams run first: they read from Kafka again what bronze lacks",
             )
+
+
+def _under_new_names(redo: Redo, renamed: Mapping[TableRef, TableRef]) -> Redone:
+    """Derive all of silver, then drop its tables of former names; the streams do not run."""
+    feed, context = redo.demux.feed, redo.demux.context
+    bronze = context.committer.fresh(bronze_of(feed.feed))
+    offsets = offsets_of_silver(context, feed, renamed)
+    _ensure_reaches(feed, bronze, offsets, "Put `tables` back. ")
+    redone = _from_nothing(redo, bronze)
+    drop_superseded(context, renamed)
+    return redone
 
 
 def finish_interrupted(context: LakeContext, settings: Settings, feed: Feed) -> None:

@@ -1,3 +1,5 @@
+import shutil
+
 import pyarrow as pa
 import pytest
 
@@ -6,7 +8,7 @@ from lake_assets.delta.committer import Committer
 from lake_assets.model.feeds import Feed, GoldView
 from lake_assets.model.owners import Owner, owner_of_view
 from lake_assets.model.routes import Route, Unknown
-from lake_assets.model.tables import bronze_of, quarantine_of, waiting_of
+from lake_assets.model.tables import Layer, TableRef, bronze_of, quarantine_of, waiting_of
 from lake_assets_tests.sample import GAMES, RENAMED, WITHOUT_ROUTE, gold_of, silver_of
 
 CREATES = GAMES.model_copy(
@@ -96,6 +98,14 @@ def test_old_silver_is_adopted_by_the_only_feed_that_can_have_made_it(own):
     assert adoptable_keys(lake, CREATES) == ()
 
 
+@pytest.mark.parametrize("name", ["silver_uno_backup_events", "silver_uno_events_events"])
+def test_the_copy_of_a_silver_table_is_no_key(own, name):
+    lake = own({**silver(CREATES, "uno"), silver_of("chess"): None})
+    copy = TableRef(layer=Layer.SILVER, name=name)
+    shutil.copytree(silver_of("uno").path(lake), copy.path(lake))
+    assert adoptable_keys(lake, CREATES) == ("chess",)
+
+
 @pytest.mark.parametrize(
     ("tables", "reason"),
     [
@@ -172,12 +182,13 @@ def test_a_new_key_gets_no_table_that_is_called_as_one_of_another_layer(tmp_path
     names = RENAMED.tables.model_copy(update={"silver": "{key}"})
     feed = RENAMED_CREATES.model_copy(update={"tables": names})
     whose = "feed 'renamed'"
-    new = ["bronze_renamed", "chess", "player_agg_of_uno", "quarantine_renamed"]
+    new = ["bronze_renamed", "chess", "player_agg_of_uno", "quarantine_renamed", "quality_log"]
     assert refused_keys(tmp_path, feed, [feed], ("uno",), new) == {
         "bronze_renamed": f"bronze_renamed is the table of {whose}",
         "player_agg_of_uno": (
             f"player_agg_of_uno is the table of view 'player_agg' of key 'uno' of {whose}"
         ),
+        "quality_log": "quality_log is a log of the lake",
         "quarantine_renamed": f"quarantine_renamed is the table of {whose}",
     }
 

@@ -1,13 +1,22 @@
 import re
+import shutil
 
 import pyarrow as pa
 import pytest
 
-from lake_assets.delta.renamed_tables import drop_tables, ensure_none_renamed, renamed_tables
-from lake_assets.delta.table_owners import is_there
+from lake_assets.delta.renamed_tables import (
+    drop_tables,
+    ensure_new_names_free,
+    ensure_none_renamed,
+    renamed_tables,
+    superseded_tables,
+)
+from lake_assets.delta.table_owners import is_there, owner_of, owners_in
 from lake_assets.errors import FeedError
 from lake_assets.model.feeds import GoldView
-from lake_assets.model.owners import Owner, owner_of_view
+from lake_assets.model.owners import Owner, claims_of_key, owner_of_view
+from lake_assets.model.routes import Route
+from lake_assets.model.table_names import TableNames
 from lake_assets.model.tables import EVERY_KEY, Layer, bronze_of
 from lake_assets_tests.sample import GAMES, RENAMED, gold_of, silver_of
 
@@ -84,3 +93,81 @@ def test_a_table_that_is_dropped_is_gone_and_others_stay(lake):
     assert not silver_of("uno").path(lake).exists()
     assert is_there(lake, silver_of("was_created"))
     assert list(renamed_tables(lake, MOVED, Layer.SILVER)) == [silver_of("was_created")]
+
+
+def feed_of(keys, template):
+    """Feed `games` with these keys, whose tables of both layers have one template."""
+    names = TableNames(silver=template.removesuffix("_{view}"), gold=template)
+    route = Route(column="game_name", keys=keys)
+    return GAMES.model_copy(update={"route": route, "tables": names})
+
+
+@pytest.fixture
+def create(committer):
+    """Creates the silver and gold tables of a feed's keys."""
+
+    def go(feed, *keys):
+        owners = {table: owner for key in keys for table, owner in claims_of_key(feed, key)}
+        committer.create(dict.fromkeys(owners, SCHEMA), owners=owners)
+        return owners
+
+    return go
+
+
+BEFORE = feed_of(("a", "a_x"), "{key}_x_{view}")
+AFTER = feed_of(("a", "a_x"), "{key}_{view}")
+"""Under it key `a_x` is called as key `a` was before."""
+
+
+@pytest.mark.parametrize(
+    ("layer", "table", "view"),
+    [
+        (Layer.SILVER, "a_x", ""),
+        (Layer.GOLD, "a_x_player_agg", "view 'player_agg' of "),
+    ],
+)
+def test_new_names_that_other_keys_tables_have_still_are_refused(
+    tmp_path, create, layer, table, view
+):
+    create(BEFORE, "a", "a_x")
+    told = f"of {view}key 'a_x' of feed 'games' {table}, which is that of {view}key 'a' of"
+    for ensure in (ensure_new_names_free, ensure_none_renamed):
+        with pytest.raises(FeedError, match=f"{told}.*first choose names that no table has"):
+            ensure(tmp_path, AFTER, layer)
+        ensure(tmp_path, BEFORE, layer)
+
+
+def test_new_names_that_no_other_table_of_the_feed_has_pass(lake):
+    for layer in (Layer.SILVER, Layer.GOLD):
+        ensure_new_names_free(lake, MOVED, layer)
+
+
+def test_a_table_is_superseded_by_one_of_its_owner_alone(tmp_path, create):
+    create(BEFORE, "a", "a_x")
+    for layer in (Layer.SILVER, Layer.GOLD):
+        assert superseded_tables(tmp_path, renamed_tables(tmp_path, AFTER, layer)) == []
+    new = list(create(AFTER, "a"))
+    renamed = renamed_tables(tmp_path, AFTER, Layer.GOLD)
+    assert superseded_tables(tmp_path, renamed) == [BEFORE.gold_table(BEFORE.gold[0], "a")]
+    assert [owner_of(tmp_path, table).key for table in new] == ["a", "a"]
+
+
+def test_gold_of_a_key_that_is_no_longer_declared_keeps_its_name(tmp_path, create):
+    create(feed_of(("uno", "chess"), "{key}_of_{view}"), "uno", "chess")
+    feed = feed_of(("uno",), "{key}_in_{view}")
+    assert [table.name for table in renamed_tables(tmp_path, feed, Layer.GOLD)] == [
+        "uno_of_player_agg"
+    ]
+    assert len(renamed_tables(tmp_path, feed, Layer.SILVER)) == 2
+
+
+def test_what_a_kill_left_of_a_dropped_table_is_in_nobodys_way(tmp_path, create):
+    silver, _ = create(GAMES, "uno")
+    folder = silver.path(tmp_path)
+    (folder / "_delta_log").rename(folder / "_dropped_log")
+    shutil.copytree(folder, folder.with_name(".poker_in_silver.dropped"))
+    assert owners_in(tmp_path, Layer.SILVER) == {}
+    create(GAMES, "uno")
+    assert owner_of(tmp_path, silver) == Owner(feed="games", key="uno")
+    drop_tables(tmp_path, [silver])
+    assert list(folder.parent.iterdir()) == []

@@ -320,6 +320,13 @@ def test_a_template_that_is_wrong_is_named_with_its_line(tmp_path, right, wrong,
     assert problem in str(caught.value)
 
 
+@pytest.mark.parametrize("log", ["quality_log", "stream_log"])
+def test_a_key_whose_table_would_be_called_as_a_log_is_refused(tmp_path, log):
+    text = NAMED.replace("{key}_in_silver", "{key}").replace("rummy", log)
+    with pytest.raises(FeedError, match=f"table {log} of key '{log}' of feed 'games' has the name"):
+        load_feeds(_write(tmp_path, text))
+
+
 def test_two_feeds_of_one_key_go_together_if_their_tables_have_other_names(tmp_path):
     _write(tmp_path, GOOD, "a.yaml")
     _write(tmp_path, NAMED.replace("feed: games", "feed: other"), "b.yaml")

@@ -9,6 +9,8 @@ from lake_assets.errors import FeedError
 from lake_assets.gold.run import refresh_views
 from lake_assets.model.feeds import GoldView
 from lake_assets.model.owners import Owner, owner_of_view
+from lake_assets.model.routes import Route
+from lake_assets.model.table_names import TableNames
 from lake_assets.state.files import turn
 from lake_assets_tests.gold.silver import SCHEMA, add_silver
 from lake_assets_tests.programs import run_program
@@ -120,6 +122,41 @@ def test_a_feed_that_renamed_its_silver_is_not_refreshed(settings, own, monkeypa
         with pytest.raises(FeedError, match="lake has silver_uno_events, which would be uno_in_si"):
             refresh_views(settings, MOVED, full_refresh=full_refresh)
     assert not (settings.lake_dir / "gold").exists()
+
+
+def test_new_names_that_other_gold_has_still_are_refused_before_spark_starts(
+    settings, own, monkeypatch
+):
+    before, after = (
+        GAMES.model_copy(
+            update={
+                "route": Route(column="game_name", keys=("a", "a_x")),
+                "tables": TableNames(gold=template),
+            }
+        )
+        for template in ("{key}_x_{view}", "{key}_{view}")
+    )
+    (view,) = before.gold
+    own({before.gold_table(view, key): owner_of_view(before, view.name, key) for key in "a"})
+    monkeypatch.setattr("lake_assets.gold.run.start_session", pytest.fail)
+    for full_refresh in (False, True):
+        with pytest.raises(FeedError, match="a_x_player_agg, which is that of view 'player_agg'"):
+            refresh_views(settings, after, full_refresh=full_refresh)
+    assert [path.name for path in (settings.lake_dir / "gold").iterdir()] == ["a_x_player_agg"]
+
+
+@pytest.mark.spark
+def test_gold_of_former_names_stays_until_it_was_computed_under_the_new_ones(settings, own):
+    view, lake = GAMES.gold[0], settings.lake_dir
+    add_silver(lake, "uno", "ann", "ann", feed=MOVED)
+    for feed in (GAMES, MOVED):
+        own({feed.gold_table(view, k): owner_of_view(feed, view.name, k) for k in feed.keys})
+    assert run_program(_REBUILDS, [settings.model_dump_json()]).splitlines() == ["['uno']"]
+    assert sorted(path.name for path in (lake / "gold").iterdir()) == [
+        "gold_go_fish_player_agg",
+        "player_agg_of_go_fish",
+        "player_agg_of_uno",
+    ]
 
 
 _REBUILDS = """

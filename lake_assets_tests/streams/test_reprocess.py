@@ -1,5 +1,6 @@
 """What a rebuild reads of bronze, in a lake whose bronze is written without a broker."""
 
+import shutil
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 
@@ -8,7 +9,11 @@ from deltalake import DeltaTable
 
 from lake_assets.bronze.ingest import Ingest
 from lake_assets.bronze.offsets import TopicRange
-from lake_assets.errors import FeedError, StreamsLockedError
+from lake_assets.errors import FeedError, StreamError, StreamsLockedError
+from lake_assets.model.owners import Owner
+from lake_assets.model.routes import Route, Unknown
+from lake_assets.model.tables import bronze_of, quarantine_of
+from lake_assets.silver.rows import ORIGIN
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.state.files import streams_lock
 from lake_assets.streams.reprocess import rebuild
@@ -103,6 +108,38 @@ def test_a_rebuild_moves_silver_to_the_names_it_has_now_and_nothing_is_lost_or_d
     assert lake.places(uno) == places
 
 
+def test_silver_is_not_moved_while_bronze_lacks_rows_of_it(lake, land):
+    places, bronze = land(0, 1), lake.folder(bronze_of("games"))
+    copy = lake.keep(bronze)
+    places += land(0, 2)
+    lake.demux()
+    lake.put_back(copy)
+    moved = lake.topic.feed(tables=RENAMED.tables)
+    for lost in ((), (quarantine_of("games"),)):
+        for table in lost:
+            shutil.rmtree(lake.folder(table))
+        told = r"ends at [01] in partition [02] .*Put `tables` back\. Let the streams run first"
+        with lake.redo(moved) as redo, pytest.raises(StreamError, match=told):
+            rebuild(redo, lake.settings.state_dir)
+        assert lake.silver == places
+        assert not lake.folder(moved.silver_table("uno")).exists()
+
+
+def test_a_key_that_bronze_gives_no_row_any_more_moves_empty(lake, land):
+    places, creates = land(0), Route(column="game_name", unknown=Unknown.CREATE)
+    lake.demux()
+    chess = {silver_of("chess"): Owner(feed="games", key="chess")}
+    with open_lake(lake.settings) as context:
+        context.committer.create(dict.fromkeys(chess, ORIGIN), owners=chess)
+    moved = lake.topic.feed(tables=RENAMED.tables, route=creates)
+    with lake.redo(moved) as redo:
+        rebuild(redo, lake.settings.state_dir)
+        ensure_streamable(redo.demux.context, moved)
+    assert lake.places(moved.silver_table("uno")) == places
+    assert not lake.places(moved.silver_table("chess"))
+    assert not lake.folder(silver_of("chess")).exists()
+
+
 def test_silver_goes_back_to_the_names_of_before_as_it_moved(lake, land):
     places = land(0, 1)
     lake.demux()
@@ -128,7 +165,7 @@ def test_a_rebuild_goes_on_where_the_one_that_renamed_was_cut_off(lake, land, mo
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched, lake.redo(moved) as redo:
-        patched.setattr("lake_assets.streams.reprocess.drop_tables", die)
+        patched.setattr("lake_assets.streams.reprocess.drop_superseded", die)
         with pytest.raises(KeyboardInterrupt):
             rebuild(redo, lake.settings.state_dir)
     with lake.redo(moved) as redo:
