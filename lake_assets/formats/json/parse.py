@@ -6,6 +6,7 @@ has twice the last counts, as in Spark.
 
 import json
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from lake_assets.formats.json.numbers import Number, integer
@@ -14,6 +15,9 @@ DEEPEST = 100
 """Levels that a value may nest: no producer has ten, and readers that nest themselves overflow."""
 
 _STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"')
+
+_PLAIN_NAME = re.compile(r"[\w$-]+(?:\[\])*")
+"""Of a column, or of the items of one: `tags[]`."""
 
 _BOM = "\ufeff"
 
@@ -80,6 +84,12 @@ def is_unicode(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def path_in_words(path: Iterable[str]) -> str:
+    """Names from the outermost to the innermost one: `device.id`. Quoted are those that would read
+    as several, or cannot be stored as they are."""
+    return ".".join(name if _PLAIN_NAME.fullmatch(name) else _quoted(name) for name in path)
 
 
 def _quoted(text: str) -> str:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from lake_assets.formats.base import NewColumnsQuestion
 from lake_assets.formats.json.columns import MOST_COLUMNS, can_be_added, inferred
-from lake_assets.formats.json.parse import NotReadableError, parse, text_of
+from lake_assets.formats.json.parse import NotReadableError, parse, path_in_words, text_of
 from lake_assets.formats.json.values import Notes, struct_values
 from lake_assets.model.payload import OnMismatch, OnUnknown
 from lake_assets.model.quarantine import Reason
@@ -69,11 +69,13 @@ def _read(value: bytes, fields: dict[str, pa.DataType], rules: Rules) -> Row:
     except NotReadableError as problem:
         return Row(values={}, reason=Reason.UNDECODABLE, detail=str(problem))
     if notes.misfits and rules.on_mismatch is OnMismatch.QUARANTINE:
-        path, kind = next(iter(notes.misfits.items()))
-        detail = f"{path} is no {kind}: {_shown(parsed, path)}"
+        first = notes.misfits[0]
+        shown = text_of(first.value)[:_SHOWN]
+        detail = f"{path_in_words(first.path)} is no {first.kind}: {shown}"
         return Row(values={}, reason=Reason.TYPE_MISMATCH, detail=detail)
     if notes.unknown and rules.on_unknown is OnUnknown.QUARANTINE:
-        detail = f"no column is declared for {', '.join(notes.unknown)}"[:_SHOWN]
+        names = ", ".join(map(path_in_words, dict.fromkeys(notes.unknown)))
+        detail = f"no column is declared for {names}"[:_SHOWN]
         return Row(values={}, reason=Reason.UNKNOWN_COLUMN, detail=detail)
     if rules.on_unknown is OnUnknown.ADD_COLUMNS:
         new = _new_columns(rest, fields)
@@ -95,10 +97,3 @@ def _new_columns(
         if kind is not None:
             new[name] = kind
     return tuple(new.items())
-
-
-def _shown(found: dict[str, Any], path: str) -> str:
-    value: Any = found
-    for name in path.split("."):
-        value = value.get(name) if isinstance(value, dict) else value
-    return text_of(value)[:_SHOWN]
