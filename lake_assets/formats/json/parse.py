@@ -14,7 +14,10 @@ from lake_assets.formats.json.numbers import Number, integer
 DEEPEST = 100
 """Levels that a value may nest: no producer has ten, and readers that nest themselves overflow."""
 
-_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"')
+_STRINGS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+"""A string that nobody closed goes on to the end: else each quote in it were tried as a beginning."""
+
+_BRACKETS = re.compile(r"[\[{}\]]")
 
 _PLAIN_NAME = re.compile(r"[\w$-]+(?:\[\])*")
 """Of a column, or of the items of one: `tags[]`."""
@@ -56,8 +59,8 @@ def is_deep(text: str) -> bool:
     if text.count("[") + text.count("{") <= DEEPEST:
         return False
     depth = 0
-    for mark in re.findall(r"[\[{}\]]", _STRINGS.sub("", text)):
-        depth += 1 if mark in "[{" else -1
+    for bracket in _BRACKETS.finditer(_STRINGS.sub("", text)):
+        depth += 1 if bracket[0] in "[{" else -1
         if depth > DEEPEST:
             return True
     return False
