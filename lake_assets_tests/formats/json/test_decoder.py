@@ -206,6 +206,15 @@ def test_a_new_name_asks_for_a_column_of_the_type_that_it_has():
     assert rescued(left).keys() == {"_offset", "not a name", "I", "mixed", "empty"}
 
 
+def test_a_name_with_a_dot_gets_no_column():
+    found = decoder("i int", on_unknown="add_columns").decode(
+        batch(b'{"a.b":1,"a":{"b.c":2},"l":[{"d.e":3}]}')
+    )
+    assert asked(found) == [None]
+    (row,) = rows_of(found)
+    assert rescued(row) == {"a.b": 1, "a": {"b.c": 2}, "l": [{"d.e": 3}]}
+
+
 def test_columns_that_a_table_has_already_are_null_or_wider():
     have = pa.schema([("i", pa.int64()), ("old", pa.string())])
     found = decoder("i int", have=have).decode(batch(b'{"i":1,"old":"x"}'))
