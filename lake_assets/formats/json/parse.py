@@ -15,12 +15,11 @@ DEEPEST = 100
 """Levels that a value may nest: no producer has ten, and readers that nest themselves overflow."""
 
 _STRINGS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
-"""A string that nobody closed goes on to the end: else each quote in it were tried as a beginning."""
+"""A string that nobody closed goes on to the end; else each quote in it is tried as a beginning."""
 
 _BRACKETS = re.compile(r"[\[{}\]]")
 
-_PLAIN_NAME = re.compile(r"[\w$-]+(?:\[\])*")
-"""Of a column, or of the items of one: `tags[]`."""
+_PLAIN_NAME = re.compile(r"[\w$-]+")
 
 _BOM = "\ufeff"
 
@@ -89,10 +88,17 @@ def is_unicode(text: str) -> bool:
     return True
 
 
-def path_in_words(path: Iterable[str]) -> str:
-    """Names from the outermost to the innermost one: `device.id`. Quoted are those that would read
-    as several, or cannot be stored as they are."""
-    return ".".join(name if _PLAIN_NAME.fullmatch(name) else _quoted(name) for name in path)
+def path_in_words(path: Iterable[str | None]) -> str:
+    """Names from the outermost to the innermost one, None for items: `device.tags[].id`.
+
+    Quoted are those that would read as several, or cannot be stored as they are.
+    """
+    parts = ("[]" if name is None else f".{_plain_or_quoted(name)}" for name in path)
+    return "".join(parts).removeprefix(".")
+
+
+def _plain_or_quoted(name: str) -> str:
+    return name if _PLAIN_NAME.fullmatch(name) else _quoted(name)
 
 
 def _quoted(text: str) -> str:

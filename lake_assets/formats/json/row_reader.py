@@ -28,6 +28,8 @@ class Rules:
     fields: pa.Schema
     on_mismatch: OnMismatch
     on_unknown: OnUnknown
+    added: frozenset[str] = frozenset()
+    """Fields that nobody declared: their doubles hold just the integers that they can exactly."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,7 +64,7 @@ def read_rows(values: Iterable[bytes], rules: Rules) -> Read:
 
 
 def _read(value: bytes, fields: dict[str, pa.DataType], rules: Rules) -> Row:
-    notes = Notes(keeps_unknown=rules.on_unknown is not OnUnknown.IGNORE)
+    notes = Notes(keeps_unknown=rules.on_unknown is not OnUnknown.IGNORE, exact=rules.added)
     try:
         parsed = parse(value)
         made, rest = struct_values(fields, parsed, notes)

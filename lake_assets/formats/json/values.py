@@ -18,12 +18,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from lake_assets.formats.json.numbers import Number
+from lake_assets.formats.json.numbers import NEGATIVE_ZERO, Number
 from lake_assets.formats.json.parse import is_unicode
 from lake_assets.formats.schema_merge import in_words
 
-Path: TypeAlias = tuple[str, ...]
-"""Names from a row's own to an inner one; that of an array or a map ends in `[]` for its items."""
+Path: TypeAlias = tuple[str | None, ...]
+"""Names from a row's own to an inner one; None stands for the items of an array or a map."""
 
 NOTHING: Any = object()
 """Stands for a value that does not fit, and for nothing to rescue."""
@@ -59,6 +59,9 @@ class Notes:
 
     keeps_unknown: bool = True
     """Whether what nobody declared is left over, or of no interest."""
+
+    exact: frozenset[str] = frozenset()
+    """A row's fields in which doubles hold no integer that they would round."""
 
     unknown: list[Path] = field(default_factory=list)
     """Where values are that nobody declared, one entry a value; nulls say nothing."""
@@ -101,7 +104,8 @@ def _value(kind: pa.DataType, value: Any, notes: Notes, path: Path) -> tuple[Any
         is_less = notes.keeps_unknown and len(notes.unknown) > before
         return made, value if is_less else NOTHING
     made = _scalar(kind, value)
-    if made is NOTHING:
+    is_rounded = path[0] in notes.exact and pa.types.is_floating(kind) and _is_rounded(value)
+    if made is NOTHING or is_rounded:
         notes.misfits.append(Misfit(path, in_words(kind), value))
         return None, value
     return made, NOTHING
@@ -118,8 +122,8 @@ def _is_many(kind: pa.DataType, value: object) -> bool:
 
 def _many(kind: pa.DataType, value: Any, notes: Notes, path: Path) -> Any:  # noqa: ANN401
     """The items of an array or a map, or NOTHING if one of them does not fit."""
-    own = Notes(keeps_unknown=notes.keeps_unknown)
-    path = (*path[:-1], f"{path[-1]}[]")
+    own = Notes(keeps_unknown=notes.keeps_unknown, exact=notes.exact)
+    path = (*path, None)
     if isinstance(value, list):
         made: Any = [_item(kind.value_type, item, own, path) for item in value]
     else:
@@ -143,6 +147,7 @@ def _scalar(kind: pa.DataType, value: Any) -> Any:  # noqa: ANN401
     if isinstance(value, bool):
         return NOTHING
     if pa.types.is_integer(kind):
+        value = 0 if value == NEGATIVE_ZERO and not is_text else value
         bound = 2 ** (kind.bit_width - 1)
         return value if isinstance(value, int) and -bound <= value < bound else NOTHING
     if pa.types.is_floating(kind):
@@ -175,6 +180,12 @@ def _floating(kind: pa.DataType, value: Any) -> Any:  # noqa: ANN401
         with np.errstate(over="ignore"):
             number = float(np.float32(number))
     return number if math.isfinite(number) else NOTHING
+
+
+def _is_rounded(value: Any) -> bool:  # noqa: ANN401
+    """Whether a value is an integer that no double is."""
+    is_integer = isinstance(value, int) or (isinstance(value, Number) and value.is_integer)
+    return is_integer and Decimal(value) != Decimal(float(value))
 
 
 def _decimal(kind: pa.Decimal128Type, value: Any) -> Any:  # noqa: ANN401

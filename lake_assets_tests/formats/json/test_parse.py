@@ -28,5 +28,5 @@ def test_a_long_value_that_was_cut_off_in_a_string_is_refused_for_that():
 
 
 def test_text_is_what_was_parsed():
-    text = '{"a":[1.50,1e400,"ä","\\ud800",null,true],"\\udfff":{}}'
+    text = '{"a":[1.50,1e400,-0,"ä","\\ud800",null,true],"\\udfff":{}}'
     assert text_of(parse(text.encode())) == text

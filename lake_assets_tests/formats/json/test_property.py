@@ -205,3 +205,27 @@ def test_a_slice_of_a_batch_is_read_as_what_it_is(rule):
         for row in rows_of(plan.decode(batch(*values).slice(at, 100)))
     ]
     assert cut == whole
+
+
+@pytest.mark.parametrize("rule", [OnUnknown.RESCUE, OnUnknown.IGNORE])
+def test_minus_zero_is_the_same_by_every_way(rule):
+    """`-0.0 == 0.0`, so the other tests would not tell them apart."""
+    value = b'{"i":-0,"d":-0,"f":-0.0,"a":[-0],"o":{"x":-0}}'
+    rules = decoder(DDL, on_unknown=rule).rules
+    ways = [
+        read_rows([value], rules).columns,
+        read_values(pa.array([value]), rules.fields, ignores_unknown=rule is OnUnknown.IGNORE),
+        decoder(DDL, on_unknown=rule).decode(batch(value, b"{")).columns.slice(0, 1),
+    ]
+    for columns in ways:
+        (row,) = columns.to_pylist()
+        assert [repr(row[name]) for name in "idfa"] == ["0", "-0.0", "-0.0", "[0]"]
+    plain = read_plain([value], rules.fields, rest=rule.value)
+    assert plain.rows == []
+
+
+def test_minus_zero_is_rescued_as_it_came():
+    for beside in ([], [b"{"]):
+        plan = decoder("s string, d decimal(5,2)")
+        row = rows_of(plan.decode(batch(b'{"s":-0,"x":-0,"d":-0}', *beside)))[0]
+        assert row["_rescued"] == '{"s":-0,"x":-0}'
