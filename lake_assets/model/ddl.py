@@ -130,7 +130,7 @@ class _Parser:
     def _column(self) -> Column:
         name = self._word("a column's name", quoted=True)
         if _UNFIT.search(name):
-            message = f"{name!r} cannot name a column: leave out blanks and any of ,;{{}}()=#."
+            message = f"{name!r} cannot name a column: leave out blanks, dots and any of ,;{{}}()=#"
             raise ValueError(message)
         self._take(":")
         return Column(name, self._type())
