@@ -28,11 +28,13 @@ def test_asked_for_games_become_the_keys_for_every_process(settings):
 
 def test_the_demos_feeds_are_just_those_that_there_are_now(settings):
     changed, feeds = demo_feeds(settings, ("chess", "go"))
-    games = changed.feeds / "games.yaml"
-    (changed.feeds / "gone.yaml").write_text(games.read_text().replace("feed: games", "feed: gone"))
-    (changed.feeds / "gone.yml").write_text(games.read_text())
+    folder = changed.feeds
+    assert folder is not None
+    games = folder / "games.yaml"
+    (folder / "gone.yaml").write_text(games.read_text().replace("feed: games", "feed: gone"))
+    (folder / "gone.yml").write_text(games.read_text())
     assert demo_feeds(settings, ("chess", "go")) == (changed, feeds)
-    assert sorted(file.name for file in changed.feeds.iterdir()) == ["fitness.yaml", "games.yaml"]
+    assert sorted(file.name for file in folder.iterdir()) == ["fitness.yaml", "games.yaml"]
 
 
 def test_a_game_that_cannot_name_a_table_is_refused(settings):
