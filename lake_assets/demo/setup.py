@@ -1,8 +1,9 @@
 """What both demos do first: pick the feeds, with the asked-for games, and have services up."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import yaml
 from rich.console import Console
@@ -76,7 +77,15 @@ def demo_feeds(settings: Settings, games: Sequence[str]) -> tuple[Settings, tupl
     for demo_feed in (feed, *others):
         declared = demo_feed.model_dump(mode="json", exclude_none=True, by_alias=True)
         replace_text(folder / f"{demo_feed.feed}.yaml", yaml.safe_dump(declared, sort_keys=False))
+    _remove_others(folder, {demo_feed.feed for demo_feed in (feed, *others)})
     return settings.model_copy(update={"feeds": folder}), (feed, *others)
+
+
+def _remove_others(folder: Path, names: Collection[str]) -> None:
+    """Remove feeds that an earlier demo had, from the folder that holds just the demo's."""
+    for file in folder.glob("*.y*ml"):
+        if file.name not in {f"{name}.yaml" for name in names}:
+            file.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -16,12 +16,15 @@ from pydantic_core import ErrorDetails
 from lake_assets.errors import FeedError
 from lake_assets.feeds.cron import complaint
 from lake_assets.feeds.document import Document, Loc
+from lake_assets.model.ddl import Scalar
 from lake_assets.model.feeds import Feed
 from lake_assets.model.owners import Owner, claims_of
-from lake_assets.model.payload import OnUnknown
 from lake_assets.model.tables import LOG_NAMES
 
 _SHIPPED = Path(__file__).parent
+
+_KEY_TYPES = ("string", "boolean", "tinyint", "smallint", "int", "bigint", "date")
+"""Declared types whose values make keys: each value has one text."""
 
 _SHOWN = 3
 """Problems named at once; more would not fit a line that people read."""
@@ -125,14 +128,24 @@ def _foreign_columns(feed: Feed) -> Iterator[tuple[Loc, str]]:
 
 
 def _foreign_route(feed: Feed) -> Iterator[tuple[Loc, str]]:
-    """A route by a column that the payload's declared schema has not; others are not known yet."""
+    """A route by a column that the payload's declared schema has not, or that holds no keys.
+
+    Columns that rows bring are none to route by: rows would decide what type the keys have.
+    """
     payload = feed.payload.json_
-    if payload is None or feed.route is None or payload.on_unknown is OnUnknown.ADD_COLUMNS:
+    if payload is None or feed.route is None:
         return
-    present = [column.name for column in payload.columns]
-    if feed.route.column not in present:
-        fact = f"{feed.route.column!r} is no column of the payload's schema"
-        yield ("route", "column"), f"{fact}; {_suggest(feed.route.column, present)}"
+    name = feed.route.column
+    declared = {column.name: column.type for column in payload.columns}
+    if name not in declared:
+        fact = f"{name!r} is no column of the payload's schema"
+        yield ("route", "column"), f"{fact}; {_suggest(name, list(declared))}"
+        return
+    kind = declared[name]
+    word = kind.name if isinstance(kind, Scalar) else type(kind).__name__.lower()
+    if word not in _KEY_TYPES:
+        fact = f"{name!r} is of type {word}, which holds no keys"
+        yield ("route", "column"), f"{fact}: use one of {', '.join(_KEY_TYPES)}"
 
 
 def _explain(problem: ErrorDetails) -> str:

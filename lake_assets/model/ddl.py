@@ -36,8 +36,9 @@ _TYPES = (*SCALARS, "decimal(p,s)", "array<…>", "map<string,…>", "struct<…
 _MOST_DIGITS = 38
 """Of a decimal, in Spark, Delta and Arrow alike."""
 
-_UNFIT = re.compile(r"[ ,;{}()\n\t=#]")
-"""What Parquet and Delta do not take in a column's name, and the mark of our internal columns."""
+_UNFIT = re.compile(r"[ ,;{}()\n\t=#.]")
+"""What Parquet and Delta do not take in a column's name, and the mark of our internal columns. Dots
+neither: readers with filters and statistics take `a.b` for the field `b` of a struct `a`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,7 @@ class _Parser:
     def _column(self) -> Column:
         name = self._word("a column's name", quoted=True)
         if _UNFIT.search(name):
-            message = f"{name!r} cannot name a column: leave out blanks and any of ,;{{}}()=#"
+            message = f"{name!r} cannot name a column: leave out blanks, dots and any of ,;{{}}()=#"
             raise ValueError(message)
         self._take(":")
         return Column(name, self._type())

@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 from numpy.typing import NDArray
 
+from lake_assets.errors import SettingsError
 from lake_assets.simulator.workload import Chunk, Indexes
 
 FIELDS = ("time", "version", "model", "heart_bpm", "kcal")
@@ -44,7 +45,17 @@ class FitnessEvents:
     """A `simulator.workload.Workload` of tracker events, JSON without a registry."""
 
     def __init__(self, models: Sequence[str] = MODELS, *, seed: int = 0) -> None:
-        """Make a world; the same seed makes the same one, and the same events."""
+        """Make a world; the same seed makes the same one, and the same events.
+
+        Raises:
+            SettingsError: there are no models.
+        """
+        if not models:
+            raise SettingsError(
+                "fitness simulator",
+                "has no models to make events of",
+                "Declare keys in the feed's route, or name some",
+            )
         self._models = tuple(models)
         self._random = np.random.default_rng(seed)
         self._trackers = _world(self._random, len(self._models))

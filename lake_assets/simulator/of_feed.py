@@ -22,7 +22,7 @@ def workload_of(
         seed: the same one makes the same events.
 
     Raises:
-        SettingsError: the feed reads nothing that is made up here.
+        SettingsError: the feed reads nothing that is made up here, or there are no keys.
     """
     keys = keys or feed.keys
     if feed.payload.protobuf is not None:

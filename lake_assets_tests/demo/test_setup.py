@@ -26,6 +26,17 @@ def test_asked_for_games_become_the_keys_for_every_process(settings):
     assert load_feeds(changed.feeds) == tuple(sorted(feeds, key=lambda feed: feed.feed))
 
 
+def test_the_demos_feeds_are_just_those_that_there_are_now(settings):
+    changed, feeds = demo_feeds(settings, ("chess", "go"))
+    folder = changed.feeds
+    assert folder is not None
+    games = folder / "games.yaml"
+    (folder / "gone.yaml").write_text(games.read_text().replace("feed: games", "feed: gone"))
+    (folder / "gone.yml").write_text(games.read_text())
+    assert demo_feeds(settings, ("chess", "go")) == (changed, feeds)
+    assert sorted(file.name for file in folder.iterdir()) == ["fitness.yaml", "games.yaml"]
+
+
 def test_a_game_that_cannot_name_a_table_is_refused(settings):
     with pytest.raises(SettingsError, match=r"'\.\./x' cannot name a table"):
         demo_feeds(settings, ("chess", "../x"))

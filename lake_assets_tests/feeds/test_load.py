@@ -273,11 +273,38 @@ def test_what_is_wrong_with_json_is_named_with_its_line(tmp_path, right, wrong, 
         load_feeds(_write(tmp_path, JSON.replace(right, wrong)))
 
 
-def test_a_route_may_be_by_a_column_that_rows_bring(tmp_path):
-    text = JSON.replace("column: model", "column: maker").replace(
-        "route:", "    on_unknown: add_columns\nroute:"
-    )
-    assert load_feeds(_write(tmp_path, text))[0].route.column == "maker"
+@pytest.mark.parametrize("rule", ["rescue", "add_columns", "ignore", "quarantine"])
+def test_a_route_is_by_no_column_that_only_rows_bring(tmp_path, rule):
+    text = JSON.replace("column: model", "column: maker")
+    text = text.replace("route:", f"    on_unknown: {rule}\nroute:")
+    problem = r"games\.yaml, line 7: route\.column: 'maker' is no column of the payload's schema"
+    with pytest.raises(FeedError, match=problem):
+        load_feeds(_write(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    "kind", ["string", "boolean", "tinyint", "smallint", "int", "bigint", "date"]
+)
+def test_a_route_may_be_by_a_column_whose_values_have_one_text(tmp_path, kind):
+    text = JSON.replace("model string", f"model {kind}")
+    assert load_feeds(_write(tmp_path, text))[0].route.column == "model"
+
+
+@pytest.mark.parametrize(
+    ("kind", "word"),
+    [
+        ("array<string>", "array"),
+        ("map<string, string>", "map"),
+        ("struct<x: string>", "struct"),
+        *(("decimal(5, 2)", "decimal"), ("double", "double"), ("float", "float")),
+        *(("timestamp", "timestamp"), ("binary", "binary")),
+    ],
+)
+def test_a_route_by_a_column_that_holds_no_keys_is_refused(tmp_path, kind, word):
+    text = JSON.replace("model string", f"model {kind}")
+    problem = f"line 6: route.column: 'model' is of type {word}, which holds no keys: use one of"
+    with pytest.raises(FeedError, match=re.escape(problem)):
+        load_feeds(_write(tmp_path, text))
 
 
 NAMED = f"""{GOOD}tables:

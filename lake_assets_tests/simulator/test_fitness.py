@@ -2,7 +2,9 @@ import json
 from collections import Counter
 
 import numpy as np
+import pytest
 
+from lake_assets.errors import SettingsError
 from lake_assets.simulator.fitness import FIELDS, MODELS, FitnessEvents
 
 
@@ -63,6 +65,11 @@ def test_one_event_in_a_thousand_has_text_for_a_number_wherever_chunks_begin():
 def test_the_same_seed_makes_the_same_events_and_another_one_others():
     assert chunk(FitnessEvents(seed=3), 50).messages == chunk(FitnessEvents(seed=3), 50).messages
     assert chunk(FitnessEvents(seed=3), 50).messages != chunk(FitnessEvents(seed=4), 50).messages
+
+
+def test_without_models_there_is_nothing_to_make_up():
+    with pytest.raises(SettingsError, match="fitness simulator: has no models to make events of"):
+        FitnessEvents(())
 
 
 def test_models_may_be_others():

@@ -4,6 +4,7 @@ from lake_assets.errors import SettingsError
 from lake_assets.feeds.load import find_feed, load_feeds
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.payload import Payload
+from lake_assets.model.routes import Unknown
 from lake_assets.simulator.fitness import MODELS, FitnessEvents
 from lake_assets.simulator.games.events import GameEvents
 from lake_assets.simulator.of_feed import workload_of
@@ -22,6 +23,14 @@ def test_the_shipped_feeds_have_workloads_with_their_keys():
 
 def test_keys_may_be_others():
     assert workload_of(FITNESS, ENDPOINTS, ["a", "b"]).keys == ("a", "b")
+
+
+def test_a_feed_that_declares_no_keys_needs_some():
+    route = FITNESS.route.model_copy(update={"keys": (), "unknown": Unknown.CREATE})
+    creating = FITNESS.model_copy(update={"route": route})
+    assert workload_of(creating, ENDPOINTS, ["a"]).keys == ("a",)
+    with pytest.raises(SettingsError, match="Declare keys in the feed's route, or name some"):
+        workload_of(creating, ENDPOINTS)
 
 
 def test_a_feed_that_reads_something_else_has_none():

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from lake_assets.formats.json.numbers import Number, is_bigint
+from lake_assets.formats.json.numbers import NEGATIVE_ZERO, Number, is_bigint
 from lake_assets.model.ddl import Array, Column, Decimal, Map, Scalar, Type, columns_of_ddl
 from lake_assets.model.payload import ORIGIN_NAMES, RESCUED
 
@@ -23,6 +23,9 @@ _SCALARS = {
     "timestamp": pa.timestamp("us", tz="UTC"),
     "binary": pa.binary(),
 }
+
+_RANKS = ("double", "bigint", "boolean", "string")
+"""Types of scalars that are inferred, in the order in which they are chosen."""
 
 _ADDABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 
@@ -66,6 +69,25 @@ def can_be_added(name: str, taken: Iterable[str]) -> bool:
     return _ADDABLE.fullmatch(name) is not None and is_free and is_new
 
 
+def common_type(kinds: Iterable[str]) -> str:
+    """The type of a column for values of several types as `inferred` has them; one at least.
+
+    Doubles hold integers, also in arrays. Else one type is chosen and values of others are rescued,
+    the same whatever the order: numbers before booleans before strings, since text among numbers is
+    a mark for their absence mostly; nested types come last, of these the one that names the most.
+    """
+    candidates = set(kinds)
+    if "double" in candidates:
+        candidates.discard("bigint")
+    if "array<double>" in candidates:
+        candidates.discard("array<bigint>")
+    return min(candidates, key=lambda kind: (_rank(kind), -len(kind), kind))
+
+
+def _rank(kind: str) -> int:
+    return _RANKS.index(kind) if kind in _RANKS else len(_RANKS)
+
+
 def inferred(value: Any, depth: int = 1) -> str | None:  # noqa: ANN401 - any JSON value
     """The type of a value as DDL, or None if it has no one type of those that columns can have."""
     kind: str | None = None
@@ -74,7 +96,9 @@ def inferred(value: Any, depth: int = 1) -> str | None:  # noqa: ANN401 - any JS
             kind = "boolean"
         case int() if is_bigint(value):
             kind = "bigint"
-        case Number() if value.as_double() is not None:
+        case Number() if value == NEGATIVE_ZERO:
+            kind = "bigint"
+        case Number() if not value.is_integer and value.as_double() is not None:
             kind = "double"
         case str() if not isinstance(value, Number):
             kind = "string"

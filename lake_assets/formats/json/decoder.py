@@ -53,7 +53,7 @@ class JsonDecoder:
             yield read_rows(values.to_pylist(), rules)
             return
         is_ignoring = rules.on_unknown is OnUnknown.IGNORE
-        columns = read_values(values, rules.fields, ignores_unknown=is_ignoring)
+        columns = read_values(values, rules.fields, ignores_unknown=is_ignoring, exact=rules.added)
         yield self._read_mixed(values) if columns is None else Read(columns=columns, rows=[])
 
     def _read_mixed(self, values: pa.Array) -> Read:

@@ -13,15 +13,24 @@ class Number(str):
 
     __slots__ = ()
 
+    @property
+    def is_integer(self) -> bool:
+        """Whether it is written as an integer; `1.0` and `1e3` are not."""
+        return self.removeprefix("-").isdecimal()
+
     def as_double(self) -> float | None:
         """The nearest double, or None if there is none: `1e400`."""
         double = float(self)
         return double if math.isfinite(double) else None
 
 
+NEGATIVE_ZERO = Number("-0")
+"""An integer in JSON; kept, since a double has a sign for it and Python's integers have none."""
+
+
 def integer(text: str) -> "int | Number":
     """What the parser makes of digits; Python takes long ones for an attack."""
-    return int(text) if len(text) <= _LONGEST else Number(text)
+    return int(text) if len(text) <= _LONGEST and text != NEGATIVE_ZERO else Number(text)
 
 
 def is_bigint(value: int) -> bool:

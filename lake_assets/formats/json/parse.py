@@ -6,6 +6,7 @@ has twice the last counts, as in Spark.
 
 import json
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from lake_assets.formats.json.numbers import Number, integer
@@ -13,7 +14,12 @@ from lake_assets.formats.json.numbers import Number, integer
 DEEPEST = 100
 """Levels that a value may nest: no producer has ten, and readers that nest themselves overflow."""
 
-_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"')
+_STRINGS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+"""A string that nobody closed goes on to the end; else each quote in it is tried as a beginning."""
+
+_BRACKETS = re.compile(r"[\[{}\]]")
+
+_PLAIN_NAME = re.compile(r"[\w$-]+")
 
 _BOM = "\ufeff"
 
@@ -52,8 +58,8 @@ def is_deep(text: str) -> bool:
     if text.count("[") + text.count("{") <= DEEPEST:
         return False
     depth = 0
-    for mark in re.findall(r"[\[{}\]]", _STRINGS.sub("", text)):
-        depth += 1 if mark in "[{" else -1
+    for bracket in _BRACKETS.finditer(_STRINGS.sub("", text)):
+        depth += 1 if bracket[0] in "[{" else -1
         if depth > DEEPEST:
             return True
     return False
@@ -80,6 +86,19 @@ def is_unicode(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def path_in_words(path: Iterable[str | None]) -> str:
+    """Names from the outermost to the innermost one, None for items: `device.tags[].id`.
+
+    Quoted are those that would read as several, or cannot be stored as they are.
+    """
+    parts = ("[]" if name is None else f".{_plain_or_quoted(name)}" for name in path)
+    return "".join(parts).removeprefix(".")
+
+
+def _plain_or_quoted(name: str) -> str:
+    return name if _PLAIN_NAME.fullmatch(name) else _quoted(name)
 
 
 def _quoted(text: str) -> str:

@@ -8,7 +8,13 @@ import pyarrow as pa
 
 from lake_assets.errors import LakeError
 from lake_assets.formats.base import NewColumnsQuestion, Question, Surroundings
-from lake_assets.formats.json.columns import MOST_COLUMNS, arrow_schema, can_be_added, column_of
+from lake_assets.formats.json.columns import (
+    MOST_COLUMNS,
+    arrow_schema,
+    can_be_added,
+    column_of,
+    common_type,
+)
 from lake_assets.formats.json.decoder import JsonDecoder
 from lake_assets.formats.json.row_reader import Rules
 from lake_assets.formats.schema_merge import Mismatch, merge
@@ -53,8 +59,7 @@ class JsonFormat:
     def resolve(self, schemas: JsonSchemas, questions: frozenset[Question]) -> JsonSchemas:
         """With a column for each name that rows have, as far as there may be so many.
 
-        Of different types for one name a double holds integers; else one is chosen, and rows with
-        others have their values rescued.
+        Of different types for one name `common_type` says which one its column has.
         """
         columns = sorted(
             column
@@ -69,8 +74,7 @@ class JsonFormat:
         for name, candidates in kinds.items():
             taken = [*schemas.declared.names, *(column.name for column in added)]
             if len(taken) < MOST_COLUMNS and can_be_added(name, taken):
-                kind = "double" if set(candidates) == {"bigint", "double"} else candidates[0]
-                added.append(column_of(name, kind))
+                added.append(column_of(name, common_type(candidates)))
         return replace(schemas, added=pa.schema(added))
 
     def let_wait(self, schemas: JsonSchemas, questions: frozenset[Question]) -> JsonSchemas:
@@ -78,9 +82,12 @@ class JsonFormat:
         return self.resolve(schemas, questions)
 
     def plan(self, schemas: JsonSchemas, have: pa.Schema, route: Sequence[str]) -> JsonDecoder:  # noqa: ARG002
-        """All that is declared is read; with `add_columns` also what was added, now or before."""
-        made = self._made(schemas)
-        columns = merge(have, made)
+        """All that is declared is read; with `add_columns` also what was added, now or before.
+
+        As many are added as `MOST_COLUMNS` leaves room for beside those that the tables have.
+        """
+        schemas = _bounded(schemas, have)
+        columns = merge(have, self._made(schemas))
         if isinstance(columns, Mismatch):
             raise LakeError(
                 f"silver of feed {self.feed!r}",
@@ -93,6 +100,7 @@ class JsonFormat:
                 fields=self._read(schemas, columns),
                 on_mismatch=self.declared.on_mismatch,
                 on_unknown=self.declared.on_unknown,
+                added=self._added(schemas, columns),
             ),
         )
 
@@ -106,8 +114,22 @@ class JsonFormat:
 
     def _read(self, schemas: JsonSchemas, columns: pa.Schema) -> pa.Schema:
         """Which columns are read from values, declared ones with the type that is declared."""
-        if self.declared.on_unknown is not OnUnknown.ADD_COLUMNS:
-            return schemas.declared
-        declared = schemas.declared.names
-        others = [column for column in columns if column.name not in {*declared, RESCUED}]
+        added = self._added(schemas, columns)
+        others = (column for column in columns if column.name in added)
         return pa.schema([*schemas.declared, *(column.remove_metadata() for column in others)])
+
+    def _added(self, schemas: JsonSchemas, columns: pa.Schema) -> frozenset[str]:
+        """Names of the columns that are read though nobody declared them."""
+        if self.declared.on_unknown is not OnUnknown.ADD_COLUMNS:
+            return frozenset()
+        return frozenset(columns.names) - {*schemas.declared.names, RESCUED}
+
+
+def _bounded(schemas: JsonSchemas, have: pa.Schema) -> JsonSchemas:
+    """Without those added columns for which tables that have some already have no room."""
+    taken = {*have.names, *schemas.declared.names} - {RESCUED}
+    room = max(0, MOST_COLUMNS - len(taken))
+    new = [column.name for column in schemas.added if column.name not in taken]
+    left_out = {*new[room:]}
+    kept = [column for column in schemas.added if column.name not in left_out]
+    return replace(schemas, added=pa.schema(kept))

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from lake_assets.formats.base import NewColumnsQuestion
 from lake_assets.formats.json.columns import MOST_COLUMNS, can_be_added, inferred
-from lake_assets.formats.json.parse import NotReadableError, parse, text_of
+from lake_assets.formats.json.parse import NotReadableError, parse, path_in_words, text_of
 from lake_assets.formats.json.values import Notes, struct_values
 from lake_assets.model.payload import OnMismatch, OnUnknown
 from lake_assets.model.quarantine import Reason
@@ -28,6 +28,8 @@ class Rules:
     fields: pa.Schema
     on_mismatch: OnMismatch
     on_unknown: OnUnknown
+    added: frozenset[str] = frozenset()
+    """Fields that nobody declared: their doubles hold just the integers that they can exactly."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,18 +64,20 @@ def read_rows(values: Iterable[bytes], rules: Rules) -> Read:
 
 
 def _read(value: bytes, fields: dict[str, pa.DataType], rules: Rules) -> Row:
-    notes = Notes(keeps_unknown=rules.on_unknown is not OnUnknown.IGNORE)
+    notes = Notes(keeps_unknown=rules.on_unknown is not OnUnknown.IGNORE, exact=rules.added)
     try:
         parsed = parse(value)
         made, rest = struct_values(fields, parsed, notes)
     except NotReadableError as problem:
         return Row(values={}, reason=Reason.UNDECODABLE, detail=str(problem))
     if notes.misfits and rules.on_mismatch is OnMismatch.QUARANTINE:
-        path, kind = next(iter(notes.misfits.items()))
-        detail = f"{path} is no {kind}: {_shown(parsed, path)}"
+        first = notes.misfits[0]
+        shown = text_of(first.value)[:_SHOWN]
+        detail = f"{path_in_words(first.path)} is no {first.kind}: {shown}"
         return Row(values={}, reason=Reason.TYPE_MISMATCH, detail=detail)
     if notes.unknown and rules.on_unknown is OnUnknown.QUARANTINE:
-        detail = f"no column is declared for {', '.join(notes.unknown)}"[:_SHOWN]
+        names = ", ".join(map(path_in_words, dict.fromkeys(notes.unknown)))
+        detail = f"no column is declared for {names}"[:_SHOWN]
         return Row(values={}, reason=Reason.UNKNOWN_COLUMN, detail=detail)
     if rules.on_unknown is OnUnknown.ADD_COLUMNS:
         new = _new_columns(rest, fields)
@@ -95,10 +99,3 @@ def _new_columns(
         if kind is not None:
             new[name] = kind
     return tuple(new.items())
-
-
-def _shown(found: dict[str, Any], path: str) -> str:
-    value: Any = found
-    for name in path.split("."):
-        value = value.get(name) if isinstance(value, dict) else value
-    return text_of(value)[:_SHOWN]

@@ -13,14 +13,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal, InvalidOperation, localcontext
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
-from lake_assets.formats.json.numbers import Number
+from lake_assets.formats.json.numbers import NEGATIVE_ZERO, Number
 from lake_assets.formats.json.parse import is_unicode
 from lake_assets.formats.schema_merge import in_words
+
+Path: TypeAlias = tuple[str | None, ...]
+"""Names from a row's own to an inner one; None stands for the items of an array or a map."""
 
 NOTHING: Any = object()
 """Stands for a value that does not fit, and for nothing to rescue."""
@@ -39,6 +42,17 @@ _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """A value that does not fit its column."""
+
+    path: Path
+    kind: str
+    """The column's type in words."""
+
+    value: Any
+
+
 @dataclass(slots=True)
 class Notes:
     """What was met on the way through a row."""
@@ -46,15 +60,17 @@ class Notes:
     keeps_unknown: bool = True
     """Whether what nobody declared is left over, or of no interest."""
 
-    unknown: dict[str, Any] = field(default_factory=dict)
-    """Values that nobody declared, by path: `device.color`. Nulls say nothing and are left out."""
+    exact: frozenset[str] = frozenset()
+    """A row's fields in which doubles hold no integer that they would round."""
 
-    misfits: dict[str, str] = field(default_factory=dict)
-    """By path, the type that a value does not fit."""
+    unknown: list[Path] = field(default_factory=list)
+    """Where values are that nobody declared, one entry a value; nulls say nothing."""
+
+    misfits: list[Misfit] = field(default_factory=list)
 
 
 def struct_values(
-    fields: Mapping[str, pa.DataType], found: dict[str, Any], notes: Notes, path: str = ""
+    fields: Mapping[str, pa.DataType], found: dict[str, Any], notes: Notes, path: Path = ()
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The values of the fields, and those of the object that are in none of them."""
     made, rest = {}, {}
@@ -63,33 +79,34 @@ def struct_values(
         if value is None:
             continue
         if kind is None:
-            notes.unknown[f"{path}{name}"] = value
+            notes.unknown.append((*path, name))
             if notes.keeps_unknown:
                 rest[name] = value
             continue
-        made[name], left = _value(kind, value, notes, f"{path}{name}")
+        made[name], left = _value(kind, value, notes, (*path, name))
         if left is not NOTHING:
             rest[name] = left
     return made, rest
 
 
-def _value(kind: pa.DataType, value: Any, notes: Notes, path: str) -> tuple[Any, Any]:  # noqa: ANN401
+def _value(kind: pa.DataType, value: Any, notes: Notes, path: Path) -> tuple[Any, Any]:  # noqa: ANN401
     """What a column gets of a value, and what is left over of it."""
     if pa.types.is_struct(kind) and isinstance(value, dict):
-        made, rest = struct_values(_fields(kind), value, notes, f"{path}.")
+        made, rest = struct_values(_fields(kind), value, notes, path)
         return made, rest or NOTHING
     if _is_many(kind, value):
         before = len(notes.unknown)
         made = _many(kind, value, notes, path)
         if made is NOTHING:
-            notes.misfits[path] = in_words(kind)
+            notes.misfits.append(Misfit(path, in_words(kind), value))
             return None, value
         # Of many only the whole says which of them something was left over of.
         is_less = notes.keeps_unknown and len(notes.unknown) > before
         return made, value if is_less else NOTHING
     made = _scalar(kind, value)
-    if made is NOTHING:
-        notes.misfits[path] = in_words(kind)
+    is_rounded = path[0] in notes.exact and pa.types.is_floating(kind) and _is_rounded(value)
+    if made is NOTHING or is_rounded:
+        notes.misfits.append(Misfit(path, in_words(kind), value))
         return None, value
     return made, NOTHING
 
@@ -103,9 +120,10 @@ def _is_many(kind: pa.DataType, value: object) -> bool:
     return is_list or (pa.types.is_map(kind) and isinstance(value, dict))
 
 
-def _many(kind: pa.DataType, value: Any, notes: Notes, path: str) -> Any:  # noqa: ANN401
+def _many(kind: pa.DataType, value: Any, notes: Notes, path: Path) -> Any:  # noqa: ANN401
     """The items of an array or a map, or NOTHING if one of them does not fit."""
-    own = Notes(keeps_unknown=notes.keeps_unknown)
+    own = Notes(keeps_unknown=notes.keeps_unknown, exact=notes.exact)
+    path = (*path, None)
     if isinstance(value, list):
         made: Any = [_item(kind.value_type, item, own, path) for item in value]
     else:
@@ -113,12 +131,12 @@ def _many(kind: pa.DataType, value: Any, notes: Notes, path: str) -> Any:  # noq
             return NOTHING
         items = value.items()
         made = [(name, _item(kind.item_type, item, own, path)) for name, item in items]
-    notes.unknown |= own.unknown
+    notes.unknown += own.unknown
     return NOTHING if own.misfits else made
 
 
-def _item(kind: pa.DataType, item: Any, notes: Notes, path: str) -> Any:  # noqa: ANN401
-    return None if item is None else _value(kind, item, notes, f"{path}[]")[0]
+def _item(kind: pa.DataType, item: Any, notes: Notes, path: Path) -> Any:  # noqa: ANN401
+    return None if item is None else _value(kind, item, notes, path)[0]
 
 
 def _scalar(kind: pa.DataType, value: Any) -> Any:  # noqa: ANN401
@@ -129,6 +147,7 @@ def _scalar(kind: pa.DataType, value: Any) -> Any:  # noqa: ANN401
     if isinstance(value, bool):
         return NOTHING
     if pa.types.is_integer(kind):
+        value = 0 if value == NEGATIVE_ZERO and not is_text else value
         bound = 2 ** (kind.bit_width - 1)
         return value if isinstance(value, int) and -bound <= value < bound else NOTHING
     if pa.types.is_floating(kind):
@@ -161,6 +180,12 @@ def _floating(kind: pa.DataType, value: Any) -> Any:  # noqa: ANN401
         with np.errstate(over="ignore"):
             number = float(np.float32(number))
     return number if math.isfinite(number) else NOTHING
+
+
+def _is_rounded(value: Any) -> bool:  # noqa: ANN401
+    """Whether a value is an integer that no double is."""
+    is_integer = isinstance(value, int) or (isinstance(value, Number) and value.is_integer)
+    return is_integer and Decimal(value) != Decimal(float(value))
 
 
 def _decimal(kind: pa.Decimal128Type, value: Any) -> Any:  # noqa: ANN401

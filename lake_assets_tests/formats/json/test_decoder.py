@@ -137,6 +137,41 @@ def test_a_row_with_a_misfit_goes_to_quarantine_if_the_feed_says_so():
     assert found == [(Reason.TYPE_MISMATCH, 'd.x is no int: "a"'), {"d": {"x": 1}}]
 
 
+@pytest.mark.parametrize(
+    ("value", "detail"),
+    [
+        ('{"\\ud800":1}', '"\\ud800"'),
+        ('{"d":{"\\ud800":1}}', 'd."\\ud800"'),
+        ('{"m":{"k":{"\\udfff":1}}}', 'm[]."\\udfff"'),
+        ('{"a.b":1,"a b":2,"heart-bpm":3}', '"a.b", "a b", heart-bpm'),
+        ('{"l":[{"y":1},{"y":2}]}', "l[].y"),
+    ],
+)
+def test_unknown_names_are_told_so_that_they_can_be_stored(value, detail):
+    ddl = "d struct<x: int>, m map<string, struct<x: int>>, l array<struct<x: int>>"
+    refused = (Reason.UNKNOWN_COLUMN, f"no column is declared for {detail}")
+    assert read(ddl, value, "{}", on_unknown="quarantine") == [refused, {}]
+
+
+@pytest.mark.parametrize(
+    ("value", "detail"),
+    [
+        ('{"i":"\\ud800"}', 'i is no int: "\\ud800"'),
+        ('{"m":{"\\ud800":1}}', 'm is no map<string, int>: {"\\ud800":1}'),
+        ('{"d":{"x":{"y":[1.50]}}}', 'd.x is no int: {"y":[1.50]}'),
+    ],
+)
+def test_a_misfit_is_told_as_it_came(value, detail):
+    ddl = "i int, m map<string, int>, d struct<x: int>"
+    assert read(ddl, value, on_mismatch="quarantine") == [(Reason.TYPE_MISMATCH, detail)]
+
+
+def test_what_is_in_no_column_is_rescued_whatever_other_names_look_like():
+    (row,) = read("a array<struct<x: int>>", '{"a[].y":0,"a":[{"x":1,"y":2}]}')
+    assert row["a"] == [{"x": 1}]
+    assert rescued(row) == {"a[].y": 0, "a": [{"x": 1, "y": 2}]}
+
+
 def test_a_row_with_an_unknown_name_goes_to_quarantine_if_the_feed_says_so():
     found = read("i int", '{"i":1,"a":2}', '{"i":1}', on_unknown="quarantine")
     assert found == [(Reason.UNKNOWN_COLUMN, "no column is declared for a"), {"i": 1}]
@@ -169,6 +204,15 @@ def test_a_new_name_asks_for_a_column_of_the_type_that_it_has():
     assert asked(found) == [None, NewColumnsQuestion(columns), None]
     left = rows_of(found)[2]
     assert rescued(left).keys() == {"_offset", "not a name", "I", "mixed", "empty"}
+
+
+def test_a_name_with_a_dot_gets_no_column():
+    found = decoder("i int", on_unknown="add_columns").decode(
+        batch(b'{"a.b":1,"a":{"b.c":2},"l":[{"d.e":3}]}')
+    )
+    assert asked(found) == [None]
+    (row,) = rows_of(found)
+    assert rescued(row) == {"a.b": 1, "a": {"b.c": 2}, "l": [{"d.e": 3}]}
 
 
 def test_columns_that_a_table_has_already_are_null_or_wider():

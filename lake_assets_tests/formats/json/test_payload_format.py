@@ -1,4 +1,5 @@
 import pickle
+from itertools import permutations
 
 import pyarrow as pa
 import pytest
@@ -57,6 +58,64 @@ def test_of_types_that_do_not_go_together_one_is_chosen_whatever_the_order():
     questions = [(("a", "string"),), (("a", "boolean"),)]
     chosen = {types_of(planned(resolved(*some)))["a"] for some in (questions, questions[::-1])}
     assert chosen == {"bool"}
+
+
+@pytest.mark.parametrize(
+    ("kinds", "kind"),
+    [
+        (["bigint", "string"], "int64"),
+        (["boolean", "bigint", "double", "string"], "double"),
+        (["array<bigint>", "string"], "string"),
+        (["array<bigint>", "array<double>"], "list<item: double>"),
+        (
+            ["struct<`x`: bigint>", "struct<`x`: bigint, `y`: string>"],
+            "struct<x: int64, y: string>",
+        ),
+        (["array<string>", "boolean", "struct<`x`: bigint>"], "bool"),
+    ],
+)
+def test_the_type_of_a_column_is_chosen_by_a_fixed_order(kinds, kind):
+    for some in permutations(kinds):
+        assert types_of(planned(resolved(*((("a", each),) for each in some))))["a"] == kind
+
+
+@pytest.mark.parametrize(
+    "value", ["9007199254740993", "1" * 30, "1" * 60, "[9007199254740993,1.5]"]
+)
+def test_an_integer_that_an_added_double_would_round_is_rescued(value):
+    kind = "array<double>" if value.startswith("[") else "double"
+    plan = planned(resolved((("a", kind),)))
+    raw = f'{{"a":{value}}}'
+    exact = '{"a":[1e300,2]}' if value.startswith("[") else '{"a":1e300}'
+    for others in [], [exact], [exact, "{"]:
+        found = rows_of(plan.decode(batch(*(text.encode() for text in [raw, *others]))))
+        assert found[0] == {"_rescued": raw}
+        assert all("a" in row for row in found[1:2])
+
+
+def test_a_declared_double_has_the_nearest_value_as_sparks_has():
+    declared = payload_format("a double", on_unknown="add_columns")
+    plan = declared.plan(declared.newest(), NOTHING, ())
+    assert rows_of(plan.decode(batch(b'{"a":9007199254740993}'))) == [{"a": 2.0**53}]
+
+
+def test_an_integer_that_fits_no_bigint_gets_no_column():
+    found = planned(ADDING.newest()).decode(batch(b'{"a":' + b"1" * 60 + b"}", b'{"b":-0}'))
+    assert [question.columns for question in found.questions] == [(("b", "bigint"),)]
+
+
+def test_after_a_restart_the_tables_columns_count():
+    have = pa.schema([(f"old{n}", pa.int64()) for n in range(MOST_COLUMNS - 3)])
+    value = batch(*(f'{{"new{n}":1}}'.encode() for n in range(9)))
+    schemas = ADDING.newest()
+    plan = planned(schemas, have)
+    schemas = ADDING.resolve(schemas, frozenset(plan.decode(value).questions))
+    plan = planned(schemas, plan.columns)
+    found = plan.decode(value)
+    assert len(plan.columns) == MOST_COLUMNS + 1  # and `_rescued`
+    assert not found.questions
+    assert sum("_rescued" in row for row in rows_of(found)) == 7
+    assert planned(schemas, plan.columns).columns == plan.columns
 
 
 def test_a_restart_reads_the_columns_that_were_added_before():

@@ -28,6 +28,7 @@ TIMES = st.sampled_from(
         *(
             "0001-01-01T00:00:00+02:00",
             "9999-12-31T23:59:59-02:00",
+            "9999-12-31T23:59:59.999999Z",
             "2026-11-22T12:00:00-0130",
             "now",
         ),
@@ -96,6 +97,16 @@ LIKELY = {
 }
 
 
+WELL_FORMED = {
+    **{name: LIKELY[name] for name in ("i", "s", "b", "day", "a")},
+    "d": st.floats(-1e30, 1e30).map(repr),
+    "f": st.floats(-1e30, 1e30).map(repr),
+    "at": st.datetimes().map(lambda at: json.dumps(f"{at.isoformat(timespec='microseconds')}Z")),
+    "o": st.sampled_from(['{"x":1}', '{"x":1,"s":"a"}', "{}"]),
+    "many": st.sampled_from(['[{"x":1}]', "[null]", "[]"]),
+}
+
+
 @st.composite
 def objects(draw):
     names = draw(st.lists(st.sampled_from(NAMES), max_size=5))
@@ -161,6 +172,28 @@ def test_what_is_plain_is_what_is_read_row_by_row(values, rule):
     assert not any(row.reason or row.question for row in by_row.rows)
 
 
+@given(
+    st.sets(st.sampled_from(sorted(WELL_FORMED))),
+    st.lists(st.fixed_dictionaries({}, optional=WELL_FORMED), min_size=1, max_size=4),
+)
+@settings(max_examples=300, deadline=None)
+def test_arrows_reader_answers_for_well_formed_rows_also_where_columns_have_no_values(valued, rows):
+    """In some batches a column is in no row, in others null in all of them."""
+    plan = decoder(DDL)
+    values = []
+    for row in rows:
+        pairs = {name: text if name in valued else "null" for name, text in row.items()}
+        values.append(
+            f"{{{','.join(f'{json.dumps(name)}:{text}' for name, text in pairs.items())}}}".encode()
+        )
+    fields = plan.rules.fields
+    columns = read_values(pa.array(values, pa.binary()), fields, ignores_unknown=False)
+    assert columns is not None
+    by_row = read_rows(values, plan.rules).columns
+    assert columns.to_pylist() == by_row.to_pylist()
+    assert read_plain(values, fields, rest=None).columns.to_pylist() == by_row.to_pylist()
+
+
 @pytest.mark.parametrize("rule", list(OnUnknown))
 def test_a_slice_of_a_batch_is_read_as_what_it_is(rule):
     values = [b'{"i":%d}' % i for i in range(1000)] + [b"x", None, b'{"i":"y"}', b'{"z":1}'] * 9
@@ -172,3 +205,27 @@ def test_a_slice_of_a_batch_is_read_as_what_it_is(rule):
         for row in rows_of(plan.decode(batch(*values).slice(at, 100)))
     ]
     assert cut == whole
+
+
+@pytest.mark.parametrize("rule", [OnUnknown.RESCUE, OnUnknown.IGNORE])
+def test_minus_zero_is_the_same_by_every_way(rule):
+    """`-0.0 == 0.0`, so the other tests would not tell them apart."""
+    value = b'{"i":-0,"d":-0,"f":-0.0,"a":[-0],"o":{"x":-0}}'
+    rules = decoder(DDL, on_unknown=rule).rules
+    ways = [
+        read_rows([value], rules).columns,
+        read_values(pa.array([value]), rules.fields, ignores_unknown=rule is OnUnknown.IGNORE),
+        decoder(DDL, on_unknown=rule).decode(batch(value, b"{")).columns.slice(0, 1),
+    ]
+    for columns in ways:
+        (row,) = columns.to_pylist()
+        assert [repr(row[name]) for name in "idfa"] == ["0", "-0.0", "-0.0", "[0]"]
+    plain = read_plain([value], rules.fields, rest=rule.value)
+    assert plain.rows == []
+
+
+def test_minus_zero_is_rescued_as_it_came():
+    for beside in ([], [b"{"]):
+        plan = decoder("s string, d decimal(5,2)")
+        row = rows_of(plan.decode(batch(b'{"s":-0,"x":-0,"d":-0}', *beside)))[0]
+        assert row["_rescued"] == '{"s":-0,"x":-0}'
