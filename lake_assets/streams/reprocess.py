@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from lake_assets.delta.catalog import ensure_known, keys_found
 from lake_assets.delta.data_files import active_files, ensure_files_exist
 from lake_assets.delta.increments import Point
-from lake_assets.delta.kafka_offsets import Offsets, offsets_of_rows
+from lake_assets.delta.kafka_offsets import offsets_of_rows
 from lake_assets.delta.log_history import open_table
 from lake_assets.delta.multi_table_change import Range, TableChange
 from lake_assets.delta.renamed_tables import (
@@ -24,8 +24,6 @@ from lake_assets.delta.renamed_tables import (
     ensure_none_renamed,
     renamed_tables,
 )
-from lake_assets.delta.restores import held_offsets
-from lake_assets.delta.table_paths import folder_of
 from lake_assets.delta.transaction_numbers import checksum, numbers_of
 from lake_assets.errors import LakeError, StreamError, StreamsLockedError
 from lake_assets.feeds.load import load_feeds
@@ -49,7 +47,7 @@ from lake_assets.silver.unused_columns import drop_unused
 from lake_assets.spark.lake_context import LakeContext, open_lake
 from lake_assets.spark.session import start_session
 from lake_assets.state.files import streams_lock, turn, turn_if_free
-from lake_assets.streams.bronze_ranges import rows_of, starts_of, within
+from lake_assets.streams.bronze_ranges import ensure_reaches, rows_of, starts_of, within
 from lake_assets.streams.demux_loop import tables_of_silver
 from lake_assets.streams.noted_changes import REDO_TURN, finish_change, reprocess_journal
 from lake_assets.streams.pipeline import demux_journal
@@ -145,7 +143,7 @@ def rebuild(
             return _from_nothing(redo, bronze)
     # Opened again: the stream may have gone on since, and the position with it.
     bronze = context.committer.fresh(bronze_of(feed.feed))
-    _ensure_reaches(feed, bronze, position.offsets)
+    ensure_reaches(feed, bronze, position.offsets)
     every, whole = rows_of(redo.session, bronze), Range(ends=position.offsets)
     if keys is None and since is None:
         # Before, since they may keep rows out; after, since values may have left them.
@@ -168,39 +166,12 @@ def _ensure_files(redo: Redo) -> None:
         ensure_files_exist(table, table.path(context.lake), active_files(handle))
 
 
-def _ensure_reaches(feed: Feed, bronze: DeltaTable, offsets: Offsets, before: str = "") -> None:
-    """Make sure that bronze has the rows that are derived again: they leave silver.
-
-    Args:
-        feed: whose tables.
-        bronze: what they are derived from.
-        offsets: how far silver is.
-        before: what to do before the streams can run.
-
-    Raises:
-        StreamError: it has not; it was put back from a copy and the streams have not run since.
-    """
-    topics = {topic for topic, _ in offsets}
-    ends = {place: at for topic in topics for place, at in held_offsets(bronze, topic).items()}
-    if offsets.keys() - ends.keys():
-        # Bronze's commits do not tell of a partition; its rows do, if it has any.
-        ends = {**offsets_of_rows(folder_of(bronze), active_files(bronze)), **ends}
-    for (topic, partition), offset in offsets.items():
-        end = ends.get((topic, partition), 0)
-        if end < offset:
-            raise StreamError(
-                bronze_of(feed.feed).name,
-                f"ends at {end} in partition {partition} of {topic!r}, and silver at {offset}",
-                f"{before}Let the streams run first: they read from Kafka again what bronze lacks",
-            )
-
-
 def _under_new_names(redo: Redo, renamed: Mapping[TableRef, TableRef]) -> Redone:
     """Derive all of silver, then drop its tables of former names; the streams do not run."""
     feed, context = redo.demux.feed, redo.demux.context
     bronze = context.committer.fresh(bronze_of(feed.feed))
     offsets = offsets_of_silver(context, feed, renamed)
-    _ensure_reaches(feed, bronze, offsets, "Put `tables` back. ")
+    ensure_reaches(feed, bronze, offsets, "Put `tables` back. ")
     redone = _from_nothing(redo, bronze)
     drop_superseded(context, renamed)
     return redone

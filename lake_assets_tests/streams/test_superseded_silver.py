@@ -10,7 +10,7 @@ from lake_assets.model.owners import Owner
 from lake_assets.model.tables import Layer, bronze_of
 from lake_assets.silver.rows import ORIGIN
 from lake_assets.spark.lake_context import open_lake
-from lake_assets.streams.reprocess import _ensure_reaches
+from lake_assets.streams.bronze_ranges import ensure_reaches
 from lake_assets.streams.superseded_silver import drop_superseded, offsets_of_silver
 from lake_assets_tests.sample import GAMES, RENAMED
 
@@ -55,9 +55,9 @@ def test_bronze_must_reach_as_far_whatever_its_commits_tell(context):
     for place, end in (((0, 2), 0), ((0, 3), 3), ((1, 0), 0)):
         bronze = context.committer.fresh(bronze_of("games"))
         with pytest.raises(StreamError, match=f"ends at {end} in partition {place[0]}"):
-            _ensure_reaches(MOVED, bronze, offsets)
+            ensure_reaches(MOVED, bronze, offsets)
         add(context, bronze_of("games"), BRONZE, place)
-    _ensure_reaches(MOVED, context.committer.fresh(bronze_of("games")), offsets)
+    ensure_reaches(MOVED, context.committer.fresh(bronze_of("games")), offsets)
 
 
 def test_each_key_has_a_table_under_its_new_name_before_the_old_one_is_dropped(context):
