@@ -65,8 +65,7 @@ def ensure_none_renamed(lake: Path, feed: Feed, *layers: Layer) -> None:
         LakeError: a table's log cannot be read.
     """
     for layer in layers:
-        ensure_new_names_free(lake, feed, layer)
-        renamed = renamed_tables(lake, feed, layer)
+        renamed = movable_tables(lake, feed, layer)
         if renamed:
             table, now = next(iter(renamed.items()))
             others = f" (and {len(renamed) - 1} more)" if len(renamed) > 1 else ""
@@ -78,18 +77,18 @@ def ensure_none_renamed(lake: Path, feed: Feed, *layers: Layer) -> None:
             )
 
 
-def ensure_new_names_free(lake: Path, feed: Feed, layer: Layer) -> None:
-    """Refuse new names of which one is still that of another table of the feed.
+def movable_tables(lake: Path, feed: Feed, layer: Layer) -> dict[TableRef, TableRef]:
+    """As `renamed_tables`, where no new name is still that of another table of the feed.
 
-    Nothing can be derived into such a table before the other one is dropped. A feed that has all
-    its tables under their names passes.
+    Nothing can be derived into such a table before the other one is dropped.
 
     Raises:
         FeedError: names both owners and the table, and says what to do.
         LakeError: a table's log cannot be read.
     """
-    if not renamed_tables(lake, feed, layer):
-        return
+    renamed = renamed_tables(lake, feed, layer)
+    if not renamed:
+        return {}
     keys = keys_of(lake, feed) if layer is Layer.GOLD else keys_found(lake, feed)
     for table, owner in claims_of(feed, keys):
         holder = owner_of(lake, table) if table.layer is layer else None
@@ -102,6 +101,7 @@ def ensure_new_names_free(lake: Path, feed: Feed, layer: Layer) -> None:
                 f"that no table has, run `lake-assets rebuild {layer}` for all keys, and then "
                 "change `tables` to these",
             )
+    return renamed
 
 
 def superseded_tables(lake: Path, renamed: Mapping[TableRef, TableRef]) -> list[TableRef]:

@@ -11,8 +11,8 @@ from lake_assets.delta.catalog import ensure_known, keys_of
 from lake_assets.delta.log_history import identity
 from lake_assets.delta.renamed_tables import (
     drop_tables,
-    ensure_new_names_free,
     ensure_none_renamed,
+    movable_tables,
     renamed_tables,
     superseded_tables,
 )
@@ -80,8 +80,11 @@ def refresh_views(
     known = keys_of(settings.lake_dir, feed)
     ensure_known(feed, known, keys or ())
     is_rebuild = full_refresh and not views and keys is None
-    ensure_none_renamed(settings.lake_dir, feed, Layer.SILVER, *(() if is_rebuild else _GOLD))
-    ensure_new_names_free(settings.lake_dir, feed, Layer.GOLD)
+    if is_rebuild:
+        ensure_none_renamed(settings.lake_dir, feed, Layer.SILVER)
+        movable_tables(settings.lake_dir, feed, Layer.GOLD)  # refuses those it cannot move
+    else:
+        ensure_none_renamed(settings.lake_dir, feed, Layer.SILVER, Layer.GOLD)
     selected_keys = keys or known
     with turn(settings.state_dir, "refresh"):
         behind = views_behind(settings, feed)
@@ -95,9 +98,6 @@ def refresh_views(
         if is_rebuild:
             _drop_renamed(settings, feed, reports)
         return reports
-
-
-_GOLD = (Layer.GOLD,)
 
 
 def _drop_renamed(settings: Settings, feed: Feed, reports: Sequence[RefreshReport]) -> None:

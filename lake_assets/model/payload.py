@@ -105,7 +105,7 @@ class Payload(Noun):
         return self
 
     @property
-    def _given(self) -> dict[str, Noun]:
+    def _given(self) -> dict[str, ProtobufPayload | JsonPayload]:
         fields = {name: getattr(self, field) for name, field in _FORMATS.items()}
         return {name: declared for name, declared in fields.items() if declared is not None}
 
@@ -118,10 +118,10 @@ class Payload(Noun):
     @property
     def needs_registry(self) -> bool:
         """Whether there must be a schema registry. If not, none is looked for or waited for."""
-        return any(declared.needs_registry for declared in (self.protobuf, self.json_) if declared)
+        return self.declared.needs_registry
 
     @property
-    def declared(self) -> Noun:
+    def declared(self) -> ProtobufPayload | JsonPayload:
         """What is declared of the format."""
         (declared,) = self._given.values()
         return declared

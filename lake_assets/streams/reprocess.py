@@ -20,9 +20,8 @@ from lake_assets.delta.kafka_offsets import offsets_of_rows
 from lake_assets.delta.log_history import open_table
 from lake_assets.delta.multi_table_change import Range, TableChange
 from lake_assets.delta.renamed_tables import (
-    ensure_new_names_free,
     ensure_none_renamed,
-    renamed_tables,
+    movable_tables,
 )
 from lake_assets.delta.transaction_numbers import checksum, numbers_of
 from lake_assets.errors import LakeError, StreamError, StreamsLockedError
@@ -126,8 +125,7 @@ def rebuild(
     bronze = context.committer.fresh(bronze_of(feed.feed))
     if keys is not None or since is not None:
         ensure_none_renamed(context.lake, feed, Layer.SILVER)
-    elif renamed := renamed_tables(context.lake, feed, Layer.SILVER):
-        ensure_new_names_free(context.lake, feed, Layer.SILVER)
+    elif renamed := movable_tables(context.lake, feed, Layer.SILVER):
         with streams_lock(state_dir):
             return _under_new_names(redo, renamed)
     try:

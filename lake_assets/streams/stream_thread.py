@@ -146,12 +146,16 @@ class Worker:
                 self._stop.set()
             for thread in threads:
                 thread.join()
-        failed = [streams for streams in self._streams.values() if streams.failure is not None]
-        if self._until_caught_up and len(failed) < len(self._streams):
-            # Feeds whose topics nobody has made yet have nothing to catch up with.
-            failed = [streams for streams in failed if not streams.is_new]
-        if failed and not self._stop.is_set() and failed[0].failure is not None:
-            raise failed[0].failure
+        feeds = self._streams.values()
+        has_caught_up = self._until_caught_up and any(streams.failure is None for streams in feeds)
+        failures = [
+            streams.failure
+            for streams in feeds
+            # Beside others, a feed whose topic nobody has made yet has nothing to catch up with.
+            if streams.failure is not None and not (has_caught_up and streams.is_new)
+        ]
+        if failures and not self._stop.is_set():
+            raise failures[0]
 
     def _goes_on(self, failed: str) -> bool:
         """Whether a feed beside the one that failed is well."""

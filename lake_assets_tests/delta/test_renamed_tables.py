@@ -6,8 +6,8 @@ import pytest
 
 from lake_assets.delta.renamed_tables import (
     drop_tables,
-    ensure_new_names_free,
     ensure_none_renamed,
+    movable_tables,
     renamed_tables,
     superseded_tables,
 )
@@ -131,7 +131,7 @@ def test_new_names_that_other_keys_tables_have_still_are_refused(
 ):
     create(BEFORE, "a", "a_x")
     told = f"of {view}key 'a_x' of feed 'games' {table}, which is that of {view}key 'a' of"
-    for ensure in (ensure_new_names_free, ensure_none_renamed):
+    for ensure in (movable_tables, ensure_none_renamed):
         with pytest.raises(FeedError, match=f"{told}.*first choose names that no table has"):
             ensure(tmp_path, AFTER, layer)
         ensure(tmp_path, BEFORE, layer)
@@ -139,7 +139,7 @@ def test_new_names_that_other_keys_tables_have_still_are_refused(
 
 def test_new_names_that_no_other_table_of_the_feed_has_pass(lake):
     for layer in (Layer.SILVER, Layer.GOLD):
-        ensure_new_names_free(lake, MOVED, layer)
+        movable_tables(lake, MOVED, layer)
 
 
 def test_a_table_is_superseded_by_one_of_its_owner_alone(tmp_path, create):
