@@ -7,10 +7,16 @@ fails `test_jvm`, which names it. The daemon of Spark's Python workers is `spark
 from typing import Any
 
 import pyarrow as pa
+from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema as _from_arrow
 from pyspark.sql.pandas.types import to_arrow_schema as _to_arrow
 from pyspark.sql.types import StructType
+
+
+def has_started() -> bool:
+    """Whether Spark runs in this process, whichever thread started it."""
+    return SparkContext._active_spark_context is not None  # noqa: SLF001
 
 
 def sql_parser(session: SparkSession) -> Any:  # noqa: ANN401 - an object of the JVM

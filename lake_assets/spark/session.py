@@ -17,6 +17,7 @@ from lake_assets.runtime.class_archive import using_options
 from lake_assets.runtime.setup import Runtime
 from lake_assets.settings.load import spark_class_path, temporary_environment
 from lake_assets.settings.schema import Settings
+from lake_assets.spark.jvm import has_started
 from lake_assets.spark.session_digest import RESULT_PROPERTIES
 
 _ARROW_ROWS = 65_536
@@ -123,10 +124,9 @@ def start_session(settings: Settings, runtime: Runtime) -> SparkSession:
     builder = SparkSession.builder
     for key, value in properties(settings, runtime).items():
         builder = builder.config(key, value)
-    # PySpark takes these from the environment only, and reads them while it starts.
-    launch = {"JAVA_HOME": str(runtime.java.home), "PYSPARK_PYTHON": sys.executable}
-    if class_path := _class_path(settings, runtime):
-        launch["SPARK_DIST_CLASSPATH"] = class_path
+    # Where Spark runs nothing is set: deltalake reads the environment in threads of its own, and a
+    # process that sets it meanwhile may crash, since the C library's `environ` has no lock.
+    launch = {} if has_started() else _launch_environment(settings, runtime)
     with _signals_held_back(), temporary_environment(launch):
         try:
             session = builder.getOrCreate()
@@ -141,6 +141,14 @@ def start_session(settings: Settings, runtime: Runtime) -> SparkSession:
     for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     return session
+
+
+def _launch_environment(settings: Settings, runtime: Runtime) -> dict[str, str]:
+    """What PySpark takes from the environment only, and reads while it starts."""
+    variables = {"JAVA_HOME": str(runtime.java.home), "PYSPARK_PYTHON": sys.executable}
+    if class_path := _class_path(settings, runtime):
+        variables["SPARK_DIST_CLASSPATH"] = class_path
+    return variables
 
 
 @contextlib.contextmanager

@@ -8,6 +8,12 @@ from lake_assets.spark import jvm
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+def test_spark_is_known_to_run():
+    assert jvm.has_started()
+
+
+@pytest.mark.spark
 def test_the_parser_makes_trees_of_expressions(spark):
     parsed = jvm.sql_parser(spark).parseExpression("sum(x)")
     assert parsed.getClass().getSimpleName() == "UnresolvedFunction"

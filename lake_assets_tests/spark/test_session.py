@@ -1,3 +1,4 @@
+import os
 import signal
 import subprocess
 import sys
@@ -154,6 +155,14 @@ def test_a_second_start_returns_the_same_session_with_the_users_properties(spark
     again = start_session(settings, ensure_runtime(settings))
     assert again.sparkContext is spark.sparkContext
     assert again.conf.get("spark.sql.shuffle.partitions") == "1"
+
+
+@pytest.mark.spark
+def test_a_second_start_leaves_the_environment_alone(spark, settings, monkeypatch):
+    changes = []
+    monkeypatch.setattr(os, "putenv", lambda *pair: changes.append(pair))
+    assert start_session(settings, ensure_runtime(settings)).sparkContext is spark.sparkContext
+    assert changes == []
 
 
 @pytest.mark.spark
