@@ -18,7 +18,7 @@ from lake_assets.model.feeds import Feed
 from lake_assets.simulator.games.events import GameEvents
 from lake_assets.simulator.produce import produce
 from lake_assets.simulator.script import Script
-from lake_assets.sources.topics import client_config
+from lake_assets.sources.kafka.topics import client_config
 
 _FEED = "games"
 

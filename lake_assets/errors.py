@@ -6,7 +6,7 @@
   + RuntimeSetupError          Java or a jar is missing or damaged
   + ServiceError               an embedded service does not start or does not answer
   + SourceError                a broker or a topic cannot be reached, or refuses us
-    - TopicNotFoundError       the broker answered: it has no such topic
+    - SourceNotFoundError       the broker answered: it has no such topic
   + RegistryError              the schema registry cannot be reached, or refuses
     - SchemaNotFoundError      the registry answered: it has no such schema
     - SchemaUnusableError      the schema is there, and no columns can be made of it
@@ -64,7 +64,7 @@ class SourceError(_ThreePartError):
     """A source of events (a broker, a topic) cannot be reached, refuses us or does not exist."""
 
 
-class TopicNotFoundError(SourceError):
+class SourceNotFoundError(SourceError):
     """The broker is up and has no such topic."""
 
 

@@ -13,7 +13,7 @@ from lake_assets.model.feeds import Feed
 from lake_assets.model.payload import Payload, ProtobufPayload
 from lake_assets.model.sources import KafkaSource, Source
 from lake_assets.simulator.games.schema import custom_column, message_class, proto_text
-from lake_assets.sources.topics import client_config, ensure_topic
+from lake_assets.sources.kafka.topics import client_config, ensure_topic
 from lake_assets_tests.sample import GAMES
 
 AT = datetime(2026, 11, 21, 1, 2, 3, 456789, tzinfo=UTC)

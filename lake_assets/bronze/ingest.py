@@ -1,6 +1,6 @@
-"""Ingest's micro-batch: rows of a topic, written once and committed once to `bronze_{feed}`.
+"""Ingest's micro-batch: rows of a source, written once and committed once to `bronze_{feed}`.
 
-The commit records the topic's offsets that bronze then has. They are where ingest goes on after a
+The commit records the source's offsets that bronze then has. They are where ingest goes on after a
 restart, so a batch that dies before its commit is read again, and one that dies after it is not.
 """
 
@@ -12,42 +12,38 @@ from time import perf_counter
 from deltalake import DeltaTable
 from pyspark.sql import DataFrame
 
-from lake_assets.bronze import headers, rows
-from lake_assets.bronze.offsets import Declared, TopicRange, first_offsets, next_offsets
+from lake_assets.bronze import rows
+from lake_assets.bronze.offsets import another, is_another, next_offsets
 from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.delta.conflicts import overtaken
 from lake_assets.delta.data_files import active_files
-from lake_assets.delta.kafka_offsets import (
+from lake_assets.delta.restores import held_offsets
+from lake_assets.delta.source_offsets import (
     Offsets,
     begin_info,
     begun_offsets,
     begun_transactions,
+    identity_app,
     offset_transactions,
     offsets_of_rows,
     table_offsets,
-    topic_app,
 )
-from lake_assets.delta.restores import held_offsets
+from lake_assets.model.feeds import Feed
 from lake_assets.model.owners import Owner
 from lake_assets.model.reports import BatchReport, Span, Stage
 from lake_assets.model.tables import TableRef, bronze_of
 from lake_assets.parquet.writer import Layout, Target, WritePlan
+from lake_assets.sources.base import Source
 from lake_assets.spark.fan_out import fan_out
 from lake_assets.spark.lake_context import LakeContext
-
-_LAYOUT = Layout(
-    schema=rows.FILE_SCHEMA,
-    sources=tuple(rows.FILE_SCHEMA.names),
-    parsers={"headers": headers.from_text},
-)
 
 
 @dataclass(kw_only=True)
 class Ingest:
     """A feed's first stage; it remembers how far bronze is, which its own commits say."""
 
-    feed: str
-    topic: str
+    feed: Feed
+    source: Source
     context: LakeContext
     report: Callable[[BatchReport], None]
     is_framed: bool = True
@@ -57,58 +53,67 @@ class Ingest:
     _number: int = 0
     _bronze_id: str = ""
 
-    def prepare(self, found: TopicRange, declared: Declared) -> dict[int, int]:
-        """Create the bronze table if it is not there, and find where its topic is read next.
+    def prepare(self) -> dict[int, int]:
+        """Create the bronze table if it is not there, and find where its source is read next.
 
         What a feed declares counts once: the offsets that it comes to are recorded before the first
         row, so that `latest` is the end of the topic as it was then.
 
-        Args:
-            found: which offsets the topic has.
-            declared: where to begin in a topic that bronze has nothing of.
-
         Returns:
-            By partition of the topic, the offset to read next.
+            By partition of the source, the offset to read next.
 
         Raises:
-            StreamError: the topic does not have what comes next.
+            SourceError: the source cannot be asked.
+            StreamError: the source does not have what comes next.
             LakeError: the lake cannot be written.
         """
-        owners = {self._table: Owner(feed=self.feed)}
+        extent, told = self.source.extent(), self.source.identity()
+        owners = {self._table: Owner(feed=self.feed.feed)}
         self.context.committer.create(
-            {self._table: rows.SCHEMA}, partition_by=[rows.PARTITION], owners=owners
+            {self._table: rows.schema(self.source.columns)},
+            partition_by=[rows.PARTITION],
+            owners=owners,
         )
         handle = self.context.committer.fresh(self._table)
         self.context.committer.accept_restores({self._table: handle})
         self._bronze_id = str(handle.metadata().id)
         self._number = handle.transaction_version(self._app) or 0
-        recorded = self._by_partition(table_offsets(handle, self.topic))
-        identity = handle.transaction_version(topic_app(self.topic))
-        # After a RESTORE the rows are fewer than recorded: they are read again.
-        offsets = held_offsets(handle, self.topic, self._placed(recorded))
-        have = self._by_partition(offsets) or self._by_rows(handle)
-        is_other = None not in {identity, found.identity} and identity != found.identity
+        recorded = self._by_partition(table_offsets(handle, self._kind, self._name))
+        identity = handle.transaction_version(identity_app(self._kind, self._name))
+        have = self._have(handle, recorded)
+        is_other = is_another(identity, told)
         if is_other and recorded and recorded == self._begun(handle, recorded):
-            have = {}  # nothing was read of the topic that had the name before
+            have = {}  # nothing was read of the source that had the name before
+        if have and is_other:
+            raise another(self.feed.source.declared)
         if have:
-            self._offsets = next_offsets(found, have, identity)
+            self._offsets = next_offsets(self.feed.source.declared, extent, have)
         else:
-            self._offsets = first_offsets(found, declared)
-        made = [Batch(topic_app(self.topic), found.identity)] if found.identity is not None else []
-        if self._offsets != recorded or found.identity not in {None, identity}:
+            self._offsets = self.source.first_offsets(extent)
+        if self._offsets != recorded or told not in {None, identity}:
             # Where none is recorded, a partition was begun at 0.
             new = {p: at for p, at in self._offsets.items() if p not in have}
             begun = {p: at for p, at in new.items() if at or p in recorded}
-            first = begun_transactions(self._placed(begun))
-            self._commit([], self._offsets, recorded, [*made, *first])
+            self._commit([], self._offsets, recorded, self._first(told, begun))
         return dict(self._offsets)
 
-    def __call__(self, kafka: DataFrame, until: Mapping[int, int]) -> None:
+    def _have(self, handle: DeltaTable, recorded: Mapping[int, int]) -> dict[int, int]:
+        """By partition, the offset after the last that bronze has."""
+        # After a RESTORE the rows are fewer than recorded: they are read again.
+        offsets = held_offsets(handle, self.feed.source.named(), self._placed(recorded))
+        return self._by_partition(offsets) or self._by_rows(handle)
+
+    def _first(self, identity: int | None, begun: Mapping[int, int]) -> list[Batch]:
+        """What is recorded before the first row: which source it is, and where it is begun."""
+        named = [] if identity is None else [Batch(identity_app(self._kind, self._name), identity)]
+        return [*named, *begun_transactions(self._kind, self._placed(begun))]
+
+    def __call__(self, batch: DataFrame, until: Mapping[int, int]) -> None:
         """Land a micro-batch.
 
         Args:
-            kafka: Spark's Kafka columns, of the rows from where bronze is.
-            until: by partition of the topic, the offset after the last of them.
+            batch: what the source reads, of the rows from where bronze is.
+            until: by partition of the source, the offset after the last of them.
 
         Raises:
             LakeError: the lake cannot be written.
@@ -118,13 +123,13 @@ class Ingest:
         before, reached = self._offsets, {**self._offsets, **until}
         if reached == before:
             return  # a query begins with a batch, whether or not there are rows
-        files = self._write(kafka)
+        files = self._write(batch)
         written = perf_counter()
         self._commit(files, reached, before)
         self._offsets = reached
         self.report(
             BatchReport(
-                feed=self.feed,
+                feed=self.feed.feed,
                 stage=Stage.INGEST,
                 batch_id=self._number,
                 rows={self._table.name: sum(file.rows for file in files)} if files else {},
@@ -139,7 +144,7 @@ class Ingest:
         )
 
     def _begun(self, handle: DeltaTable, recorded: Mapping[int, int]) -> dict[int, int]:
-        return self._by_partition(begun_offsets(handle, self._placed(recorded)))
+        return self._by_partition(begun_offsets(handle, self._kind, self._placed(recorded)))
 
     @staticmethod
     def _by_partition(offsets: Offsets) -> dict[int, int]:
@@ -148,16 +153,30 @@ class Ingest:
     def _by_rows(self, handle: DeltaTable) -> dict[int, int]:
         """Where a bronze table is whose commits do not tell: another release or engine made it."""
         files = active_files(handle)
-        offsets = offsets_of_rows(self._table.path(self.context.lake), files) if files else {}
-        return {p: offset for (topic, p), offset in offsets.items() if topic == self.topic}
+        folder, origin = self._table.path(self.context.lake), self.feed.source.origin
+        offsets = offsets_of_rows(folder, files, origin) if files else {}
+        return {p: offset for (name, p), offset in offsets.items() if name == self._name}
+
+    @property
+    def _kind(self) -> str:
+        return self.feed.source.declared.kind
+
+    @property
+    def _name(self) -> str:
+        return self.feed.source.name
+
+    @property
+    def _layout(self) -> Layout:
+        schema = rows.file_schema(self.source.columns)
+        return Layout(schema=schema, sources=tuple(schema.names), parsers=dict(self.source.parsers))
 
     @property
     def _table(self) -> TableRef:
-        return bronze_of(self.feed)
+        return bronze_of(self.feed.feed)
 
     @property
     def _app(self) -> str:
-        return f"lake_assets:ingest:{self.feed}"
+        return f"lake_assets:ingest:{self.feed.feed}"
 
     def _commit(
         self,
@@ -175,7 +194,7 @@ class Ingest:
                 **(begin_info(self._placed(reached), self._placed(before)) if files else {}),
             },
             transactions=[
-                *offset_transactions(self._placed(reached), self._placed(before)),
+                *offset_transactions(self._kind, self._placed(reached), self._placed(before)),
                 *further,
             ],
         )
@@ -184,19 +203,20 @@ class Ingest:
         self._number = batch.version
 
     def _placed(self, offsets: Mapping[int, int]) -> Offsets:
-        return {(self.topic, partition): offset for partition, offset in offsets.items()}
+        return {(self._name, partition): offset for partition, offset in offsets.items()}
 
-    def _write(self, kafka: DataFrame) -> list[DataFile]:
+    def _write(self, batch: DataFrame) -> list[DataFile]:
         now = datetime.now(UTC)
         target = Target(
             path=str(self._table.path(self.context.lake)),
-            layout=self.feed,
+            layout=self.feed.feed,
             partition=f"{rows.PARTITION}={now.date().isoformat()}",
         )
         plan = WritePlan(
-            targets=(target,), layouts={self.feed: _LAYOUT}, buffer_bytes=self.context.buffer_bytes
+            targets=(target,),
+            layouts={self.feed.feed: self._layout},
+            buffer_bytes=self.context.buffer_bytes,
         )
         is_framed = self.is_framed
-        landed = rows.evaluated_columns(kafka)
-        written = fan_out(landed, plan, lambda: rows.Landing(now, is_framed)).written
+        written = fan_out(batch, plan, lambda: rows.Landing(now, is_framed)).written
         return [file for output in written.values() for file in output.files]

@@ -1,4 +1,4 @@
-"""The bronze contract: Kafka's rows as they came, and where and when they came from.
+"""The bronze contract: a source's rows as they came, and where and when they came from.
 
 Nothing in the payload is read but the schema id in its framing. What is the same for all rows of a
 batch, or follows from the value, is added in the writing task: each column that travels from the
@@ -12,48 +12,32 @@ from datetime import datetime
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
-from lake_assets.bronze import headers
+from lake_assets.model.origins import SCHEMA_ID
 from lake_assets.parquet.writer import TABLE
 
 PARTITION = "ingested_date"
 
-SCHEMA = pa.schema(
-    [
-        pa.field("key", pa.binary()),
-        pa.field("value", pa.binary()),
-        pa.field("headers", headers.TYPE),
-        pa.field("topic", pa.string()),
-        pa.field("partition", pa.int32()),
-        pa.field("offset", pa.int64()),
-        pa.field("kafka_timestamp", pa.timestamp("us", tz="UTC")),
-        pa.field("ingested_at", pa.timestamp("us", tz="UTC")),
-        pa.field("schema_id", pa.int64()),
-        pa.field(PARTITION, pa.date32()),
-    ]
-)
-"""Columns of `bronze_{feed}`; the last is its partition column and not in its files."""
 
-FILE_SCHEMA = pa.schema([field for field in SCHEMA if field.name != PARTITION])
+def file_schema(source: pa.Schema) -> pa.Schema:
+    """Columns of bronze's data files, by what a source has (`sources.base.Source.columns`)."""
+    return pa.schema(
+        [
+            *source,
+            pa.field("ingested_at", pa.timestamp("us", tz="UTC")),
+            pa.field(SCHEMA_ID, pa.int64()),
+        ]
+    )
+
+
+def schema(source: pa.Schema) -> pa.Schema:
+    """Columns of `bronze_{feed}`; the last is its partition column and not in its files."""
+    return file_schema(source).append(pa.field(PARTITION, pa.date32()))
+
 
 _MAGIC = pa.scalar(b"\0", pa.binary())
 
 _HEADER_BYTES = 5
-
-
-def evaluated_columns(kafka: DataFrame) -> DataFrame:
-    """What of Spark's Kafka columns goes to the writing tasks; the headers as text."""
-    return kafka.select(
-        "key",
-        "value",
-        headers.to_text(F.col("headers")).alias("headers"),
-        "topic",
-        "partition",
-        "offset",
-        F.col("timestamp").alias("kafka_timestamp"),
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +56,7 @@ class Landing:
         for batch in batches:
             added = {
                 "ingested_at": pa.repeat(at, batch.num_rows),
-                "schema_id": schema_ids(batch["value"]) if self.is_framed else _no_ids(batch),
+                SCHEMA_ID: schema_ids(batch["value"]) if self.is_framed else _no_ids(batch),
                 TABLE: pa.repeat(target, batch.num_rows),
             }
             yield pa.RecordBatch.from_arrays(

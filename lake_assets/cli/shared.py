@@ -94,20 +94,20 @@ def for_each(feeds: Sequence[Feed], act: Callable[[Feed], object]) -> None:
         raise typer.Exit(1)
 
 
-def pick_feed_of_topic(settings: Settings, topic: str) -> Feed:
-    """The feed that reads a topic.
+def pick_feed_of_source(settings: Settings, name: str) -> Feed:
+    """The feed that reads a source of that name, such as a topic.
 
     Raises:
         FeedError: no feed reads it, or several do.
     """
     feeds = load_feeds(settings.feeds)
-    readers = [feed for feed in feeds if feed.source.kafka.topic == topic]
+    readers = [feed for feed in feeds if feed.source.name == name]
     if not readers:
-        topics = ", ".join(sorted({feed.source.kafka.topic for feed in feeds}))
-        raise FeedError(f"topic {topic!r}", "is read by no feed", f"Use one of: {topics}")
+        names = ", ".join(sorted({feed.source.name for feed in feeds}))
+        raise FeedError(f"source {name!r}", "is read by no feed", f"Use one of: {names}")
     if len(readers) > 1:
         names = ", ".join(feed.feed for feed in readers)
-        raise FeedError(f"topic {topic!r}", f"is read by several feeds ({names})", "Name --feed")
+        raise FeedError(f"source {name!r}", f"is read by several feeds ({names})", "Name --feed")
     return readers[0]
 
 

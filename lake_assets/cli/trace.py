@@ -1,4 +1,4 @@
-"""`lake-assets trace`: where one message is now."""
+"""`lake-assets trace`: where one row of a source is now."""
 
 import json
 from pathlib import Path
@@ -13,10 +13,10 @@ from lake_assets.cli.shared import (
     OneFeedOption,
     endpoints_if_any,
     pick_feed,
-    pick_feed_of_topic,
+    pick_feed_of_source,
 )
 from lake_assets.errors import SourceError
-from lake_assets.model.reports import Origin
+from lake_assets.model.origins import Origin
 from lake_assets.settings.load import load_settings
 from lake_assets.streams.trace import Place, Trace
 from lake_assets.streams.trace import trace as find
@@ -31,7 +31,12 @@ def trace(
         str | None,
         typer.Argument(help="The message, as `topic/partition/offset`.", show_default=False),
     ] = None,
-    topic: Annotated[str | None, typer.Option(help="Its topic.", show_default="the feed's")] = None,
+    topic: Annotated[
+        str | None,
+        typer.Option(
+            help="Its topic, or what its source is called otherwise.", show_default="the feed's"
+        ),
+    ] = None,
     partition: Annotated[
         int | None, typer.Option(min=0, max=_LAST_PARTITION, show_default=False)
     ] = None,
@@ -46,16 +51,16 @@ def trace(
     """
     settings = load_settings(lake=lake)
     given = _parse(origin) if origin is not None else None
-    named = given.topic if given else topic
+    named = given.name if given else topic
     chosen = (
         pick_feed(settings, feed)
         if feed is not None or named is None
-        else pick_feed_of_topic(settings, named)
+        else pick_feed_of_source(settings, named)
     )
     if given is None:
         if partition is None or offset is None:
             raise typer.BadParameter("name the message by --partition and --offset")
-        given = Origin(named or chosen.source.kafka.topic, partition, offset)
+        given = Origin(named or chosen.source.name, partition, offset)
     elif not (topic is None and partition is None and offset is None):
         raise typer.BadParameter("name the message once, by its origin or by options")
     traced = find(settings, chosen, given, endpoints_if_any(settings))
@@ -86,7 +91,7 @@ def _in_words(place: Place, lake: Path) -> str:
 def _as_json(found: Trace, lake: Path) -> dict[str, object]:
     return {
         "feed": found.feed,
-        "topic": found.origin.topic,
+        "topic": found.origin.name,
         "partition": found.origin.partition,
         "offset": found.origin.offset,
         "whereabouts": found.whereabouts.value,

@@ -19,9 +19,9 @@ OWNERS = ["team:lake"]
 _PLAIN = "games"
 
 
-def topic_key(feed: Feed) -> dg.AssetKey:
-    """The topic a feed reads; feeds that read the same one share it."""
-    return dg.AssetKey(re.sub(r"[^A-Za-z0-9_]", "_", feed.source.kafka.topic))
+def source_key(feed: Feed) -> dg.AssetKey:
+    """What a feed reads, such as a topic; feeds that read the same one share it."""
+    return dg.AssetKey(re.sub(r"[^A-Za-z0-9_]", "_", feed.source.name))
 
 
 def bronze_key(feed: Feed) -> dg.AssetKey:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
 from lake_assets.delta.commit import DataFile
-from lake_assets.delta.origins import Everything, RowSet, origin_columns
+from lake_assets.delta.origins import Everything, RowSet
 from lake_assets.errors import LakeError
 from lake_assets.model.tables import TableRef
 from lake_assets.parquet.arrow_types import without_views
@@ -76,7 +76,7 @@ def without(
     for file in files:
         path = folder / file.path
         footer = pq.read_schema(path)
-        goes = rows.mask(read_file(path, origin_columns(footer.names)))
+        goes = rows.mask(read_file(path, rows.columns(footer.names)))
         if not goes.any():
             continue
         removed.append(file)

@@ -6,7 +6,7 @@ where the log was cleaned up or the table restored from a backup, they are all t
 Then whoever reads them takes the rows that are new by their origin. Opens no data file.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -17,10 +17,11 @@ from deltalake import DeltaTable
 from lake_assets.delta.commit import DataFile
 from lake_assets.delta.commit_digest import commit_digest
 from lake_assets.delta.data_files import active_files
-from lake_assets.delta.kafka_offsets import Offsets, begin_offsets, furthest, recorded_offsets
 from lake_assets.delta.log_tail import actions_of, file_of, newest_version
 from lake_assets.delta.restores import held_offsets, is_restore
+from lake_assets.delta.source_offsets import Offsets, begin_offsets, furthest, recorded_offsets
 from lake_assets.delta.table_paths import for_deltalake
+from lake_assets.model.origins import NamedSource
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,7 +48,7 @@ class Increment:
     until: Point
     files: tuple[DataFile, ...] = ()
     offsets: Offsets = field(default_factory=dict)
-    """How far the table's topics are at `until`, as far as these versions tell."""
+    """How far the table's sources are at `until`, as far as these versions tell."""
 
     is_exact: bool = True
     """Whether each row of the files is new."""
@@ -55,7 +56,7 @@ class Increment:
 
 def next_increment(
     folder: Path,
-    topics: Callable[[], list[str]],
+    sources: Sequence[NamedSource],
     after: Point,
     *,
     taken: Offsets,
@@ -65,7 +66,7 @@ def next_increment(
 
     Args:
         folder: of the table.
-        topics: whose offsets its commits may record.
+        sources: whose offsets its commits may record, all of one kind; one at least.
         after: what is known already.
         taken: rows below were taken, whichever version had them.
         max_bytes: of the files, after which no further version is taken.
@@ -78,10 +79,11 @@ def next_increment(
     if newest == after.version and _is_same(folder, after):
         return None
     if after.version < newest and _is_same(folder, after):
-        increment = _by_commits(folder, after.version, newest, taken, max_bytes)
+        gathered = _Gathered(taken, sources[0].kind)
+        increment = _by_commits(folder, after.version, newest, gathered, max_bytes)
         if increment is not None:
             return increment
-    return _by_snapshot(folder, topics(), newest)
+    return _by_snapshot(folder, sources, newest)
 
 
 def _is_same(folder: Path, after: Point) -> bool:
@@ -96,6 +98,9 @@ class _Gathered:
     """What some versions added, in their order."""
 
     taken: Offsets
+    kind: str
+    """Of the sources."""
+
     added: dict[str, DataFile] = field(default_factory=dict)
     transactions: dict[str, int] = field(default_factory=dict)
     is_exact: bool = True
@@ -129,10 +134,10 @@ class _Gathered:
 
 
 def _by_commits(
-    folder: Path, after: int, newest: int, taken: Offsets, max_bytes: int
+    folder: Path, after: int, newest: int, gathered: _Gathered, max_bytes: int
 ) -> Increment | None:
     """By the commits of the versions; None if they do not tell, or are not there any more."""
-    gathered, until = _Gathered(taken), after
+    until = after
     for version, actions in _versions(folder, after, newest):
         if any(kind == "commitInfo" and is_restore(action) for kind, action in actions):
             return None  # how far the table is, its later transactions do not tell
@@ -145,7 +150,7 @@ def _by_commits(
     return Increment(
         until=Point.at(folder, until),
         files=tuple(gathered.added.values()),
-        offsets=recorded_offsets(gathered.transactions),
+        offsets=recorded_offsets(gathered.transactions, gathered.kind),
         is_exact=gathered.is_exact,
     )
 
@@ -158,11 +163,11 @@ def _versions(folder: Path, after: int, newest: int) -> Iterator[tuple[int, list
             return
 
 
-def _by_snapshot(folder: Path, topics: list[str], newest: int) -> Increment:
+def _by_snapshot(folder: Path, sources: Sequence[NamedSource], newest: int) -> Increment:
     handle = DeltaTable(for_deltalake(folder), version=newest)
     return Increment(
         until=Point.at(folder, newest),
         files=tuple(active_files(handle)),
-        offsets=furthest(held_offsets(handle, topic) for topic in topics),
+        offsets=furthest(held_offsets(handle, source) for source in sources),
         is_exact=False,
     )

@@ -19,7 +19,6 @@ from tenacity import retry, retry_if_exception_type, stop_after_attempt
 from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.delta.committer import Committer
 from lake_assets.delta.data_files import active_files, are_whole, read_file, without
-from lake_assets.delta.kafka_offsets import Offsets, as_json, from_json
 from lake_assets.delta.log_history import is_done
 from lake_assets.delta.origins import (
     Before,
@@ -28,11 +27,12 @@ from lake_assets.delta.origins import (
     From,
     Origins,
     RowSet,
-    origin_columns,
 )
 from lake_assets.delta.restores import is_restored
+from lake_assets.delta.source_offsets import Offsets, as_json, from_json
 from lake_assets.delta.transaction_numbers import checksum_record, numbers_of
 from lake_assets.errors import CommitConflictError, LakeError
+from lake_assets.model.origins import OriginColumns
 from lake_assets.model.tables import Layer, TableRef
 from lake_assets.runtime.atomic_write import replace_text
 
@@ -47,13 +47,12 @@ class Range:
     starts: Offsets | None = None
     ends: Offsets | None = None
 
-    @property
-    def rows(self) -> RowSet:
+    def rows(self, origin: OriginColumns) -> RowSet:
         """The set."""
         if self.starts is None and self.ends is None:
             return Everything()
-        starts = Everything() if self.starts is None else From(self.starts)
-        ends = Everything() if self.ends is None else Before(self.ends)
+        starts = Everything() if self.starts is None else From(self.starts, origin)
+        ends = Everything() if self.ends is None else Before(self.ends, origin)
         return Both(starts, ends)
 
 
@@ -77,17 +76,20 @@ class TablesChange:
     """All parts, in the order in which they are committed."""
 
     batch: Batch
+    origin: OriginColumns
+    """The columns that say where the rows came from."""
+
     tables: Sequence[TableChange]
     companions: Sequence[TableRef] = ()
     """Tables whose numbers of changes the last part records a checksum of."""
 
     def moved(self, lake: Path) -> Origins:
         """The rows in its new files."""
-        origins = Origins()
+        origins = Origins(self.origin)
         for part in self.tables:
             for file in part.files:
                 path = part.table.path(lake) / file.path
-                origins.add(read_file(path, origin_columns(pq.read_schema(path).names)))
+                origins.add(read_file(path, origins.columns(pq.read_schema(path).names)))
         return origins
 
 
@@ -96,6 +98,8 @@ class ChangeJournal:
     """Where a change is noted until all of its parts are committed."""
 
     path: Path
+    origin: OriginColumns
+    """As `TablesChange.origin`."""
 
     def write(self, change: TablesChange) -> None:
         """Note a change whose new files are all written."""
@@ -116,6 +120,7 @@ class ChangeJournal:
             noted = json.loads(self.path.read_text())
             change = TablesChange(
                 batch=Batch(**noted["batch"]),
+                origin=self.origin,
                 tables=[_part(entry) for entry in noted["tables"]],
                 companions=[_table(entry) for entry in noted["companions"]],
             )
@@ -190,7 +195,7 @@ def _apply(
     handle, folder = committer.fresh(one.table), one.table.path(committer.lake)
     if is_done(handle, change.batch):
         return None
-    leaving = moved if one.leaving is None else one.leaving.rows
+    leaving = moved if one.leaving is None else one.leaving.rows(change.origin)
     if not isinstance(leaving, Everything) and is_restored(folder, handle.version()):
         raise LakeError(
             one.table.name,

@@ -1,7 +1,7 @@
-"""Sets of rows, told by where in Kafka they came from: a mask over any table's rows.
+"""Sets of rows, told by where they came from: a mask over any table's rows. Pure.
 
-Tables name the three columns differently (bronze `offset`, silver `_offset`), so both forms are
-found by name.
+Tables name the columns differently (bronze `offset`, silver `_offset`), so both forms are found by
+name.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,22 +13,33 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lake_assets.model.origins import OriginColumns
+
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
 Place: TypeAlias = tuple[str, int]
-"""A topic and one of its partitions."""
+"""A source's name, such as a topic, and one of its partitions."""
 
-COLUMNS = ("topic", "partition", "offset")
+_TYPES = {"name": pa.string(), "partition": pa.int32(), "offset": pa.int64()}
+_INSTANT = pa.timestamp("us", tz="UTC")
 
 
-def origin_columns(names: Iterable[str]) -> list[str]:
-    """Of a table's columns, the three that say where a row came from, in the order of `COLUMNS`."""
-    prefix = "_" if "_offset" in set(names) else ""
-    return [f"{prefix}{name}" for name in COLUMNS]
+def origin_schema(columns: OriginColumns) -> pa.Schema:
+    """The columns that say where a row came from, with their types."""
+    named = ((getattr(columns, part), kind) for part, kind in (*_TYPES.items(), ("time", _INSTANT)))
+    return pa.schema([pa.field(name, kind) for name, kind in named if name])
+
+
+def columns_in(names: Iterable[str], origin: OriginColumns) -> OriginColumns:
+    """What a table with these columns calls those that say where a row came from."""
+    return origin.in_silver if origin.in_silver.offset in set(names) else origin
 
 
 class RowSet(Protocol):
     """Some of all rows."""
+
+    def columns(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Which of a table's columns tell."""
 
     def mask(self, rows: pa.Table) -> Mask:
         """Which of `rows`, which have the origin's columns, belong to the set."""
@@ -37,6 +48,10 @@ class RowSet(Protocol):
 @dataclass(frozen=True, slots=True)
 class Everything:
     """All rows."""
+
+    def columns(self, names: Iterable[str]) -> tuple[str, ...]:  # noqa: ARG002 - none of any
+        """None."""
+        return ()
 
     def mask(self, rows: pa.Table) -> Mask:
         """True for all."""
@@ -48,10 +63,15 @@ class From:
     """The rows from an offset on, in each partition; of other partitions none."""
 
     starts: Mapping[Place, int]
+    origin: OriginColumns
+
+    def columns(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Those of a row's identity."""
+        return columns_in(names, self.origin).identity
 
     def mask(self, rows: pa.Table) -> Mask:
         """True from the partition's start on."""
-        return _compared(rows, self.starts, np.greater_equal)
+        return _compared(rows, self.origin, self.starts, np.greater_equal)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +79,15 @@ class Before:
     """The rows below an offset, in each partition; of other partitions none."""
 
     ends: Mapping[Place, int]
+    origin: OriginColumns
+
+    def columns(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Those of a row's identity."""
+        return columns_in(names, self.origin).identity
 
     def mask(self, rows: pa.Table) -> Mask:
         """True below the partition's end."""
-        return _compared(rows, self.ends, np.less)
+        return _compared(rows, self.origin, self.ends, np.less)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +96,11 @@ class Both:
 
     one: RowSet
     other: RowSet
+
+    def columns(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Those that tell of either."""
+        names = list(names)
+        return tuple(dict.fromkeys([*self.one.columns(names), *self.other.columns(names)]))
 
     def mask(self, rows: pa.Table) -> Mask:
         """True where both are."""
@@ -83,6 +113,10 @@ class NotIn:
 
     rows: RowSet
 
+    def columns(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Those that tell of the set."""
+        return self.rows.columns(names)
+
     def mask(self, rows: pa.Table) -> Mask:
         """True where the set is not."""
         return ~self.rows.mask(rows)
@@ -91,13 +125,18 @@ class NotIn:
 class Origins:
     """Rows named one by one."""
 
-    def __init__(self) -> None:
+    def __init__(self, origin: OriginColumns) -> None:
         """Nothing is in it."""
+        self._origin = origin
         self._offsets: dict[Place, list[npt.NDArray[np.int64]]] = {}
+
+    def columns(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Those of a row's identity."""
+        return columns_in(names, self._origin).identity
 
     def add(self, rows: pa.Table) -> None:
         """Add the origins of these rows."""
-        for place, _, offsets in _by_place(rows):
+        for place, _, offsets in _by_place(rows, self._origin):
             self._offsets.setdefault(place, []).append(offsets)
 
     def __len__(self) -> int:
@@ -107,31 +146,37 @@ class Origins:
     def mask(self, rows: pa.Table) -> Mask:
         """True for rows that were added."""
         mask = np.zeros(rows.num_rows, dtype=np.bool_)
-        for place, here, offsets in _by_place(rows):
+        for place, here, offsets in _by_place(rows, self._origin):
             if place in self._offsets:
                 self._offsets[place] = [np.concatenate(self._offsets[place])]
                 mask[here] = np.isin(offsets, self._offsets[place][0])
         return mask
 
 
-def _compared(rows: pa.Table, bounds: Mapping[Place, int], compare: np.ufunc) -> Mask:
+def _compared(
+    rows: pa.Table, origin: OriginColumns, bounds: Mapping[Place, int], compare: np.ufunc
+) -> Mask:
     """Which rows' offsets compare so to their partition's bound; of other partitions none."""
     mask = np.zeros(rows.num_rows, dtype=np.bool_)
-    for place, here, offsets in _by_place(rows):
+    for place, here, offsets in _by_place(rows, origin):
         if place in bounds:
             mask[here] = compare(offsets, bounds[place])
     return mask
 
 
 def _by_place(
-    rows: pa.Table,
+    rows: pa.Table, origin: OriginColumns
 ) -> Iterable[tuple[Place, npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
-    """By topic and partition: which rows are there, and their offsets."""
-    topic, partition, offset = (rows[name] for name in origin_columns(rows.column_names))
-    offsets = offset.to_numpy()
-    partitions = partition.to_numpy()
-    for name in pc.unique(topic).to_pylist():
-        is_topic = pc.equal(topic, name).to_numpy()
-        for number in np.unique(partitions[is_topic]):
-            here = np.flatnonzero(is_topic & (partitions == number))
+    """By source and partition: which rows are there, and their offsets."""
+    columns = columns_in(rows.column_names, origin)
+    names, offsets = rows[columns.name], rows[columns.offset].to_numpy()
+    partitions = (
+        np.zeros(rows.num_rows, dtype=np.int32)
+        if columns.partition is None
+        else rows[columns.partition].to_numpy()
+    )
+    for name in pc.unique(names).to_pylist():
+        is_named = pc.equal(names, name).to_numpy()
+        for number in np.unique(partitions[is_named]):
+            here = np.flatnonzero(is_named & (partitions == number))
             yield (name, int(number)), here, offsets[here]

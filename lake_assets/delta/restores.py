@@ -15,15 +15,16 @@ from deltalake.exceptions import DeltaError
 
 from lake_assets.delta.commit import TABLE_ID
 from lake_assets.delta.data_files import active_files
-from lake_assets.delta.kafka_offsets import (
+from lake_assets.delta.log_tail import actions_of
+from lake_assets.delta.source_offsets import (
     Offsets,
     begun_offsets,
     offsets_of_rows,
     table_offsets,
 )
-from lake_assets.delta.log_tail import actions_of
 from lake_assets.delta.table_paths import folder_of, for_deltalake
 from lake_assets.errors import LakeError
+from lake_assets.model.origins import NamedSource
 from lake_assets.model.tables import Layer, TableRef
 
 _RESTORE = "RESTORE"
@@ -76,38 +77,41 @@ class RestoreGuard:
             )
 
 
-def held_offsets(handle: DeltaTable, topic: str, recorded: Offsets | None = None) -> Offsets:
-    """How far a table's rows are in a topic; unlike `table_offsets` after a RESTORE, too.
+def held_offsets(
+    handle: DeltaTable, source: NamedSource, recorded: Offsets | None = None
+) -> Offsets:
+    """How far a table's rows are in a source; unlike `table_offsets` after a RESTORE, too.
 
     It has the partitions that `table_offsets` has: one of which no row is there has the offset at
     which its first was to be read.
 
     Args:
         handle: the table.
-        topic: one that it may have rows of.
+        source: one that it may have rows of.
         recorded: its `table_offsets`, if they are known: with thousands of partitions they cost.
     """
     folder = folder_of(handle)
     if recorded is None:
-        recorded = table_offsets(handle, topic)
+        recorded = table_offsets(handle, source.kind, source.name)
     version = _version_of_rows(folder, handle.version())
     if version == handle.version() or not recorded:
         return recorded
-    offsets = _offsets_at(folder, version, topic)
+    offsets = _offsets_at(folder, version, source)
     if offsets is None:
-        offsets = offsets_of_rows(folder, active_files(handle))
-    first = begun_offsets(handle, recorded)
+        offsets = offsets_of_rows(folder, active_files(handle), source.origin)
+    first = begun_offsets(handle, source.kind, recorded)
     return {place: offsets.get(place, first[place]) for place in recorded}
 
 
-def _offsets_at(folder: Path, version: int | None, topic: str) -> Offsets | None:
+def _offsets_at(folder: Path, version: int | None, source: NamedSource) -> Offsets | None:
     """What a version's transactions tell; None if the log has forgotten it."""
     if version is None:
         return None
     try:
-        return table_offsets(DeltaTable(for_deltalake(folder), version=version), topic)
+        handle = DeltaTable(for_deltalake(folder), version=version)
     except DeltaError:
         return None
+    return table_offsets(handle, source.kind, source.name)
 
 
 def _version_of_rows(folder: Path, version: int) -> int | None:

@@ -17,7 +17,7 @@ from lake_assets.model.tables import EVERY_KEY, Layer, TableRef
 from lake_assets.settings.schema import Settings
 from lake_assets.simulator.of_feed import workload_of
 from lake_assets.simulator.produce import produce
-from lake_assets.sources.topics import end_offsets, ensure_topic
+from lake_assets.sources.kafka.topics import end_offsets, ensure_topic
 from lake_assets.streams.overview import TableOverview, overview
 from lake_assets.streams.refresh import refresh_gold
 from lake_assets.streams.run import stream_events

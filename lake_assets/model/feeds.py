@@ -202,7 +202,7 @@ Trigger = Annotated[Duration, Field(ge=timedelta(milliseconds=100), le=timedelta
 class Reset(StrEnum):
     """Whether a command may drop a feed's bronze table."""
 
-    PROTECTED = "protected"  # no: Kafka may have forgotten what is in it
+    PROTECTED = "protected"  # no: the source may have forgotten what is in it
     ALLOWED = "allowed"
 
 
@@ -238,8 +238,8 @@ class Feed(Noun):
     Longer makes fewer and larger files and commits, shorter a lower latency."""
 
     reset: Reset = Reset.PROTECTED
-    """`allowed`: `rebuild bronze` may drop bronze and read the topic again. `protected`: it may
-    not, since Kafka may have forgotten what is in bronze."""
+    """`allowed`: `rebuild bronze` may drop bronze and read the source again. `protected`: it may
+    not, since the source may have forgotten what is in bronze."""
 
     @field_validator("checks")
     @classmethod

@@ -11,6 +11,7 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 from lake_assets.errors import FeedError
 from lake_assets.model.base import Noun
 from lake_assets.model.ddl import Column, columns_of_ddl
+from lake_assets.model.sources import ORIGIN_NAMES
 
 
 class ProtobufPayload(Noun):
@@ -28,9 +29,6 @@ class ProtobufPayload(Noun):
 
 RESCUED = "_rescued"
 """Column of what did not fit the others: JSON text, or null."""
-
-ORIGIN_NAMES = frozenset({"_topic", "_partition", "_offset", "_kafka_timestamp", "_schema_id"})
-"""Columns that silver adds to say where a row came from; no payload's may have such a name."""
 
 
 class OnMismatch(StrEnum):

@@ -6,27 +6,15 @@ from enum import StrEnum
 from typing import Self
 
 from lake_assets.model.checks import Severity
+from lake_assets.model.origins import Origin
 from lake_assets.model.tables import TableRef
 
 
 class Stage(StrEnum):
-    """The two streaming queries of a feed."""
+    """What a feed's rows go through on their way to silver."""
 
     INGEST = "ingest"  # the source to bronze
     DEMUX = "demux"  # bronze to silver and quarantine
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Where in Kafka a row came from."""
-
-    topic: str
-    partition: int
-    offset: int
-
-    def __str__(self) -> str:
-        """In the form that `lake-assets trace` takes apart, too: `topic/0/17`."""
-        return f"{self.topic}/{self.partition}/{self.offset}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,7 +35,7 @@ class Span:
     """Id of the streaming query, which its checkpoint keeps; batches are counted within it."""
 
     offsets_from: Mapping[int, int] = field(default_factory=dict)
-    """By Kafka partition, of an ingest batch."""
+    """By partition of the source, of an ingest batch."""
 
     offsets_to: Mapping[int, int] = field(default_factory=dict)
     version_from: int | None = None

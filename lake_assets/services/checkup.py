@@ -14,7 +14,7 @@ from lake_assets.errors import (
     RegistryError,
     SettingsError,
     SourceError,
-    TopicNotFoundError,
+    SourceNotFoundError,
 )
 from lake_assets.feeds.load import load_feeds
 from lake_assets.formats.confluent.registry_client import check_registry
@@ -25,8 +25,8 @@ from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.services.child import last_words
 from lake_assets.services.control import ServiceStatus, State, status
 from lake_assets.settings.schema import Settings
-from lake_assets.sources.java_properties import java_properties
-from lake_assets.sources.topics import check_broker, end_offsets
+from lake_assets.sources.kafka.java_properties import java_properties
+from lake_assets.sources.kafka.topics import check_broker, end_offsets
 
 # A round number: below it a large batch may fill the disk half-way.
 _DISK_BROKEN_BYTES = 1_000_000_000
@@ -162,7 +162,7 @@ def _topic(mine: Endpoints, topic: str) -> Finding:
     thing = f"topic {topic}"
     try:
         rows = sum(end_offsets(mine, topic, timeout_s=_ANSWER_S).values())
-    except TopicNotFoundError as problem:
+    except SourceNotFoundError as problem:
         return replace(_broken(thing, problem), health=Health.LATER)
     except SourceError as problem:
         return _broken(thing, problem)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.settings.schema import Settings
-from lake_assets.sources.topics import ensure_topic
+from lake_assets.sources.kafka.topics import ensure_topic
 
 
 def create_topics(settings: Settings, endpoints: Endpoints, feeds: Iterable[Feed]) -> None:

@@ -14,7 +14,7 @@ from lake_assets.errors import ServiceError, SourceError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.runtime.java import Java
 from lake_assets.services.service import LOOPBACK, Ports, Service
-from lake_assets.sources.topics import check_broker
+from lake_assets.sources.kafka.topics import check_broker
 
 _PROPERTIES = """\
 process.roles=broker,controller

@@ -16,8 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lake_assets.model.feeds import Action
+from lake_assets.model.origins import Origin, OriginColumns
 from lake_assets.model.quarantine import Reason
-from lake_assets.model.reports import Judged, Origin
+from lake_assets.model.reports import Judged
 from lake_assets.parquet.writer import TABLE
 from lake_assets.silver.expectation_columns import MARKS_PER_COLUMN, Marks
 from lake_assets.silver.rows import DETAIL, REASON
@@ -97,6 +98,7 @@ class Judge:
         rules: Sequence[Rule],
         keys: int,
         meet: Meet,
+        origin: OriginColumns,
         scope: Scope = EVERYTHING,
     ) -> None:
         """Judge rows of `keys` keys; a row's `#table` beyond them is no key's.
@@ -105,10 +107,12 @@ class Judge:
             rules: the expectations.
             keys: how many there are.
             meet: where the rows and their marks come from.
+            origin: the rows' columns that say where they came from.
             scope: which rows are written.
         """
         self._rules = rules
         self._meet = meet
+        self._origin = origin
         self._quarantine = keys
         self._scope = scope
         self._applies = np.array([rule.keys for rule in rules], dtype=np.bool_)
@@ -187,7 +191,7 @@ class Judge:
             missing = EXAMPLES - len(tally.examples[rule])
             if missing > 0:
                 first = rows[places[rows] == key][:missing]
-                tally.examples[rule] += [_origin(batch, int(row)) for row in first]
+                tally.examples[rule] += [_origin(batch, int(row), self._origin) for row in first]
 
     def _place(
         self,
@@ -256,8 +260,6 @@ def _places(batch: pa.RecordBatch) -> _Ints:
     return places
 
 
-def _origin(batch: pa.RecordBatch, row: int) -> tuple[str, int, int]:
-    topic, partition, offset = (
-        batch[name][row].as_py() for name in ("_topic", "_partition", "_offset")
-    )
-    return topic, partition, offset
+def _origin(batch: pa.RecordBatch, row: int, columns: OriginColumns) -> tuple[str, int, int]:
+    partition = batch[columns.partition][row].as_py() if columns.partition else 0
+    return batch[columns.name][row].as_py(), partition, batch[columns.offset][row].as_py()

@@ -8,7 +8,8 @@ import json
 from collections.abc import Sequence
 
 from lake_assets.delta.commit import Batch, Commit
-from lake_assets.model.reports import BatchReport, Judged, Origin, Stage
+from lake_assets.model.origins import Origin
+from lake_assets.model.reports import BatchReport, Judged, Stage
 from lake_assets.silver.demux_job import Demuxed
 
 
@@ -20,7 +21,7 @@ def note_of(demuxed: Demuxed) -> str:
             name,
             result.seen,
             result.violated,
-            [[e.topic, e.partition, e.offset] for e in result.examples],
+            [[e.name, e.partition, e.offset] for e in result.examples],
         ]
         for (key, name), result in demuxed.judged.items()
     ]

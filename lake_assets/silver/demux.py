@@ -26,6 +26,7 @@ from lake_assets.delta.widen import widen
 from lake_assets.formats.base import Decoder, PayloadFormat, SchemaSource
 from lake_assets.formats.base import Question as FormatQuestion
 from lake_assets.model.feeds import Action, Feed
+from lake_assets.model.origins import OriginColumns
 from lake_assets.model.owners import Owner
 from lake_assets.model.reports import BatchReport, Span, Stage
 from lake_assets.model.tables import TableRef, quarantine_of, waiting_of
@@ -35,7 +36,7 @@ from lake_assets.silver.compiled_expectations import Compiled, Compiler
 from lake_assets.silver.demux_job import Demuxed, Job, failure
 from lake_assets.silver.demux_task import DecodePlan
 from lake_assets.silver.questions import KeyQuestion, SqlQuestion, decoded
-from lake_assets.silver.rows import QUARANTINE, silver_schema
+from lake_assets.silver.rows import quarantine_schema, silver_schema
 from lake_assets.silver.silver_columns import held_columns
 from lake_assets.spark.fan_out import UnresolvedError, Written
 from lake_assets.spark.lake_context import LakeContext
@@ -87,7 +88,7 @@ class Demux:
         the batch is whole.
 
         Args:
-            bronze: `value binary` and the columns `BRONZE_NAMES`.
+            bronze: `value binary` and the columns `bronze_names`.
             batch: its identity.
             reached: from the tables that get rows, what the last commit records.
             span: what part of bronze it is, for the report.
@@ -166,7 +167,7 @@ class Demux:
         Commits nothing. The job that ran comes back beside what it left.
 
         Args:
-            rows: `value binary` and the columns `BRONZE_NAMES`.
+            rows: `value binary` and the columns `bronze_names`.
             scope: which of the rows are written, by the keys that are known.
         """
         if self._schemas is None:
@@ -217,6 +218,10 @@ class Demux:
         return demuxed
 
     @property
+    def _origin(self) -> OriginColumns:
+        return self.feed.source.origin
+
+    @property
     def _route(self) -> tuple[str, ...]:
         column = self.feed.route_column
         return () if column is None else (column,)
@@ -233,6 +238,7 @@ class Demux:
         read = [field for field in decoder.unused if field.name in compiled.reading.columns]
         return DecodePlan(
             decoder=decoder,
+            origin=self._origin,
             unused=pa.schema(read),
             route=self.feed.route_column,
             keys=tuple(self._keys),
@@ -270,18 +276,20 @@ class Demux:
         for key in added:
             # Before it is read: what another feed has there is no column of this one's.
             claim(self.context.lake, self.feed.silver_table(key), replace(owner, key=key))
-        have = held_columns(before, committer.columns(map(self.feed.silver_table, added)))
+        have = held_columns(
+            before, committer.columns(map(self.feed.silver_table, added)), self._origin
+        )
         decoder = self.format.plan(schemas, have, self._route)
         known, renames = [*self._keys, *added], decoder.renames
         is_new = self._decoder is not None and self._decoder.renames != renames
-        silver = marked(silver_schema(decoder.columns), renames)
+        silver = marked(silver_schema(decoder.columns, self._origin), renames)
         touched = known if is_new or decoder.columns != before else added
         columns_by_table = {self.feed.silver_table(key): silver for key in touched}
         aside = [quarantine_of(self.feed.feed)]
         aside += [waiting_of(self.feed.feed)] if decoder.has_waiting else []
         owners = {self.feed.silver_table(key): replace(owner, key=key) for key in touched}
         created = committer.create(
-            {**columns_by_table, **dict.fromkeys(aside, QUARANTINE)},
+            {**columns_by_table, **dict.fromkeys(aside, quarantine_schema(self._origin))},
             owners={**owners, **dict.fromkeys(aside, owner)},
         )
         others = {

@@ -31,7 +31,7 @@ from lake_assets.silver.catalyst_to_arrow import Program
 from lake_assets.silver.demux_task import DecodePlan, decode_task, stage_schema
 from lake_assets.silver.expectation_columns import Reading, evaluated_columns, returned
 from lake_assets.silver.expectation_marks import marks
-from lake_assets.silver.rows import QUARANTINE, QUARANTINE_SOURCES, silver_schema
+from lake_assets.silver.rows import quarantine_schema, quarantine_sources, silver_schema
 from lake_assets.spark.conditions import without_ansi
 from lake_assets.spark.fan_out import Written, discard, fan_out
 from lake_assets.spark.jvm import spark_schema
@@ -79,19 +79,20 @@ class Job:
         """Write the rows of `bronze` that are in `scope` to all tables' folders.
 
         Args:
-            bronze: `value binary` and the columns `BRONZE_NAMES`.
+            bronze: `value binary` and the columns `bronze_names`.
             scope: which of them are written.
 
         Raises:
             UnresolvedError: a schema id or a key is new; nothing is left of the job.
         """
         rules = [_rule(expectation, self.plan.keys) for expectation in self.feed.expectations]
+        origin = self.plan.origin.in_silver
         keys, meet = len(self.plan.keys), self._meet(bronze)
         with without_ansi(bronze.frame.sparkSession):
             done = fan_out(
                 self._judged(bronze),
                 self._write_plan(),
-                lambda: Judge(rules, keys, meet, scope),
+                lambda: Judge(rules, keys, meet, origin, scope),
             )
         tables = self._tables()
         by_index = outcomes(done.notes, rules)
@@ -139,7 +140,7 @@ class Job:
         return lambda batches: returned(batches, reading)
 
     def _write_plan(self) -> WritePlan:
-        silver = silver_schema(self.plan.decoder.columns)
+        silver = silver_schema(self.plan.decoder.columns, self.plan.origin)
         lake = self.context.lake
         *keys, quarantine, waiting = (str(table.path(lake)) for table in self._tables())
         return WritePlan(
@@ -150,7 +151,10 @@ class Job:
             ),
             layouts={
                 _SILVER: Layout(schema=silver, sources=tuple(silver.names)),
-                _QUARANTINE: Layout(schema=QUARANTINE, sources=QUARANTINE_SOURCES),
+                _QUARANTINE: Layout(
+                    schema=quarantine_schema(self.plan.origin),
+                    sources=quarantine_sources(self.plan.origin),
+                ),
             },
             buffer_bytes=self.context.buffer_bytes,
         )

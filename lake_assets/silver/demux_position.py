@@ -15,7 +15,7 @@ from deltalake import DeltaTable
 
 from lake_assets.delta.commit import Batch
 from lake_assets.delta.increments import Point
-from lake_assets.delta.kafka_offsets import Offsets, as_json, from_json
+from lake_assets.delta.source_offsets import Offsets, as_json, from_json
 
 _NOWHERE = Point()
 
@@ -40,7 +40,7 @@ class Position:
     """The version of bronze up to which all rows were taken."""
 
     offsets: Offsets = field(default_factory=dict)
-    """The same in Kafka's terms: rows of bronze below were taken, whichever version has them."""
+    """The same by their origin: rows below were taken, whichever version of bronze has them."""
 
     tables: int = 0
     """A checksum of the newest batch of each table (`delta.transaction_numbers`)."""

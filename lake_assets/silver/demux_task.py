@@ -10,17 +10,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lake_assets.formats.base import Decoded, Decoder
+from lake_assets.model.origins import OriginColumns
 from lake_assets.model.quarantine import Reason
 from lake_assets.model.tables import KEY_NAME
 from lake_assets.parquet.writer import TABLE, UNRESOLVED
 from lake_assets.silver.questions import KeyQuestion, encoded
 from lake_assets.silver.rows import (
-    BRONZE_NAMES,
     DETAIL,
-    ORIGIN,
     REASON,
     REFUSED_AT,
     VALUE,
+    bronze_names,
+    silver_origin,
 )
 
 
@@ -29,6 +30,9 @@ class DecodePlan:
     """What a decoding task must know; pickled once a job."""
 
     decoder: Decoder
+
+    origin: OriginColumns
+    """Bronze's columns that say where a row came from."""
 
     route: str | None
     """Decoded column that names the key; None if all rows are of the one key there is."""
@@ -59,7 +63,7 @@ def stage_schema(plan: DecodePlan) -> pa.Schema:
         [
             *plan.decoder.columns,
             *plan.unused,
-            *ORIGIN,
+            *silver_origin(plan.origin),
             pa.field(VALUE, pa.binary()),
             pa.field(REASON, pa.string()),
             pa.field(DETAIL, pa.string()),
@@ -74,7 +78,7 @@ def decode_task(batches: Iterable[pa.RecordBatch], plan: DecodePlan) -> Iterator
     """Decode and place one task's bronze rows; every row comes out, in order.
 
     Args:
-        batches: `value binary` and the columns `BRONZE_NAMES`.
+        batches: `value binary` and the columns `bronze_names`.
         plan: what decodes them, and the route.
     """
     schema = stage_schema(plan)
@@ -103,7 +107,7 @@ def _place(batch: pa.RecordBatch, plan: DecodePlan, schema: pa.Schema) -> pa.Rec
     arrays = [
         *decoded.columns.columns,
         *(pa.nulls(batch.num_rows, field.type) for field in plan.unused),
-        *(batch[name] for name in BRONZE_NAMES),
+        *(batch[name] for name in bronze_names(plan.origin)),
         values if plan.keep_values else _where(is_refused, values),
         reason,
         detail,

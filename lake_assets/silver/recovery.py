@@ -20,6 +20,7 @@ from lake_assets.delta.origins import Before, NotIn
 from lake_assets.delta.restores import is_restored
 from lake_assets.delta.transaction_numbers import checksum, numbers_of, recorded_checksum
 from lake_assets.errors import LakeError, StreamError
+from lake_assets.model.origins import OriginColumns
 from lake_assets.model.owners import Owner
 from lake_assets.model.reports import BatchReport
 from lake_assets.model.tables import TableRef, quarantine_of
@@ -33,7 +34,7 @@ from lake_assets.silver.demux_position import (
     read_position,
     reprocess_app,
 )
-from lake_assets.silver.rows import QUARANTINE
+from lake_assets.silver.rows import quarantine_schema
 from lake_assets.spark.lake_context import LakeContext
 
 UNDONE = "lake_assets.undone_batch"
@@ -54,6 +55,9 @@ class Recovery:
     """What a feed's tables are brought to one state with."""
 
     feed: str
+    origin: OriginColumns
+    """The feed's columns that say where a row came from."""
+
     context: LakeContext
     journal: Journal
     report: Callable[[BatchReport], None]
@@ -127,7 +131,7 @@ class Recovery:
         quarantine = quarantine_of(self.feed)
         position = Position(bronze_id=_id_of(bronze), tables=checksum({}))
         self.context.committer.create(
-            {quarantine: QUARANTINE}, owners={quarantine: Owner(feed=self.feed)}
+            {quarantine: quarantine_schema(self.origin)}, owners={quarantine: Owner(feed=self.feed)}
         )
         begin = Commit(table=quarantine, files=(), info={POSITION: position.to_json()})
         self.context.committer.append([begin], batch_of(self.feed, position.number))
@@ -158,7 +162,7 @@ class Recovery:
     def _undo(self, table: TableRef, position: Position, number: int) -> None:
         """Take the rows out of a table that came after the position, and its batches' numbers."""
         handle, folder = self.context.committer.fresh(table), table.path(self.context.lake)
-        later = NotIn(Before(position.offsets))
+        later = NotIn(Before(position.offsets, self.origin))
         removed, kept = without(folder, active_files(handle), later)
         before = batch_of(self.feed, number)
         undo = Commit(

@@ -15,7 +15,6 @@ from pyspark.sql import DataFrame, SparkSession
 from lake_assets.delta.catalog import keys_found
 from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.delta.data_files import active_files
-from lake_assets.delta.kafka_offsets import offsets_of_rows
 from lake_assets.delta.multi_table_change import (
     ChangeJournal,
     Range,
@@ -23,15 +22,17 @@ from lake_assets.delta.multi_table_change import (
     TablesChange,
     finish,
 )
-from lake_assets.delta.origins import COLUMNS, origin_columns
+from lake_assets.delta.origins import columns_in
+from lake_assets.delta.source_offsets import offsets_of_rows
 from lake_assets.delta.table_features import Use
 from lake_assets.delta.table_paths import for_spark
+from lake_assets.model.origins import OriginColumns
 from lake_assets.model.tables import TableRef, quarantine_of, waiting_of
 from lake_assets.silver.apply_expectations import Refused, Scope
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.demux_job import Demuxed, Job, failure
 from lake_assets.silver.demux_position import reprocess_app
-from lake_assets.silver.rows import BRONZE_NAMES
+from lake_assets.silver.rows import bronze_names
 from lake_assets.spark.fan_out import Written
 from lake_assets.spark.read_tables import read_files
 from lake_assets.spark.scan import Rows
@@ -56,7 +57,7 @@ class Bronze:
     """The rows of bronze that a rebuild derives again."""
 
     rows: DataFrame
-    """`value binary`, the columns `BRONZE_NAMES` and any others."""
+    """`value binary`, the columns `bronze_names` and any others."""
 
     range: Range
     """Their offsets; rows of silver that have such ones give way to what is derived."""
@@ -83,7 +84,7 @@ class Redo:
         files = self._active(self._quarantine)
         if not files:
             return Redone(rows={}, removed={})
-        rows = self._read(self._quarantine, files, ["value", *BRONZE_NAMES])
+        rows = self._read(self._quarantine, files, ["value", *self._bronze_names])
         job, demuxed = self.demux.derive(Rows(rows), _scope(keys, Refused.NONE))
         self._stop_if_failing([(job, demuxed)])
         return self._change(demuxed, {})
@@ -98,11 +99,11 @@ class Redo:
         waiting = waiting_of(self.demux.feed.feed)
         with self.demux.alone:
             files = self._active(waiting)
-            rows = self._read(waiting, files, ["value", *BRONZE_NAMES])
+            rows = self._read(waiting, files, ["value", *self._bronze_names])
             job, demuxed = self.demux.derive(Rows(rows))
             self._stop_if_failing([(job, demuxed)])
             # Some may have been dropped, so all that were read leave, and not those that came in.
-            read = Range(ends=offsets_of_rows(self._folder(waiting), files))
+            read = Range(ends=offsets_of_rows(self._folder(waiting), files, self._origin))
             return self._change(demuxed, {waiting: read})
 
     def rebuild(
@@ -123,13 +124,13 @@ class Redo:
             CommitConflictError: others keep rewriting a table; the next start finishes it.
         """
         if keys is None:
-            job, demuxed = self.demux.derive(Rows(bronze.rows.select("value", *BRONZE_NAMES)))
+            job, demuxed = self.demux.derive(Rows(bronze.rows.select("value", *self._bronze_names)))
             self._stop_if_failing([(job, demuxed)])
             derived = map(self.demux.feed.silver_table, job.plan.keys)
             tables = {*derived, *self._silver(), *self._aside()}
             leaving = dict.fromkeys((*tables, self._quarantine), bronze.range)
             return self._change(demuxed, leaving, record)
-        given = Rows(bronze.rows.select("value", *BRONZE_NAMES))
+        given = Rows(bronze.rows.select("value", *self._bronze_names))
         parts = [self.demux.derive(given, _scope(keys, Refused.JUDGED))]
         parts += self._strays(bronze, keys)
         self._stop_if_failing(parts)
@@ -138,6 +139,14 @@ class Redo:
         # Rows that come to these keys may have been others' before.
         others = {table: None for table in self._silver() if table not in chosen}
         return self._change(both, {**chosen, **others}, record)
+
+    @property
+    def _origin(self) -> OriginColumns:
+        return self.demux.feed.source.origin
+
+    @property
+    def _bronze_names(self) -> tuple[str, ...]:
+        return bronze_names(self._origin)
 
     @property
     def _quarantine(self) -> TableRef:
@@ -157,7 +166,7 @@ class Redo:
     def _strays(self, bronze: Bronze, keys: Sequence[str]) -> list[tuple[Job, Demuxed]]:
         """Rows that were some key's and are no longer: to where they belong now."""
         was = [
-            self._read(t, files, COLUMNS)
+            self._read(t, files, self._origin.identity)
             for t in map(self.demux.feed.silver_table, keys)
             if t.path(self.demux.context.lake).exists() and (files := self._active(t))
         ]
@@ -166,7 +175,9 @@ class Redo:
         origins = was[0]
         for more in was[1:]:
             origins = origins.unionByName(more)
-        rows = bronze.rows.join(origins, list(COLUMNS), "left_semi").select("value", *BRONZE_NAMES)
+        rows = bronze.rows.join(origins, list(self._origin.identity), "left_semi").select(
+            "value", *self._bronze_names
+        )
 
         def others(known: tuple[str, ...]) -> Scope:
             return Scope(keys=tuple(key not in keys for key in known))
@@ -214,7 +225,9 @@ class Redo:
         committer.judge([Commit(table=t, files=w.files) for t, w in demuxed.written.items()], batch)
         committer.ensure_usable([t for t in order if t in leaving or t in aside], Use.REWRITE)
         companions = {*self._silver(), *self._aside(), *order} - {self._quarantine}
-        self.journal.write(TablesChange(batch=batch, tables=parts, companions=[*companions]))
+        self.journal.write(
+            TablesChange(batch=batch, origin=self._origin, tables=parts, companions=[*companions])
+        )
         removed = finish(self.journal, self.demux.context.committer)
         return Redone(
             number=batch.version,
@@ -237,7 +250,8 @@ class Redo:
     ) -> DataFrame:
         """Some columns of some files, the origin's under the names that bronze has for them."""
         schema = pa.schema(self.demux.context.committer.fresh(table).schema())
-        names = dict(zip(origin_columns(schema.names), COLUMNS, strict=True))
+        named = columns_in(schema.names, self._origin).identity
+        names = dict(zip(named, self._origin.identity, strict=True))
         paths = [for_spark(self._folder(table), file.path) for file in files]
         rows = read_files(self.session, paths, schema)
         return rows.withColumnsRenamed(names).select(*columns)

@@ -2,19 +2,19 @@
 
 import pyarrow as pa
 
-_ORIGIN = (
-    ("_topic", pa.string()),
-    ("_partition", pa.int32()),
-    ("_offset", pa.int64()),
-    ("_kafka_timestamp", pa.timestamp("us", tz="UTC")),
-    ("_schema_id", pa.int64()),
-)
+from lake_assets.delta.origins import origin_schema
+from lake_assets.model.origins import SCHEMA_ID, OriginColumns
 
-ORIGIN = pa.schema([pa.field(name, kind) for name, kind in _ORIGIN])
-"""Where a silver row came from."""
 
-BRONZE_NAMES = ("topic", "partition", "offset", "kafka_timestamp", "schema_id")
-"""Bronze's columns that become `ORIGIN`, in the same order."""
+def silver_origin(origin: OriginColumns) -> pa.Schema:
+    """Silver's columns that say where a row came from, and which schema its value names."""
+    return origin_schema(origin.in_silver).append(pa.field(f"_{SCHEMA_ID}", pa.int64()))
+
+
+def bronze_names(origin: OriginColumns) -> tuple[str, ...]:
+    """Bronze's columns that become `silver_origin`, in the same order."""
+    return (*origin.names, SCHEMA_ID)
+
 
 VALUE = "#value"
 """binary: the raw value of a refused row, null of others (they need not travel)."""
@@ -28,30 +28,32 @@ DETAIL = "#detail"
 REFUSED_AT = "#refused_at"
 """timestamp: when the batch ran."""
 
-QUARANTINE = pa.schema(
-    [
-        pa.field("value", pa.binary()),
-        pa.field("topic", pa.string()),
-        pa.field("partition", pa.int32()),
-        pa.field("offset", pa.int64()),
-        pa.field("kafka_timestamp", pa.timestamp("us", tz="UTC")),
-        pa.field("schema_id", pa.int64()),
-        pa.field("reason", pa.string()),
-        pa.field("detail", pa.string()),
-        pa.field("quarantined_at", pa.timestamp("us", tz="UTC")),
-    ]
-)
-"""Columns of `quarantine_{feed}`."""
 
-QUARANTINE_SOURCES = (VALUE, *ORIGIN.names, REASON, DETAIL, REFUSED_AT)
-"""Columns of the decoded rows that become `QUARANTINE`, in the same order."""
+def quarantine_schema(origin: OriginColumns) -> pa.Schema:
+    """Columns of `quarantine_{feed}`."""
+    return pa.schema(
+        [
+            pa.field("value", pa.binary()),
+            *origin_schema(origin),
+            pa.field(SCHEMA_ID, pa.int64()),
+            pa.field("reason", pa.string()),
+            pa.field("detail", pa.string()),
+            pa.field("quarantined_at", pa.timestamp("us", tz="UTC")),
+        ]
+    )
 
 
-def decoded_part(silver: pa.Schema) -> pa.Schema:
+def quarantine_sources(origin: OriginColumns) -> tuple[str, ...]:
+    """Columns of the decoded rows that become `quarantine_schema`, in the same order."""
+    return (VALUE, *silver_origin(origin).names, REASON, DETAIL, REFUSED_AT)
+
+
+def decoded_part(silver: pa.Schema, origin: OriginColumns) -> pa.Schema:
     """What of a silver table's columns was decoded."""
-    return pa.schema([field for field in silver if field.name not in ORIGIN.names])
+    own = silver_origin(origin).names
+    return pa.schema([field for field in silver if field.name not in own])
 
 
-def silver_schema(decoded: pa.Schema) -> pa.Schema:
+def silver_schema(decoded: pa.Schema, origin: OriginColumns) -> pa.Schema:
     """The decoded columns, then where the row came from."""
-    return pa.schema([*decoded, *ORIGIN])
+    return pa.schema([*decoded, *silver_origin(origin)])

@@ -6,11 +6,14 @@ import pyarrow as pa
 
 from lake_assets.errors import LakeError
 from lake_assets.formats.schema_merge import Mismatch, merge
+from lake_assets.model.origins import OriginColumns
 from lake_assets.model.tables import TableRef
 from lake_assets.silver.rows import decoded_part
 
 
-def held_columns(known: pa.Schema, tables: Mapping[TableRef, pa.Schema]) -> pa.Schema:
+def held_columns(
+    known: pa.Schema, tables: Mapping[TableRef, pa.Schema], origin: OriginColumns
+) -> pa.Schema:
     """Decoded columns that hold the rows of all tables.
 
     They are the same in all tables of a feed, unless a process died while it widened them.
@@ -18,12 +21,13 @@ def held_columns(known: pa.Schema, tables: Mapping[TableRef, pa.Schema]) -> pa.S
     Args:
         known: columns that are known already.
         tables: what the tables have, origin and all.
+        origin: what the feed's source calls the origin's columns.
 
     Raises:
         LakeError: a table has a column of a type that does not go with the others'.
     """
     for table, schema in tables.items():
-        merged = merge(known, decoded_part(schema))
+        merged = merge(known, decoded_part(schema, origin))
         if isinstance(merged, Mismatch):
             raise LakeError(
                 table.name,

@@ -67,7 +67,9 @@ def _tables(demux: Demux) -> list[TableRef]:
 
 def _unused(demux: Demux) -> list[str]:
     tables = demux.context.committer.opened(_tables(demux))
-    have = (pa.schema(handle.schema().to_arrow()) for handle in tables.values())
+    origin = demux.feed.source.origin
+    schemas = (pa.schema(handle.schema().to_arrow()) for handle in tables.values())
+    have = (decoded_part(schema, origin) for schema in schemas)
     unused = unmade(have, demux.made())
     for table, handle in tables.items():
         folder = table.path(demux.context.lake)
@@ -80,12 +82,12 @@ def unmade(have: Iterable[pa.Schema], made: Sequence[pa.Schema]) -> list[str]:
     """Columns of tables that no message makes, or that do not go with what some message makes.
 
     Args:
-        have: the tables' columns, origin and all.
+        have: the decoded columns of tables.
         made: the columns of each message that rows may have.
     """
     names: dict[str, None] = {}
     for table in have:
-        for field in decoded_part(table):
+        for field in table:
             column = pa.schema([field])
             same = [pa.schema([own.field(field.name)]) for own in made if field.name in own.names]
             if not same or any(isinstance(merge(column, own), Mismatch) for own in same):

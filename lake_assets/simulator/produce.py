@@ -13,8 +13,8 @@ from lake_assets.errors import SourceError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.simulator.script import Script
 from lake_assets.simulator.workload import Workload
-from lake_assets.sources.refusals import Refusals, explain
-from lake_assets.sources.topics import client_config, ensure_topic
+from lake_assets.sources.kafka.refusals import Refusals, explain
+from lake_assets.sources.kafka.topics import client_config, ensure_topic
 
 _IN_FLIGHT = 200_000
 """Messages on their way at once. Fewer starve the broker at full speed; more cost memory only."""

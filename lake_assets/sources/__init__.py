@@ -1,5 +1,5 @@
-"""Ways into the lake: DataFrames of raw rows and where they came from.
+"""Ways into the lake: rows as they came and where they came from, a folder a kind of source.
 
-Also short questions to a broker, and why it refuses. Rows are written by `bronze`, and nothing
+`base` is the contract, `catalog` knows which there are. Rows are written by `bronze`, and nothing
 inside a payload is read here.
 """

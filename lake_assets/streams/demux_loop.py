@@ -14,8 +14,8 @@ from pyspark.sql import SparkSession
 from lake_assets.delta.catalog import keys_found
 from lake_assets.delta.deletion_vectors import kept_rows
 from lake_assets.delta.increments import Increment, next_increment
-from lake_assets.delta.kafka_offsets import furthest, offsets_of_rows
 from lake_assets.delta.origins import Before, NotIn
+from lake_assets.delta.source_offsets import furthest, offsets_of_rows
 from lake_assets.delta.transaction_numbers import checksum
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Span
@@ -23,7 +23,7 @@ from lake_assets.model.tables import TableRef, bronze_of, waiting_of
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.demux_position import POSITION, Position, batch_of, demux_app
 from lake_assets.silver.recovery import Recovery
-from lake_assets.silver.rows import BRONZE_NAMES
+from lake_assets.silver.rows import bronze_names
 from lake_assets.spark.scan import rows_in, scan
 from lake_assets.streams.triggers import tasks_of
 
@@ -60,10 +60,12 @@ class Follower:
         """
         self.recover()
         position, table = self._position or Position(), bronze_of(self._feed.feed)
-        topics = {self._feed.source.kafka.topic, *(topic for topic, _ in position.offsets)}
+        source = self._feed.source
+        # Bronze may have rows of what the feed read before, under another name.
+        names = dict.fromkeys([source.name, *sorted(name for name, _ in position.offsets)])
         increment = next_increment(
             table.path(self._lake),
-            lambda: sorted(topics),
+            [source.named(name) for name in names],
             position.bronze,
             taken=position.offsets,
             max_bytes=self.max_bytes,
@@ -73,7 +75,7 @@ class Follower:
             return False
         new_offsets = increment.offsets if increment.files else {}
         if increment.files and not new_offsets:  # bronze of another release or engine
-            new_offsets = offsets_of_rows(table.path(self._lake), increment.files)
+            new_offsets = offsets_of_rows(table.path(self._lake), increment.files, source.origin)
         offsets = furthest([position.offsets, new_offsets])
         reached = replace(position, bronze=increment.until, offsets=offsets)
         self._position = self._take(position, reached, increment) if increment.files else reached
@@ -120,7 +122,7 @@ class Follower:
             last = replace(reached, number=number, tables=checksum(numbers))
             return {POSITION: last.to_json()}
 
-        bronze = bronze_of(self._feed.feed)
+        bronze, origin = bronze_of(self._feed.feed), self._feed.source.origin
         folder = bronze.path(self._lake)
         files = [folder / file.path for file in found.files]
         # Versions that only added files deleted no rows.
@@ -129,9 +131,9 @@ class Follower:
         rows = scan(
             self.session,
             files,
-            ("value", *BRONZE_NAMES),
+            ("value", *bronze_names(origin)),
             tasks=tasks_of(rows_in(files), self.demux.tables, cores),
-            keep=None if found.is_exact else NotIn(Before(position.offsets)),
+            keep=None if found.is_exact else NotIn(Before(position.offsets, origin)),
             kept={folder / path: mask for path, mask in kept.items()},
         )
         span = Span(

@@ -18,14 +18,14 @@ from lake_assets.errors import (
     LakeAssetsError,
     RegistryError,
     SourceError,
+    SourceNotFoundError,
     StreamError,
-    TopicNotFoundError,
 )
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Stage, Waiting
 from lake_assets.model.tables import bronze_of
 from lake_assets.settings.schema import Settings
-from lake_assets.sources.topics import end_offsets
+from lake_assets.sources.catalog import source_of
 from lake_assets.state.disk_errors import disk_trouble
 from lake_assets.streams.demux_loop import Follower
 from lake_assets.streams.pipeline import Pipeline, catch_up_of, demux_of, follower_of, start_ingest
@@ -72,7 +72,7 @@ class FeedStreams:
     """Of ingest's query, in our words; Spark passes it on as text alone."""
 
     is_new: bool = False
-    """Whether it failed for lack of a topic, and bronze has nothing of one."""
+    """Whether it failed for lack of a source, and bronze has nothing of one."""
 
     _failures: int = 0
     _wakes: threading.Event = field(default_factory=threading.Event)
@@ -107,7 +107,7 @@ class FeedStreams:
     def _note(self, problem: Exception, *, lived_s: float) -> None:
         self.failure = self.query_failure or told(problem)
         bronze = bronze_of(self.feed.feed)
-        self.is_new = isinstance(self.failure, TopicNotFoundError) and not is_there(
+        self.is_new = isinstance(self.failure, SourceNotFoundError) and not is_there(
             self.pipeline.context.lake, bronze
         )
         self.query_failure = None
@@ -133,7 +133,7 @@ class FeedStreams:
     def _stream(self) -> None:
         ensure_streamable(self.pipeline.context, self.feed)
         finish_interrupted(self.pipeline.context, self.settings, self.feed)
-        if not self._await_topic():
+        if not self._await_source():
             return
         query = start_ingest(self.pipeline, self.feed, until_caught_up=self.until_caught_up)
         try:
@@ -186,11 +186,11 @@ class FeedStreams:
         if problem is not None and not self.stop.is_set():
             raise self.query_failure or problem
 
-    def _await_topic(self) -> bool:
-        """Wait until the feed's topic can be read; with `until_caught_up` there is no waiting."""
+    def _await_source(self) -> bool:
+        """Wait until the feed's source can be read; with `until_caught_up` there is no waiting."""
         while not self.stop.is_set():
             try:
-                end_offsets(self.pipeline.endpoints, self.feed.source.kafka.topic)
+                source_of(self.feed, self.pipeline.endpoints).extent()
             except SourceError as problem:
                 if self.until_caught_up:
                     raise

@@ -13,10 +13,10 @@ from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import BatchReport, Stage
 from lake_assets.model.tables import bronze_of
-from lake_assets.sources.topics import end_offsets
+from lake_assets.sources.catalog import source_of
 
 _LOOK_EVERY_S = 5.0
-"""Seconds between two looks at a topic's ends; each opens a connection."""
+"""Seconds between two looks at a source's ends; each opens a connection."""
 
 _SHARE = 20
 """A look at bronze's log that took t seconds is repeated 20 t later at the soonest: a long backlog
@@ -26,7 +26,7 @@ _QUICK_S = 0.05
 """Seconds that a look may take and be repeated for the next batch, which comes a second later."""
 
 _PATIENCE_S = 2.0
-"""Seconds for the broker's answer; without one the lag is unknown."""
+"""Seconds for the source's answer; without one the lag is unknown."""
 
 
 class Lags:
@@ -35,7 +35,7 @@ class Lags:
     def __init__(
         self, lake: Path, endpoints: Endpoints, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Measure against this lake's bronze tables and these brokers."""
+        """Measure against this lake's bronze tables and these brokers' sources."""
         self._lake = lake
         self._endpoints = endpoints
         self._clock = clock
@@ -67,7 +67,7 @@ class Lags:
 
     def _ask(self, feed: Feed) -> Mapping[int, int] | None:
         try:
-            return end_offsets(self._endpoints, feed.source.kafka.topic, timeout_s=_PATIENCE_S)
+            return source_of(feed, self._endpoints).extent(timeout_s=_PATIENCE_S).ends
         except SourceError:
             return None
 

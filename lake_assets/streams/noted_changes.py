@@ -13,13 +13,13 @@ REDO_TURN = "redo"
 """What at most one process of a lake does at a time: changing tables beside the streams."""
 
 
-def reprocess_journal(lake: Path, feed: str) -> ChangeJournal:
+def reprocess_journal(lake: Path, feed: Feed) -> ChangeJournal:
     """Where a feed's changes beside its streams are noted until they are whole.
 
     In the folder of the table whose commit makes them so: who has the one has the other. Delta
     passes over names that begin like this.
     """
-    return ChangeJournal(quarantine_of(feed).path(lake) / "_change.json")
+    return ChangeJournal(quarantine_of(feed.feed).path(lake) / "_change.json", feed.source.origin)
 
 
 def finish_change(journal: ChangeJournal, context: LakeContext, feed: Feed) -> None:

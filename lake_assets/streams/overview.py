@@ -24,7 +24,7 @@ from lake_assets.model.tables import (
     waiting_of,
 )
 from lake_assets.settings.schema import Settings
-from lake_assets.sources.topics import begin_offsets, end_offsets
+from lake_assets.sources.catalog import source_of
 from lake_assets.streams.progress import demux_position, ingested_offsets
 
 
@@ -42,9 +42,9 @@ class TableOverview:
     size_bytes: int
     committed_at: datetime
     lag_rows: int | None
-    """Rows of the table's source that are not in it yet: of the topic for bronze, of bronze for
-    silver, quarantine and waiting rows (of all keys: a row's key is known only once it is
-    decoded), of silver for gold. None if the source does not answer; 0 of the log, which has none.
+    """Rows that are not in it yet: of the source for bronze; of bronze for silver, quarantine
+    and waiting rows (of all keys: a row's key is known only once it is decoded), of silver for
+    gold. None if the source does not answer; 0 of the log, which has none.
     """
 
 
@@ -64,7 +64,7 @@ def _tables(settings: Settings, feed: Feed, endpoints: Endpoints | None) -> Iter
     bronze = open_table(lake, bronze_of(feed.feed))
     if bronze is None:
         return
-    yield _view(lake, bronze_of(feed.feed), state_of(bronze), topic_lag(settings, feed, endpoints))
+    yield _view(lake, bronze_of(feed.feed), state_of(bronze), source_lag(settings, feed, endpoints))
     behind = rows_since(bronze, demux_position(lake, feed).bronze.version + 1)
     yield from _those_there(lake, (waiting_of(feed.feed), quarantine_of(feed.feed)), behind)
     over_all = [view for view in feed.gold if view.is_over_all]
@@ -116,18 +116,19 @@ def _over_all(lake: Path, feed: Feed, view: GoldView) -> TableOverview | None:
     return _view(lake, table, state, lag)
 
 
-def topic_lag(settings: Settings, feed: Feed, endpoints: Endpoints | None) -> int | None:
-    """Rows of the feed's topic that are not in bronze; None if no broker answers."""
+def source_lag(settings: Settings, feed: Feed, endpoints: Endpoints | None) -> int | None:
+    """Rows of the feed's source that are not in bronze; None if it does not answer."""
     if endpoints is None:
         return None
-    topic = feed.source.kafka.topic
     done = ingested_offsets(settings.lake_dir, feed)
     try:
-        begins = begin_offsets(endpoints, topic)
-        ends = end_offsets(endpoints, topic)
+        extent = source_of(feed, endpoints).extent()
     except SourceError:
         return None
-    return sum(max(0, end - done.get(p, begins.get(p, 0))) for p, end in ends.items())
+    return sum(
+        max(0, end - done.get(partition, extent.begins[partition]))
+        for partition, end in extent.ends.items()
+    )
 
 
 def _view(

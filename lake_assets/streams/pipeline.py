@@ -6,7 +6,6 @@ Ingest is a streaming query; its checkpoint is created again at each start, from
 commits say. Demux follows bronze's log (`streams.demux_loop`).
 """
 
-import json
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from lake_assets.bronze.ingest import Ingest
-from lake_assets.bronze.offsets import TopicRange
 from lake_assets.delta.commit_journal import Journal, journal_of
 from lake_assets.errors import LakeAssetsError
 from lake_assets.formats.catalog import is_framed
@@ -26,8 +24,7 @@ from lake_assets.model.reports import BatchReport
 from lake_assets.settings.schema import StreamSettings
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.recovery import Recovery
-from lake_assets.sources.kafka import read_topic
-from lake_assets.sources.topics import begin_offsets, end_offsets, topic_identity
+from lake_assets.sources.catalog import source_of
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.streams.demux_loop import Follower
 from lake_assets.streams.schemas import Schemas
@@ -67,29 +64,27 @@ class Pipeline:
 
 
 def start_ingest(pipeline: Pipeline, feed: Feed, *, until_caught_up: bool) -> StreamingQuery:
-    """Start the query that lands a topic's rows in bronze, from where bronze is.
+    """Start the query that lands a source's rows in bronze, from where bronze is.
 
     Raises:
-        SourceError: the topic cannot be asked for its offsets.
-        StreamError: the topic does not have the rows that come next.
+        SourceError: the source cannot be asked for its offsets.
+        StreamError: the source does not have the rows that come next.
         LakeError: the lake cannot be written.
     """
-    source = feed.source.kafka
+    source = source_of(feed, pipeline.endpoints)
     ingest = Ingest(
-        feed=feed.feed,
-        topic=source.topic,
+        feed=feed,
+        source=source,
         context=pipeline.context,
         report=pipeline.report,
         is_framed=is_framed(feed.payload),
     )
-    starts = ingest.prepare(_range_of(pipeline.endpoints, source.topic), source.starting_offsets)
+    starts = ingest.prepare()
     # Spark notes in it what bronze's commits say anyway; one of before may be of another bronze.
     checkpoint = checkpoint_of(pipeline.state_dir, feed.feed)
     shutil.rmtree(checkpoint, ignore_errors=True)
-    rows = read_topic(
+    rows = source.read(
         pipeline.session,
-        source.topic,
-        pipeline.endpoints,
         starts=starts,
         max_rows=pipeline.stream.max_rows_per_batch,
         tasks=pipeline.session.sparkContext.defaultParallelism,
@@ -97,7 +92,7 @@ def start_ingest(pipeline: Pipeline, feed: Feed, *, until_caught_up: bool) -> St
 
     def run_batch(batch: DataFrame, batch_id: int) -> None:
         try:
-            ingest(batch, _planned_offsets(checkpoint, batch_id, source.topic))
+            ingest(batch, source.batch_end(_planned_end(checkpoint, batch_id)))
         except LakeAssetsError as problem:
             if pipeline.failed is not None:
                 pipeline.failed(feed.feed, problem)
@@ -110,22 +105,15 @@ def start_ingest(pipeline: Pipeline, feed: Feed, *, until_caught_up: bool) -> St
     return writer.trigger(processingTime=f"{every_ms} milliseconds").start()
 
 
-def _range_of(endpoints: Endpoints, topic: str) -> TopicRange:
-    begins, ends = begin_offsets(endpoints, topic), end_offsets(endpoints, topic)
-    identity = topic_identity(endpoints, topic)
-    return TopicRange(topic=topic, begins=begins, ends=ends, identity=identity)
-
-
 _FIRST_SOURCE_LINE = 2
 """Of a file in a checkpoint's `offsets/`: line 0 is the format's version, line 1 the batch's
 metadata; then one line of JSON a source."""
 
 
-def _planned_offsets(checkpoint: Path, batch_id: int, topic: str) -> dict[int, int]:
-    """Where a micro-batch ends, by partition: Spark notes that before it runs the batch."""
+def _planned_end(checkpoint: Path, batch_id: int) -> str:
+    """Where a micro-batch ends, as its source's reader says it; noted before the batch runs."""
     lines = (checkpoint / "offsets" / str(batch_id)).read_text().splitlines()
-    offsets = json.loads(lines[_FIRST_SOURCE_LINE])[topic]
-    return {int(partition): offset for partition, offset in offsets.items()}
+    return lines[_FIRST_SOURCE_LINE]
 
 
 def demux_of(pipeline: Pipeline, feed: Feed, schemas: Schemas) -> Demux:
@@ -146,6 +134,7 @@ def follower_of(pipeline: Pipeline, demux: Demux) -> Follower:
     feed = demux.feed
     recovery = Recovery(
         feed=feed.feed,
+        origin=feed.source.origin,
         context=pipeline.context,
         journal=pipeline.journal(feed),
         report=pipeline.report,

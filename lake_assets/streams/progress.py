@@ -10,11 +10,11 @@ from lake_assets.silver.demux_position import Position, read_position
 
 
 def ingested_offsets(lake: Path, feed: Feed) -> dict[int, int]:
-    """By partition of the feed's topic, the offset after the last row that is in bronze."""
+    """By partition of the feed's source, the offset after the last row that is in bronze."""
     bronze = open_table(lake, bronze_of(feed.feed))
     if bronze is None:
         return {}
-    offsets = held_offsets(bronze, feed.source.kafka.topic)
+    offsets = held_offsets(bronze, feed.source.named())
     return {partition: offset for (_, partition), offset in offsets.items()}
 
 

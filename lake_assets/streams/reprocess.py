@@ -16,13 +16,13 @@ from pyspark.sql import functions as F
 from lake_assets.delta.catalog import ensure_known, keys_found
 from lake_assets.delta.data_files import active_files, ensure_files_exist
 from lake_assets.delta.increments import Point
-from lake_assets.delta.kafka_offsets import offsets_of_rows
 from lake_assets.delta.log_history import open_table
 from lake_assets.delta.multi_table_change import Range, TableChange
 from lake_assets.delta.renamed_tables import (
     ensure_none_renamed,
     movable_tables,
 )
+from lake_assets.delta.source_offsets import offsets_of_rows
 from lake_assets.delta.transaction_numbers import checksum, numbers_of
 from lake_assets.errors import LakeError, StreamError, StreamsLockedError
 from lake_assets.feeds.load import load_feeds
@@ -142,18 +142,18 @@ def rebuild(
     # Opened again: the stream may have gone on since, and the position with it.
     bronze = context.committer.fresh(bronze_of(feed.feed))
     ensure_reaches(feed, bronze, position.offsets)
-    every, whole = rows_of(redo.session, bronze), Range(ends=position.offsets)
+    every, whole = rows_of(redo.session, feed, bronze), Range(ends=position.offsets)
     if keys is None and since is None:
         # Before, since they may keep rows out; after, since values may have left them.
         drop_unused(redo.demux, state_dir)
-        redone = redo.rebuild(within(redo.session, every, whole))
+        redone = redo.rebuild(within(redo.session, feed, every, whole))
         drop_unused(redo.demux, state_dir)
         return redone
     if since is not None:
         # From the first of them on, whatever the clock said of later ones.
         late = every.where(F.col("ingested_at") >= F.lit(since))
-        whole = Range(starts=starts_of(late), ends=position.offsets)
-    return redo.rebuild(within(redo.session, every, whole), keys)
+        whole = Range(starts=starts_of(late, feed.source.origin), ends=position.offsets)
+    return redo.rebuild(within(redo.session, feed, every, whole), keys)
 
 
 def _ensure_files(redo: Redo) -> None:
@@ -184,7 +184,7 @@ def finish_interrupted(context: LakeContext, settings: Settings, feed: Feed) -> 
     """
     with turn_if_free(settings.state_dir, REDO_TURN) as is_free:
         if is_free:
-            finish_change(reprocess_journal(context.lake, feed.feed), context, feed)
+            finish_change(reprocess_journal(context.lake, feed), context, feed)
 
 
 @contextmanager
@@ -204,7 +204,7 @@ def _redo(settings: Settings, feed: Feed, endpoints: Endpoints) -> Iterator[Redo
                     schemas=payload_format,
                     report=_unheard,
                 ),
-                journal=reprocess_journal(context.lake, feed.feed),
+                journal=reprocess_journal(context.lake, feed),
             )
     finally:
         session.stop()
@@ -220,7 +220,13 @@ def _position(redo: Redo, state_dir: Path, bronze: DeltaTable) -> Position:
     try:
         with streams_lock(state_dir):
             journal = demux_journal(state_dir, feed)
-            recovery = Recovery(feed=feed.feed, context=context, journal=journal, report=_unheard)
+            recovery = Recovery(
+                feed=feed.feed,
+                origin=feed.source.origin,
+                context=context,
+                journal=journal,
+                report=_unheard,
+            )
             return recovery.run(tables_of_silver(context.lake, feed), bronze).position
     except StreamsLockedError:
         quarantine = context.committer.opened([quarantine_of(feed.feed)])
@@ -245,12 +251,13 @@ def _unheard(_: BatchReport) -> None:
 def _from_nothing(redo: Redo, bronze: DeltaTable) -> Redone:
     """Derive all there is of bronze, and record again how far demux is thereby."""
     feed, context = redo.demux.feed.feed, redo.demux.context
+    origin = redo.demux.feed.source.origin
     table = bronze_of(feed)
     folder = table.path(context.lake)
     # Whatever was restored among them is derived again.
     ours = [*tables_of_silver(context.lake, redo.demux.feed), quarantine_of(feed)]
     context.committer.accept_restores(context.committer.opened(ours))
-    offsets = offsets_of_rows(folder, active_files(bronze))
+    offsets = offsets_of_rows(folder, active_files(bronze), origin)
     reached = Position(
         bronze_id=str(bronze.metadata().id),
         bronze=Point.at(folder, bronze.version()),
@@ -271,5 +278,5 @@ def _from_nothing(redo: Redo, bronze: DeltaTable) -> Redone:
             transactions=[batch_of(feed, number)],
         )
 
-    rows = rows_of(redo.session, bronze)
+    rows = rows_of(redo.session, redo.demux.feed, bronze)
     return redo.rebuild(Bronze(rows=rows, range=Range()), record=record)

@@ -12,7 +12,7 @@ from lake_assets.streams.pipeline import checkpoint_of
 
 
 def reset_bronze(settings: Settings, feed: Feed) -> list[TableRef]:
-    """Delete a feed's tables, checkpoints and journals; the streams then read its topic again.
+    """Delete a feed's tables, checkpoints and journals; the streams then read its source again.
 
     Its tables are those that record it as their owner, whatever they are called.
     If it dies on its way, what is left fits no state that the streams accept: they refuse to go
@@ -28,7 +28,7 @@ def reset_bronze(settings: Settings, feed: Feed) -> list[TableRef]:
     if feed.reset is Reset.PROTECTED:
         raise FeedError(
             f"{bronze_of(feed.feed).name}",
-            "is protected, since Kafka may have forgotten what is in it",
+            f"is protected, since {feed.source.declared.system} may have forgotten what is in it",
             f"To drop it all the same, write `reset: {Reset.ALLOWED}` into the feed's file; to "
             "derive silver again without dropping anything, run `lake-assets rebuild silver`",
         )

@@ -8,13 +8,12 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from lake_assets.delta.data_files import active_files
-from lake_assets.delta.kafka_offsets import Offsets, furthest, offsets_of_rows
 from lake_assets.delta.renamed_tables import drop_tables, superseded_tables
+from lake_assets.delta.source_offsets import Offsets, furthest, offsets_of_rows
 from lake_assets.delta.table_owners import is_there, owner_of
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import TableRef, quarantine_of
 from lake_assets.silver.demux_position import read_position
-from lake_assets.silver.rows import ORIGIN
 from lake_assets.spark.lake_context import LakeContext
 
 
@@ -31,7 +30,7 @@ def offsets_of_silver(
         folder = table.path(context.lake)
         # Rows of a file that is lost are not lost with the table.
         files = [file for file in active_files(handle) if (folder / file.path).exists()]
-        positions.append(offsets_of_rows(folder, files, ORIGIN.names[:3]))
+        positions.append(offsets_of_rows(folder, files, feed.source.origin.in_silver))
     for handle in context.committer.opened([quarantine_of(feed.feed)]).values():
         position = read_position(handle, feed.feed)
         if position is not None:

@@ -1,10 +1,10 @@
-"""Where one message of a topic is now, told from logs, checkpoints and the few files that matter.
+"""Where one row of a source is now, told from logs, checkpoints and the few files that matter.
 
 Says in which table a row is and why. What could be in none of them is told apart by how far the
 streams have got. No Spark, and nothing is decoded.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -16,18 +16,18 @@ from lake_assets.delta.log_history import open_table
 from lake_assets.errors import SourceError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Action, Feed
+from lake_assets.model.origins import Origin
 from lake_assets.model.quarantine import Reason
-from lake_assets.model.reports import Origin
 from lake_assets.model.tables import TableRef, bronze_of, quarantine_of, waiting_of
 from lake_assets.settings.schema import Settings
-from lake_assets.sources.topics import end_offsets
+from lake_assets.sources.catalog import source_of
 from lake_assets.streams.progress import demux_position, ingested_offsets
 
 
 class Whereabouts(StrEnum):
     """Where a message is."""
 
-    NOT_IN_TOPIC = "not_in_topic"  # the topic has not come so far, by its broker's word
+    NOT_IN_SOURCE = "not_in_source"  # the source has not come so far, by its own word
     NOT_INGESTED = "not_ingested"  # ingest has not come so far
     PASSED = "passed"  # ingest has passed its offset and bronze does not have it
     BRONZE = "bronze"  # in bronze alone: demux has not come so far
@@ -100,20 +100,20 @@ def trace(settings: Settings, feed: Feed, origin: Origin, endpoints: Endpoints |
     """
     demuxed = demux_position(settings.lake_dir, feed).offsets
     progress = Progress(
-        demuxed=demuxed.get((origin.topic, origin.partition)),
+        demuxed=demuxed.get((origin.name, origin.partition)),
         ingested=ingested_offsets(settings.lake_dir, feed).get(origin.partition)
-        if origin.topic == feed.source.kafka.topic
+        if origin.name == feed.source.name
         else None,
     )
     bronze = _in_bronze(settings.lake_dir, feed, origin)
     refined = [
-        *_refused(settings.lake_dir, waiting_of(feed.feed), origin),
-        *_refused(settings.lake_dir, quarantine_of(feed.feed), origin),
+        *_refused(settings.lake_dir, feed, waiting_of(feed.feed), origin),
+        *_refused(settings.lake_dir, feed, quarantine_of(feed.feed), origin),
         *_in_silver(settings.lake_dir, feed, origin),
     ]
     end = None
     if not bronze and not refined and not _is_passed(origin, progress):
-        end = _end_of(endpoints, origin)
+        end = _end_of(feed, endpoints, origin)
     places = (*bronze, *refined)
     whereabouts = decide(origin, progress, places, end=end)
     return Trace(
@@ -151,7 +151,7 @@ def decide(
     if _is_passed(origin, progress):
         return Whereabouts.PASSED
     if end is not None and origin.offset >= end:
-        return Whereabouts.NOT_IN_TOPIC
+        return Whereabouts.NOT_IN_SOURCE
     return Whereabouts.NOT_INGESTED
 
 
@@ -163,23 +163,25 @@ def _is_demuxed(origin: Origin, progress: Progress) -> bool:
     return progress.demuxed is not None and origin.offset < progress.demuxed
 
 
-def _end_of(endpoints: Endpoints | None, origin: Origin) -> int | None:
-    if endpoints is None:
+def _end_of(feed: Feed, endpoints: Endpoints | None, origin: Origin) -> int | None:
+    if endpoints is None or origin.name != feed.source.name:
         return None
     try:
-        # A partition that the topic has not is one without messages.
-        return end_offsets(endpoints, origin.topic).get(origin.partition, 0)
+        # A partition that the source has not is one without messages.
+        return source_of(feed, endpoints).extent().ends.get(origin.partition, 0)
     except SourceError:
         return None
 
 
 def _in_bronze(lake: Path, feed: Feed, origin: Origin) -> list[Place]:
     table = bronze_of(feed.feed)
-    rows = _find(lake, table, origin, "", ["ingested_at"])
+    key = feed.source.origin.key_of(origin)
+    rows = _find(lake, table, key, ["ingested_at"])
     return [_place(table, row, at=row.row["ingested_at"]) for row in rows]
 
 
-def _refused(lake: Path, table: TableRef, origin: Origin) -> list[Place]:
+def _refused(lake: Path, feed: Feed, table: TableRef, origin: Origin) -> list[Place]:
+    key = feed.source.origin.key_of(origin)
     return [
         _place(
             table,
@@ -188,29 +190,25 @@ def _refused(lake: Path, table: TableRef, origin: Origin) -> list[Place]:
             detail=row.row["detail"],
             at=row.row["quarantined_at"],
         )
-        for row in _find(lake, table, origin, "", ["reason", "detail", "quarantined_at"])
+        for row in _find(lake, table, key, ["reason", "detail", "quarantined_at"])
     ]
 
 
 def _in_silver(lake: Path, feed: Feed, origin: Origin) -> list[Place]:
+    row_key = feed.source.origin.in_silver.key_of(origin)
     return [
         _place(feed.silver_table(key), row, key=key)
         for key in keys_found(lake, feed)
-        for row in _find(lake, feed.silver_table(key), origin, "_", [])
+        for row in _find(lake, feed.silver_table(key), row_key, [])
     ]
 
 
 def _find(
-    lake: Path, table: TableRef, origin: Origin, prefix: str, columns: Sequence[str]
+    lake: Path, table: TableRef, key: Mapping[str, object], columns: Sequence[str]
 ) -> list[FoundRow]:
     handle = open_table(lake, table)
     if handle is None:
         return []
-    key = {
-        f"{prefix}topic": origin.topic,
-        f"{prefix}partition": origin.partition,
-        f"{prefix}offset": origin.offset,
-    }
     return find_rows(handle, table.path(lake), key, columns)
 
 
@@ -250,14 +248,14 @@ def _words(
         else "no expectation drops now; one did, or the row was deleted since"
     )
     return {
-        Whereabouts.NOT_IN_TOPIC: f"does not exist yet: the partition ends at offset {end}",
+        Whereabouts.NOT_IN_SOURCE: f"does not exist yet: the partition ends at offset {end}",
         Whereabouts.NOT_INGESTED: (
             "not in bronze: ingest has taken nothing of this partition"
             if progress.ingested is None
             else f"not in bronze: ingest takes offset {progress.ingested} next"
         ),
         Whereabouts.PASSED: (
-            f"not in bronze, though ingest takes offset {progress.ingested} next: the topic had "
+            f"not in bronze, though ingest takes offset {progress.ingested} next: the source had "
             "no such message, ingest began after it, or it was deleted since"
         ),
         Whereabouts.BRONZE: "in bronze; demux has not come to it yet",

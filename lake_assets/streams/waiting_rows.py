@@ -63,18 +63,18 @@ class CatchUp:
             return self._move() if is_free else None
 
     def _move(self) -> Redone:
-        feed = self.demux.feed.feed
+        feed = self.demux.feed
         journal = reprocess_journal(self.demux.context.lake, feed)
-        finish_change(journal, self.demux.context, self.demux.feed)
+        finish_change(journal, self.demux.context, feed)
         done = Redo(session=self.session, demux=self.demux, journal=journal).catch_up()
         self.schemas.announce(None)
         self.report(
             BatchReport(
-                feed=feed,
+                feed=feed.feed,
                 stage=Stage.DEMUX,
                 batch_id=done.number,
                 rows=done.rows,
-                span=Span(query=reprocess_app(feed)),
+                span=Span(query=reprocess_app(feed.feed)),
             )
         )
         return done

@@ -3,7 +3,7 @@ import pytest
 
 from benchmarks.topic import keys_of, topic_of
 from lake_assets.errors import SourceError
-from lake_assets.sources.topics import end_offsets
+from lake_assets.sources.kafka.topics import end_offsets
 
 
 def test_games_are_numbered():

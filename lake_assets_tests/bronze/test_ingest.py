@@ -5,31 +5,36 @@ import pytest
 from deltalake import DeltaTable
 
 from lake_assets.bronze.ingest import Ingest
-from lake_assets.bronze.offsets import TopicRange
 from lake_assets.delta.committer import Committer
-from lake_assets.delta.kafka_offsets import table_offsets
+from lake_assets.delta.source_offsets import table_offsets
 from lake_assets.model.reports import Stage
+from lake_assets.model.sources import KafkaSource, Source
 from lake_assets.model.tables import bronze_of
 from lake_assets.spark.lake_context import open_lake
+from lake_assets_tests.known_topic import known_topic
+from lake_assets_tests.sample import GAMES
 
 pytestmark = pytest.mark.spark
 
-TOPIC = TopicRange(topic="t", begins={0: 1}, ends={0: 9}, identity=7)
+FEED = GAMES.model_copy(update={"source": Source(kafka=KafkaSource(topic="t"))})
 
-KAFKA = (
-    "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, "
-    "timestampType int, headers array<struct<key string, value binary>>"
+COLUMNS = (
+    "key binary, value binary, headers string, topic string, partition int, offset bigint, "
+    "kafka_timestamp timestamp"
 )
+
+
+HEADERS = '[{"key":"h","value":"eA=="}]'
 
 
 @pytest.fixture
 def kafka(spark):
-    """Rows as Spark's Kafka source gives them, one an offset."""
+    """Rows as the source gives them, one an offset."""
 
     def rows(*offsets):
         at = datetime(2026, 11, 21, tzinfo=UTC)
         return spark.createDataFrame(
-            [(None, b"v", "t", 0, offset, at, 0, [("h", b"x")]) for offset in offsets], KAFKA
+            [(None, b"v", HEADERS, "t", 0, offset, at) for offset in offsets], COLUMNS
         )
 
     return rows
@@ -43,13 +48,9 @@ def reports():
 @pytest.fixture
 def ingest(settings, reports):
     with open_lake(settings) as context:
-        found = Ingest(
-            feed="games",
-            topic="t",
-            context=context,
-            report=reports.append,
-        )
-        found.prepare(TOPIC, "earliest")
+        source = known_topic("t", {0: 1}, {0: 9}, identity=7)
+        found = Ingest(feed=FEED, source=source, context=context, report=reports.append)
+        found.prepare()
         yield found
 
 
@@ -92,9 +93,9 @@ def test_a_commit_says_how_many_rows_it_has(ingest, kafka, bronze):
 
 
 def test_a_commit_records_the_offsets_that_come_next(ingest, kafka, bronze):
-    assert table_offsets(bronze(), "t") == {("t", 0): 1}
+    assert table_offsets(bronze(), "kafka", "t") == {("t", 0): 1}
     ingest(kafka(1, 2), {0: 3})
-    assert table_offsets(bronze(), "t") == {("t", 0): 3}
+    assert table_offsets(bronze(), "kafka", "t") == {("t", 0): 3}
 
 
 def test_a_batch_that_dies_before_its_commit_leaves_bronze_where_it_was(ingest, kafka, bronze):
@@ -109,7 +110,7 @@ def test_a_batch_that_dies_before_its_commit_leaves_bronze_where_it_was(ingest, 
     with pytest.raises(KeyboardInterrupt):
         dying(kafka(1, 2), {0: 3})
     committer.close()
-    assert again(ingest).prepare(TOPIC, "earliest") == {0: 1}
+    assert again(ingest).prepare() == {0: 1}
     assert offsets(bronze()) == []
 
 
@@ -122,16 +123,18 @@ def test_a_batch_without_rows_or_offsets_commits_nothing(ingest, kafka, bronze, 
 def test_preparing_again_changes_nothing_and_goes_on_after_the_rows(ingest, kafka, bronze):
     ingest(kafka(1), {0: 2})
     before = bronze().version()
-    assert again(ingest).prepare(TOPIC, "latest") == {0: 2}
+    assert again(ingest, starting_offsets="latest").prepare() == {0: 2}
     assert bronze().version() == before
 
 
 def test_a_partition_that_came_since_is_read_from_its_first_row(ingest, kafka):
     ingest(kafka(1), {0: 2})
-    wider = TopicRange(topic="t", begins={0: 0, 1: 5}, ends={0: 9, 1: 9}, identity=7)
-    assert again(ingest).prepare(wider, "latest") == {0: 2, 1: 5}
+    wider = again(ingest, {0: 0, 1: 5}, {0: 9, 1: 9}, starting_offsets="latest")
+    assert wider.prepare() == {0: 2, 1: 5}
 
 
-def again(ingest):
+def again(ingest, begins=None, ends=None, starting_offsets="earliest"):
     """As a process that has just started has it."""
-    return Ingest(feed="games", topic="t", context=ingest.context, report=ingest.report)
+    known = (begins or {0: 1}, ends or {0: 9})
+    source = known_topic("t", *known, identity=7, starting_offsets=starting_offsets)
+    return Ingest(feed=FEED, source=source, context=ingest.context, report=ingest.report)

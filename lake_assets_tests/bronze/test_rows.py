@@ -3,14 +3,9 @@ from datetime import UTC, datetime
 import pyarrow as pa
 import pytest
 
-from lake_assets.bronze.rows import (
-    FILE_SCHEMA,
-    PARTITION,
-    SCHEMA,
-    Landing,
-    evaluated_columns,
-    schema_ids,
-)
+from lake_assets.bronze.rows import PARTITION, Landing, file_schema, schema_ids
+from lake_assets.sources.kafka.source import KafkaTopic
+from lake_assets_tests.columns import BRONZE
 
 NOW = datetime(2026, 11, 21, 1, 2, 3, 456789, tzinfo=UTC)
 
@@ -35,40 +30,21 @@ def test_schema_ids_are_read_where_there_is_framing(part):
     assert schema_ids(values).to_pylist() == [found for _, found in IDS][part]
 
 
-@pytest.mark.spark
-def test_rows_are_kept_as_they_came(spark):
-    kafka = spark.createDataFrame(
-        [
-            (b"k", b"\0\0\0\0\7x", "t", 1, 2**40, NOW, 0, [("h", b"v")]),
-            (None, None, "t", 0, 0, NOW, 0, None),
-        ],
-        "key binary, value binary, topic string, partition int, offset bigint, "
-        "timestamp timestamp, timestampType int, headers array<struct<key string, value binary>>",
-    )
-    batches = Landing(NOW)(evaluated_columns(kafka).toArrow().to_batches())
-    first, second = pa.Table.from_batches(batches).to_pylist()
+def test_the_partition_column_is_the_only_one_in_no_file():
+    assert set(BRONZE.names) - set(file_schema(KafkaTopic.columns).names) == {PARTITION}
+
+
+def test_what_is_the_same_for_all_rows_is_added_to_what_came():
+    batch = pa.RecordBatch.from_pydict({"value": pa.array([b"\0\0\0\0\7x", None], pa.binary())})
+    (landed,) = Landing(NOW)([batch])
+    first, second = landed.to_pylist()
     assert first == {
-        "key": b"k",
         "value": b"\0\0\0\0\7x",
-        "headers": '[{"key":"h","value":"dg=="}]',
-        "topic": "t",
-        "partition": 1,
-        "offset": 2**40,
-        "kafka_timestamp": NOW,
         "ingested_at": NOW,
         "schema_id": 7,
         "#table": 0,
     }
-    assert {name for name, value in second.items() if value is None} == {
-        "key",
-        "value",
-        "headers",
-        "schema_id",
-    }
-
-
-def test_the_partition_column_is_the_only_one_in_no_file():
-    assert set(SCHEMA.names) - set(FILE_SCHEMA.names) == {PARTITION}
+    assert second["schema_id"] is None
 
 
 def test_values_without_framing_have_no_schema_id_whatever_they_begin_with():

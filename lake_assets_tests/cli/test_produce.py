@@ -7,7 +7,7 @@ import pytest
 from lake_assets.runtime.command_line import command_line
 from lake_assets.settings.load import child_environment
 from lake_assets.settings.schema import Settings
-from lake_assets.sources.topics import end_offsets
+from lake_assets.sources.kafka.topics import end_offsets
 from lake_assets_tests.commandline import lake_assets
 
 

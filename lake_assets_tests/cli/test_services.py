@@ -4,7 +4,7 @@ import pytest
 
 from lake_assets.feeds.load import load_feeds
 from lake_assets.services.control import locate
-from lake_assets.sources.topics import end_offsets
+from lake_assets.sources.kafka.topics import end_offsets
 from lake_assets_tests.commandline import lake_assets
 
 

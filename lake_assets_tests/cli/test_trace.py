@@ -5,8 +5,8 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from lake_assets.bronze.rows import SCHEMA
 from lake_assets.model.tables import bronze_of
+from lake_assets_tests.columns import BRONZE
 from lake_assets_tests.commandline import sparkless_here
 
 
@@ -15,7 +15,7 @@ def lake(settings):
     """One message of partition 1, in bronze."""
     at = datetime(2026, 11, 21, 1, 2, 3, tzinfo=UTC)
     row = {"topic": "game-stream", "partition": 1, "offset": 7, "ingested_at": at}
-    rows = pa.Table.from_pylist([row], schema=SCHEMA)
+    rows = pa.Table.from_pylist([row], schema=BRONZE)
     write_deltalake(bronze_of("games").path(settings.lake_dir), rows)
     return settings
 
@@ -48,7 +48,7 @@ def test_what_is_not_there_is_an_answer_and_no_error(settings):
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["nowhere/0/1"], "topic 'nowhere': is read by no feed. Use one of: game-stream"),
+        (["nowhere/0/1"], "source 'nowhere': is read by no feed. Use one of: game-stream"),
         (["game-stream/0"], "'game-stream/0': names no message. Write topic/partition/offset"),
         (["game-stream/0/-1"], "names no message"),
         (["game-stream/2147483648/0"], "names no message"),

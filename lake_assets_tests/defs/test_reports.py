@@ -16,7 +16,8 @@ from lake_assets.defs.reports import (
 )
 from lake_assets.model.checks import Severity
 from lake_assets.model.feeds import Action, Expectation
-from lake_assets.model.reports import CheckResult, Judged, Origin
+from lake_assets.model.origins import Origin
+from lake_assets.model.reports import CheckResult, Judged
 from lake_assets.model.tables import TableRef, bronze_of, quarantine_of
 from lake_assets.state.failing_expectations import Verdict, note_verdicts
 from lake_assets.streams.batch_totals import Change

@@ -7,6 +7,7 @@ from lake_assets.delta.committer import Committer
 from lake_assets.delta.data_files import active_files, read_file, without
 from lake_assets.delta.origins import Everything, From, Origins
 from lake_assets.parquet.writer import write_file
+from lake_assets_tests.columns import KAFKA
 from lake_assets_tests.sample import silver_of
 
 UNO = silver_of("uno")
@@ -67,7 +68,7 @@ def test_the_files_of_a_version_are_told_with_their_partition(add, folder):
 def test_a_file_without_some_rows_is_written_anew(add, folder):
     add(0, 1, 2, 3)
     (file,) = active_files(DeltaTable(folder))
-    removed, (new,) = without(folder, [file], From({("t", 0): 2}))
+    removed, (new,) = without(folder, [file], From({("t", 0): 2}, KAFKA))
     assert removed == [file]
     assert (new.rows, new.partition) == (1, {"day": "x"})
     assert '"numRecords": 1' in new.stats
@@ -78,12 +79,12 @@ def test_a_file_that_loses_all_or_nothing_is_not_written(add, folder):
     add(0, 1, 2)
     files = active_files(DeltaTable(folder))
     assert without(folder, files, Everything()) == (files, [])
-    assert without(folder, files, Origins()) == ([], [])
+    assert without(folder, files, Origins(KAFKA)) == ([], [])
 
 
 def test_a_swap_keeps_what_others_add_meanwhile(add, committer, folder):
     add(0, 1, 2)
-    removed, added = without(folder, active_files(DeltaTable(folder)), From({("t", 0): 2}))
+    removed, added = without(folder, active_files(DeltaTable(folder)), From({("t", 0): 2}, KAFKA))
     add(1, 9)
     committer.append([Commit(table=UNO, files=added, removed=removed)], Batch("redo", 1))
     assert sorted(DeltaTable(folder).to_pyarrow_table()["_offset"].to_pylist()) == [1, 9]

@@ -7,8 +7,10 @@ from deltalake import DeltaTable, write_deltalake
 
 from lake_assets.delta.commit import Batch, Commit
 from lake_assets.delta.increments import Point, next_increment
-from lake_assets.delta.kafka_offsets import begin_info, offset_transactions
+from lake_assets.delta.source_offsets import begin_info, offset_transactions
+from lake_assets.model.origins import NamedSource
 from lake_assets.model.tables import Layer, TableRef
+from lake_assets_tests.columns import KAFKA
 
 TABLE = TableRef(layer=Layer.BRONZE, name="bronze_games")
 ROWS = pa.schema([("n", pa.int64())])
@@ -29,7 +31,7 @@ def append(committer, land):
         before = {("t", 0): len(sent)} if sent else {}
         sent.extend(values)
         commit = land(TABLE, pa.table({"n": list(values)}, ROWS))
-        marks = offset_transactions({("t", 0): len(sent)}, before)
+        marks = offset_transactions("kafka", {("t", 0): len(sent)}, before)
         info = begin_info({("t", 0): len(sent)}, before)
         whole = Commit(table=TABLE, files=commit.files, info=info, transactions=marks)
         committer.append([whole], Batch("ingest", len(sent)))
@@ -38,8 +40,11 @@ def append(committer, land):
     return add
 
 
+SOURCE = NamedSource(kind="kafka", name="t", origin=KAFKA)
+
+
 def after(folder, point=Point(), max_bytes=2**40, taken=()):  # noqa: B008 - it is frozen
-    return next_increment(folder, lambda: ["t"], point, taken=dict(taken), max_bytes=max_bytes)
+    return next_increment(folder, [SOURCE], point, taken=dict(taken), max_bytes=max_bytes)
 
 
 def test_what_was_appended_since_a_point_is_told_with_its_offsets(folder, append):

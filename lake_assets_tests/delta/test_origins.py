@@ -2,7 +2,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lake_assets.delta.origins import Everything, From, Origins, origin_columns
+from lake_assets.delta.origins import Everything, From, Origins, columns_in
+from lake_assets_tests.columns import KAFKA
 
 
 def rows(*places, prefix="_"):
@@ -24,12 +25,12 @@ def test_everything_is_everything():
 
 @pytest.mark.parametrize("prefix", ["", "_"])
 def test_rows_from_an_offset_on_are_told_by_partition(prefix):
-    starts = From({("a", 0): 6, ("b", 0): 1})
+    starts = From({("a", 0): 6, ("b", 0): 1}, KAFKA)
     assert starts.mask(rows(*ROWS, prefix=prefix)).tolist() == [False, False, True, True]
 
 
 def test_rows_are_told_one_by_one():
-    some = Origins()
+    some = Origins(KAFKA)
     some.add(rows(("a", 0, 5), ("b", 0, 9)))
     some.add(rows(("a", 0, 7), prefix=""))
     assert len(some) == 3
@@ -38,10 +39,10 @@ def test_rows_are_told_one_by_one():
 
 
 def test_no_rows_have_no_mask():
-    assert not np.any(Origins().mask(rows()))
-    assert len(Origins().mask(rows(*ROWS))) == 4
+    assert not np.any(Origins(KAFKA).mask(rows()))
+    assert len(Origins(KAFKA).mask(rows(*ROWS))) == 4
 
 
 def test_the_columns_are_found_in_both_forms():
-    assert origin_columns(["x", "topic", "offset"]) == ["topic", "partition", "offset"]
-    assert origin_columns(["offset", "_offset"]) == ["_topic", "_partition", "_offset"]
+    assert columns_in(["x", "topic", "offset"], KAFKA) == KAFKA
+    assert columns_in(["offset", "_offset"], KAFKA).identity == ("_topic", "_partition", "_offset")

@@ -4,11 +4,13 @@ from deltalake import DeltaTable
 
 from lake_assets.delta.commit import Batch, Commit
 from lake_assets.delta.committer import Committer
-from lake_assets.delta.kafka_offsets import begun_transactions, offset_transactions
 from lake_assets.delta.restores import held_offsets, is_restored
+from lake_assets.delta.source_offsets import begun_transactions, offset_transactions
 from lake_assets.delta.widen import widen
 from lake_assets.errors import LakeError
+from lake_assets.model.origins import NamedSource
 from lake_assets.model.tables import bronze_of
+from lake_assets_tests.columns import KAFKA
 from lake_assets_tests.sample import gold_of, silver_of
 
 ROWS = pa.schema([("n", pa.int32())])
@@ -71,18 +73,21 @@ def test_gold_may_be_restored(fill, committer, land, tmp_path):
     assert values(tmp_path, gold) == [4]
 
 
+SOURCE = NamedSource(kind="kafka", name="t", origin=KAFKA)
+
+
 def test_a_table_that_was_restored_is_as_far_as_it_was_then(committer, tmp_path):
     table = bronze_of("games")
     committer.create({table: ROWS})
     reached = {("t", 0): 5, ("t", 1): 7}
-    begin = [*offset_transactions(reached, {}), *begun_transactions(reached)]
+    begin = [*offset_transactions("kafka", reached, {}), *begun_transactions("kafka", reached)]
     committer.append([Commit(table=table, files=(), transactions=begin)], Batch("ingest", 1))
     later = {("t", 0): 9, ("t", 1): 7, ("t", 2): 3}
-    marks = offset_transactions(later, reached)
+    marks = offset_transactions("kafka", later, reached)
     committer.append([Commit(table=table, files=(), transactions=marks)], Batch("ingest", 2))
     handle = DeltaTable(table.path(tmp_path))
-    assert held_offsets(handle, "t") == later
+    assert held_offsets(handle, SOURCE) == later
     for version in (1, 0):
         handle.restore(version)
         handle = DeltaTable(table.path(tmp_path))
-        assert held_offsets(handle, "t") == {**reached, ("t", 2): 0}
+        assert held_offsets(handle, SOURCE) == {**reached, ("t", 2): 0}

@@ -14,7 +14,7 @@ from lake_assets.errors import CommitConflictError, LakeError, StreamError
 from lake_assets.model.routes import Route
 from lake_assets.model.tables import bronze_of, quarantine_of
 from lake_assets.silver.demux_position import read_position
-from lake_assets.sources.topics import client_config, ensure_topic
+from lake_assets.sources.kafka.topics import client_config, ensure_topic
 from lake_assets.streams.pipeline import demux_journal
 from lake_assets_tests.events import framed
 from lake_assets_tests.sample import silver_of

@@ -8,12 +8,13 @@ from lake_assets.errors import FeedError
 from lake_assets.model.feeds import Expectation, GoldView
 from lake_assets.model.routes import Route
 from lake_assets.model.tables import quarantine_of
-from lake_assets.silver.rows import ORIGIN, QUARANTINE, silver_schema
+from lake_assets.silver.rows import silver_schema
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.state.files import streams_lock
 from lake_assets.streams.refresh import refresh_gold
 from lake_assets.streams.reprocess import rebuild_silver, requeue
 from lake_assets.streams.run import stream_events
+from lake_assets_tests.columns import KAFKA, ORIGIN, QUARANTINE
 from lake_assets_tests.events import Topic
 from lake_assets_tests.formats.protobuf.given import framed, message_of
 from lake_assets_tests.sample import silver_of
@@ -76,7 +77,7 @@ def test_columns_of_a_message_that_no_row_has_do_not_come_and_are_healed_where_t
     helper = framed(schema_id, message_of(HELPER_FIRST, "player", nick="ann"))
     world.topic.produce(event, helper, event)
     with open_lake(connected) as context:
-        context.committer.create({silver_of("uno"): silver_schema(WRONG)})
+        context.committer.create({silver_of("uno"): silver_schema(WRONG, KAFKA)})
     world.stream()
     reasons = sorted(row["reason"] for row in world.rows(quarantine_of("games")))
     assert reasons == ["foreign_message", "incompatible_schema", "incompatible_schema"]

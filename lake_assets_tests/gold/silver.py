@@ -13,8 +13,8 @@ from lake_assets.gold.refresh_need_all import position_now
 from lake_assets.model.feeds import Feed, GoldView
 from lake_assets.parquet.writer import write_file
 from lake_assets.settings.schema import Settings
-from lake_assets.silver.rows import ORIGIN
 from lake_assets.spark.session_digest import session_digest
+from lake_assets_tests.columns import ORIGIN
 from lake_assets_tests.sample import GAMES
 
 SCHEMA = pa.schema(

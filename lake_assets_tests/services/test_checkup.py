@@ -11,7 +11,7 @@ from lake_assets.settings.schema import (
     RuntimeSettings,
     Settings,
 )
-from lake_assets.sources.topics import ensure_topic
+from lake_assets.sources.kafka.topics import ensure_topic
 from lake_assets_tests.services.secured import MARKER, STRANGER, Listener, Secured
 
 

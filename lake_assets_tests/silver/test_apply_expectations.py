@@ -3,10 +3,12 @@ import pyarrow as pa
 import pytest
 
 from lake_assets.model.feeds import Action
-from lake_assets.model.reports import Judged, Origin
+from lake_assets.model.origins import Origin
+from lake_assets.model.reports import Judged
 from lake_assets.parquet.writer import TABLE
 from lake_assets.silver.apply_expectations import Judge, Outcome, Rule, outcomes
 from lake_assets.silver.rows import DETAIL, REASON
+from lake_assets_tests.columns import KAFKA
 
 UNO, POKER, QUARANTINE = 0, 1, 2
 
@@ -30,7 +32,7 @@ def acted():
                 yield rows(places, start), [np.array(bits)] if any(bits) else []
                 start += len(places)
 
-        judging = Judge(rules, 2, meet)
+        judging = Judge(rules, 2, meet, KAFKA.in_silver)
         found = pa.Table.from_batches(judging(batches)).to_pylist()
         return found, outcomes(judging.notes(), rules)
 
@@ -148,11 +150,12 @@ def test_the_notes_of_tasks_add_up():
 
 
 def test_a_task_without_rows_has_no_note():
-    assert list(Judge([WARN], 2, iter).notes()) == []
+    assert list(Judge([WARN], 2, iter, KAFKA.in_silver).notes()) == []
 
 
 def test_without_rules_rows_are_counted_and_stay_as_they_are():
-    judging = Judge([], 2, lambda batches: ((batch, ()) for batch in batches))
+    marked = lambda batches: ((batch, ()) for batch in batches)  # noqa: E731
+    judging = Judge([], 2, marked, KAFKA.in_silver)
     (found,) = judging([rows([UNO, QUARANTINE, UNO])])
     assert found[TABLE].to_pylist() == [UNO, QUARANTINE, UNO]
     assert outcomes(judging.notes(), []) == {UNO: Outcome(seen=2, dropped=0, judged={})}

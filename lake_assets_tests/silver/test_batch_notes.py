@@ -1,5 +1,6 @@
 from lake_assets.delta.commit import Batch, Commit, DataFile
-from lake_assets.model.reports import BatchReport, Judged, Origin, Stage
+from lake_assets.model.origins import Origin
+from lake_assets.model.reports import BatchReport, Judged, Stage
 from lake_assets.silver.apply_expectations import Outcome
 from lake_assets.silver.batch_notes import note_of, replayed
 from lake_assets.silver.demux_job import Demuxed

@@ -24,9 +24,10 @@ from lake_assets.formats.confluent.registry import Registry
 from lake_assets.formats.protobuf.language import PROTOBUF
 from lake_assets.formats.protobuf.payload_format import ProtobufFormat
 from lake_assets.model.feeds import Action, Expectation
+from lake_assets.model.origins import Origin
 from lake_assets.model.owners import Owner
 from lake_assets.model.payload import ProtobufPayload
-from lake_assets.model.reports import Judged, Origin, Stage
+from lake_assets.model.reports import Judged, Stage
 from lake_assets.model.routes import Route, Unknown
 from lake_assets.model.tables import Layer, quarantine_of
 from lake_assets.silver.demux import Demux

@@ -11,6 +11,7 @@ from lake_assets.model.quarantine import Reason
 from lake_assets.parquet.writer import TABLE, UNRESOLVED
 from lake_assets.silver.demux_task import DecodePlan, decode_task, stage_schema
 from lake_assets.silver.questions import KeyQuestion, encoded
+from lake_assets_tests.columns import KAFKA
 from lake_assets_tests.events import AT, framed
 from lake_assets_tests.formats.protobuf.given import descriptor_set_of, message_of
 from lake_assets_tests.formats.protobuf.given import framed as frame
@@ -53,6 +54,7 @@ UNFIT_NAMES = [
 def place(*values, create_unknown=False, version=0, route="game_name", refused=None, keys=GAMES):
     plan = DecodePlan(
         decoder=ProtobufDecoder(decoding_of(version)),
+        origin=KAFKA,
         route=route,
         keys=keys,
         create_unknown=create_unknown,
@@ -188,6 +190,7 @@ def test_a_route_of_bytes_may_be_no_text():
     decoding = plan_decoding(SchemaSet(subject="s", versions=versions), pa.schema([]), "game_name")
     plan = DecodePlan(
         decoder=ProtobufDecoder(decoding),
+        origin=KAFKA,
         route="game_name",
         keys=GAMES,
         create_unknown=False,
@@ -203,6 +206,7 @@ def test_columns_that_no_row_has_used_yet_are_null_for_conditions():
     columns = pa.schema([("later", pa.struct([("x", pa.int32())]))])
     plan = DecodePlan(
         decoder=ProtobufDecoder(decoding_of(0)),
+        origin=KAFKA,
         unused=columns,
         route="game_name",
         keys=GAMES,

@@ -23,6 +23,7 @@ from lake_assets.silver.demux_position import reprocess_app
 from lake_assets.silver.reprocess import Bronze, Redo
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.spark.scan import Rows
+from lake_assets_tests.columns import KAFKA
 from lake_assets_tests.events import Topic, framed
 from lake_assets_tests.sample import silver_of
 from lake_assets_tests.silver.given import bronze_batch, no_position
@@ -91,7 +92,7 @@ class Lake:
         return Redo(
             session=self.spark,
             demux=self.demux(**changes),
-            journal=ChangeJournal(self.journals / "games-redo.json"),
+            journal=ChangeJournal(self.journals / "games-redo.json", KAFKA),
         )
 
     def event(self, key="uno", **parts):

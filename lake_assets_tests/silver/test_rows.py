@@ -1,17 +1,11 @@
 import pyarrow as pa
 
-from lake_assets.bronze import rows as bronze
-from lake_assets.silver.rows import (
-    BRONZE_NAMES,
-    ORIGIN,
-    QUARANTINE,
-    QUARANTINE_SOURCES,
-    silver_schema,
-)
+from lake_assets.silver.rows import quarantine_sources, silver_schema
+from lake_assets_tests.columns import BRONZE, BRONZE_NAMES, KAFKA, ORIGIN, QUARANTINE
 
 
 def test_silver_has_the_decoded_columns_then_where_a_row_came_from():
-    found = silver_schema(pa.schema([("gamer_id", pa.string())]))
+    found = silver_schema(pa.schema([("gamer_id", pa.string())]), KAFKA)
     assert found.names == [
         "gamer_id",
         "_topic",
@@ -23,10 +17,10 @@ def test_silver_has_the_decoded_columns_then_where_a_row_came_from():
 
 
 def test_origins_have_bronzes_types():
-    taken = [bronze.SCHEMA.field(name).type for name in BRONZE_NAMES]
+    taken = [BRONZE.field(name).type for name in BRONZE_NAMES]
     assert ORIGIN.types == taken
 
 
 def test_each_column_of_quarantine_has_a_source():
-    assert len(QUARANTINE_SOURCES) == len(QUARANTINE)
+    assert len(quarantine_sources(KAFKA)) == len(QUARANTINE)
     assert [QUARANTINE.field(name).type for name in BRONZE_NAMES] == ORIGIN.types

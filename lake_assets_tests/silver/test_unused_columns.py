@@ -1,7 +1,6 @@
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lake_assets.silver.rows import silver_schema
 from lake_assets.silver.unused_columns import unmade, without_values
 
 EVENT = pa.schema([("game", pa.string()), ("b", pa.bool_())])
@@ -9,18 +8,18 @@ CHAT = pa.schema([("game", pa.string()), ("text", pa.string())])
 
 
 def test_columns_that_some_message_makes_are_kept():
-    have = silver_schema(pa.schema([*EVENT, pa.field("text", pa.string())]))
+    have = pa.schema([*EVENT, pa.field("text", pa.string())])
     assert unmade([have], [EVENT, CHAT]) == []
 
 
 def test_columns_that_no_message_makes_or_of_another_type_are_not():
     wrong = pa.schema([("nick", pa.string()), ("b", pa.list_(pa.int32())), ("game", pa.string())])
-    assert unmade([silver_schema(EVENT), silver_schema(wrong)], [EVENT]) == ["nick", "b"]
+    assert unmade([EVENT, wrong], [EVENT]) == ["nick", "b"]
 
 
 def test_a_column_that_goes_with_one_message_and_not_with_another_is_for_rows_to_decide():
     other = pa.schema([("game", pa.string()), ("b", pa.string())])
-    assert unmade([silver_schema(EVENT)], [EVENT, other]) == ["b"]
+    assert unmade([EVENT], [EVENT, other]) == ["b"]
 
 
 def test_a_narrower_or_wider_type_is_no_other():

@@ -12,7 +12,7 @@ from lake_assets.simulator.games.events import GameEvents
 from lake_assets.simulator.games.schema import message_class
 from lake_assets.simulator.produce import Progress, produce
 from lake_assets.simulator.script import Script
-from lake_assets.sources.topics import client_config, end_offsets
+from lake_assets.sources.kafka.topics import client_config, end_offsets
 
 GAMES = ("rummy", "poker")
 

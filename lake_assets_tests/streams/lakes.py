@@ -119,7 +119,7 @@ class StreamedLake:
                 schemas=payload_format,
                 report=self.reports.append,
             )
-            journal = reprocess_journal(pipeline.context.lake, feed.feed)
+            journal = reprocess_journal(pipeline.context.lake, feed)
             yield Redo(session=self.spark, demux=demux, journal=journal)
 
     def forget_transactions(self, table: TableRef) -> None:

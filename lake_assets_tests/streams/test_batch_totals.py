@@ -1,6 +1,7 @@
 from collections.abc import Mapping
 
-from lake_assets.model.reports import BatchReport, Judged, Origin, Stage
+from lake_assets.model.origins import Origin
+from lake_assets.model.reports import BatchReport, Judged, Stage
 from lake_assets.model.tables import bronze_of, quarantine_of
 from lake_assets.streams.batch_totals import BatchTotals, Change, changes_of
 from lake_assets_tests.sample import GAMES, RENAMED, silver_of

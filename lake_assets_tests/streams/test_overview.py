@@ -2,7 +2,6 @@ import pyarrow as pa
 from deltalake import write_deltalake
 from deltalake.transaction import CommitProperties
 
-from lake_assets.bronze.rows import SCHEMA
 from lake_assets.delta.commit import Commit
 from lake_assets.logs.entries import SCHEMAS
 from lake_assets.model.feeds import GoldView
@@ -10,6 +9,7 @@ from lake_assets.model.owners import Owner
 from lake_assets.model.tables import EVERY_KEY, bronze_of, waiting_of
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.streams.overview import overview
+from lake_assets_tests.columns import BRONZE
 from lake_assets_tests.gold.silver import stands_for_all
 from lake_assets_tests.sample import GAMES, RENAMED, WITHOUT_ROUTE, silver_of
 
@@ -24,7 +24,7 @@ def test_an_empty_lake_has_no_tables(settings):
 
 def test_a_game_that_the_feed_does_not_declare_is_shown_all_the_same(settings):
     with open_lake(settings) as context:
-        context.committer.create({bronze_of("games"): SCHEMA})
+        context.committer.create({bronze_of("games"): BRONZE})
         chess = silver_of("chess")
         context.committer.create(
             {chess: pa.schema([("gamer_id", pa.string())])},
@@ -35,7 +35,7 @@ def test_a_game_that_the_feed_does_not_declare_is_shown_all_the_same(settings):
 
 def test_without_a_broker_bronze_has_no_known_lag(settings):
     with open_lake(settings) as context:
-        context.committer.create({bronze_of("games"): SCHEMA})
+        context.committer.create({bronze_of("games"): BRONZE})
     assert [table.lag_rows for table in overview(settings, GAMES, None)] == [None]
 
 
@@ -45,7 +45,7 @@ def test_a_view_over_all_games_lags_behind_all_their_silver(settings):
     lake, columns = settings.lake_dir, pa.schema([("gamer_id", pa.string())])
     top = feed.gold_table(view, EVERY_KEY)
     with open_lake(settings) as context:
-        context.committer.create({bronze_of("games"): SCHEMA, top: columns})
+        context.committer.create({bronze_of("games"): BRONZE, top: columns})
         context.committer.create({silver_of(key): columns for key in ("uno", "go_fish")})
         info = stands_for_all(settings, view, uno=0, go_fish=0)
         context.committer.replace([Commit(table=top, files=(), info=info)], columns)
@@ -60,7 +60,7 @@ def test_a_view_over_all_games_lags_behind_all_their_silver(settings):
 
 def test_the_log_and_rows_that_wait_are_shown_where_there_are_some(settings):
     with open_lake(settings) as context:
-        context.committer.create({bronze_of("games"): SCHEMA, waiting_of("games"): SCHEMA})
+        context.committer.create({bronze_of("games"): BRONZE, waiting_of("games"): BRONZE})
         context.committer.create(dict(SCHEMAS))
     found = overview(settings, GAMES, None)
     assert [(one.table.relative, one.lag_rows) for one in found] == [
@@ -75,7 +75,7 @@ def test_a_feeds_tables_are_found_by_the_names_that_it_gives_them(settings):
     with open_lake(settings) as context:
         for feed, key in ((RENAMED, "uno"), (WITHOUT_ROUTE, "clicks")):
             gold = feed.gold_table(feed.gold[0], key)
-            context.committer.create({bronze_of(feed.feed): SCHEMA})
+            context.committer.create({bronze_of(feed.feed): BRONZE})
             columns = pa.schema([("gamer_id", pa.string())])
             context.committer.create(dict.fromkeys((feed.silver_table(key), gold), columns))
     assert names_of(settings, RENAMED) == ["bronze_renamed", "uno_in_silver", "player_agg_of_uno"]

@@ -8,26 +8,26 @@ import pytest
 from deltalake import DeltaTable
 
 from lake_assets.bronze.ingest import Ingest
-from lake_assets.bronze.offsets import TopicRange
 from lake_assets.errors import FeedError, StreamError, StreamsLockedError
 from lake_assets.model.owners import Owner
 from lake_assets.model.routes import Route, Unknown
 from lake_assets.model.tables import bronze_of, quarantine_of
-from lake_assets.silver.rows import ORIGIN
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.state.files import streams_lock
 from lake_assets.streams.reprocess import rebuild
 from lake_assets.streams.usable_tables import ensure_streamable
 from lake_assets_tests.clock import wall_clock
+from lake_assets_tests.columns import ORIGIN
 from lake_assets_tests.events import AT, Topic, framed
+from lake_assets_tests.known_topic import known_topic
 from lake_assets_tests.sample import RENAMED, silver_of
 from lake_assets_tests.streams.lakes import StreamedLake
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
-KAFKA = (
-    "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, "
-    "headers array<struct<key string, value binary>>"
+COLUMNS = (
+    "key binary, value binary, headers string, topic string, partition int, offset bigint, "
+    "kafka_timestamp timestamp"
 )
 
 
@@ -43,13 +43,14 @@ def land(lake):
 
     def go(*partitions):
         topic, starts = lake.topic.name, dict(ends)
-        rows = [(None, value, topic, number, ends[number], AT, None) for number in partitions]
+        rows = [(None, value, None, topic, number, ends[number], AT) for number in partitions]
         ends.update(partitions)
         begins = dict.fromkeys(ends, 0)
         with open_lake(lake.settings) as context:
-            ingest = Ingest(feed="games", topic=topic, context=context, report=lambda _: None)
-            ingest.prepare(TopicRange(topic=topic, begins=begins, ends=dict(ends)), "earliest")
-            ingest(lake.spark.createDataFrame(rows, KAFKA), dict(ends))
+            source = known_topic(topic, begins, dict(ends))
+            ingest = Ingest(feed=lake.feed, source=source, context=context, report=lambda _: None)
+            ingest.prepare()
+            ingest(lake.spark.createDataFrame(rows, COLUMNS), dict(ends))
         return Counter((number, starts.get(number, 0)) for number in partitions)
 
     return go

@@ -78,7 +78,7 @@ def test_an_error_of_ours_in_a_batch_comes_out_as_it_was(said):
 @pytest.mark.spark
 @pytest.mark.kafka
 def test_a_topic_that_is_not_there_is_an_error_of_the_source(said):
-    assert said[2]["kind"] == "TopicNotFoundError"
+    assert said[2]["kind"] == "SourceNotFoundError"
     assert "topic 'nowhere': does not exist" in said[2]["says"]
 
 

@@ -8,10 +8,10 @@ from lake_assets.delta.renamed_tables import renamed_tables
 from lake_assets.errors import StreamError
 from lake_assets.model.owners import Owner
 from lake_assets.model.tables import Layer, bronze_of
-from lake_assets.silver.rows import ORIGIN
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.streams.bronze_ranges import ensure_reaches
 from lake_assets.streams.superseded_silver import drop_superseded, offsets_of_silver
+from lake_assets_tests.columns import ORIGIN
 from lake_assets_tests.sample import GAMES, RENAMED
 
 MOVED = GAMES.model_copy(update={"tables": RENAMED.tables})

@@ -4,16 +4,15 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from lake_assets.bronze.rows import SCHEMA
 from lake_assets.delta.commit import Commit
-from lake_assets.delta.kafka_offsets import offset_transactions
+from lake_assets.delta.source_offsets import offset_transactions
 from lake_assets.model.endpoints import Endpoints
-from lake_assets.model.reports import Origin
+from lake_assets.model.origins import Origin
 from lake_assets.model.tables import bronze_of, quarantine_of
 from lake_assets.silver.demux_position import POSITION, Position, batch_of
-from lake_assets.silver.rows import ORIGIN, QUARANTINE
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.streams.trace import Whereabouts, trace
+from lake_assets_tests.columns import BRONZE, ORIGIN, QUARANTINE
 from lake_assets_tests.events import Topic
 from lake_assets_tests.sample import GAMES, RENAMED, silver_of
 
@@ -30,7 +29,7 @@ def lake(settings):
             for o in (first, first + 1)
         ]
         add(
-            settings, bronze_of("games"), pa.Table.from_pylist(rows, schema=SCHEMA), "ingested_date"
+            settings, bronze_of("games"), pa.Table.from_pylist(rows, schema=BRONZE), "ingested_date"
         )
     ingested_until(settings, 6)
     return settings
@@ -43,7 +42,7 @@ def add(settings, table, rows, *partition_by):
 
 def ingested_until(settings, offset):
     """Bronze says that ingest takes this offset of partition 0 next."""
-    reached = offset_transactions({(TOPIC, 0): offset}, {})
+    reached = offset_transactions("kafka", {(TOPIC, 0): offset}, {})
     append_nothing(settings, bronze_of("games"), reached, {})
 
 
@@ -82,7 +81,7 @@ def test_an_offset_that_ingest_passed_and_bronze_has_not_never_came(lake):
     ingested_until(lake, 9)
     found = look(lake, 7)
     assert found.whereabouts is Whereabouts.PASSED
-    assert "the topic had no such message" in found.words
+    assert "the source had no such message" in found.words
 
 
 @pytest.mark.parametrize(("topic", "partition"), [("other", 0), (TOPIC, 1)])
@@ -151,9 +150,14 @@ def test_a_refused_message_is_in_quarantine_with_its_reason(lake):
 def test_a_broker_tells_whether_a_message_exists(settings, services):
     topic = Topic(services)
     ((partition, offset),) = topic.produce(b"x")
-    there = look(settings, offset, partition=partition, topic=topic.name, endpoints=services)
-    assert there.whereabouts is Whereabouts.NOT_INGESTED
-    beyond = look(settings, offset + 1, partition=partition, topic=topic.name, endpoints=services)
+
+    def ask(at):
+        origin = Origin(topic.name, partition, at)
+        return trace(settings, topic.feed(), origin, services)
+
+    assert ask(offset).whereabouts is Whereabouts.NOT_INGESTED
+    beyond = ask(offset + 1)
+    assert beyond.whereabouts is Whereabouts.NOT_IN_SOURCE
     assert beyond.words == "does not exist yet: the partition ends at offset 1"
 
 

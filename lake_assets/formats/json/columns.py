@@ -8,7 +8,8 @@ import pyarrow as pa
 
 from lake_assets.formats.json.numbers import NEGATIVE_ZERO, Number, is_bigint
 from lake_assets.model.ddl import Array, Column, Decimal, Map, Scalar, Type, columns_of_ddl
-from lake_assets.model.payload import ORIGIN_NAMES, RESCUED
+from lake_assets.model.payload import RESCUED
+from lake_assets.model.sources import ORIGIN_NAMES
 
 _SCALARS = {
     "string": pa.string(),

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from lake_assets.errors import SchemaUnusableError
 from lake_assets.formats.protobuf.messages import DROPPED
-from lake_assets.model.payload import ORIGIN_NAMES
+from lake_assets.model.sources import ORIGIN_NAMES
 
 MICROSECONDS: Mapping[str, str] = {"comment": "microseconds"}
 """Metadata of a column that was a `Duration`."""

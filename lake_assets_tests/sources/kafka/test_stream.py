@@ -8,8 +8,8 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 from lake_assets.model.endpoints import Endpoints
-from lake_assets.sources.kafka import read_topic
-from lake_assets.sources.topics import client_config, ensure_topic
+from lake_assets.sources.kafka.stream import read_topic
+from lake_assets.sources.kafka.topics import client_config, ensure_topic
 from lake_assets_tests.services.secured import MARKER, STRANGER, Listener, Secured
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]

@@ -1,4 +1,4 @@
-"""Kafka as a streaming DataFrame. Asking a broker about its topics is `sources.topics`' work."""
+"""Kafka as a streaming DataFrame. Questions about topics are `sources.kafka.topics`'."""
 
 import json
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame, SparkSession
 
 from lake_assets.model.endpoints import Endpoints
-from lake_assets.sources.java_properties import java_properties
+from lake_assets.sources.kafka.java_properties import java_properties
 
 _FETCH_WAIT_MS = 20
 """Milliseconds that a broker holds the answer to a fetch for which it has no rows. Kafka's client

@@ -4,12 +4,12 @@ from uuid import uuid4
 
 import pytest
 
-from lake_assets.errors import SourceError, TopicNotFoundError
+from lake_assets.errors import SourceError, SourceNotFoundError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.simulator.games.events import GameEvents
 from lake_assets.simulator.produce import produce
 from lake_assets.simulator.script import Script
-from lake_assets.sources.topics import check_broker, end_offsets, ensure_topic
+from lake_assets.sources.kafka.topics import check_broker, end_offsets, ensure_topic
 from lake_assets_tests.services.secured import MARKER, READER, STRANGER, Listener, Secured
 
 pytestmark = pytest.mark.kafka
@@ -110,7 +110,7 @@ def test_who_may_not_make_topics_may_use_one_that_is_there(secured, topic):
 
 
 def test_a_topic_that_is_not_there_is_told_apart(secured, topic):
-    with pytest.raises(TopicNotFoundError, match="does not exist"):
+    with pytest.raises(SourceNotFoundError, match="does not exist"):
         end_offsets(by(secured, Listener.SCRAM), f"{topic}-other")
 
 

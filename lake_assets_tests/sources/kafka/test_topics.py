@@ -7,11 +7,11 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 
 from lake_assets.errors import SourceError
 from lake_assets.model.endpoints import Endpoints
-from lake_assets.sources.topics import (
-    begin_offsets,
+from lake_assets.sources.kafka.topics import (
     client_config,
     end_offsets,
     ensure_topic,
+    offset_bounds,
     settled,
 )
 
@@ -32,7 +32,7 @@ def nobody() -> Iterator[Endpoints]:
 @pytest.mark.kafka
 def test_a_new_topic_is_empty(services, topic):
     ensure_topic(services, topic, partitions=3)
-    assert begin_offsets(services, topic) == end_offsets(services, topic) == {0: 0, 1: 0, 2: 0}
+    assert offset_bounds(services, topic) == dict.fromkeys(range(3), (0, 0))
 
 
 def answers(*given: int | str) -> Callable[[], str]:
@@ -78,7 +78,7 @@ def test_offsets_end_after_the_last_row(services, topic):
         producer.produce(topic, b"x", partition=partition)
     assert producer.flush(30) == 0
     assert end_offsets(services, topic) == {0: 1, 1: 2}
-    assert begin_offsets(services, topic) == {0: 0, 1: 0}
+    assert offset_bounds(services, topic) == {0: (0, 1), 1: (0, 2)}
 
 
 @pytest.mark.kafka
@@ -95,7 +95,7 @@ def test_a_topic_the_broker_refuses_is_reported_in_its_words(services):
         ensure_topic(services, "not a name!")
 
 
-@pytest.mark.parametrize("ask", [end_offsets, begin_offsets, ensure_topic])
+@pytest.mark.parametrize("ask", [end_offsets, offset_bounds, ensure_topic])
 def test_a_broker_that_is_not_there_is_reported_in_time(nobody, ask, capfd):
     with pytest.raises(SourceError, match=f"{nobody.kafka}: cannot be reached within 0.5 s"):
         ask(nobody, "t", timeout_s=0.5)

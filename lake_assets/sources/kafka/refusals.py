@@ -14,7 +14,7 @@ from pathlib import Path
 
 from confluent_kafka import KafkaError
 
-from lake_assets.errors import SourceError, TopicNotFoundError
+from lake_assets.errors import SourceError, SourceNotFoundError
 
 # librdkafka's own error codes begin with an underscore; they are public all the same.
 _LOGIN = KafkaError._AUTHENTICATION  # noqa: SLF001
@@ -91,7 +91,7 @@ def explain(
     code, broker = error.code(), f"Kafka at {kafka}"
     if code in _MISSING and topic is not None:
         step = "Create it, or correct source.kafka.topic of the feed"
-        return TopicNotFoundError(f"topic {topic!r}", f"does not exist at {kafka}", step)
+        return SourceNotFoundError(f"topic {topic!r}", f"does not exist at {kafka}", step)
     if code == _LOGIN:
         fact = f"refuses the login ({_words(error)})"
         return SourceError(broker, fact, f"Correct sasl.* in {_OPTIONS}")

@@ -2,7 +2,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import functions as F
 
-from lake_assets.bronze.headers import TYPE, from_text, to_text
+from lake_assets.sources.kafka.headers import TYPE, from_text, to_text
 
 ROWS = [
     [("a", b"\x00\xff"), ("b", None)],

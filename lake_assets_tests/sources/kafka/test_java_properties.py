@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from lake_assets.errors import SettingsError
-from lake_assets.sources.java_properties import java_properties
+from lake_assets.sources.kafka.java_properties import java_properties
 from lake_assets_tests.certificates import Authority
 
 

@@ -1,4 +1,4 @@
-"""Short questions to a broker about its topics. Reading rows is `sources.kafka`'s work."""
+"""Short questions to a broker about its topics. Reading rows is `sources.kafka.stream`'s work."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -27,12 +27,10 @@ from tenacity import (
 
 from lake_assets.errors import SourceError
 from lake_assets.model.endpoints import Endpoints
-from lake_assets.sources.refusals import FORBIDDEN, Refusals, explain
+from lake_assets.sources.base import ANSWER_S
+from lake_assets.sources.kafka.refusals import FORBIDDEN, Refusals, explain
 
 _T = TypeVar("_T")
-
-_TIMEOUT_S = 10.0
-"""Seconds for an answer. A broker that starts needs 5; a person waits no longer than this."""
 
 _UNSETTLED = {
     KafkaError.LEADER_NOT_AVAILABLE,
@@ -75,7 +73,7 @@ def client_config(endpoints: Endpoints, refusals: Refusals | None = None) -> dic
 
 
 def ensure_topic(
-    endpoints: Endpoints, topic: str, *, partitions: int = 2, timeout_s: float = _TIMEOUT_S
+    endpoints: Endpoints, topic: str, *, partitions: int = 2, timeout_s: float = ANSWER_S
 ) -> None:
     """Create a topic unless there is one of that name, which is left as it is.
 
@@ -117,12 +115,12 @@ def _is_there(error: KafkaError, endpoints: Endpoints, topic: str, timeout_s: fl
         return False
     # Who may not create topics is told so even if there is nothing to create.
     with suppress(SourceError):
-        end_offsets(endpoints, topic, timeout_s=timeout_s)
+        offset_bounds(endpoints, topic, timeout_s=timeout_s)
         return True
     return False
 
 
-def check_broker(endpoints: Endpoints, *, timeout_s: float = _TIMEOUT_S) -> None:
+def check_broker(endpoints: Endpoints, *, timeout_s: float = ANSWER_S) -> None:
     """Make sure that a broker answers us.
 
     Raises:
@@ -136,31 +134,25 @@ def check_broker(endpoints: Endpoints, *, timeout_s: float = _TIMEOUT_S) -> None
             )
 
 
-def begin_offsets(
-    endpoints: Endpoints, topic: str, *, timeout_s: float = _TIMEOUT_S
-) -> dict[int, int]:
-    """First offset of each partition that the broker still has.
+def offset_bounds(
+    endpoints: Endpoints, topic: str, *, timeout_s: float = ANSWER_S
+) -> dict[int, tuple[int, int]]:
+    """By partition, the first offset that the broker still has, and the one after the last row.
 
     Raises:
-        SourceError: no broker answers within `timeout_s`, or the topic does not exist.
+        SourceNotFoundError: the topic does not exist.
+        SourceError: no broker answers within `timeout_s`, or it refuses us.
     """
-    return {partition: first for partition, (first, _) in _ends(endpoints, topic, timeout_s)}
+    return dict(_bounds(endpoints, topic, timeout_s))
 
 
-def end_offsets(
-    endpoints: Endpoints, topic: str, *, timeout_s: float = _TIMEOUT_S
-) -> dict[int, int]:
-    """Offset after the last row of each partition.
-
-    Raises:
-        SourceError: no broker answers within `timeout_s`, or the topic does not exist.
-    """
-    return {partition: end for partition, (_, end) in _ends(endpoints, topic, timeout_s)}
+def end_offsets(endpoints: Endpoints, topic: str, *, timeout_s: float = ANSWER_S) -> dict[int, int]:
+    """By partition, the offset after the last row; raises as `offset_bounds`."""
+    bounds = offset_bounds(endpoints, topic, timeout_s=timeout_s)
+    return {partition: end for partition, (_, end) in bounds.items()}
 
 
-def topic_identity(
-    endpoints: Endpoints, topic: str, *, timeout_s: float = _TIMEOUT_S
-) -> int | None:
+def topic_identity(endpoints: Endpoints, topic: str, *, timeout_s: float = ANSWER_S) -> int | None:
     """A number that another topic of the same name would not have; None if brokers give none.
 
     It is the upper half of the topic's id, which Kafka has since 2.8 (KIP-516).
@@ -176,7 +168,7 @@ def topic_identity(
     return int(topic_id.get_most_significant_bits()) & _LONG or None
 
 
-def settled(question: Callable[[], _T], *, timeout_s: float = _TIMEOUT_S) -> _T:
+def settled(question: Callable[[], _T], *, timeout_s: float = ANSWER_S) -> _T:
     """Ask about a partition, again while its leader is being found.
 
     Raises:
@@ -211,7 +203,7 @@ def _await_leaders(admin: AdminClient, topic: str, timeout_s: float) -> None:
     patience(is_ready)
 
 
-def _ends(
+def _bounds(
     endpoints: Endpoints, topic: str, timeout_s: float
 ) -> Iterator[tuple[int, tuple[int, int]]]:
     # An AdminClient would create the topic by asking about it; a consumer does not.

@@ -1,0 +1,182 @@
+"""How far a source is in a table: the offsets that the table's own commits record.
+
+A commit records the next offset of each partition that it took rows of, as Delta's application
+transactions: they outlive the log's retention, and a table that is copied or restored has the
+offsets that fit its rows. Asks no source. What is recorded begins with the kind of the source.
+Format: the Delta protocol's "Transaction Identifiers",
+https://github.com/delta-io/delta/blob/master/PROTOCOL.md#transaction-identifiers
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from deltalake import DeltaTable
+
+from lake_assets.delta.commit import Batch, DataFile
+from lake_assets.delta.data_files import read_file
+from lake_assets.delta.origins import Place
+from lake_assets.model.origins import OriginColumns
+
+Offsets: TypeAlias = Mapping[Place, int]
+"""By source and partition, the offset that comes next."""
+
+BEGIN = "lake_assets.begin_offsets"
+"""Key in a commit's custom metadata: by source and partition, the offset of its first row, as
+JSON."""
+
+_RECORDED = re.compile(r"(?P<kind>[a-z]+):(?P<name>[^:]+):(?P<partition>\d+)")
+"""The application ids under which a partition's next offset is recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Apps:
+    """The application ids of a source; `kafka:games:0` has the next offset of its partition 0."""
+
+    kind: str
+    name: str
+
+    @property
+    def partitions(self) -> str:
+        """Of the number of partitions that were met."""
+        return f"{self.kind}:{self.name}"
+
+    def next_offset(self, partition: int) -> str:
+        """Of a partition's next offset."""
+        return f"{self.kind}:{self.name}:{partition}"
+
+    def begun(self, partition: int) -> str:
+        """Of the offset that a partition was first read from."""
+        return f"{self.kind}-begun:{self.name}:{partition}"
+
+
+def identity_app(kind: str, name: str) -> str:
+    """The application id under which a table records which source of that name its rows are of."""
+    return f"{kind}-topic:{name}"  # lakes have it so, from when there was Kafka alone
+
+
+def offset_transactions(kind: str, reached: Offsets, before: Offsets) -> list[Batch]:
+    """What a commit records that takes a table from some offsets to others.
+
+    Args:
+        kind: of the source.
+        reached: of all partitions that are known, so that their number is.
+        before: what the table records already; of a partition that stays there nothing is said.
+    """
+    counts: dict[str, int] = {}
+    for name, partition in reached:
+        counts[name] = max(counts.get(name, 0), partition + 1)
+    transactions = [Batch(_Apps(kind, name).partitions, count) for name, count in counts.items()]
+    return transactions + [
+        Batch(_Apps(kind, name).next_offset(partition), offset)
+        for (name, partition), offset in reached.items()
+        if before.get((name, partition)) != offset
+    ]
+
+
+def table_offsets(handle: DeltaTable, kind: str, name: str) -> dict[Place, int]:
+    """How far a table is in a source; empty if its commits record nothing of it."""
+    apps = _Apps(kind, name)
+    count = handle.transaction_version(apps.partitions) or 0
+    offsets = ((p, handle.transaction_version(apps.next_offset(p))) for p in range(count))
+    return {(name, partition): offset for partition, offset in offsets if offset is not None}
+
+
+def begun_transactions(kind: str, offsets: Offsets) -> list[Batch]:
+    """What a commit records of partitions that a table begins to have: the first offset of each."""
+    return [
+        Batch(_Apps(kind, name).begun(partition), offset)
+        for (name, partition), offset in offsets.items()
+    ]
+
+
+def begun_offsets(handle: DeltaTable, kind: str, places: Iterable[Place]) -> dict[Place, int]:
+    """The first offsets that a table was to have; 0 where its commits do not tell."""
+    return {
+        (name, partition): handle.transaction_version(_Apps(kind, name).begun(partition)) or 0
+        for name, partition in places
+    }
+
+
+def begin_info(reached: Offsets, before: Offsets) -> dict[str, str]:
+    """What a commit tells of where its rows begin, of the partitions that it has rows of.
+
+    Whoever follows the table sees by it that rows come again which were there before.
+    """
+    begins = {
+        place: before.get(place, 0) for place, end in reached.items() if before.get(place, 0) < end
+    }
+    return {BEGIN: json.dumps(as_json(begins))}
+
+
+def begin_offsets(info: Mapping[str, Any]) -> Offsets | None:
+    """What `begin_info` made; None if the commit does not tell."""
+    try:
+        return from_json(json.loads(info[BEGIN]))
+    except (KeyError, ValueError, TypeError, AttributeError):
+        return None
+
+
+def offsets_of_rows(
+    folder: Path, files: Sequence[DataFile], columns: OriginColumns
+) -> dict[Place, int]:
+    """How far a table is in its sources, by the rows: of one whose commits do not tell.
+
+    Args:
+        folder: of the table.
+        files: its own.
+        columns: what they call the origin's columns.
+    """
+    positions: list[dict[Place, int]] = []
+    places = [name for name in (columns.name, columns.partition) if name]
+    for file in files:
+        rows = read_file(folder / file.path, columns.identity)
+        last = rows.group_by(places).aggregate([(columns.offset, "max")]).to_pylist()
+        positions.append(
+            {
+                (row[columns.name], row[columns.partition] if columns.partition else 0): (
+                    row[f"{columns.offset}_max"] + 1
+                )
+                for row in last
+            }
+        )
+    return furthest(positions)
+
+
+def recorded_offsets(transactions: Mapping[str, int], kind: str) -> dict[Place, int]:
+    """The offsets of a kind of source among some application transactions."""
+    matches = ((_RECORDED.fullmatch(app_id), offset) for app_id, offset in transactions.items())
+    return {
+        (match["name"], int(match["partition"])): offset
+        for match, offset in matches
+        if match and match["kind"] == kind
+    }
+
+
+def furthest(positions: Iterable[Offsets]) -> dict[Place, int]:
+    """By partition, the greatest of some offsets."""
+    offsets: dict[Place, int] = {}
+    for position in positions:
+        for place, offset in position.items():
+            offsets[place] = max(offset, offsets.get(place, offset))
+    return offsets
+
+
+def as_json(offsets: Offsets) -> dict[str, dict[str, int]]:
+    """Offsets as JSON has them: by source, then by partition."""
+    by_name: dict[str, dict[str, int]] = {}
+    for (name, partition), offset in offsets.items():
+        by_name.setdefault(name, {})[str(partition)] = offset
+    return by_name
+
+
+def from_json(found: Mapping[str, Mapping[str, int]]) -> dict[Place, int]:
+    """What `as_json` made."""
+    return {
+        (name, int(partition)): offset
+        for name, by_partition in found.items()
+        for partition, offset in by_partition.items()
+    }

@@ -1,0 +1,101 @@
+"""Where a row came from: what a source's columns for it are called, and the place of one row.
+
+A source has a name, one or more partitions, and in each its rows in an order that it does not
+change. The three together are a row's identity, whichever source it is: a topic, its partition and
+an offset; a file and a row's number.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+_MARK = "_"
+"""What the columns' names begin with in silver, beside the columns that were decoded."""
+
+SCHEMA_ID = "schema_id"
+"""Column of bronze and quarantine, `_schema_id` in silver: which schema a value names, or null."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OriginColumns:
+    """What bronze and quarantine call the columns that say where a row came from."""
+
+    name: str
+    """string: of the source within its kind, such as a topic."""
+
+    partition: str | None
+    """int: which part of the source; None of a source without parts: all of it is part 0."""
+
+    offset: str
+    """bigint: grows within a partition; no two rows of a partition have the same."""
+
+    time: str | None = None
+    """timestamp: when the source got the row; None of a source that does not tell."""
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """Those by which a row is told from all others."""
+        return tuple(name for name in (self.name, self.partition, self.offset) if name)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All of them, in the order in which tables have them."""
+        return (*self.identity, *([self.time] if self.time else []))
+
+    @property
+    def in_silver(self) -> "OriginColumns":
+        """What silver calls them."""
+        return OriginColumns(
+            name=_MARK + self.name,
+            partition=self.partition and _MARK + self.partition,
+            offset=_MARK + self.offset,
+            time=self.time and _MARK + self.time,
+        )
+
+    def key_of(self, origin: "Origin") -> dict[str, str | int]:
+        """What the columns of a row's identity hold."""
+        parts = {} if self.partition is None else {self.partition: origin.partition}
+        return {self.name: origin.name, **parts, self.offset: origin.offset}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NamedSource:
+    """A source that a table may have rows of."""
+
+    kind: str
+    """In a word: `kafka`."""
+
+    name: str
+    """Within its kind; without a colon."""
+
+    origin: OriginColumns
+
+
+ByPartition: TypeAlias = Mapping[int, int]
+"""Offsets by partition of a source."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Extent:
+    """Which offsets a source has."""
+
+    begins: ByPartition
+    """The first that it still has; of each partition."""
+
+    ends: ByPartition
+    """The one that the next row gets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a row came from."""
+
+    name: str
+    """Of the source within its kind: a topic."""
+
+    partition: int
+    offset: int
+
+    def __str__(self) -> str:
+        """In the form that `lake-assets trace` takes apart, too: `topic/0/17`."""
+        return f"{self.name}/{self.partition}/{self.offset}"

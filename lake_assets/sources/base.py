@@ -1,0 +1,87 @@
+"""The contract between ingest and a source: how rows are read, and how far they are.
+
+A source has partitions, and in each its rows in an order that it does not change; an offset is a
+row's number in it. What bronze's commits record, what demux follows and what is shown as lag or
+origin are offsets by partition, whatever a source calls them (`model.origins`). Nothing here knows
+a source; `sources.catalog` alone maps what a feed declares to one.
+Docs: `docs/decisions/0034-what-a-source-is.md`.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Protocol, Self, TypeAlias
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from lake_assets.model.endpoints import Endpoints
+from lake_assets.model.origins import ByPartition, Extent
+
+Parser: TypeAlias = Callable[[pa.Array], pa.Array]
+"""Makes a column of the texts that stand for it on its way from Spark."""
+
+ANSWER_S = 10.0
+"""Seconds for an answer, if nothing else is said. A Kafka broker that starts needs 5; a person
+waits no longer than this."""
+
+
+class Source(Protocol):
+    """One feed's source. It is asked by several threads at once, and keeps nothing open."""
+
+    columns: ClassVar[pa.Schema]
+    """What bronze keeps of a row, in this order: `value binary`, the columns of its origin with
+    their types (`delta.origins.origin_schema`), and whatever else the source has."""
+
+    parsers: ClassVar[Mapping[str, Parser]]
+    """By name those of the columns that come from Spark as text."""
+
+    @classmethod
+    def of(cls, declared: Any, endpoints: Endpoints) -> Self:  # noqa: ANN401 - the source's own
+        """Made from what a feed declares of it; asks nobody."""
+
+    def extent(self, *, timeout_s: float = ANSWER_S) -> Extent:
+        """Which offsets there are now. A source that answers can be read: it is what one waits for.
+
+        Raises:
+            SourceNotFoundError: it answers, and there is no such source yet.
+            SourceError: it does not answer within `timeout_s`, or refuses us.
+        """
+
+    def identity(self, *, timeout_s: float = ANSWER_S) -> int | None:
+        """A number that another source of the same name would not have; None if it gives none.
+
+        Raises:
+            SourceError: as `extent`.
+        """
+
+    def first_offsets(self, extent: Extent) -> dict[int, int]:
+        """Where the feed begins, by partition, in a source that bronze has nothing of. Pure.
+
+        Raises:
+            StreamError: the source has no such offset as the feed declares.
+        """
+
+    def read(
+        self, session: SparkSession, *, starts: ByPartition, max_rows: int, tasks: int
+    ) -> DataFrame:
+        """Stream the rows: `columns`, in this order, those of `parsers` as text.
+
+        Each row comes once, none is passed over: what the source lost before it was read is an
+        error that ends the stream.
+
+        Args:
+            session: runs the query.
+            starts: the first offset to read, of each partition.
+            max_rows: of a micro-batch, about.
+            tasks: that read at once, if there are rows enough.
+
+        Raises:
+            SettingsError: what the source is to be reached with cannot be used.
+        """
+
+    def batch_end(self, planned: str) -> dict[int, int]:
+        """The offset after a micro-batch's last row, by partition. Pure.
+
+        Args:
+            planned: what Spark noted in its checkpoint of where the batch ends: the line of JSON
+                that the source's own reader gave it.
+        """

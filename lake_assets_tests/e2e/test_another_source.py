@@ -1,0 +1,233 @@
+"""The whole way with a source that is not Kafka: no broker, no registry, other columns."""
+
+import json
+import threading
+from collections import Counter
+from dataclasses import dataclass
+
+import pytest
+from deltalake import DeltaTable
+from pyspark.sql import SparkSession
+
+from lake_assets.model.feeds import Feed
+from lake_assets.model.origins import Origin
+from lake_assets.model.reports import Stage
+from lake_assets.model.tables import bronze_of, quarantine_of
+from lake_assets.settings.schema import Settings
+from lake_assets.silver.demux import Demux
+from lake_assets.silver.reprocess import Redo
+from lake_assets.sources.catalog import SOURCES
+from lake_assets.spark.lake_context import open_lake
+from lake_assets.streams.feed_streams import FeedStreams
+from lake_assets.streams.lag import Lags
+from lake_assets.streams.noted_changes import reprocess_journal
+from lake_assets.streams.overview import overview
+from lake_assets.streams.pipeline import Pipeline, demux_journal
+from lake_assets.streams.reprocess import rebuild
+from lake_assets.streams.schemas import format_with
+from lake_assets.streams.trace import Whereabouts, trace
+from lake_assets_tests.sources.memory import (
+    NOWHERE,
+    QUEUES,
+    MemoryQueue,
+    MemorySource,
+    Queue,
+    memory_feed,
+    serving,
+)
+
+pytestmark = pytest.mark.spark
+
+
+@dataclass
+class MemoryLake:
+    """A feed's lake, streamed now and then."""
+
+    spark: SparkSession
+    settings: Settings
+    feed: Feed
+    queue: Queue
+    reports: list
+
+    def pipeline(self, context):
+        return Pipeline(
+            session=self.spark,
+            endpoints=NOWHERE,
+            context=context,
+            stream=self.settings.stream,
+            state_dir=self.settings.state_dir,
+            report=self.reports.append,
+        )
+
+    def stream(self, feed=None):
+        """As a process that has just started catches up; the feed's failure, if it has one."""
+        with open_lake(self.settings, self.spark) as context:
+            streams = FeedStreams(
+                pipeline=self.pipeline(context),
+                settings=self.settings,
+                feed=feed or self.feed,
+                until_caught_up=True,
+                announce=lambda _: None,
+                stop=threading.Event(),
+                goes_on=lambda: False,
+            )
+            streams.run()
+            return streams.failure
+
+    def redo(self, act):
+        with open_lake(self.settings, self.spark) as context:
+            payload_format = format_with(self.settings, NOWHERE, self.feed)
+            demux = Demux(
+                feed=self.feed,
+                context=context,
+                journal=demux_journal(self.settings.state_dir, self.feed),
+                format=payload_format,
+                schemas=payload_format,
+                report=self.reports.append,
+            )
+            journal = reprocess_journal(context.lake, self.feed)
+            return act(Redo(session=self.spark, demux=demux, journal=journal))
+
+    def rows(self, table, *columns):
+        found = DeltaTable(table.path(self.settings.lake_dir)).to_pyarrow_table()
+        return list(zip(*(found[name].to_pylist() for name in columns), strict=True))
+
+    def numbers(self):
+        """How often each row of the queue is in silver or quarantine."""
+        found = Counter()
+        for key in self.feed.keys:
+            found.update(n for (n,) in self.rows(self.feed.silver_table(key), "_number"))
+        found.update(n for (n,) in self.rows(quarantine_of("pulse"), "number"))
+        return found
+
+
+def once(numbers):
+    return Counter(dict.fromkeys(numbers, 1))
+
+
+@pytest.fixture
+def lake(spark, settings, monkeypatch):
+    monkeypatch.setitem(SOURCES, MemoryQueue, MemorySource)
+    with serving() as address:
+        queue = QUEUES["beats"] = Queue()
+        queue.send({"model": "vita", "bpm": 60}, {"model": "tempo", "bpm": 70}, b"no json")
+        yield MemoryLake(spark, settings, memory_feed("beats", address), queue, [])
+
+
+def test_rows_come_to_bronze_silver_and_quarantine_under_the_source_s_own_words(lake):
+    assert lake.stream() is None
+    bronze = lake.rows(bronze_of("pulse"), "value", "queue", "number", "schema_id")
+    assert min(bronze, key=lambda row: row[2]) == (
+        b'{"model": "vita", "bpm": 60}',
+        "beats",
+        0,
+        None,
+    )
+    vita = lake.rows(lake.feed.silver_table("vita"), "bpm", "_queue", "_number")
+    assert vita == [(60, "beats", 0)]
+    assert lake.rows(quarantine_of("pulse"), "value", "queue", "number", "reason") == [
+        (b"no json", "beats", 2, "undecodable")
+    ]
+    columns = DeltaTable(bronze_of("pulse").path(lake.settings.lake_dir)).schema().to_arrow().names
+    assert not {"topic", "partition", "offset", "kafka_timestamp", "key", "headers"} & {*columns}
+
+
+def test_a_restart_goes_on_where_bronze_is(lake):
+    lake.stream()
+    lake.queue.send({"model": "vita", "bpm": 61}, {"model": "none", "bpm": 1})
+    assert lake.stream() is None
+    assert lake.numbers() == once(range(5))
+
+
+def test_bronze_that_was_put_back_reads_its_rows_again_and_silver_has_them_once(lake):
+    lake.stream()
+    handle = DeltaTable(bronze_of("pulse").path(lake.settings.lake_dir))
+    before = handle.version()
+    lake.queue.send({"model": "vita", "bpm": 61}, {"model": "tempo", "bpm": 62})
+    lake.stream()
+    DeltaTable(bronze_of("pulse").path(lake.settings.lake_dir)).restore(before)
+    lake.queue.send({"model": "vita", "bpm": 63})
+    assert lake.stream() is None
+    numbers = sorted(n for (n,) in lake.rows(bronze_of("pulse"), "number"))
+    assert numbers == [0, 1, 2, 3, 4, 5]
+    assert lake.numbers() == once(range(6))
+
+
+def test_rows_that_the_source_lost_before_they_were_read_stop_the_feed(lake):
+    lake.stream()
+    lake.queue.send({"model": "vita", "bpm": 61}, {"model": "vita", "bpm": 62})
+    lake.queue.lose(4)
+    told = "partition 0 of queue 'beats': begins at offset 4, and bronze needs offset 3 next"
+    assert told in str(lake.stream())
+
+
+def test_another_queue_of_the_name_is_refused(lake):
+    lake.stream()
+    QUEUES["beats"] = Queue(identity=8)
+    assert "queue 'beats': is not the one that bronze has rows of" in str(lake.stream())
+
+
+def test_a_queue_that_nobody_has_made_yet_is_told_as_such(lake):
+    del QUEUES["beats"]
+    assert "queue 'beats': is not there" in str(lake.stream())
+
+
+def test_a_feed_that_reads_another_queue_now_keeps_what_it_read(lake):
+    lake.stream()
+    QUEUES["more"] = Queue()
+    QUEUES["more"].send({"model": "vita", "bpm": 90})
+    source = lake.feed.source.model_copy(
+        update={"memory": lake.feed.source.memory.model_copy(update={"queue": "more"})}
+    )
+    assert lake.stream(lake.feed.model_copy(update={"source": source})) is None
+    vita = lake.rows(lake.feed.silver_table("vita"), "_queue", "_number", "bpm")
+    assert sorted(vita) == [("beats", 0, 60), ("more", 0, 90)]
+
+
+def test_a_rebuild_derives_the_same_rows(lake):
+    lake.stream()
+    lake.queue.send({"model": "vita", "bpm": 61})
+    lake.stream()
+    lake.redo(lambda redo: rebuild(redo, lake.settings.state_dir))
+    assert lake.numbers() == once(range(4))
+    lake.redo(lambda redo: rebuild(redo, lake.settings.state_dir, keys=["vita"]))
+    assert lake.numbers() == once(range(4))
+
+
+def test_a_requeue_moves_what_fits_now(lake):
+    lake.queue.send({"model": "summit", "bpm": 61})
+    lake.stream()
+    assert lake.rows(quarantine_of("pulse"), "number", "reason") != []
+    route = lake.feed.route.model_copy(update={"keys": ("vita", "tempo", "summit")})
+    lake.feed = lake.feed.model_copy(update={"route": route})
+    lake.redo(lambda redo: redo.requeue())
+    assert lake.rows(lake.feed.silver_table("summit"), "bpm", "_number") == [(61, 3)]
+    assert lake.numbers() == once(range(4))
+
+
+@pytest.mark.parametrize(
+    ("number", "whereabouts"),
+    [
+        (0, Whereabouts.SILVER),
+        (2, Whereabouts.QUARANTINE),
+        (3, Whereabouts.NOT_INGESTED),
+        (9, Whereabouts.NOT_IN_SOURCE),
+    ],
+)
+def test_a_row_is_traced_by_its_number(lake, number, whereabouts):
+    lake.stream()
+    lake.queue.send({"model": "vita", "bpm": 61})
+    traced = trace(lake.settings, lake.feed, Origin("beats", 0, number), NOWHERE)
+    assert traced.whereabouts is whereabouts
+
+
+def test_lag_is_measured_against_the_queue(lake):
+    lake.stream()
+    lake.queue.send({"model": "vita", "bpm": 61}, {"model": "vita", "bpm": 62})
+    bronze = next(
+        t for t in overview(lake.settings, lake.feed, NOWHERE) if t.table == bronze_of("pulse")
+    )
+    assert (bronze.rows, bronze.lag_rows) == (3, 2)
+    ingested = next(r for r in lake.reports if r.stage is Stage.INGEST)
+    assert Lags(lake.settings.lake_dir, NOWHERE).of(ingested, lake.feed) == 2
+    assert json.dumps(dict(ingested.span.offsets_to)) == '{"0": 3}'

@@ -1,0 +1,29 @@
+"""A topic whose offsets a test says, and whose rows it makes: for bronze without a broker."""
+
+from lake_assets.model.endpoints import Endpoints
+from lake_assets.model.origins import Extent
+from lake_assets.model.sources import KafkaSource
+from lake_assets.sources.kafka.source import KafkaTopic
+
+NOWHERE = Endpoints(kafka="localhost:1", registry="")
+
+
+class KnownTopic(KafkaTopic):
+    """Asks no broker."""
+
+    def __init__(self, declared, begins, ends, identity=None):
+        super().__init__(declared, NOWHERE)
+        self._known = Extent(begins=begins, ends=ends)
+        self._identity = identity
+
+    def extent(self, **_):
+        return self._known
+
+    def identity(self, **_):
+        return self._identity
+
+
+def known_topic(name, begins, ends, identity=None, starting_offsets="earliest"):
+    """A topic of these offsets, as a feed declares it."""
+    declared = KafkaSource(topic=name, starting_offsets=starting_offsets)
+    return KnownTopic(declared, begins, ends, identity)
