@@ -13,8 +13,11 @@ CLASSES := $(VENV)/.classes
 CHECKSUMS := lake_assets/runtime/artifacts/checksums.txt
 UV := VIRTUAL_ENV="$(CURDIR)/$(VENV)" UV_COMPILE_BYTECODE=1 $(BIN)/uv
 ARGS ?=
-# Processes that run tests side by side; each has a Spark, a broker and a registry of its own.
-WORKERS ?= 2
+# Processes that run tests side by side: tests wait for a quarter of their time. Each has a Spark of
+# its own, and what its tests start takes up to 5 GB.
+WORKERS ?= $(shell $(BIN)/python -c 'import os; \
+	memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // (5 << 30); \
+	print(max(2, min(os.cpu_count() + 1, memory)))')
 PYTEST := pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 # The Python to use, as `requires-python` says; `make setup PYTHON=python3.12` chooses another.

@@ -8,8 +8,11 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Generator, Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -42,6 +45,9 @@ NO_JAVA = "--this-test-has-no-mark-java-spark-kafka-or-slow"
 
 SLOW_LIMIT_S = 900
 
+SERVICES_HOME = pytest.StashKey[Path]()
+"""Home of the services that all processes of the run share."""
+
 QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """A test's Spark lives for seconds, and what the second compiler would gain comes after its end: a
 start and a few small jobs cost 24 s of CPU so, and 46 s with both compilers."""
@@ -58,6 +64,21 @@ def pytest_configure(config: pytest.Config) -> None:
     patch.setattr(providers, "_get_local_constants", Constants)
     patch.setenv("SPARK_LAUNCHER_OPTS", QUICK_JAVA)
     patch.setenv("SPARK_SUBMIT_OPTS", QUICK_JAVA)
+    if not hasattr(config, "workerinput"):
+        config.stash[SERVICES_HOME] = Path(tempfile.mkdtemp(prefix="services-"))
+        config.add_cleanup(partial(_end_services, config.stash[SERVICES_HOME]))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a process of pytest-xdist where the services of all of them are."""
+    node.workerinput["services_home"] = str(node.config.stash[SERVICES_HOME])
+
+
+def _end_services(home: Path) -> None:
+    if any(home.iterdir()):
+        control.down(Settings(home=home))
+    shutil.rmtree(home)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -123,14 +144,14 @@ def settings(tmp_path: Path, feed_of_games: Path) -> Settings:
 
 
 @pytest.fixture(scope="session")
-def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoints]:
-    """A broker and a registry, one pair for the whole run; use topics of your own."""
-    home = tmp_path_factory.mktemp("services")
-    shared = Settings(home=home, runtime=load_settings().runtime)
-    try:
-        yield control.up(shared)
-    finally:
-        control.down(shared)
+def services(pytestconfig: pytest.Config) -> Endpoints:
+    """A broker and a registry, one pair for all processes of the run; use topics of your own.
+
+    Who needs them first starts them; they end with the run.
+    """
+    told = getattr(pytestconfig, "workerinput", None)
+    home = pytestconfig.stash[SERVICES_HOME] if told is None else Path(told["services_home"])
+    return control.up(Settings(home=home, runtime=load_settings().runtime))
 
 
 @pytest.fixture
