@@ -12,6 +12,7 @@
     - SchemaUnusableError      the schema is there, and no columns can be made of it
   + LakeError                  the lake cannot be read or written
     - CommitConflictError      another writer holds the same table
+    - ForeignStateError        the state folder is another lake's, or nothing shows that it is not
     - TableOwnedError          the table was created for another feed, key or view
     - TableFeatureError        a table asks for something of Delta that is not supported here
     - ConstraintViolatedError  rows violate a CHECK constraint of their table
@@ -86,6 +87,24 @@ class LakeError(_ThreePartError):
 
 class CommitConflictError(LakeError):
     """Another writer committed the same micro-batch, or changed the table under this commit."""
+
+
+class ForeignStateError(LakeError):
+    """A lake and a state folder do not belong together; neither was changed."""
+
+    def __init__(
+        self, *, lake: str, state: str, ids: tuple[str, str], why: str, next_step: str
+    ) -> None:
+        """Record both folders, what each says of its id in words, why that does not fit."""
+        of_lake, of_state = ids
+        super().__init__(
+            f"state folder {state}",
+            f"has {of_state}, and lake {lake} has {of_lake}: {why}",
+            next_step,
+        )
+        self.lake = lake
+        self.state = state
+        self.ids = ids
 
 
 class TableOwnedError(LakeError):

@@ -10,6 +10,7 @@ from lake_assets.alerts.outbox import Book, read_book, write_book
 from lake_assets.alerts.sinks import open_sinks, sink_names
 from lake_assets.settings.schema import Settings
 from lake_assets.state.files import turn_if_free
+from lake_assets.state.lake_id import ensure_bound
 
 Looker = Callable[[tuple[Tracked, ...]], Look]
 """Sees what is wrong; it is told which problems are open."""
@@ -30,8 +31,9 @@ def go_round(settings: Settings, look: Looker, log: logging.Logger) -> Round | N
     News is kept before it is delivered, so whatever is killed, it is told at least once.
 
     Raises:
-        LakeError: the lake's folder cannot be written.
+        LakeError: the state folder cannot be written, or is another lake's.
     """
+    ensure_bound(settings)
     with turn_if_free(settings.state_dir, "alerts") as is_free:
         return _go(settings, look, log) if is_free else None
 

@@ -47,7 +47,7 @@ _DETAILS_AT_MOST = 200
 
 def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
     """The sensor."""
-    loaded_at, lake = time.monotonic(), lake_id(settings.state_dir)
+    loaded_at, lake = time.monotonic(), lake_id(settings)
 
     @dg.sensor(
         name="alerts",

@@ -65,7 +65,7 @@ def results_of(
 
 
 def _of_silver(settings: Settings, feed: Feed) -> dg.AssetChecksDefinition:
-    silver, lake = silver_key(feed), lake_id(settings.state_dir)
+    silver, lake = silver_key(feed), lake_id(settings)
 
     @dg.multi_asset_check(
         name=f"{identifier_of(silver)}_checks",
@@ -87,7 +87,7 @@ def _of_silver(settings: Settings, feed: Feed) -> dg.AssetChecksDefinition:
 
 
 def _of_gold(settings: Settings, feed: Feed, view: GoldView) -> dg.AssetChecksDefinition:
-    gold, lake = gold_key(feed, view), lake_id(settings.state_dir)
+    gold, lake = gold_key(feed, view), lake_id(settings)
     partitions = None if view.is_over_all else key_partitions(feed, lake)
 
     @dg.multi_asset_check(

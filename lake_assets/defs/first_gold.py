@@ -30,7 +30,7 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
 
 
 def _sensor(settings: Settings, feed: Feed) -> dg.SensorDefinition:
-    lake = lake_id(settings.state_dir)
+    lake = lake_id(settings)
     scheduled = {view.name: view for view in feed.gold if view.schedule}
     assets = [gold_key(feed, view) for view in scheduled.values()]
 

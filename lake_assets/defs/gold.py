@@ -60,7 +60,7 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
 
 
 def _build_feed(settings: Settings, feed: Feed) -> dg.Definitions:
-    lake, together = lake_id(settings.state_dir), _together(feed)
+    lake, together = lake_id(settings), _together(feed)
     of_keys = [view for view in feed.gold if not view.is_over_all]
     over_all = [view for view in feed.gold if view.is_over_all]
     return dg.Definitions(
@@ -154,7 +154,7 @@ def _description(view: GoldView) -> Iterator[str]:
 
 def _views_of_keys(settings: Settings, feed: Feed, views: Views) -> dg.AssetsDefinition:
     by_key = {gold_key(feed, view): view.name for view in views}
-    lake = lake_id(settings.state_dir)
+    lake = lake_id(settings)
 
     @dg.multi_asset(
         name=f"refresh_gold_of_{feed.feed}",
@@ -178,7 +178,7 @@ def _views_of_keys(settings: Settings, feed: Feed, views: Views) -> dg.AssetsDef
 
 def _views_over_all(settings: Settings, feed: Feed, views: Views) -> dg.AssetsDefinition:
     by_key = {gold_key(feed, view): view.name for view in views}
-    lake = lake_id(settings.state_dir)
+    lake = lake_id(settings)
 
     @dg.multi_asset(
         name=f"refresh_gold_over_{feed.feed}",
@@ -235,7 +235,7 @@ def _known(
 
 
 def _schedule(settings: Settings, feed: Feed, views: Views) -> dg.ScheduleDefinition:
-    job_name, lake = _job_name(feed, views), lake_id(settings.state_dir)
+    job_name, lake = _job_name(feed, views), lake_id(settings)
 
     @dg.schedule(
         name=schedule_name(feed, views[0]),

@@ -54,7 +54,7 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
 
 def job(settings: Settings, feeds: Sequence[Feed]) -> dg.JobDefinition:
     """The job for these feeds."""
-    lake = lake_id(settings.state_dir)
+    lake = lake_id(settings)
 
     @dg.op(out={}, description="Derives the asked-for tables from scratch while the streams go on.")
     def run_rebuild(context: dg.OpExecutionContext, config: RebuildConfig) -> Events:

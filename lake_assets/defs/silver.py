@@ -65,7 +65,7 @@ def _silver(settings: Settings, feed: Feed) -> dg.AssetSpec:
     return dg.AssetSpec(
         silver_key(feed),
         deps=[bronze_key(feed)],
-        partitions_def=key_partitions(feed, lake_id(settings.state_dir)),
+        partitions_def=key_partitions(feed, lake_id(settings)),
         group_name=group_of(Layer.SILVER),
         description="Decoded, typed, append-only events: one table a key.",
         kinds={"delta", "spark"},
@@ -98,7 +98,7 @@ def _check(feed: Feed, expectation: Expectation, lake: str) -> dg.AssetCheckSpec
 
 
 def _checks(settings: Settings, feed: Feed) -> dg.AssetChecksDefinition:
-    silver, lake = silver_key(feed), lake_id(settings.state_dir)
+    silver, lake = silver_key(feed), lake_id(settings)
 
     @dg.multi_asset_check(
         name=f"{identifier_of(silver)}_expectations",

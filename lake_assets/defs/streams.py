@@ -49,7 +49,7 @@ def job(
     settings: Settings, feeds: Sequence[Feed], stream: Stream = wait_for_services
 ) -> dg.JobDefinition:
     """The job for these feeds; `stream` runs them and yields what they do."""
-    lake = lake_id(settings.state_dir)
+    lake = lake_id(settings)
 
     @dg.op(out={}, description="Kafka to bronze to silver, until told to stop.")
     def run_streams(context: dg.OpExecutionContext) -> Iterator[Event]:

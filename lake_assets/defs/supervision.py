@@ -32,7 +32,7 @@ _DEAD = {dg.DagsterRunStatus.FAILURE}
 
 def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
     """The sensor."""
-    lake = lake_id(settings.state_dir)
+    lake = lake_id(settings)
 
     @dg.sensor(
         name=SENSOR,

@@ -29,7 +29,7 @@ from lake_assets.errors import CommitConflictError
 from lake_assets.model.owners import Owner
 from lake_assets.model.tables import TableRef
 from lake_assets.settings.schema import Durability
-from lake_assets.state.durability import flush
+from lake_assets.storage.durability import flush
 
 _In = TypeVar("_In")
 _Out = TypeVar("_Out")

@@ -16,7 +16,7 @@ from lake_assets.delta.log_tail import files_of_checkpoint
 from lake_assets.delta.table_features import features_of
 from lake_assets.delta.table_paths import for_deltalake
 from lake_assets.model.tables import TableRef
-from lake_assets.state.durability import sync_file
+from lake_assets.storage.durability import sync_file
 
 CHECKPOINT_EVERY = 10
 """Commits between two checkpoints of a log with few files. A reader replays the commits since the

@@ -1,13 +1,13 @@
 """Paths of tables and their files, in the forms that Spark and deltalake take and give.
 
-A file system allows nearly any character in a name. Spark takes some of them for patterns, and both
-give addresses (`file:///…%20…`) where they were given paths; nobody else may put one together.
+How they look is `storage.uri`'s; here they are made of the paths of a lake that is a folder.
 """
 
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 from deltalake import DeltaTable
+
+from lake_assets.storage.uri import LakeUri
 
 SPARK_OPTIONS = {"__globPaths__": "false", "recursiveFileLookup": "true"}
 """For whoever gives Spark paths of files: they are names, not patterns; Spark sets the first itself
@@ -22,18 +22,18 @@ def for_spark(folder: Path, relative: str = "") -> str:
         folder: of the table, absolute.
         relative: of the file, as `delta.data_files` and `delta.log_tail` give it: not encoded.
     """
-    return str(folder / relative)
+    uri = LakeUri.local(folder)
+    return (uri / relative if relative else uri).for_spark()
 
 
 def for_deltalake(folder: Path) -> Path:
-    """A table's folder as deltalake takes it: a text it would take for an address if it can."""
+    """A table's folder as deltalake takes it: absolute, or it may take it for an address."""
     return folder.absolute()
 
 
 def from_address(address: str) -> Path:
     """The local path that Spark or deltalake means by an address, or by a path without a scheme."""
-    parts = urlsplit(address)
-    return Path(unquote(parts.path)) if parts.scheme == "file" else Path(address)
+    return LakeUri.from_address(address).as_path()
 
 
 def folder_of(handle: DeltaTable) -> Path:

@@ -20,7 +20,7 @@ from lake_assets.runtime.file_lock import lock
 from lake_assets.runtime.java import Java
 from lake_assets.settings.load import child_environment
 from lake_assets.settings.schema import Settings
-from lake_assets.state.durability import sync_file
+from lake_assets.storage.durability import sync_file
 
 _EVENTS = 2_000
 

@@ -32,6 +32,7 @@ from lake_assets.settings.schema import Settings
 from lake_assets.spark.lake_context import LakeContext, open_lake
 from lake_assets.spark.session import start_session
 from lake_assets.state.files import turn
+from lake_assets.state.lake_id import ensure_bound
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,6 +78,7 @@ def refresh_views(
     chosen = _choose_views(feed, views, keys)
     if not chosen:
         return []
+    ensure_bound(settings)
     known = keys_of(settings.lake_dir, feed)
     ensure_known(feed, known, keys or ())
     is_rebuild = full_refresh and not views and keys is None

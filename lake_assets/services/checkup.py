@@ -27,6 +27,8 @@ from lake_assets.services.control import ServiceStatus, State, status
 from lake_assets.settings.schema import Settings
 from lake_assets.sources.kafka.java_properties import java_properties
 from lake_assets.sources.kafka.topics import check_broker, end_offsets
+from lake_assets.state.binding import Bound, Refuse
+from lake_assets.state.lake_id import look_at_binding
 
 # A round number: below it a large batch may fill the disk half-way.
 _DISK_BROKEN_BYTES = 1_000_000_000
@@ -61,12 +63,13 @@ class Finding:
 
 
 def examine(settings: Settings) -> Iterator[Finding]:
-    """Look at Java, jars, services, lake folder and disk, the cheapest first."""
+    """Look at Java, jars, services, the lake's folders and disk, the cheapest first."""
     yield _java(settings)
     yield from (_jars(group, settings) for group in GROUPS)
     yield from _class_archive(settings)
     yield from _services(settings)
     yield _lake(settings.lake_dir)
+    yield _state(settings)
     yield _disk(settings.lake_dir)
 
 
@@ -205,6 +208,22 @@ def _lake(folder: Path) -> Finding:
         fact=f"{folder} cannot be written ({there} refuses)",
         fix=f"Make {there} writable, or set LAKE_ASSETS_HOME or LAKE_ASSETS_LAKE",
     )
+
+
+def _state(settings: Settings) -> Finding:
+    """Whether the state folder is this lake's."""
+    thing, folder = "state folder", settings.state_dir
+    decision = look_at_binding(settings)
+    if isinstance(decision, Refuse):
+        fact = f"{folder} cannot be used with this lake: {decision.why}"
+        return Finding(thing=thing, health=Health.BROKEN, fact=fact, fix=decision.next_step)
+    there = _nearest(folder)
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        fact = f"{folder} cannot be written ({there} refuses)"
+        fix = f"Make {there} writable, or set LAKE_ASSETS_STATE"
+        return Finding(thing=thing, health=Health.BROKEN, fact=fact, fix=fix)
+    whose = f"of lake {decision.id}" if isinstance(decision, Bound) else "bound with the next use"
+    return Finding(thing=thing, health=Health.OK, fact=f"{folder}, {whose}")
 
 
 def _disk(folder: Path) -> Finding:

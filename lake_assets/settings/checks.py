@@ -41,7 +41,7 @@ def folder_complaint(path: Path) -> str | None:
     match = _UNUSABLE.search(str(path))
     if match is None:
         return None
-    return f"is {str(path)!r}, and Delta's library cannot use a path with {match[0]!r}"
+    return f"is {str(path)!r}, and Delta's library or Spark cannot use a path with {match[0]!r}"
 
 
 def mail_complaint(addresses: str) -> str | None:

@@ -60,12 +60,16 @@ def load_settings(*, home: Path | None = None, lake: Path | None = None) -> Sett
         fact = first["msg"].removeprefix("Value error, ")
         raise SettingsError(variable, fact, "Correct or unset the variable") from problem
     fields = {name: getattr(environment, name) for name in Settings.model_fields}
-    for name in ("home", "lake", "feeds"):
+    for name in ("home", "lake", "state", "feeds"):
         if fields[name] is not None:
             fields[name] = _folder(name, fields[name], is_option=name in given)
     for name in ("runtime", "registry"):
         fields[name] = _with_absolute_paths(fields[name])
-    return Settings(**fields)
+    settings = Settings(**fields)
+    if settings.lake_dir.resolve().is_relative_to(settings.state_dir.resolve()):
+        fact = "is the folder of the tables, or one above it"
+        raise SettingsError(f"{_PREFIX}STATE", fact, "Name one beside it")
+    return settings
 
 
 def _with_absolute_paths(group: _G) -> _G:

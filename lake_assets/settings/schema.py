@@ -238,6 +238,10 @@ class RuntimeSettings(Group):
     """Your own Ivy settings file (a mirror, a proxy, credentials); unset, Maven Central."""
 
 
+USUAL_STATE = "_lake_assets"
+"""Folder in a lake that has its state if no other is set; no layer is called so."""
+
+
 class Settings(Group):
     """All settings; `settings.load` builds them from the environment."""
 
@@ -245,7 +249,12 @@ class Settings(Group):
     """Folder of everything the product keeps: the lake, embedded services' data, Dagster's home."""
 
     lake: Path | None = None
-    """Another folder for the tables and their checkpoints; unset, `<home>/lake`."""
+    """Another folder for the tables; unset, `<home>/lake`."""
+
+    state: Path | None = None
+    """Another folder for what the lake's writers keep beside the tables (locks, checkpoints,
+    journals, heartbeat, alerts), on a local or mounted disk with `flock`; unset,
+    `<lake>/_lake_assets`. A lake and its state folder know each other by an id."""
 
     feeds: Path | None = None
     """Folder of feed YAML files; unset, the ones that ship with the package."""
@@ -268,10 +277,9 @@ class Settings(Group):
     def state_dir(self) -> Path:
         """Checkpoints, lock and heartbeat of the streams, and the book of alerts.
 
-        They belong to the tables, so they move with them: a checkpoint beside another lake would
-        call rows done that are not there.
+        They belong to the tables, and `state.lake_id` sees to it that no other lake's are used.
         """
-        return self.lake_dir / "_lake_assets"
+        return self.state or self.lake_dir / USUAL_STATE
 
     @property
     def services_dir(self) -> Path:

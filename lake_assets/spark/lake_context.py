@@ -15,6 +15,7 @@ from lake_assets.settings.schema import FanoutSettings, Settings
 from lake_assets.spark.session_digest import session_digest
 from lake_assets.spark.table_constraints import ensure_met
 from lake_assets.state.files import ensure_writable
+from lake_assets.state.lake_id import ensure_bound
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,9 +39,11 @@ def open_lake(settings: Settings, session: SparkSession | None = None) -> Iterat
         session: evaluates rows of tables with constraints, which are refused without it.
 
     Raises:
+        ForeignStateError: the state folder is not this lake's.
         LakeError: the folder cannot be written, or a table's log is torn where it cannot be
             repaired.
     """
+    ensure_bound(settings)
     ensure_writable(settings.lake_dir)
     recover_after_crash(settings.lake_dir, settings.state_dir, boot_id())
     fanout = settings.fanout

@@ -1,89 +1,182 @@
-"""A lake's id: what is the lake's in a Dagster instance that several lakes share.
+"""A lake's id, by which it and its state folder know each other, and a Dagster instance knows it.
 
-It is kept in `lake.json` in the lake's state folder, with the place it was made for. Data never
-depends on it: a lake that loses the file gets another id, and Dagster shows its former runs as
-somebody else's.
+It is kept on both sides, in `_lake.json` of the lake and `lake.json` of the state folder, with the
+places of both. Whether they belong together is decided in `state.binding`.
 """
 
 import os
 import secrets
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from lake_assets.errors import ForeignStateError
 from lake_assets.runtime.atomic_write import replace_text
-from lake_assets.state.files import turn
+from lake_assets.runtime.file_lock import lock
+from lake_assets.settings.schema import USUAL_STATE, Settings
+from lake_assets.state.binding import (
+    Bind,
+    Bound,
+    Decision,
+    Facts,
+    Place,
+    Record,
+    Refuse,
+    Side,
+    decide,
+)
+from lake_assets.state.files import ensure_writable, turn
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Place:
-    """A folder by its path and by what its file system calls it; either may change, not both."""
-
-    path: str
-    device: int
-    inode: int
-
-    def is_same(self, other: "_Place") -> bool:
-        is_same_folder = (self.device, self.inode) == (other.device, other.inode)
-        return self.path == other.path or is_same_folder
+_RECORD = TypeAdapter(Record)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Entry:
+    """What releases before the record in the lake wrote: an id, and the state folder it was of."""
+
     id: str
-    place: _Place
+    place: Place
 
 
-_ENTRIES = TypeAdapter(tuple[_Entry, ...])
+_FORMER = TypeAdapter(tuple[_Entry, ...])
 
 
-def lake_id(state_dir: Path) -> str:
-    """The id of the lake in whose state folder this is, made when it is first asked for.
+def lake_id(settings: Settings) -> str:
+    """The id of the lake, made when it is first asked for; lake and state folder belong together.
 
-    A lake that is moved, restored or mounted elsewhere keeps its id; a copy beside the original is
-    another lake and gets its own, which is added to the file and so leaves the original's alone if
-    both share it.
+    Whoever writes either asks first. A lake that is moved, restored or mounted elsewhere keeps its
+    id; a copy beside the original is another lake and gets its own.
 
     Raises:
-        LakeError: the lake has no id yet and its folder cannot be written.
+        ForeignStateError: they do not belong together, or nothing shows that they do; nothing was
+            changed.
+        LakeError: one of them is to record the id, and cannot be written.
     """
-    existing_id = _find(state_dir)
-    if existing_id is not None:
-        return existing_id
-    with turn(state_dir, "lake-id"):
-        # Another process may have been first.
-        return _find(state_dir) or _make(state_dir)
+    decision = decide(_look(settings))
+    if isinstance(decision, Bound):
+        return decision.id
+    if isinstance(decision, Refuse):
+        raise _refused(settings, decision)
+    lake = settings.lake_dir
+    ensure_writable(lake)
+    # Others of this lake, whatever state folder they have; then others of this state folder.
+    with lock(lake / "_lake.lock"), turn(settings.state_dir, "lake-id"):
+        facts = _look(settings)  # another process may have been first
+        decision = decide(facts)
+        if isinstance(decision, Refuse):
+            raise _refused(settings, decision)
+        if isinstance(decision, Bind):
+            _bind(settings, facts, decision.id)
+        return decision.id
 
 
-def _find(state_dir: Path) -> str | None:
-    with suppress(FileNotFoundError, NotADirectoryError):
-        here = _place_of(state_dir)
-        return next((entry.id for entry in _read(state_dir) if entry.place.is_same(here)), None)
-    return None
+def ensure_bound(settings: Settings) -> None:
+    """Make sure that the lake and the state folder belong together; raises as `lake_id`."""
+    lake_id(settings)
 
 
-def _make(state_dir: Path) -> str:
-    made = _Entry(id=secrets.token_hex(4), place=_place_of(state_dir))
-    entries = (*_read(state_dir), made)
-    replace_text(_file(state_dir), _ENTRIES.dump_json(entries, indent=1).decode())
-    return made.id
+def look_at_binding(settings: Settings) -> Decision:
+    """What `lake_id` would do; reads only."""
+    return decide(_look(settings))
 
 
-def _read(state_dir: Path) -> tuple[_Entry, ...]:
-    """All entries; none of a file that is not there or damaged, since an id is easily made."""
+def _bind(settings: Settings, facts: Facts, id_: str) -> None:
+    """Write both sides; a process that dies in between leaves what `decide` goes on from."""
+    record = Record(id=id_, lake=facts.lake.place, state=facts.state.place)
+    before = facts.lake.record.id if facts.lake.record else None
+    if before not in {None, id_}:
+        _write(_of_state(settings.state_dir), replace(record, replaces=before))
+        _write(_of_lake(settings.lake_dir), record)
+    _write(_of_state(settings.state_dir), record)
+    if before in {None, id_}:
+        _write(_of_lake(settings.lake_dir), record)
+
+
+def _refused(settings: Settings, refusal: Refuse) -> ForeignStateError:
+    facts = _look(settings)
+    return ForeignStateError(
+        lake=str(settings.lake_dir),
+        state=str(settings.state_dir),
+        ids=(facts.lake.id, facts.state.id),
+        why=refusal.why,
+        next_step=refusal.next_step,
+    )
+
+
+def _look(settings: Settings) -> Facts:
+    lake, state = _side(settings.lake_dir, _of_lake), _side(settings.state_dir, _of_state)
+    usual = _place_of(settings.lake_dir / USUAL_STATE)
+    named = [record for record in (lake.record, state.record) if record is not None]
+    return Facts(
+        lake=lake,
+        state=state,
+        usual=usual,
+        is_left_in_lake=not usual.is_same(state.place) and _has_files(Path(usual.path)),
+        lake_twin=any(
+            _id_in(_of_lake(Path(record.lake.path))) == record.id
+            for record in named
+            if not record.lake.is_same(lake.place)
+        ),
+        state_twin=lake.record is not None
+        and not lake.record.state.is_same(state.place)
+        and _id_in(_of_state(Path(lake.record.state.path))) == lake.record.id,
+        former=_former(_of_state(settings.state_dir)) or (),
+        new_id=secrets.token_hex(4),
+    )
+
+
+def _side(folder: Path, record_of: Callable[[Path], Path]) -> Side:
+    place, file = _place_of(folder), record_of(folder)
     try:
-        return _ENTRIES.validate_json(_file(state_dir).read_bytes())
-    except (FileNotFoundError, ValidationError):
+        return Side(place=place, record=_RECORD.validate_json(file.read_bytes()))
+    except (FileNotFoundError, NotADirectoryError):
+        return Side(place=place)
+    except ValidationError:
+        return Side(place=place, is_damaged=_former(file) is None)
+
+
+def _former(file: Path) -> tuple[tuple[str, Place], ...] | None:
+    """Ids of an older release; none of a file of this one, and None of one that is damaged."""
+    try:
+        return tuple((entry.id, entry.place) for entry in _FORMER.validate_json(file.read_bytes()))
+    except (FileNotFoundError, NotADirectoryError):
         return ()
+    except ValidationError:
+        return None
 
 
-def _place_of(state_dir: Path) -> _Place:
-    status = state_dir.stat()
-    path = os.path.realpath(state_dir)
-    return _Place(path=path, device=status.st_dev, inode=status.st_ino)
+def _id_in(file: Path) -> str | None:
+    """The id that is recorded in another folder, if that can be read."""
+    try:
+        return _RECORD.validate_json(file.read_bytes()).id
+    except (OSError, ValidationError):
+        return None
 
 
-def _file(state_dir: Path) -> Path:
+def _place_of(folder: Path) -> Place:
+    path, device, inode = os.path.realpath(folder), 0, 0
+    with suppress(FileNotFoundError, NotADirectoryError):
+        status = folder.stat()
+        device, inode = status.st_dev, status.st_ino
+    return Place(path=path, device=device, inode=inode)
+
+
+def _has_files(folder: Path) -> bool:
+    with suppress(FileNotFoundError, NotADirectoryError):
+        return any(True for _ in folder.iterdir())
+    return False
+
+
+def _of_lake(lake: Path) -> Path:
+    return lake / "_lake.json"
+
+
+def _of_state(state_dir: Path) -> Path:
     return state_dir / "lake.json"
+
+
+def _write(file: Path, record: Record) -> None:
+    replace_text(file, _RECORD.dump_json(record, indent=1, exclude_none=True).decode())

@@ -23,6 +23,7 @@ from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.session import start_session
 from lake_assets.state.failing_expectations import Verdict, note_verdicts, read_failures
+from lake_assets.state.lake_id import ensure_bound
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,6 +87,7 @@ def check_silver(
     Raises:
         LakeAssetsError: a check does not fit, or Spark or the lake cannot be used.
     """
+    ensure_bound(settings)
     results = run_checks(settings, feed, Asked(silver=checks, silver_keys=keys))
     _note(settings, feed, results)
     return results

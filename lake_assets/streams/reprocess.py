@@ -46,6 +46,7 @@ from lake_assets.silver.unused_columns import drop_unused
 from lake_assets.spark.lake_context import LakeContext, open_lake
 from lake_assets.spark.session import start_session
 from lake_assets.state.files import streams_lock, turn, turn_if_free
+from lake_assets.state.lake_id import ensure_bound
 from lake_assets.streams.bronze_ranges import ensure_reaches, rows_of, starts_of, within
 from lake_assets.streams.demux_loop import tables_of_silver
 from lake_assets.streams.noted_changes import REDO_TURN, finish_change, reprocess_journal
@@ -64,6 +65,7 @@ def requeue(
         ExpectationFailedError: rows violate an expectation that fails; nothing was moved.
         LakeAssetsError: Spark, the registry or the lake cannot be used.
     """
+    ensure_bound(settings)
     ensure_known(feed, keys_found(settings.lake_dir, feed), keys or ())
     ensure_none_renamed(settings.lake_dir, feed, Layer.SILVER)
     with turn(settings.state_dir, REDO_TURN), _redo(settings, feed, endpoints) as redo:
@@ -106,6 +108,7 @@ def rebuild_silver(
         StreamsLockedError: they do not, or have other names now, and the streams run.
         LakeAssetsError: Spark, the registry or the lake cannot be used.
     """
+    ensure_bound(settings)
     ensure_known(feed, keys_found(settings.lake_dir, feed), keys or ())
     if open_table(settings.lake_dir, bronze_of(feed.feed)) is None:
         raise _unbegun(feed)

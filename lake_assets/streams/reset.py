@@ -8,6 +8,7 @@ from lake_assets.model.feeds import Feed, Reset
 from lake_assets.model.tables import TableRef, bronze_of
 from lake_assets.settings.schema import Settings
 from lake_assets.state.files import streams_lock, turn
+from lake_assets.state.lake_id import ensure_bound
 from lake_assets.streams.pipeline import checkpoint_of
 
 
@@ -32,6 +33,7 @@ def reset_bronze(settings: Settings, feed: Feed) -> list[TableRef]:
             f"To drop it all the same, write `reset: {Reset.ALLOWED}` into the feed's file; to "
             "derive silver again without dropping anything, run `lake-assets rebuild silver`",
         )
+    ensure_bound(settings)
     state_dir, lake = settings.state_dir, settings.lake_dir
     with streams_lock(state_dir), turn(state_dir, "redo"), turn(state_dir, "refresh"):
         shutil.rmtree(checkpoint_of(state_dir, feed.feed), ignore_errors=True)

@@ -15,6 +15,7 @@ from lake_assets.model.reports import BatchReport, Waiting
 from lake_assets.settings.schema import Settings
 from lake_assets.state.files import streams_lock
 from lake_assets.state.heartbeat import HeartbeatThread, Progress
+from lake_assets.state.lake_id import ensure_bound
 from lake_assets.streams.expectation_results import FailureBook, tee
 from lake_assets.streams.log_thread import keep_log_thread
 from lake_assets.streams.stream_thread import Worker
@@ -56,6 +57,7 @@ def stream_events(
         StreamError: a query ended with an error that will not pass by itself.
         LakeAssetsError: Spark, the lake or a feed cannot be used.
     """
+    ensure_bound(settings)
     with streams_lock(settings.state_dir):
         outbox: queue.Queue[BatchReport | Waiting] = queue.Queue()
         with keep_log_thread(settings, feeds, endpoints) as log_thread:

@@ -10,6 +10,7 @@ from lake_assets.model.reports import Stage, Waiting
 from lake_assets.settings.schema import Settings
 from lake_assets.state.files import streams_lock
 from lake_assets.state.heartbeat import HeartbeatThread, Progress
+from lake_assets.state.lake_id import ensure_bound
 from lake_assets.streams.run import StreamEvent, Tick, stream_events
 
 _PAUSE_S = 1.0
@@ -38,6 +39,7 @@ def wait_for_services(
 def _wait(
     settings: Settings, feeds: Sequence[Feed], locate: Callable[[], Endpoints], owner: str
 ) -> Generator[StreamEvent, None, Endpoints]:
+    ensure_bound(settings)
     with streams_lock(settings.state_dir):
         answer = _look(locate)
         if isinstance(answer, Endpoints):

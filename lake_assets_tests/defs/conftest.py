@@ -41,7 +41,7 @@ def stored(tmp_path: Path) -> Iterator[dg.DagsterInstance]:
 @pytest.fixture
 def lake(settings: Settings) -> str:
     """The id of the test's lake."""
-    return lake_id(settings.state_dir)
+    return lake_id(settings)
 
 
 @pytest.fixture

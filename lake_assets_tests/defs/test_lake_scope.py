@@ -39,7 +39,7 @@ def test_every_job_says_whose_it_is(settings, lake):
 
 def test_each_lake_has_its_own_games(stored, settings, other):
     found = [
-        known_keys(stored, one, feed, lake_id(one.state_dir))
+        known_keys(stored, one, feed, lake_id(one))
         for one, feed in ((settings, GAMES), (other, MORE))
     ]
     assert found == [["uno", "go_fish"], ["uno", "go_fish", "chess"]]
@@ -67,12 +67,12 @@ def test_the_sensors_of_two_lakes_leave_each_others_runs_alone(stored, settings,
     """However slowly they start, and whatever became of their processes."""
     ids = {}
     for one in (settings, other):
-        lake, tags = lake_id(one.state_dir), lake_tags(lake_id(one.state_dir))
+        lake, tags = lake_id(one), lake_tags(lake_id(one))
         job = streams.job(one, [GAMES])
         ids[lake] = stored.create_run_for_job(job, status=Status.STARTING, tags=tags).run_id
     for one in (settings, other):
         repository = assemble(one, [GAMES]).get_repository_def()
-        lake = lake_id(one.state_dir)
+        lake = lake_id(one)
         cursor = None
         with dg.build_sensor_context(
             instance=stored, cursor=cursor, repository_def=repository

@@ -11,15 +11,6 @@ def test_a_free_place_is_taken_once(tmp_path):
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_a_place_taken_between_the_look_and_the_link_stays_what_it_is(tmp_path, monkeypatch):
-    target = tmp_path / "0.json"
-    target.write_text("faster")
-    monkeypatch.setattr(type(target), "exists", lambda _: False)
-    assert not put_if_absent(target, "slower")
-    assert target.read_text() == "faster"
-    assert list(tmp_path.iterdir()) == [target]
-
-
 def test_a_log_that_is_not_there_is_an_error(tmp_path):
     with pytest.raises(FileNotFoundError):
         put_if_absent(tmp_path / "none" / "0.json", "text")

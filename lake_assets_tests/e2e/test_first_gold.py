@@ -53,7 +53,7 @@ def test_a_new_view_is_refreshed_at_once_and_once(settings, tmp_path):
         logs = [gold / name / "_delta_log" / f"{1:020}.json" for name in TABLES]
         wait_for(lambda: all(log.exists() for log in logs), "gold", within_s=600)
         time.sleep(15)  # three looks of the sensor
-        refreshes = dg.RunsFilter(tags={"lake_assets/refresh": lake_id(here.state_dir)})
+        refreshes = dg.RunsFilter(tags={"lake_assets/refresh": lake_id(here)})
         with dg.DagsterInstance.from_config(str(home)) as instance:
             wait_for(
                 lambda: all(run.is_finished for run in instance.get_runs(refreshes)),

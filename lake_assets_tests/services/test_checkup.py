@@ -12,6 +12,7 @@ from lake_assets.settings.schema import (
     Settings,
 )
 from lake_assets.sources.kafka.topics import ensure_topic
+from lake_assets.state.lake_id import lake_id
 from lake_assets_tests.services.secured import MARKER, STRANGER, Listener, Secured
 
 
@@ -135,6 +136,29 @@ def test_a_lake_inside_a_file_is_broken(settings, tmp_path):
     ]
     assert finding.health is Health.BROKEN
     assert "LAKE_ASSETS_HOME" in finding.fix
+
+
+def test_a_state_folder_is_told_with_whose_it_is(settings, tmp_path):
+    def state(lake):
+        own = settings.model_copy(update={"lake": tmp_path / lake, "state": tmp_path / "state"})
+        return own, _found(own)["state folder"]
+
+    one, found = state("one")
+    assert (found.health, found.fact) == (Health.OK, f"{tmp_path}/state, bound with the next use")
+    id_ = lake_id(one)
+    assert state("one")[1].fact == f"{tmp_path}/state, of lake {id_}"
+    other = state("other")[1]
+    assert other.health is Health.BROKEN
+    assert f"cannot be used with this lake: it is the state of {tmp_path}/one" in other.fact
+    assert "Set LAKE_ASSETS_STATE to an empty folder" in other.fix
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_state_folder_inside_a_file_is_broken(settings, tmp_path):
+    (tmp_path / "file").touch()
+    finding = _found(settings.model_copy(update={"state": tmp_path / "file" / "state"}))
+    assert finding["state folder"].health is Health.BROKEN
+    assert "set LAKE_ASSETS_STATE" in finding["state folder"].fix
 
 
 @pytest.mark.parametrize(

@@ -215,3 +215,26 @@ def test_so_is_the_folder_that_a_home_without_a_path_is_in(monkeypatch, tmp_path
 def test_a_child_gets_no_variable_of_ours_in_any_case():
     base = {"lake_assets_kafka_bootstrap_servers": "prod:9092", "Lake_Assets_Lake": "/prod"}
     assert child_environment(Settings(), base=base) == {}
+
+
+def test_the_state_lies_in_the_lake_unless_it_is_set(monkeypatch, tmp_path):
+    assert load_settings(lake=tmp_path).state_dir == tmp_path / "_lake_assets"
+    monkeypatch.setenv("LAKE_ASSETS_STATE", str(tmp_path / "state"))
+    found = load_settings(lake=tmp_path)
+    assert found.state_dir == tmp_path / "state"
+    assert child_environment(found)["LAKE_ASSETS_STATE"] == str(tmp_path / "state")
+
+
+@pytest.mark.parametrize(
+    ("state", "fact"),
+    [
+        ("{lake}", "is the folder of the tables"),
+        ("{lake}/..", "is the folder of the tables, or one above it"),
+        ("s3://bucket/state", "only folders of this machine"),
+    ],
+)
+def test_a_state_folder_that_cannot_be_is_refused(monkeypatch, tmp_path, state, fact):
+    monkeypatch.setenv("LAKE_ASSETS_STATE", state.format(lake=tmp_path / "lake"))
+    with pytest.raises(SettingsError, match=fact) as raised:
+        load_settings(lake=tmp_path / "lake")
+    assert raised.value.thing == "LAKE_ASSETS_STATE"

@@ -2,7 +2,7 @@ import pytest
 
 from lake_assets.errors import LakeError
 from lake_assets.settings.schema import Durability
-from lake_assets.state.durability import flush, sync_file
+from lake_assets.storage.durability import flush, sync_file
 
 
 @pytest.mark.parametrize("durability", Durability)

@@ -1,0 +1,261 @@
+"""The store in a bucket of S3, Google's or Azure's, or of whoever speaks as one of them: obstore's.
+
+obstore is the Rust library through which deltalake itself reads and writes buckets, so both mean
+the same by a name and by an option. A bucket keeps what it has acknowledged: nothing is flushed.
+"""
+
+import io
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import timedelta
+from itertools import pairwise
+from typing import Any
+
+import obstore
+from obstore.exceptions import AlreadyExistsError, BaseError, PreconditionError
+from obstore.store import AzureStore, GCSStore, S3Store
+
+from lake_assets.errors import LakeError, SettingsError, first_line
+from lake_assets.storage.store import STAGED, Writing
+from lake_assets.storage.uri import GCS, S3, LakeUri
+
+_PART_BYTES = 8 * 1024 * 1024
+"""Of a file that is written piece by piece, which a bucket takes as up to 10,000 parts: 80 GB. What
+is written is held until a part is full, so a writer takes up to `_PARTS` + 1 of it."""
+
+_PARTS = 2
+"""Parts on their way at once."""
+
+_LISTED = 1_000
+"""Names of a bucket in one answer."""
+
+_RETRIES = 5
+_RETRY_S = 60.0
+"""Times that a request is tried again while the store does not answer, and seconds until it is
+given up: an endpoint that restarts is outlived; of one that is not there is told in a minute."""
+
+_CLIENT = {
+    "allow_http",
+    "allow_invalid_certificates",
+    "connect_timeout",
+    "default_content_type",
+    "default_headers",
+    "http1_only",
+    "http2_keep_alive_interval",
+    "http2_keep_alive_timeout",
+    "http2_keep_alive_while_idle",
+    "http2_only",
+    "pool_idle_timeout",
+    "pool_max_idle_per_host",
+    "proxy_ca_certificate",
+    "proxy_excludes",
+    "proxy_url",
+    "randomize_addresses",
+    "read_timeout",
+    "root_certificate",
+    "timeout",
+    "user_agent",
+}
+"""Options of the HTTP client, which deltalake takes among the others and obstore does not."""
+
+_PREFIXES = ("aws_", "google_", "azure_")
+
+
+class ObjectStore:
+    """Keeps `storage.store.Store` in the bucket of `root`."""
+
+    def __init__(self, root: LakeUri, options: Mapping[str, str]) -> None:
+        """Open the store; nothing is asked of it yet.
+
+        Args:
+            root: in the bucket.
+            options: as deltalake takes them (`aws_access_key_id`, `aws_endpoint`, `aws_allow_http`,
+                …), and `max_retries` and `retry_timeout`, in seconds. What is not there is looked
+                for where obstore looks: in the service of the machine that it runs on.
+
+        Raises:
+            SettingsError: an option is not known, or has a value that cannot be used.
+        """
+        self.root = root
+        self._store = _opened(root, options)
+
+    def put_if_absent(self, file: LakeUri, content: bytes) -> bool:
+        """As `Store` has it: a put that the store makes only where there is no such file."""
+        key = self._key(file)
+        with _told(file, "written"):
+            try:
+                obstore.put(self._store, key, content, mode="create", use_multipart=False)
+            except (AlreadyExistsError, PreconditionError):
+                return False
+        return True
+
+    def get(self, file: LakeUri) -> bytes:
+        """As `Store` has it."""
+        key = self._key(file)
+        with _told(file, "read"):
+            return bytes(obstore.get(self._store, key).bytes())
+
+    def size(self, file: LakeUri) -> int | None:
+        """As `Store` has it; a bucket that is not there has no such file, either."""
+        key = self._key(file)
+        with _told(file, "read"):
+            try:
+                return obstore.head(self._store, key)["size"]
+            except FileNotFoundError:
+                return None
+
+    def list_from(self, folder: LakeUri, start: str = "") -> Iterator[str]:
+        """As `Store` has it; what is deeper below the folder is read, too, and left out.
+
+        Raises:
+            LakeError: also, the store does not list in order (S3's directory buckets).
+        """
+        key = self._key(folder)
+        # Lists begin after a name: from the one that comes before all that begin as this one does.
+        offset = f"{key}/{start[:-1]}".lstrip("/") if start[:-1] else None
+        last = ""
+        with _told(folder, "listed"):
+            for found in obstore.list(self._store, key or None, offset=offset, chunk_size=_LISTED):
+                keys = [last, *(one["path"] for one in found)]
+                if any(before > after for before, after in pairwise(keys)):
+                    fact = "is not listed in the order of names"
+                    raise LakeError(str(folder), fact, "Use a general purpose bucket")
+                last = keys[-1]
+                for name in (one[len(key) :].removeprefix("/") for one in keys[1:]):
+                    if name >= start and "/" not in name and not name.endswith(STAGED):
+                        yield name
+
+    def delete(self, file: LakeUri) -> None:
+        """As `Store` has it."""
+        key = self._key(file)
+        with _told(file, "deleted"):
+            try:
+                obstore.delete(self._store, key)
+            except FileNotFoundError as problem:
+                _ensure_bucket(file, problem)
+
+    @contextmanager
+    def open_for_writing(self, file: LakeUri) -> Iterator[Writing]:
+        """As `Store` has it, in parts; those of a writer that died are never seen.
+
+        A bucket keeps them until a rule of its life cycle deletes unfinished uploads: set one.
+        """
+        key = self._key(file)
+        with _told(file, "written"):
+            writer = obstore.open_writer(
+                self._store, key, buffer_size=_PART_BYTES, max_concurrency=_PARTS
+            )
+        yield _Upload(file, writer)
+        # Not where the block raised: closing is what makes the file appear.
+        with _told(file, "written"):
+            writer.close()
+
+    def make_folder(self, folder: LakeUri) -> None:
+        """As `Store` has it: a bucket has no folders."""
+
+    def flush(self) -> None:
+        """As `Store` has it: nothing is left to do."""
+
+    def sync(self, file: LakeUri) -> None:
+        """As `Store` has it."""
+        if self.size(file) is None:
+            raise FileNotFoundError(str(file))
+
+    def _key(self, file: LakeUri) -> str:
+        if (file.scheme, file.bucket) != (self.root.scheme, self.root.bucket):
+            raise LakeError(str(file), f"is not in the bucket of {self.root}", "Open its own store")
+        return file.path
+
+
+class _Upload(io.RawIOBase):
+    """What is written to it goes into the bucket's file; closing it changes nothing."""
+
+    def __init__(self, file: LakeUri, writer: "obstore.WritableFile") -> None:
+        super().__init__()
+        self._file = file
+        self._writer = writer
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any, /) -> int:  # noqa: ANN401 - whatever has bytes
+        with _told(self._file, "written"):
+            return self._writer.write(memoryview(data).cast("B"))
+
+
+def _opened(root: LakeUri, options: Mapping[str, str]) -> S3Store | GCSStore | AzureStore:
+    config: dict[str, Any] = {}
+    client: dict[str, Any] = {}
+    given = {name.lower(): value for name, value in options.items()}
+    retries, retry_s = given.pop("max_retries", _RETRIES), given.pop("retry_timeout", _RETRY_S)
+    for name, value in given.items():
+        bare = next((name[len(p) :] for p in _PREFIXES if name.startswith(p)), name)
+        (client if bare in _CLIENT else config)[bare if bare in _CLIENT else name] = value
+    try:
+        retry = {"max_retries": int(retries), "retry_timeout": timedelta(seconds=float(retry_s))}
+        more: dict[str, Any] = {"client_options": client, "retry_config": retry, "config": config}
+        if root.scheme == S3:
+            return S3Store(root.bucket, **more)
+        if root.scheme == GCS:
+            return GCSStore(root.bucket, **more)
+        container, _, host = root.bucket.partition("@")
+        if host:
+            config.setdefault("account_name", host.partition(".")[0])
+        return AzureStore(container, **more)
+    except (BaseError, ValueError, TypeError) as problem:
+        # The cause may quote a value, and that may be a secret.
+        fact = f"cannot be used ({first_line(problem)})"
+        raise SettingsError(f"storage options of {root}", fact, "Correct them") from None
+
+
+_NO_BUCKET = ("NoSuchBucket", "ContainerNotFound", "The specified bucket does not exist")
+
+_REFUSED = (
+    "AccessDenied",
+    "ExpiredToken",
+    "Forbidden",
+    "InvalidAccessKeyId",
+    "InvalidToken",
+    "SignatureDoesNotMatch",
+    "Unauthorized",
+)
+
+_NO_CREDENTIALS = ("169.254.169.254", "metadata.google.internal", "MissingCredentials")
+"""Where a machine in a cloud finds its credentials: asked only if none are given."""
+
+_NO_ANSWER = ("error sending request", "dns error", "timed out", "operation timed out")
+
+
+@contextmanager
+def _told(file: LakeUri, what: str) -> Iterator[None]:
+    """Tell what obstore says of a file as an error of ours, but for a file that is not there."""
+    try:
+        yield
+    except FileNotFoundError as problem:
+        _ensure_bucket(file, problem)
+        raise FileNotFoundError(str(file)) from problem
+    except (BaseError, OSError, ValueError) as problem:
+        raise _unusable(file, what, problem) from problem
+
+
+def _ensure_bucket(file: LakeUri, problem: FileNotFoundError) -> None:
+    if any(word in str(problem) for word in _NO_BUCKET):
+        raise _unusable(file, "found", problem) from problem
+
+
+def _unusable(file: LakeUri, what: str, problem: Exception) -> LakeError:
+    text = str(problem)
+    fact, step = f"cannot be {what} ({first_line(problem)})", "Check the bucket and the network"
+    if any(word in text for word in _NO_BUCKET):
+        fact = f"cannot be {what}: there is no bucket {file.bucket!r}"
+        step = "Create the bucket, or name another"
+    elif any(word in text for word in _NO_CREDENTIALS):
+        fact = f"cannot be {what}: no credentials are given, and this machine has none"
+        step = "Set the access key and its secret"
+    elif refusal := next((word for word in _REFUSED if word in text), None):
+        fact = f"cannot be {what}: the store refuses our credentials ({refusal})"
+        step = f"Check the access key and what it may do in bucket {file.bucket!r}"
+    elif any(word in text for word in _NO_ANSWER):
+        fact = f"cannot be {what}: the store does not answer ({first_line(problem)})"
+        step = "Check its endpoint and the network"
+    return LakeError(str(file), fact, step)

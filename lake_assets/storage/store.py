@@ -1,0 +1,83 @@
+"""What a store of files promises, whatever it is made of.
+
+A file is there whole or not at all, whoever looks and however a writer dies, and is known by its
+name alone: there are folders where a disk needs them, and nobody asks for one. Each implementation
+is held to it by `lake_assets_tests/storage/contract.py`.
+"""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from lake_assets.storage.uri import LakeUri
+
+STAGED = ".tmp"
+"""How names of files end that a store writes and nobody is to see yet. Lists leave them out; what a
+killed writer left is deleted by whoever deletes a table's unused files."""
+
+
+class Writing(Protocol):
+    """A file that is being written; also what pyarrow takes for one."""
+
+    def write(self, data: bytes | memoryview, /) -> int | None:
+        """Add these bytes at the end."""
+
+
+class Store(Protocol):
+    """One disk, or one bucket. Thread-safe, and usable in another process after pickling.
+
+    All methods raise `LakeError` where the store cannot be used: it is not there or not reachable,
+    refuses us, is full or read-only. The message names the file, the fact and the next step.
+    """
+
+    @property
+    def root(self) -> LakeUri:
+        """A place on the disk or in the bucket that all files are in that it is asked for."""
+
+    def put_if_absent(self, file: LakeUri, content: bytes) -> bool:
+        """Make a file with this content; False if there is one already, and nothing happens.
+
+        Of any number of callers at once at most one is told True. None of them may be, where a
+        network lost the answer to one and asking again found its own file: so False says only that
+        the caller must look at what is there. The folder must be there (`make_folder`): a log that
+        somebody deletes meanwhile does not come back with its last commit alone.
+        """
+
+    def get(self, file: LakeUri) -> bytes:
+        """A file's content.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+        """
+
+    def size(self, file: LakeUri) -> int | None:
+        """A file's bytes; None if there is no such file."""
+
+    def list_from(self, folder: LakeUri, start: str = "") -> Iterator[str]:
+        """Names of the files right in a folder, from `start` on, in the order of code points.
+
+        A log is read from a version on so. Bounded memory, however many there are; none for a
+        folder that is not there. Files that come or go meanwhile may be among them or not.
+        """
+
+    def delete(self, file: LakeUri) -> None:
+        """Delete a file; nothing happens if there is none."""
+
+    def open_for_writing(self, file: LakeUri) -> AbstractContextManager[Writing]:
+        """Write a file of any size piece by piece, in bounded memory, in place of one of that name.
+
+        It appears when the block ends, and never if that raises.
+        """
+
+    def make_folder(self, folder: LakeUri) -> None:
+        """Make a folder, and those above it, where the store has folders."""
+
+    def flush(self) -> None:
+        """Return when all that was written so far is as durable as the store's settings ask."""
+
+    def sync(self, file: LakeUri) -> None:
+        """Return when one file is durable, whatever the settings ask.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+        """

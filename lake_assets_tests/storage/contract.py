@@ -1,0 +1,232 @@
+"""What each store promises (`storage.store`), as tests that any of them can run.
+
+A test module of a store has a fixture `place`, and a class of its own of `StoreContract`.
+"""
+
+import hashlib
+import multiprocessing
+import pickle
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from multiprocessing.synchronize import Barrier
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from lake_assets.errors import LakeError
+from lake_assets.storage.store import Store
+from lake_assets.storage.uri import LakeUri
+
+ODD = "jo s\u00e9 100% %20 {y} [z] * + & ' \" , = ; : $ ~ ( ) @ ! < > ` # ? ^ |."
+
+PROCESSES, THREADS, ROUNDS = 4, 4, 12
+
+
+@dataclass(frozen=True)
+class Place:
+    """A folder of a store, which is there and empty."""
+
+    store: Store
+    folder: LakeUri
+
+    def put(self, *names: str, content: bytes = b"x") -> None:
+        for name in names:
+            self.store.make_folder((self.folder / name).parent)
+            assert self.store.put_if_absent(self.folder / name, content)
+
+    def names(self, start: str = "") -> list[str]:
+        return list(self.store.list_from(self.folder, start))
+
+
+class StoreContract:
+    """Tests that want a fixture `place`."""
+
+    def test_a_free_name_is_taken_once(self, place: Place):
+        file = place.folder / "0.json"
+        assert place.store.put_if_absent(file, b"first")
+        assert not place.store.put_if_absent(file, b"second")
+        assert place.store.get(file) == b"first"
+        assert place.names() == ["0.json"]
+
+    @pytest.mark.parametrize("size", [0, 1, 300_000, 20_000_000])
+    def test_what_was_put_is_what_is_got(self, place: Place, size):
+        file = place.folder / "file"
+        content = bytes(range(256)) * (size // 256) + bytes(size % 256)
+        assert place.store.put_if_absent(file, content)
+        assert place.store.get(file) == content
+        assert place.store.size(file) == size
+
+    def test_of_racers_at_once_exactly_one_wins(self, place: Place):
+        files = [place.folder / f"{number}.json" for number in range(ROUNDS)]
+        context = multiprocessing.get_context("spawn")
+        barrier, queue = context.Barrier(PROCESSES), context.SimpleQueue()
+        racers = [
+            context.Process(target=_race, args=(place.store, files, barrier, queue))
+            for _ in range(PROCESSES)
+        ]
+        for racer in racers:
+            racer.start()
+        wins = [queue.get() for _ in racers]
+        for racer in racers:
+            racer.join()
+        won = [[content for each in wins for content in each[number]] for number in range(ROUNDS)]
+        assert [len(contents) for contents in won] == [1] * ROUNDS
+        assert [[place.store.get(file)] for file in files] == won
+
+    def test_what_is_not_there_is_told_and_may_be_deleted(self, place: Place):
+        for file in (place.folder / "none", place.folder / "no folder/none"):
+            assert place.store.size(file) is None
+            with pytest.raises(FileNotFoundError):
+                place.store.get(file)
+            with pytest.raises(FileNotFoundError):
+                place.store.sync(file)
+            place.store.delete(file)
+        assert list(place.store.list_from(place.folder / "no folder")) == []
+
+    def test_a_deleted_name_is_free_again(self, place: Place):
+        place.put("a", content=b"1")
+        place.store.delete(place.folder / "a")
+        assert (place.names(), place.store.size(place.folder / "a")) == ([], None)
+        place.put("a", content=b"2")
+        assert place.store.get(place.folder / "a") == b"2"
+
+    def test_a_list_begins_at_a_name_and_is_in_order(self, place: Place):
+        names = [f"{number:020}.json" for number in (9, 10, 99, 100, 101)]
+        more = ["_last", f"{10:020}.checkpoint.parquet", "\u00e9", "\U0001f600", "\uffee", "Z", "a"]
+        place.put(*names, *more, "folder/inside", f"{101:020}/inside")
+        everything = sorted([*names, *more])
+        assert place.names() == everything
+        for start in [*everything, f"{100:020}", "0", "b", "\U0010ffff"]:
+            assert place.names(start) == [name for name in everything if name >= start]
+
+    def test_a_long_list_comes_piece_by_piece(self, place: Place):
+        names = [f"{number:05}" for number in range(1_100)]
+        with ThreadPoolExecutor(8) as pool:
+            assert all(pool.map(lambda n: place.store.put_if_absent(place.folder / n, b""), names))
+        assert place.names("00100") == names[100:]
+        first = place.store.list_from(place.folder)
+        assert next(first) == "00000"
+
+    @pytest.mark.parametrize("name", [ODD, "trailing ", ".hidden", "_under", "a%2Fb", "%25"])
+    def test_a_name_is_taken_as_it_is(self, place: Place, name):
+        place.put(f"{name}/{name}", content=name.encode())
+        folder = place.folder / name
+        assert list(place.store.list_from(folder)) == [name]
+        assert place.store.get(folder / name) == name.encode()
+        assert place.store.size(folder / name) == len(name.encode())
+        with place.store.open_for_writing(folder / name) as file:
+            file.write(b"other")
+        assert place.store.get(folder / name) == b"other"
+        place.store.delete(folder / name)
+        assert list(place.store.list_from(folder)) == []
+
+    def test_a_file_is_seen_when_it_is_whole(self, place: Place):
+        file, piece = place.folder / "deep/down/part.parquet", bytes(1_000_000)
+        with place.store.open_for_writing(file) as stream:
+            for _ in range(20):
+                stream.write(piece)
+                assert place.store.size(file) is None
+            assert list(place.store.list_from(file.parent)) == []
+        assert place.store.size(file) == 20_000_000
+        assert list(place.store.list_from(file.parent)) == [file.name]
+
+    @pytest.mark.parametrize("pieces", [0, 1, 20])
+    def test_a_file_whose_writer_fails_is_never_seen(self, place: Place, pieces):
+        place.put("old", content=b"old")
+        for name in ("new", "old"):
+            with pytest.raises(ZeroDivisionError):
+                _write_and_fail(place.store, place.folder / name, pieces)
+        assert place.names() == ["old"]
+        assert place.store.get(place.folder / "old") == b"old"
+
+    def test_a_file_of_a_killed_writer_is_never_seen(self, place: Place):
+        context = multiprocessing.get_context("spawn")
+        written = context.Event()
+        args = (place.store, place.folder / "torn", written)
+        writer = context.Process(target=_write_on, args=args)
+        writer.start()
+        assert written.wait(60)
+        writer.kill()
+        writer.join()
+        assert place.names() == []
+        assert place.store.size(place.folder / "torn") is None
+
+    def test_a_file_takes_the_place_of_another(self, place: Place):
+        place.put("file", content=b"long before")
+        with place.store.open_for_writing(place.folder / "file") as stream:
+            stream.write(b"")
+            stream.write(memoryview(b"now"))
+        assert place.store.get(place.folder / "file") == b"now"
+
+    def test_pyarrow_writes_into_it(self, place: Place):
+        rows = pa.table({"a": list(range(200_000))})
+        with place.store.open_for_writing(place.folder / "part.parquet") as stream:
+            pq.write_table(rows, stream)
+        found = place.store.get(place.folder / "part.parquet")
+        assert pq.read_table(pa.BufferReader(found)) == rows
+
+    def test_a_large_file_is_what_was_written(self, place: Place):
+        digest, file = hashlib.sha256(), place.folder / "large"
+        with place.store.open_for_writing(file) as stream:
+            for number in range(60):
+                piece = number.to_bytes(2, "big") * 500_001
+                digest.update(piece)
+                stream.write(piece)
+        assert hashlib.sha256(place.store.get(file)).digest() == digest.digest()
+
+    def test_what_was_written_can_be_made_durable(self, place: Place):
+        place.put("file")
+        place.store.flush()
+        place.store.sync(place.folder / "file")
+
+    def test_a_store_can_be_used_in_another_process(self, place: Place):
+        place.put("file", content=b"x")
+        copy = pickle.loads(pickle.dumps(place.store))  # noqa: S301 - our own bytes
+        assert copy.get(place.folder / "file") == b"x"
+        assert copy.root == place.store.root
+
+    def test_names_that_are_staged_are_nobodys(self, place: Place):
+        place.put("a.tmp", "b")
+        assert place.names() == ["b"]
+
+    def test_a_name_that_leads_elsewhere_is_refused(self, place: Place):
+        with pytest.raises(LakeError, match="can have nothing below it"):
+            place.store.get(place.folder / "../other")
+
+
+def _race(store: Store, files: Sequence[LakeUri], barrier: Barrier, queue) -> None:
+    """Take part with some threads, and tell by round which contents were put."""
+    start = threading.Barrier(THREADS)
+    me = multiprocessing.current_process().pid
+    wins: list[list[bytes]] = []
+
+    def put(file: LakeUri, number: int) -> bytes | None:
+        content = f"{me}-{number}".encode()
+        start.wait(60)
+        return content if store.put_if_absent(file, content) else None
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        for file in files:
+            barrier.wait(60)
+            made = list(pool.map(put, [file] * THREADS, range(THREADS)))
+            wins.append([content for content in made if content is not None])
+    queue.put(wins)
+
+
+def _write_and_fail(store: Store, file: LakeUri, pieces: int) -> None:
+    with store.open_for_writing(file) as stream:
+        for _ in range(pieces):
+            stream.write(bytes(1_000_000))
+        raise ZeroDivisionError
+
+
+def _write_on(store: Store, file: LakeUri, written) -> None:
+    """Write some, tell so, and wait to be killed."""
+    with store.open_for_writing(file) as stream:
+        for _ in range(12):
+            stream.write(bytes(1_000_000))
+        written.set()
+        threading.Event().wait()

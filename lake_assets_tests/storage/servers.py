@@ -1,0 +1,67 @@
+"""A server that speaks S3, as a process of its own: moto's, on a free port."""
+
+import html
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import httpx
+
+_PROGRAM = """
+import os, sys
+if len(sys.argv) > 1:
+    os.environ["INITIAL_NO_AUTH_ACTION_COUNT"] = sys.argv[1]
+from moto.server import ThreadedMotoServer
+server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+server.start()
+print(server.get_host_and_port()[1], flush=True)
+sys.stdin.read()  # until whoever started it ends
+server.stop()
+"""
+
+KEYS = {"aws_access_key_id": "test", "aws_secret_access_key": "test", "aws_region": "us-east-1"}
+
+
+@dataclass(frozen=True)
+class S3Server:
+    """A running server."""
+
+    url: str
+
+    @property
+    def options(self) -> dict[str, str]:
+        """A store's options for it, which are deltalake's as well."""
+        return {**KEYS, "aws_endpoint": self.url, "aws_allow_http": "true"}
+
+    def make_bucket(self, bucket: str) -> None:
+        httpx.put(f"{self.url}/{bucket}", trust_env=False).raise_for_status()
+
+    def keys(self, bucket: str) -> list[str]:
+        """What the server calls the files of a bucket, up to a thousand."""
+        answer = httpx.get(f"{self.url}/{bucket}?list-type=2", trust_env=False).raise_for_status()
+        return [html.unescape(key) for key in re.findall("<Key>(.*?)</Key>", answer.text)]
+
+
+@contextmanager
+def run_s3(trusting: int | None = None) -> Iterator[S3Server]:
+    """A server until the end of the block.
+
+    Args:
+        trusting: requests until it looks at credentials; by default it never does.
+    """
+    arguments = [] if trusting is None else [str(trusting)]
+    with subprocess.Popen(  # noqa: S603 - our own program
+        [sys.executable, "-c", _PROGRAM, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as server:
+        assert server.stdout is not None
+        try:
+            yield S3Server(f"http://127.0.0.1:{int(server.stdout.readline())}")
+        finally:
+            server.communicate(timeout=30)
