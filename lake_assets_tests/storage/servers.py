@@ -11,15 +11,24 @@ from dataclasses import dataclass
 import httpx
 
 _PROGRAM = """
-import os, sys
+import os, sys, threading
 if len(sys.argv) > 1:
     os.environ["INITIAL_NO_AUTH_ACTION_COUNT"] = sys.argv[1]
-from moto.server import ThreadedMotoServer
-server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-server.start()
-print(server.get_host_and_port()[1], flush=True)
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+from werkzeug.serving import make_server
+
+moto, turn = DomainDispatcherApplication(create_backend_app), threading.Lock()
+
+def app(environ, start_response):
+    # S3 looks whether a file is there and puts it in one step; moto (5.2) does in two.
+    with turn:
+        return list(moto(environ, start_response))
+
+server = make_server("127.0.0.1", 0, app, threaded=True)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+print(server.server_port, flush=True)
 sys.stdin.read()  # until whoever started it ends
-server.stop()
+server.shutdown()
 """
 
 KEYS = {"aws_access_key_id": "test", "aws_secret_access_key": "test", "aws_region": "us-east-1"}
