@@ -95,12 +95,14 @@ def services_up(settings: Settings, console: Console) -> Iterator[Endpoints]:
     Raises:
         ServiceError: one does not start.
     """
+    feeds = load_feeds(settings.feeds)
     before = control.status(settings)
-    states = (before.kafka.state, before.registry.state)
-    was_running = all(s in {control.State.RUNNING, control.State.YOURS} for s in states)
+    needed = [before.kafka, *([before.registry] if control.needs_registry(feeds) else [])]
+    running = {control.State.RUNNING, control.State.YOURS}
+    was_running = all(service.state in running for service in needed)
     try:
-        endpoints = control.up(settings, console=console)
-        create_topics(settings, endpoints, load_feeds(settings.feeds))
+        endpoints = control.up(settings, feeds, console=console)
+        create_topics(settings, endpoints, feeds)
         yield endpoints
     finally:
         if not was_running:

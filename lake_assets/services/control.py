@@ -3,7 +3,7 @@
 Only what the user does not bring is started, and only what was started here is stopped.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -60,17 +60,25 @@ class ServicesStatus:
     registry: ServiceStatus
 
 
-def up(settings: Settings, *, console: Console | None = None) -> Endpoints:
+def up(
+    settings: Settings, feeds: Collection[Feed] | None = None, *, console: Console | None = None
+) -> Endpoints:
     """Start what is not running and not the user's own; returns when it answers.
+
+    Args:
+        settings: say which are the user's own.
+        feeds: for whom; a registry that none of them needs is not started.
+        console: tells what takes long.
 
     Raises:
         ServiceError: a service does not start or does not answer.
         RuntimeSetupError: Java or a jar cannot be had.
     """
-    embedded = _embedded(settings)
+    embedded = _embedded(settings, feeds)
     if embedded:
         with _locked(settings):
-            busy = console.status("Starting Kafka and the registry") if console else nullcontext()
+            names = " and ".join(service.name for service in embedded)
+            busy = console.status(f"Starting {names}") if console else nullcontext()
             groups = tuple(service.group for service in embedded)
             java = find_java(settings.runtime.cache)
             files = ensure_files(groups, java, settings, console=console)
@@ -87,7 +95,7 @@ def up(settings: Settings, *, console: Console | None = None) -> Endpoints:
                 ]
             for start in starts:
                 start.result()
-    return locate(settings)
+    return locate(settings, feeds)
 
 
 def down(settings: Settings) -> None:
@@ -107,7 +115,12 @@ def status(settings: Settings) -> ServicesStatus:
     )
 
 
-def locate(settings: Settings, feeds: Iterable[Feed] | None = None) -> Endpoints:
+def needs_registry(feeds: Collection[Feed] | None) -> bool:
+    """Whether one of the feeds needs a schema registry; True if nobody knows the feeds."""
+    return feeds is None or any(feed.payload.needs_registry for feed in feeds)
+
+
+def locate(settings: Settings, feeds: Collection[Feed] | None = None) -> Endpoints:
     """Where the broker and the registry answer: the user's own, else the embedded ones that run.
 
     Args:
@@ -117,9 +130,8 @@ def locate(settings: Settings, feeds: Iterable[Feed] | None = None) -> Endpoints
     Raises:
         ServiceError: an embedded service is needed and does not run.
     """
-    has_schemas = feeds is None or any(feed.payload.needs_registry for feed in feeds)
     registry = settings.registry.url or ""
-    if has_schemas and not registry:
+    if needs_registry(feeds) and not registry:
         registry = url_of(_port(settings, REGISTRY))
     return Endpoints(
         kafka=settings.kafka.bootstrap_servers or _kafka_address(_port(settings, BROKER)),
@@ -129,8 +141,10 @@ def locate(settings: Settings, feeds: Iterable[Feed] | None = None) -> Endpoints
     )
 
 
-def _embedded(settings: Settings) -> tuple[Service, ...]:
-    own = {BROKER: settings.kafka.bootstrap_servers, REGISTRY: settings.registry.url}
+def _embedded(settings: Settings, feeds: Collection[Feed] | None) -> tuple[Service, ...]:
+    own = {BROKER: settings.kafka.bootstrap_servers}
+    if needs_registry(feeds):
+        own[REGISTRY] = settings.registry.url
     return tuple(service for service, address in own.items() if not address)
 
 

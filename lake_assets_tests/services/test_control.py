@@ -11,6 +11,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from lake_assets.errors import ServiceError
+from lake_assets.feeds.load import load_feeds
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.payload import Payload
 from lake_assets.services import control
@@ -64,6 +65,10 @@ def home(settings: Settings) -> Iterator[Settings]:
 
 @pytest.mark.kafka
 def test_data_and_ports_survive_a_kill(home):
+    feed = load_feeds(None)[0]
+    assert feed.feed == "fitness"
+    assert control.up(home, [feed]).registry == ""  # which it needs none of
+    assert control.status(home).registry.state is State.STOPPED
     before = control.up(home)
     schema_id = _put(before)
     for pid in _pids(home):
