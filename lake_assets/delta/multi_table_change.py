@@ -161,19 +161,19 @@ def finish(journal: ChangeJournal, committer: Committer) -> dict[TableRef, int]:
         if part.table in handles and is_done(handles[part.table], change.batch)
     ]
     left = [part for part in change.tables if part not in done]
+    lake = committer.store.root.as_path()
     if change.tables[-1] in done:
         journal.clear()  # the last part makes it whole
         return {}
     if not all(
-        part.table in handles and are_whole(part.table.path(committer.lake), part.files)
-        for part in left
+        part.table in handles and are_whole(part.table.path(lake), part.files) for part in left
     ):
         if done:
             raise _cut_off(journal)
         journal.clear()  # nothing of it happened, and nothing can
         return {}
     try:
-        moved = change.moved(committer.lake)
+        moved = change.moved(lake)
     except FileNotFoundError as problem:
         # A table that has its part was rewritten and vacuumed since.
         raise _cut_off(journal) from problem
@@ -192,7 +192,7 @@ def _apply(
     one: TableChange, change: TablesChange, moved: RowSet, committer: Committer
 ) -> int | None:
     """Commit one table's part; rows that left it, or None if it has the part already."""
-    handle, folder = committer.fresh(one.table), one.table.path(committer.lake)
+    handle, folder = committer.fresh(one.table), one.table.path(committer.store.root.as_path())
     if is_done(handle, change.batch):
         return None
     leaving = moved if one.leaving is None else one.leaving.rows(change.origin)

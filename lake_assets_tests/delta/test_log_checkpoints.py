@@ -7,6 +7,7 @@ from lake_assets.delta.committer import Committer
 from lake_assets.delta.log_checkpoints import Checkpoints, is_checkpoint_due
 from lake_assets.delta.log_tail import files_of_checkpoint
 from lake_assets.errors import LakeError
+from lake_assets.storage.local import LocalStore
 from lake_assets_tests.delta.test_append import SCHEMA, rows, stored
 from lake_assets_tests.sample import silver_of
 
@@ -36,7 +37,7 @@ def test_versions_that_are_due_with_many_files_are_due_with_few():
 def test_a_long_log_is_checkpointed_as_its_files_ask_for(tmp_path, committer, land):
     committer.create({UNO: SCHEMA})
     for start in range(0, 250, 10):
-        one = Committer(tmp_path, threads=1)
+        one = Committer(LocalStore.at(tmp_path), threads=1)
         for number in range(start, start + 10):
             one.append([land(UNO, rows(number))], Batch("query", number))
         one.close()

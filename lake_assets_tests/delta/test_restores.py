@@ -10,6 +10,7 @@ from lake_assets.delta.widen import widen
 from lake_assets.errors import LakeError
 from lake_assets.model.origins import NamedSource
 from lake_assets.model.tables import bronze_of
+from lake_assets.storage.local import LocalStore
 from lake_assets_tests.columns import KAFKA
 from lake_assets_tests.sample import gold_of, silver_of
 
@@ -51,7 +52,7 @@ def test_a_restore_is_seen_until_a_commit_of_ours(fill, committer, land, tmp_pat
 @pytest.mark.parametrize("is_known", [True, False])
 def test_nothing_is_committed_after_a_restore(fill, committer, land, tmp_path, is_known):
     fill(SILVER)
-    committing = committer if is_known else Committer(tmp_path, threads=1)
+    committing = committer if is_known else Committer(LocalStore.at(tmp_path), threads=1)
     DeltaTable(SILVER.path(tmp_path)).restore(1)
     row = land(SILVER, pa.table({"n": [4]}, ROWS))
     for commit in (

@@ -14,6 +14,7 @@ from lake_assets.model.feeds import Feed, GoldView
 from lake_assets.parquet.writer import write_file
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.session_digest import session_digest
+from lake_assets.storage.local import LocalStore
 from lake_assets_tests.columns import ORIGIN
 from lake_assets_tests.sample import GAMES
 
@@ -51,7 +52,7 @@ def append_silver(lake: Path, key: str, rows: pa.Table, feed: Feed = GAMES) -> N
     if not folder.exists():
         write_deltalake(folder, rows)
         return
-    committer = Committer(lake, threads=1)
+    committer = Committer(LocalStore.at(lake), threads=1)
     # As a rebuild does, which goes on after a RESTORE.
     committer.accept_restores({table: committer.fresh(table)})
     file = DataFile(**write_file(rows, folder))
