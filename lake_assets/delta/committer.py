@@ -23,6 +23,7 @@ from lake_assets.delta.log_history import is_done
 from lake_assets.delta.open_tables import Handles
 from lake_assets.delta.restores import RestoreGuard
 from lake_assets.delta.table_features import Use
+from lake_assets.delta.table_log import log_of
 from lake_assets.delta.table_owners import claim
 from lake_assets.errors import CommitConflictError
 from lake_assets.model.owners import Owner
@@ -55,12 +56,11 @@ class Committer:
         """
         self._check_constraints = check_constraints
         self.store = store
-        lake = store.root.as_path()
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="commit")
-        self._handles = Handles(lake)
-        self._checkpoints = Checkpoints(lake)
-        self._restores = RestoreGuard(lake)
-        self._appends = Appends(lake, self._unrestored, self._checkpoints, self._judge)
+        self._handles = Handles(store)
+        self._checkpoints = Checkpoints(store)
+        self._restores = RestoreGuard(store)
+        self._appends = Appends(store, self._unrestored, self._checkpoints, self._judge)
 
     def close(self) -> None:
         """Wait for commits and log checkpoints under way, and release the threads.
@@ -116,16 +116,16 @@ class Committer:
             for columns in set(tables.values())
         }
 
-        lake = self.store.root.as_path()
-
         def create_one(table: TableRef) -> TableRef | None:
             owner = owners.get(table) if owners else None
             blueprint = blueprints[tables[table]].owned(table, owner)
-            if not create_table(table.path(lake), table.name, blueprint, id_ := str(uuid4())):
-                claim(lake, table, owner)
+            log, table_id = log_of(self.store, table), str(uuid4())
+            if not create_table(log, table.name, blueprint, table_id):
+                if owner is not None:
+                    claim(self.store.root.as_path(), table, owner)
                 return None
             if blueprint.is_plain:
-                self._appends.created(table, id_, blueprint.partition_by)
+                self._appends.created(table, table_id, blueprint.partition_by)
             return table
 
         return {table for table in self._each(create_one, list(tables)) if table is not None}

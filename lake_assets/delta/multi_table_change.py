@@ -30,6 +30,7 @@ from lake_assets.delta.origins import (
 )
 from lake_assets.delta.restores import is_restored
 from lake_assets.delta.source_offsets import Offsets, as_json, from_json
+from lake_assets.delta.table_log import log_of
 from lake_assets.delta.transaction_numbers import checksum_record, numbers_of
 from lake_assets.errors import CommitConflictError, LakeError
 from lake_assets.model.origins import OriginColumns
@@ -192,11 +193,12 @@ def _apply(
     one: TableChange, change: TablesChange, moved: RowSet, committer: Committer
 ) -> int | None:
     """Commit one table's part; rows that left it, or None if it has the part already."""
-    handle, folder = committer.fresh(one.table), one.table.path(committer.store.root.as_path())
+    handle, log = committer.fresh(one.table), log_of(committer.store, one.table)
+    folder = log.folder.as_path()
     if is_done(handle, change.batch):
         return None
     leaving = moved if one.leaving is None else one.leaving.rows(change.origin)
-    if not isinstance(leaving, Everything) and is_restored(folder, handle.version()):
+    if not isinstance(leaving, Everything) and is_restored(log, handle.version()):
         raise LakeError(
             one.table.name,
             "was put back to an older version (RESTORE) while a change of it was under way",

@@ -8,6 +8,7 @@ from deltalake import DeltaTable
 from lake_assets.delta.append import Known, append, look
 from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.delta.committer import Committer
+from lake_assets.delta.table_log import local_log
 from lake_assets.errors import LakeError
 from lake_assets.model.tables import bronze_of
 from lake_assets.storage.local import LocalStore
@@ -64,11 +65,12 @@ def test_a_partition_and_any_path_are_what_deltalake_would_make_of_them(tmp_path
 
 def test_a_taken_version_is_left_alone(tmp_path, committer, land):
     committer.create({UNO: SCHEMA})
+    folder = UNO.path(tmp_path)
     known = look(opened(tmp_path), FIRST)
     committer.append([land(UNO, rows(1))], FIRST)
-    assert not append(UNO.path(tmp_path), known, land(UNO, rows(2)), Batch("other", 1), 0)
+    assert not append(local_log(folder), known, land(UNO, rows(2)), Batch("other", 1), 0)
     assert stored(tmp_path, UNO) == [1]
-    assert not list((UNO.path(tmp_path) / "_delta_log").glob("*.tmp"))
+    assert not list((folder / "_delta_log").glob("*.tmp"))
 
 
 def test_what_others_changed_meanwhile_is_noticed(tmp_path, committer, land):

@@ -252,7 +252,7 @@ def test_an_append_to_a_missing_table_is_an_error(committer, land):
 
 def test_a_folder_that_cannot_be_written_is_an_error_of_one_line(tmp_path, committer):
     (tmp_path / "silver").write_text("a file where a folder must be")
-    with pytest.raises(LakeError, match="cannot be written") as caught:
+    with pytest.raises(LakeError, match="cannot be listed") as caught:
         committer.create({UNO: SCHEMA})
     assert "\n" not in str(caught.value)
 

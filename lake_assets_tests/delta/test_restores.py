@@ -6,6 +6,7 @@ from lake_assets.delta.commit import Batch, Commit
 from lake_assets.delta.committer import Committer
 from lake_assets.delta.restores import held_offsets, is_restored
 from lake_assets.delta.source_offsets import begun_transactions, offset_transactions
+from lake_assets.delta.table_log import local_log
 from lake_assets.delta.widen import widen
 from lake_assets.errors import LakeError
 from lake_assets.model.origins import NamedSource
@@ -38,15 +39,15 @@ def values(tmp_path, table):
 def test_a_restore_is_seen_until_a_commit_of_ours(fill, committer, land, tmp_path):
     fill(SILVER)
     folder = SILVER.path(tmp_path)
-    assert not is_restored(folder, 3)
+    assert not is_restored(local_log(folder), 3)
     DeltaTable(folder).restore(1)
     DeltaTable(folder).optimize.compact()
     newest = DeltaTable(folder).version()
-    assert is_restored(folder, newest)
-    assert not is_restored(folder, newest, after=newest)
+    assert is_restored(local_log(folder), newest)
+    assert not is_restored(local_log(folder), newest, after=newest)
     committer.accept_restores({SILVER: DeltaTable(folder)})
     committer.append([land(SILVER, pa.table({"n": [4]}, ROWS))], Batch("demux", 4))
-    assert not is_restored(folder, newest + 1)
+    assert not is_restored(local_log(folder), newest + 1)
 
 
 @pytest.mark.parametrize("is_known", [True, False])

@@ -8,6 +8,7 @@ from deltalake import write_deltalake
 from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.delta.commit_digest import commit_digest
 from lake_assets.delta.committer import Committer
+from lake_assets.delta.table_log import local_log
 from lake_assets.gold.refresh_need import Silver, definition_of, info_of
 from lake_assets.gold.refresh_need_all import position_now
 from lake_assets.model.feeds import Feed, GoldView
@@ -68,7 +69,7 @@ def silver_at(
     settings: Settings, key: str, version: int, table: str = "", feed: Feed = GAMES
 ) -> Silver:
     """A game's silver as it was at a version; `table` is Delta's id of it, if it is to be told."""
-    commit = commit_digest(feed.silver_table(key).path(settings.lake_dir), version) or ""
+    commit = commit_digest(local_log(feed.silver_table(key).path(settings.lake_dir)), version) or ""
     return Silver(version=version, table=table, commit=commit)
 
 
