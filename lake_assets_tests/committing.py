@@ -10,6 +10,7 @@ from lake_assets.delta.commit import Commit, DataFile
 from lake_assets.delta.committer import Committer
 from lake_assets.model.tables import TableRef
 from lake_assets.parquet.writer import TABLE, Layout, Target, WritePlan, write_task
+from lake_assets.storage.local import LocalStore
 
 Land = Callable[..., Commit]
 
@@ -17,7 +18,7 @@ Land = Callable[..., Commit]
 @pytest.fixture
 def committer(tmp_path: Path) -> Iterator[Committer]:
     """A committer on `tmp_path`."""
-    found = Committer(tmp_path, threads=2)
+    found = Committer(LocalStore.at(tmp_path), threads=2)
     yield found
     found.close()
 

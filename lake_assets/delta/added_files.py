@@ -9,6 +9,7 @@ from urllib.parse import unquote
 
 from lake_assets.delta.commit import DataFile
 from lake_assets.delta.log_tail import actions_of, file_of
+from lake_assets.delta.table_log import local_log
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,12 +42,12 @@ def gained_between(folder: Path, after: int, upto: int) -> Gained:
         after: the version whose rows are known already.
         upto: the last version to look at.
     """
-    added: dict[str, DataFile] = {}
+    log, added = local_log(folder), dict[str, DataFile]()
     rearranged: set[str] = set()
     has_changed = False
     for version in range(after + 1, upto + 1):
         try:
-            actions = list(actions_of(folder, version))
+            actions = list(actions_of(log, version))
         except FileNotFoundError:
             return Gained(obstacle=f"silver's log has no version {version} any more")
         if any(kind == "remove" and action["dataChange"] for kind, action in actions):

@@ -13,7 +13,6 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -22,9 +21,10 @@ from deltalake import DeltaTable
 from lake_assets.delta.commit import TABLE_ID, Batch, Commit, DataFile, identity_of
 from lake_assets.delta.conflicts import moved_on, overtaken
 from lake_assets.delta.log_checkpoints import Checkpoints
-from lake_assets.delta.put_if_absent import commit_file, put_if_absent, text_of
 from lake_assets.delta.table_features import features_of
+from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.model.tables import TableRef
+from lake_assets.storage.store import Store
 
 _TRIES = 5
 """Tries of an append whose table others change at the same time, such as by a new column."""
@@ -76,20 +76,20 @@ class Appends:
 
     def __init__(
         self,
-        lake: Path,
+        store: Store,
         fresh: Callable[[TableRef], DeltaTable],
         checkpoints: Checkpoints,
         judge: Callable[[DeltaTable, Commit], None],
     ) -> None:
-        """Append to tables of `lake`.
+        """Append to tables of a lake.
 
         Args:
-            lake: its folder.
+            store: of the lake, whose folder is its root.
             fresh: opens a table of which nothing is known.
             checkpoints: of the tables' logs.
             judge: refuses a commit to a table that was opened.
         """
-        self._lake = lake
+        self._store = store
         self._judge = judge
         self._fresh = fresh
         self._checkpoints = checkpoints
@@ -111,7 +111,7 @@ class Appends:
         known = self._known.get(table)
         if known is None or known.has_constraints:
             return False
-        return is_last(table.path(self._lake), known, batch)
+        return is_last(log_of(self._store, table), known, batch)
 
     def judge(self, commit: Commit, batch: Batch) -> None:
         """Refuse an append that its table does not allow, before any of its batch is committed.
@@ -132,11 +132,11 @@ class Appends:
             CommitConflictError: another writer committed the same batch meanwhile.
             TableFeatureError: the table was changed meanwhile, and a feature of it forbids this.
             ConstraintViolatedError: it was, and the rows violate a constraint of it.
-            OSError: the log cannot be written.
+            LakeError: the log cannot be written.
         """
-        table, folder = commit.table, commit.table.path(self._lake)
+        table, log = commit.table, log_of(self._store, commit.table)
         known = self._known.get(table)
-        if known is not None and (known.has(batch) is None or not stands(folder, known)):
+        if known is not None and (known.has(batch) is None or not stands(log, known)):
             known = None
         has_looked = known is not None
         for _ in range(_TRIES):
@@ -147,7 +147,7 @@ class Appends:
                 has_looked = True
             if known.has(batch):
                 return False
-            if append(folder, known, commit, batch, int(time.time() * 1000)):
+            if append(log, known, commit, batch, int(time.time() * 1000)):
                 self._remember(table, known.after(batch))
                 return True
             known = None
@@ -172,14 +172,14 @@ class Appends:
 
         Raises:
             CommitConflictError: the table is not at the version that the commit was made for.
-            OSError: the log cannot be written.
+            LakeError: the log cannot be written.
         """
         if commit.seen is None or not commit.plain_id:
             return False
         known = Known(version=commit.seen, table_id=commit.plain_id, last={})
-        folder = commit.table.path(self._lake)
+        log = log_of(self._store, commit.table)
         at_ms = int(time.time() * 1000)
-        if not stands(folder, known) or not append(folder, known, commit, None, at_ms):
+        if not stands(log, known) or not append(log, known, commit, None, at_ms):
             raise moved_on(commit)
         self._checkpoints.after(commit.table, known.version + 1)
         return True
@@ -196,23 +196,23 @@ def look(handle: DeltaTable, batch: Batch) -> Known:
     )
 
 
-def stands(folder: Path, known: Known) -> bool:
+def stands(log: TableLog, known: Known) -> bool:
     """Whether the commit that `known` ends with is still there: a new table has another log.
 
     A log whose old commits were swept away says no, too; then it is to be looked at again.
     """
-    return commit_file(folder, known.version).exists()
+    return log.has(known.version)
 
 
-def is_last(folder: Path, known: Known, batch: Batch) -> bool:
+def is_last(log: TableLog, known: Known, batch: Batch) -> bool:
     """Whether nobody committed after what is known, and it tells of this batch."""
-    if known.has(batch) is None or not stands(folder, known):
+    if known.has(batch) is None or not stands(log, known):
         return False
-    return not commit_file(folder, known.version + 1).exists()
+    return not log.has(known.version + 1)
 
 
 def append(
-    folder: Path,
+    log: TableLog,
     known: Known,
     commit: Commit,
     batch: Batch | None,
@@ -222,7 +222,7 @@ def append(
     """Make a commit the table's next version; False if there is one already, and nothing happens.
 
     Args:
-        folder: of the table.
+        log: of the table.
         known: the table as the caller knows it.
         commit: adds files and removes some that the table has in the version that is known.
         batch: the identity it carries, if it has one.
@@ -230,10 +230,9 @@ def append(
         further: actions that go with it.
 
     Raises:
-        OSError: the log cannot be written, or is not there any more.
+        LakeError: the log cannot be written, or is not there any more.
     """
-    target = commit_file(folder, known.version + 1)
-    return put_if_absent(target, text_of([*_actions(known, commit, batch, at_ms), *further]))
+    return log.put(known.version + 1, [*_actions(known, commit, batch, at_ms), *further])
 
 
 def _actions(known: Known, commit: Commit, batch: Batch | None, at_ms: int) -> list[dict[str, Any]]:

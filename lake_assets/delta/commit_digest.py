@@ -6,32 +6,31 @@ other rows. What follows from a difference is the consumer's to decide.
 """
 
 import hashlib
-from pathlib import Path
 
-from lake_assets.delta.put_if_absent import commit_file
+from lake_assets.delta.table_log import TableLog
 
 _BYTES = 16
 """Of the digest: chance does not meet, and a position in a commit's metadata stays short."""
 
 
-def commit_digest(folder: Path, version: int) -> str | None:
+def commit_digest(log: TableLog, version: int) -> str | None:
     """A digest of the bytes of a version's commit file, 32 hexadecimal digits.
 
     A commit names its files by random names and its time in milliseconds, so two commits have one
     digest only if one is a copy of the other. Its file is never changed once it is there.
 
     Args:
-        folder: of the table.
+        log: of the table.
         version: of the commit.
 
     Returns:
         None if the log has no such commit, or no longer.
 
     Raises:
-        OSError: the file is there and cannot be read.
+        LakeError: the file is there and cannot be read.
     """
     try:
-        commit = commit_file(folder, version).read_bytes()
+        commit = log.commit(version)
     except FileNotFoundError:
         return None
     return hashlib.blake2b(commit, digest_size=_BYTES).hexdigest()

@@ -6,7 +6,6 @@ table by table. deltalake accepts an older version without complaint, so the che
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import TypeVar
 from uuid import uuid4
 
@@ -24,12 +23,12 @@ from lake_assets.delta.log_history import is_done
 from lake_assets.delta.open_tables import Handles
 from lake_assets.delta.restores import RestoreGuard
 from lake_assets.delta.table_features import Use
+from lake_assets.delta.table_log import log_of
 from lake_assets.delta.table_owners import claim
 from lake_assets.errors import CommitConflictError
 from lake_assets.model.owners import Owner
 from lake_assets.model.tables import TableRef
-from lake_assets.settings.schema import Durability
-from lake_assets.storage.durability import flush
+from lake_assets.storage.store import Store
 
 _In = TypeVar("_In")
 _Out = TypeVar("_Out")
@@ -46,24 +45,22 @@ class Committer:
 
     def __init__(
         self,
-        lake: Path,
+        store: Store,
         *,
         threads: int,
-        durability: Durability = Durability.POWER,
         check_constraints: ConstraintCheck | None = None,
     ) -> None:
-        """Open the committer on `lake`, committing up to `threads` tables at once.
+        """Open the committer on the lake that is its store's root, for `threads` tables at once.
 
         Tables with constraints are refused where nothing can evaluate them.
         """
         self._check_constraints = check_constraints
-        self.lake = lake
-        self._durability = durability
+        self.store = store
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="commit")
-        self._handles = Handles(lake)
-        self._checkpoints = Checkpoints(lake)
-        self._restores = RestoreGuard(lake)
-        self._appends = Appends(lake, self._unrestored, self._checkpoints, self._judge)
+        self._handles = Handles(store)
+        self._checkpoints = Checkpoints(store)
+        self._restores = RestoreGuard(store)
+        self._appends = Appends(store, self._unrestored, self._checkpoints, self._judge)
 
     def close(self) -> None:
         """Wait for commits and log checkpoints under way, and release the threads.
@@ -72,11 +69,11 @@ class Committer:
             LakeError: a log checkpoint could not be written.
         """
         self._pool.shutdown()
-        with lake_errors(self.lake):
+        with lake_errors(self.store.root):
             self._checkpoints.close()
 
     def flush(self) -> None:
-        """Make what was written to the lake so far outlive what `durability` says it does.
+        """Make what was written to the lake so far outlive what its store's settings say.
 
         Each call that commits files does so first: a log never names a file that the disk may not
         have. What the call commits itself the next flush makes durable.
@@ -84,11 +81,11 @@ class Committer:
         Raises:
             LakeError: the disk does not take it.
         """
-        flush(self.lake, self._durability)
+        self.store.flush()
 
     def settle(self) -> None:
         """Wait for log checkpoints under way; raises as `close`."""
-        with lake_errors(self.lake):
+        with lake_errors(self.store.root):
             self._checkpoints.settle()
 
     def create(
@@ -122,11 +119,13 @@ class Committer:
         def create_one(table: TableRef) -> TableRef | None:
             owner = owners.get(table) if owners else None
             blueprint = blueprints[tables[table]].owned(table, owner)
-            if not create_table(table.path(self.lake), table.name, blueprint, id_ := str(uuid4())):
-                claim(self.lake, table, owner)
+            log, table_id = log_of(self.store, table), str(uuid4())
+            if not create_table(log, table.name, blueprint, table_id):
+                if owner is not None:
+                    claim(self.store.root.as_path(), table, owner)
                 return None
             if blueprint.is_plain:
-                self._appends.created(table, id_, blueprint.partition_by)
+                self._appends.created(table, table_id, blueprint.partition_by)
             return table
 
         return {table for table in self._each(create_one, list(tables)) if table is not None}
@@ -292,6 +291,6 @@ class Committer:
         return self._handles.fresh(table)
 
     def _each(self, act: Callable[[_In], _Out], items: Sequence[_In]) -> list[_Out]:
-        with lake_errors(self.lake):
+        with lake_errors(self.store.root):
             self._checkpoints.ensure_none_failed()
             return list(self._pool.map(act, items))

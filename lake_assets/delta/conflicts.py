@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pyarrow as pa
 from deltalake import DeltaTable
@@ -11,6 +10,7 @@ from deltalake.exceptions import DeltaError
 from lake_assets.delta.commit import Commit
 from lake_assets.errors import CommitConflictError, LakeError, first_line
 from lake_assets.model.tables import TableRef
+from lake_assets.storage.uri import LakeUri
 
 
 def overtaken(table: TableRef, why: str) -> CommitConflictError:
@@ -55,7 +55,7 @@ def ensure_there(handle: DeltaTable, commit: Commit) -> None:
 
 
 @contextmanager
-def lake_errors(lake: Path) -> Iterator[None]:
+def lake_errors(lake: LakeUri) -> Iterator[None]:
     """Tell what deltalake and the system say of a lake as an error of ours.
 
     Raises:

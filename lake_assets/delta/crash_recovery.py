@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lake_assets.delta.log_tail import LAST_CHECKPOINT, actions_of, last_checkpoint, newest_version
-from lake_assets.delta.put_if_absent import commit_file
+from lake_assets.delta.table_log import local_log
 from lake_assets.delta.table_paths import from_address
 from lake_assets.errors import LakeError
 from lake_assets.model.tables import Layer
@@ -80,24 +80,28 @@ _Mark: TypeAlias = list[int]
 """What tells a log from a copy that took its place: version, inode and change time of a commit."""
 
 
+def _commit_file(table: Path, version: int) -> Path:
+    return local_log(table).commit_file(version).as_path()
+
+
 def _name(table: Path) -> str:
     return f"{table.parent.name}/{table.name}"
 
 
 def _newest(table: Path) -> int | None:
     with suppress(FileNotFoundError):  # dropped meanwhile
-        return newest_version(table)
+        return newest_version(local_log(table))
     return None
 
 
 def _mark_of(table: Path) -> _Mark | None:
     with suppress(FileNotFoundError):
-        return _mark_at(table, newest_version(table))
+        return _mark_at(table, newest_version(local_log(table)))
     return None
 
 
 def _mark_at(table: Path, version: int) -> _Mark:
-    status = commit_file(table, version).stat()
+    status = _commit_file(table, version).stat()
     return [version, status.st_ino, status.st_ctime_ns]
 
 
@@ -132,28 +136,28 @@ def _recover(table: Path, state_dir: Path, known: int) -> Iterator[SetAside]:
             later.append(version)
             removed |= look.removed
             is_end = is_end and look.does_nothing
-        elif commit_file(table, newest + 1).exists():
+        elif _commit_file(table, newest + 1).exists():
             return  # somebody writes here, in whose sight nothing was lost
         elif is_end:
             for empty in later:
-                yield _set_aside(table, commit_file(table, empty), aside, "stands on a torn one")
+                yield _set_aside(table, _commit_file(table, empty), aside, "stands on a torn one")
             later.clear()
-            yield _set_aside(table, commit_file(table, version), aside, look.why)
+            yield _set_aside(table, _commit_file(table, version), aside, look.why)
         elif look.is_torn:
             raise LakeError(
-                str(commit_file(table, version)),
+                str(_commit_file(table, version)),
                 f"{look.why}, and later commits stand on it",
                 "Restore the table from a backup; silver and gold can be derived again "
                 "(`lake-assets rebuild silver`, `rebuild gold`)",
             )
         else:  # who reads the file fails; the other rows are there
-            _LOG.warning("%s %s", commit_file(table, version), look.why)
+            _LOG.warning("%s %s", _commit_file(table, version), look.why)
             removed |= look.removed
 
 
 def _drop_torn_checkpoint(table: Path, aside: Path) -> Iterator[SetAside]:
     """Set a log's newest checkpoint aside if it is not whole: commits tell the same."""
-    version = last_checkpoint(table).get("version")
+    version = last_checkpoint(local_log(table)).get("version")
     path = table / "_delta_log" / f"{version or 0:020}.checkpoint.parquet"
     if version is None or not path.exists():
         return
@@ -166,7 +170,7 @@ def _drop_torn_checkpoint(table: Path, aside: Path) -> Iterator[SetAside]:
 
 def _first(table: Path) -> int:
     """The oldest version to look at: those before the newest checkpoint reached the disk."""
-    return int(last_checkpoint(table).get("version") or -1) + 1
+    return int(last_checkpoint(local_log(table)).get("version") or -1) + 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -195,7 +199,7 @@ def _look(table: Path, version: int, removed: AbstractSet[str]) -> _Look:
         removed: files that later commits remove.
     """
     try:
-        actions = list(actions_of(table, version))
+        actions = list(actions_of(local_log(table), version))
     except FileNotFoundError:
         return _Look()
     except ValueError:

@@ -9,7 +9,6 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -17,7 +16,7 @@ from deltalake import DeltaTable
 from deltalake.schema import Schema
 
 from lake_assets.delta.log_checkpoints import CHECKPOINT_EVERY
-from lake_assets.delta.put_if_absent import commit_file, put_if_absent, text_of
+from lake_assets.delta.table_log import TableLog
 from lake_assets.model.owners import Owner
 from lake_assets.model.tables import TableRef
 
@@ -58,43 +57,39 @@ class Blueprint:
         return not any(kind in self.schema for kind in _SPECIAL)
 
 
-def create_table(folder: Path, name: str, blueprint: Blueprint, table_id: str) -> bool:
+def create_table(log: TableLog, name: str, blueprint: Blueprint, table_id: str) -> bool:
     """Create an empty table; False if there is one already, which stays as it is.
 
     Args:
-        folder: of the table.
+        log: of the table.
         name: Delta's name of it.
         blueprint: its columns and properties.
         table_id: Delta's id of it; one that is not plain gets another.
 
     Raises:
-        OSError: the folder cannot be written.
+        LakeError: the folder cannot be written.
         DeltaError: the schema cannot be a table's.
     """
-    if _has_commits(folder / "_delta_log"):
+    if _has_commits(log):
         return False
     if not blueprint.is_plain:
         DeltaTable.create(
-            folder,
+            log.folder.for_deltalake(),
             schema=Schema.from_json(blueprint.schema),
             mode="ignore",
             partition_by=list(blueprint.partition_by),
             name=name,
             configuration=dict(blueprint.configuration),
+            storage_options=dict(log.store.options),
         )
         return True
-    target = commit_file(folder, 0)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    return put_if_absent(
-        target, text_of(_actions(name, blueprint, table_id, int(time.time() * 1000)))
-    )
+    log.make()
+    return log.put(0, _actions(name, blueprint, table_id, int(time.time() * 1000)))
 
 
-def _has_commits(log: Path) -> bool:
+def _has_commits(log: TableLog) -> bool:
     """Whether a table is there; its first commit may have been swept away since."""
-    if not log.is_dir():
-        return False
-    return any(path.suffix in {".json", ".parquet"} for path in log.iterdir())
+    return log.has(0) or any(name.endswith((".json", ".parquet")) for name in log.names_from())
 
 
 def _actions(name: str, blueprint: Blueprint, table_id: str, at_ms: int) -> list[dict[str, Any]]:

@@ -12,15 +12,13 @@ from pathlib import Path
 from typing import Any, Self
 from urllib.parse import unquote
 
-from deltalake import DeltaTable
-
 from lake_assets.delta.commit import DataFile
 from lake_assets.delta.commit_digest import commit_digest
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.log_tail import actions_of, file_of, newest_version
 from lake_assets.delta.restores import held_offsets, is_restore
 from lake_assets.delta.source_offsets import Offsets, begin_offsets, furthest, recorded_offsets
-from lake_assets.delta.table_paths import for_deltalake
+from lake_assets.delta.table_log import local_log
 from lake_assets.model.origins import NamedSource
 
 
@@ -38,7 +36,7 @@ class Point:
     @classmethod
     def at(cls, folder: Path, version: int) -> Self:
         """A version that the table in a folder has."""
-        return cls(version=version, digest=commit_digest(folder, version) or "")
+        return cls(version=version, digest=commit_digest(local_log(folder), version) or "")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,9 +71,10 @@ def next_increment(
 
     Raises:
         FileNotFoundError: there is no such table.
+        LakeError: its log cannot be read.
         ValueError: a commit is torn.
     """
-    newest = newest_version(folder)
+    newest = newest_version(local_log(folder))
     if newest == after.version and _is_same(folder, after):
         return None
     if after.version < newest and _is_same(folder, after):
@@ -90,7 +89,7 @@ def _is_same(folder: Path, after: Point) -> bool:
     """Whether the table still has the version that was read up to."""
     if after.version < 0 or not after.digest:
         return True
-    return commit_digest(folder, after.version) == after.digest
+    return commit_digest(local_log(folder), after.version) == after.digest
 
 
 @dataclass(slots=True)
@@ -156,15 +155,16 @@ def _by_commits(
 
 
 def _versions(folder: Path, after: int, newest: int) -> Iterator[tuple[int, list[tuple[str, Any]]]]:
+    log = local_log(folder)
     for version in range(after + 1, newest + 1):
         try:
-            yield version, list(actions_of(folder, version))
+            yield version, list(actions_of(log, version))
         except FileNotFoundError:
             return
 
 
 def _by_snapshot(folder: Path, sources: Sequence[NamedSource], newest: int) -> Increment:
-    handle = DeltaTable(for_deltalake(folder), version=newest)
+    handle = local_log(folder).open(newest)
     return Increment(
         until=Point.at(folder, newest),
         files=tuple(active_files(handle)),

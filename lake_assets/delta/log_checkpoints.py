@@ -6,17 +6,15 @@ No commit needs a checkpoint, only readers do, who would replay the log from its
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
-from pathlib import Path
 from zlib import crc32
 
-from deltalake import DeltaTable
 from deltalake.exceptions import TableNotFoundError
 
 from lake_assets.delta.log_tail import files_of_checkpoint
 from lake_assets.delta.table_features import features_of
-from lake_assets.delta.table_paths import for_deltalake
+from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.model.tables import TableRef
-from lake_assets.storage.durability import sync_file
+from lake_assets.storage.store import Store
 
 CHECKPOINT_EVERY = 10
 """Commits between two checkpoints of a log with few files. A reader replays the commits since the
@@ -36,27 +34,27 @@ _SWEEPS = "delta.enableExpiredLogCleanup"
 class Checkpoints:
     """Checkpoints under way, one at a time and in the order of their commits. Thread-safe."""
 
-    def __init__(self, lake: Path) -> None:
-        """Checkpoint tables of `lake`."""
-        self._lake = lake
+    def __init__(self, store: Store) -> None:
+        """Checkpoint tables of the lake whose folder is the store's root."""
+        self._store = store
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="checkpoint")
         self._under_way: deque[Future[None]] = deque()
 
     def after(self, table: TableRef, version: int) -> None:
         """Have a table's log checkpointed at this version, its newest, if that is due."""
-        folder = table.path(self._lake)
         # What is due with some files is due with none, too, and that costs no look at the log.
         if not is_checkpoint_due(table, version):
             return
-        if is_checkpoint_due(table, version, files_of_checkpoint(folder)):
-            self._under_way.append(self._pool.submit(_checkpoint, folder, version))
+        log = log_of(self._store, table)
+        if is_checkpoint_due(table, version, files_of_checkpoint(log)):
+            self._under_way.append(self._pool.submit(_checkpoint, log, version))
 
     def ensure_none_failed(self) -> None:
         """Tell of one that failed since the last time; those that are not done yet are left.
 
         Raises:
             DeltaError: deltalake could not read or write the log.
-            OSError: the log's folder cannot be used.
+            LakeError: the log's folder cannot be used.
         """
         while self._under_way and self._under_way[0].done():
             self._under_way.popleft().result()
@@ -72,13 +70,13 @@ class Checkpoints:
         self.ensure_none_failed()
 
 
-def _checkpoint(folder: Path, version: int) -> None:
+def _checkpoint(log: TableLog, version: int) -> None:
     with suppress(TableNotFoundError):  # a table that is gone needs none
         # Opened for this alone: a kept handle would replay all that it ever saw.
-        handle = DeltaTable(for_deltalake(folder), version=version)
+        handle = log.open(version)
         handle.create_checkpoint()
         # The sweep deletes commits that then stand in the checkpoint alone.
-        sync_file(folder / "_delta_log" / f"{version:020}.checkpoint.parquet")
+        log.store.sync(log.file(f"{version:020}.checkpoint.parquet"))
         is_swept = handle.metadata().configuration.get(_SWEEPS, "true") == "true"
         if is_swept and not features_of(handle).keeps_checkpoints:
             handle.cleanup_metadata()

@@ -14,7 +14,7 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from lake_assets.delta.commit import Batch
 from lake_assets.delta.deletion_vectors import deleted_rows, kept_rows
 from lake_assets.delta.log_tail import log_tail_of, texts_of
-from lake_assets.delta.put_if_absent import commit_file
+from lake_assets.delta.table_log import local_log
 from lake_assets.delta.table_paths import folder_of, for_deltalake
 from lake_assets.model.tables import TableRef
 
@@ -37,7 +37,7 @@ class TableState:
 def open_table(lake: Path, table: TableRef) -> DeltaTable | None:
     """A table of the lake at its newest version; None if there is no such table."""
     try:
-        return DeltaTable(for_deltalake(table.path(lake)))
+        return local_log(table.path(lake)).open()
     except TableNotFoundError:
         return None
 
@@ -63,7 +63,7 @@ def last_info(handle: DeltaTable) -> Mapping[str, str]:
 
 def newest_info(lake: Path, table: TableRef) -> Mapping[str, str]:
     """`last_info` of a table that need not be opened for it; empty if there is no such table."""
-    tail = log_tail_of(table.path(lake))
+    tail = log_tail_of(local_log(table.path(lake)))
     if tail is not None:
         return tail.info
     handle = open_table(lake, table)
@@ -75,7 +75,7 @@ def identity(lake: Path, table: TableRef) -> tuple[int, str] | None:
 
     It is opened only if its newest commit does not tell.
     """
-    tail = log_tail_of(table.path(lake))
+    tail = log_tail_of(local_log(table.path(lake)))
     if tail is not None and tail.table_id:
         return tail.version, tail.table_id
     handle = open_table(lake, table)
@@ -89,7 +89,8 @@ def _newest_commit(handle: DeltaTable) -> Mapping[str, Any]:
 def committed_at(lake: Path, table: TableRef, version: int) -> float | None:
     """When a version was committed, in seconds since 1970; None if the log has forgotten it."""
     try:
-        return commit_file(table.path(lake), version).stat().st_mtime
+        commit = local_log(table.path(lake)).commit_file(version)
+        return commit.as_path().stat().st_mtime
     except FileNotFoundError:
         return None
 

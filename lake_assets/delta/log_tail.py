@@ -9,12 +9,12 @@ https://github.com/delta-io/delta/blob/master/PROTOCOL.md
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from lake_assets.delta.commit import TABLE_ID, DataFile
-from lake_assets.delta.put_if_absent import commit_file
+from lake_assets.delta.table_log import TableLog
+from lake_assets.errors import LakeError
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,12 +34,12 @@ class LogTail:
         return self.info.get(TABLE_ID, "")
 
 
-def log_tail_of(folder: Path) -> LogTail | None:
-    """The newest commit of the table in `folder`; None if only opening the table can tell."""
+def log_tail_of(log: TableLog) -> LogTail | None:
+    """The newest commit of a table; None if only opening the table can tell."""
     try:
-        version = newest_version(folder)
-        actions = list(actions_of(folder, version))
-    except (OSError, ValueError):
+        version = newest_version(log)
+        actions = list(actions_of(log, version))
+    except (LakeError, OSError, ValueError):
         return None
     commit_info: Mapping[str, object] = next(
         (action for kind, action in actions if kind == "commitInfo"), {}
@@ -51,14 +51,16 @@ def log_tail_of(folder: Path) -> LogTail | None:
     )
 
 
-def actions_of(folder: Path, version: int) -> Iterator[tuple[str, Any]]:
+def actions_of(log: TableLog, version: int) -> Iterator[tuple[str, Any]]:
     """What a version's commit did: the kinds of its actions and what they say.
 
     Raises:
         FileNotFoundError: the log has no such version, or no longer.
+        LakeError: the commit cannot be read.
         ValueError: the commit is no JSON.
     """
-    for line in commit_file(folder, version).read_text().splitlines():
+    # Lines of bytes: a text's end at some characters, too, that may stand in a JSON string.
+    for line in log.commit(version).splitlines():
         yield from json.loads(line).items()
 
 
@@ -74,30 +76,34 @@ def texts_of(told: Mapping[str, object]) -> Mapping[str, str]:
     return {key: value for key, value in told.items() if isinstance(value, str)}
 
 
-def files_of_checkpoint(folder: Path) -> int:
+def files_of_checkpoint(log: TableLog) -> int:
     """How many files the newest checkpoint of a table names; 0 if nothing tells."""
-    return int(last_checkpoint(folder).get("numOfAddFiles") or 0)
+    return int(last_checkpoint(log).get("numOfAddFiles") or 0)
 
 
-def newest_version(folder: Path) -> int:
+def newest_version(log: TableLog) -> int:
     """A table's newest version, looked for from its newest checkpoint on.
 
     Raises:
         FileNotFoundError: there is no such table.
+        LakeError: its log cannot be read.
     """
-    version = int(last_checkpoint(folder).get("version") or 0)
-    if version == 0 and not commit_file(folder, 0).exists():
-        version = _newest_listed(folder / "_delta_log")
-    while commit_file(folder, version + 1).exists():
+    version = int(last_checkpoint(log).get("version") or 0)
+    if not log.folder.is_local:
+        # There a list costs what one look does.
+        return _newest_listed(log, version)
+    if version == 0 and not log.has(0):
+        version = _newest_listed(log, 0)
+    while log.has(version + 1):
         version += 1
     return version
 
 
-def _newest_listed(log: Path) -> int:
-    names = (path.name.split(".")[0] for path in log.iterdir())
+def _newest_listed(log: TableLog, since: int) -> int:
+    names = (name.split(".")[0] for name in log.names_from(f"{since:020}"))
     versions = [int(name) for name in names if name.isdigit()]
     if not versions:
-        raise FileNotFoundError(log)
+        raise FileNotFoundError(str(log.folder))
     return max(versions)
 
 
@@ -105,10 +111,10 @@ LAST_CHECKPOINT = "_last_checkpoint"
 """The file of a log that names its newest checkpoint."""
 
 
-def last_checkpoint(folder: Path) -> Mapping[str, Any]:
+def last_checkpoint(log: TableLog) -> Mapping[str, Any]:
     """What the log notes of it; nothing if there is none yet, or none that can be read."""
     try:
-        noted = json.loads((folder / "_delta_log" / LAST_CHECKPOINT).read_text())
-    except (OSError, ValueError):
+        noted = json.loads(log.store.get(log.file(LAST_CHECKPOINT)))
+    except (LakeError, OSError, ValueError):
         return {}
     return noted if isinstance(noted, dict) else {}

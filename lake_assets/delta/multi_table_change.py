@@ -30,6 +30,7 @@ from lake_assets.delta.origins import (
 )
 from lake_assets.delta.restores import is_restored
 from lake_assets.delta.source_offsets import Offsets, as_json, from_json
+from lake_assets.delta.table_log import log_of
 from lake_assets.delta.transaction_numbers import checksum_record, numbers_of
 from lake_assets.errors import CommitConflictError, LakeError
 from lake_assets.model.origins import OriginColumns
@@ -161,19 +162,19 @@ def finish(journal: ChangeJournal, committer: Committer) -> dict[TableRef, int]:
         if part.table in handles and is_done(handles[part.table], change.batch)
     ]
     left = [part for part in change.tables if part not in done]
+    lake = committer.store.root.as_path()
     if change.tables[-1] in done:
         journal.clear()  # the last part makes it whole
         return {}
     if not all(
-        part.table in handles and are_whole(part.table.path(committer.lake), part.files)
-        for part in left
+        part.table in handles and are_whole(part.table.path(lake), part.files) for part in left
     ):
         if done:
             raise _cut_off(journal)
         journal.clear()  # nothing of it happened, and nothing can
         return {}
     try:
-        moved = change.moved(committer.lake)
+        moved = change.moved(lake)
     except FileNotFoundError as problem:
         # A table that has its part was rewritten and vacuumed since.
         raise _cut_off(journal) from problem
@@ -192,11 +193,12 @@ def _apply(
     one: TableChange, change: TablesChange, moved: RowSet, committer: Committer
 ) -> int | None:
     """Commit one table's part; rows that left it, or None if it has the part already."""
-    handle, folder = committer.fresh(one.table), one.table.path(committer.lake)
+    handle, log = committer.fresh(one.table), log_of(committer.store, one.table)
+    folder = log.folder.as_path()
     if is_done(handle, change.batch):
         return None
     leaving = moved if one.leaving is None else one.leaving.rows(change.origin)
-    if not isinstance(leaving, Everything) and is_restored(folder, handle.version()):
+    if not isinstance(leaving, Everything) and is_restored(log, handle.version()):
         raise LakeError(
             one.table.name,
             "was put back to an older version (RESTORE) while a change of it was under way",

@@ -1,22 +1,22 @@
 """Tables that are kept open: reading what a log gained is several times cheaper than all of it."""
 
 import threading
-from pathlib import Path
 
 from deltalake import DeltaTable
 from deltalake.exceptions import TableNotFoundError
 
-from lake_assets.delta.table_paths import for_deltalake
+from lake_assets.delta.table_log import log_of
 from lake_assets.errors import LakeError
 from lake_assets.model.tables import TableRef
+from lake_assets.storage.store import Store
 
 
 class Handles:
     """The opened tables of one lake. Thread-safe."""
 
-    def __init__(self, lake: Path) -> None:
-        """Open tables of `lake`, when they are asked for."""
-        self._lake = lake
+    def __init__(self, store: Store) -> None:
+        """Open tables of the lake whose folder is the store's root, when they are asked for."""
+        self._store = store
         self._handles: dict[TableRef, DeltaTable] = {}
         self._lock = threading.Lock()
 
@@ -29,7 +29,9 @@ class Handles:
         handle = self.find(table)
         if handle is None:
             raise LakeError(
-                str(table.path(self._lake)), "there is no such table", "Run the streams first"
+                str(log_of(self._store, table).folder),
+                "there is no such table",
+                "Run the streams first",
             )
         return handle
 
@@ -39,7 +41,7 @@ class Handles:
             handle = self._handles.get(table)
         try:
             if handle is None:
-                handle = DeltaTable(for_deltalake(table.path(self._lake)))
+                handle = log_of(self._store, table).open()
             else:
                 handle.update_incremental()
         except TableNotFoundError:

@@ -7,7 +7,6 @@ to decide. Reads logs only.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from deltalake import DeltaTable
@@ -22,10 +21,12 @@ from lake_assets.delta.source_offsets import (
     offsets_of_rows,
     table_offsets,
 )
-from lake_assets.delta.table_paths import folder_of, for_deltalake
+from lake_assets.delta.table_log import TableLog, local_log, log_of
+from lake_assets.delta.table_paths import folder_of
 from lake_assets.errors import LakeError
 from lake_assets.model.origins import NamedSource
 from lake_assets.model.tables import Layer, TableRef
+from lake_assets.storage.store import Store
 
 _RESTORE = "RESTORE"
 
@@ -33,15 +34,15 @@ _DERIVED = {Layer.GOLD, Layer.LOG}
 """Layers of tables that nobody is followed by: whoever writes them looks at what they stand for."""
 
 
-def is_restored(folder: Path, newest: int, after: int = -1) -> bool:
+def is_restored(log: TableLog, newest: int, after: int = -1) -> bool:
     """Whether a RESTORE is among a table's commits since one of ours.
 
     Args:
-        folder: of the table.
+        log: of the table.
         newest: its version.
         after: a version that is known, which the look back ends at.
     """
-    return any(is_restore(info) for _, info in _since_ours(folder, newest, after))
+    return any(is_restore(info) for _, info in _since_ours(log, newest, after))
 
 
 def is_restore(info: Mapping[str, Any]) -> bool:
@@ -53,7 +54,7 @@ def is_restore(info: Mapping[str, Any]) -> bool:
 class RestoreGuard:
     """Refuses a table that was restored since our last commit to it. Thread-safe."""
 
-    lake: Path
+    store: Store
     _accepted: dict[TableRef, int] = field(default_factory=dict)
 
     def accept(self, tables: Mapping[TableRef, int]) -> None:
@@ -69,7 +70,7 @@ class RestoreGuard:
         if table.layer in _DERIVED:
             return
         after = self._accepted.get(table, -1)
-        if is_restored(table.path(self.lake), version, after):
+        if is_restored(log_of(self.store, table), version, after):
             raise LakeError(
                 table.name,
                 "was put back to an older version (RESTORE) since rows were last added",
@@ -91,45 +92,46 @@ def held_offsets(
         recorded: its `table_offsets`, if they are known: with thousands of partitions they cost.
     """
     folder = folder_of(handle)
+    log = local_log(folder)
     if recorded is None:
         recorded = table_offsets(handle, source.kind, source.name)
-    version = _version_of_rows(folder, handle.version())
+    version = _version_of_rows(log, handle.version())
     if version == handle.version() or not recorded:
         return recorded
-    offsets = _offsets_at(folder, version, source)
+    offsets = _offsets_at(log, version, source)
     if offsets is None:
         offsets = offsets_of_rows(folder, active_files(handle), source.origin)
     first = begun_offsets(handle, source.kind, recorded)
     return {place: offsets.get(place, first[place]) for place in recorded}
 
 
-def _offsets_at(folder: Path, version: int | None, source: NamedSource) -> Offsets | None:
+def _offsets_at(log: TableLog, version: int | None, source: NamedSource) -> Offsets | None:
     """What a version's transactions tell; None if the log has forgotten it."""
     if version is None:
         return None
     try:
-        handle = DeltaTable(for_deltalake(folder), version=version)
+        handle = log.open(version)
     except DeltaError:
         return None
     return table_offsets(handle, source.kind, source.name)
 
 
-def _version_of_rows(folder: Path, version: int) -> int | None:
+def _version_of_rows(log: TableLog, version: int) -> int | None:
     """Of which version the transactions tell of a version's rows; None if nothing tells."""
-    for at, info in _since_ours(folder, version, -1):
+    for at, info in _since_ours(log, version, -1):
         if is_restore(info):
             restored = info.get("operationParameters", {}).get("version")
             # Put back to a version that is no older there is none to ask.
             known = restored is not None and str(restored).isdigit() and int(restored) < at
-            return _version_of_rows(folder, int(restored)) if known else None
+            return _version_of_rows(log, int(restored)) if known else None
     return version
 
 
-def _since_ours(folder: Path, newest: int, after: int) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _since_ours(log: TableLog, newest: int, after: int) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """What the commits since the newest of ours tell of themselves, the newest first."""
     for version in range(newest, after, -1):
         try:
-            info = _told(actions_of(folder, version))
+            info = _told(actions_of(log, version))
         except FileNotFoundError:
             return
         if TABLE_ID in info:

@@ -19,6 +19,7 @@ from lake_assets.delta.append import Known, append
 from lake_assets.delta.commit import Batch, Commit
 from lake_assets.delta.conflicts import overtaken
 from lake_assets.delta.data_files import active_files
+from lake_assets.delta.table_log import local_log
 from lake_assets.delta.table_paths import folder_of
 from lake_assets.model.tables import TableRef
 
@@ -36,7 +37,7 @@ def rewrite(
 
     Raises:
         CommitConflictError: another writer came first; nothing happened.
-        OSError: the log cannot be written.
+        LakeError: the log cannot be written.
     """
     further: Sequence[dict[str, Any]] = ()
     if columns is not None:
@@ -70,7 +71,7 @@ def _put(
         partition_by=tuple(metadata.partition_columns),
     )
     at_ms = int(time.time() * 1000)
-    if not append(folder_of(handle), known, commit, batch, at_ms, further):
+    if not append(local_log(folder_of(handle)), known, commit, batch, at_ms, further):
         raise overtaken(commit.table, f"version {known.version + 1} is there already")
 
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from deltalake import DeltaTable
 
-from lake_assets.delta.table_paths import folder_of
 from lake_assets.errors import TableFeatureError
+from lake_assets.storage.uri import LakeUri
 
 
 class Use(StrEnum):
@@ -100,7 +100,7 @@ def features_of(handle: DeltaTable) -> TableFeatures:
     protocol, metadata = handle.protocol(), handle.metadata()
     return decide(
         TableFacts(
-            name=str(folder_of(handle)),
+            name=str(LakeUri.from_address(handle.table_uri)),
             reader=protocol.min_reader_version,
             writer=protocol.min_writer_version,
             reader_features=frozenset(protocol.reader_features or ()),

@@ -18,7 +18,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from lake_assets.delta.log_tail import actions_of, last_checkpoint
-from lake_assets.delta.put_if_absent import commit_file
+from lake_assets.delta.table_log import local_log
 from lake_assets.errors import LakeError, TableOwnedError, first_line
 from lake_assets.model.owners import Owner, OwnerRecord
 from lake_assets.model.tables import Layer, TableRef
@@ -130,7 +130,7 @@ def _identity(folder: Path) -> _Identity | None:
     Inodes are used again, so the time of the first commit belongs to it. A table whose first commit
     was swept away is at least as old as Delta keeps logs.
     """
-    log, first = _stat(folder / "_delta_log"), _stat(commit_file(folder, 0))
+    log, first = _stat(folder / "_delta_log"), _stat(local_log(folder).commit_file(0).as_path())
     if log is None:
         return None
     return _Identity(
@@ -175,14 +175,14 @@ def _telling(folder: Path, done: str) -> Iterator[None]:
 
 def _of_first_commit(folder: Path) -> Mapping[str, str]:
     try:
-        actions = actions_of(folder, 0)
+        actions = actions_of(local_log(folder), 0)
         return next((action["configuration"] for kind, action in actions if kind == "metaData"), {})
     except FileNotFoundError:
         return {}
 
 
 def _of_checkpoint(folder: Path) -> Mapping[str, str]:
-    version = int(last_checkpoint(folder).get("version") or 0)
+    version = int(last_checkpoint(local_log(folder)).get("version") or 0)
     path = folder / "_delta_log" / f"{version:020}.checkpoint.parquet"
     if not version or not path.exists():
         return {}

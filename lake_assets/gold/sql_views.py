@@ -18,6 +18,7 @@ from lake_assets.delta.commit_digest import commit_digest
 from lake_assets.delta.log_history import last_info, open_table, rows_of
 from lake_assets.delta.refresh_position import position_from
 from lake_assets.delta.refresh_position_all import PositionOfAll
+from lake_assets.delta.table_log import log_of
 from lake_assets.delta.table_owners import claim
 from lake_assets.gold.refresh_need import Silver, definition_of, info_of, is_behind
 from lake_assets.gold.refresh_need_all import held_up_by, is_all_behind, position_now, unread
@@ -145,7 +146,7 @@ def _choose(  # noqa: PLR0913 - all facts of the decision
 
 def _silver(context: LakeContext, feed: Feed, key: str, handle: DeltaTable) -> Silver:
     version = handle.version()
-    commit = commit_digest(feed.silver_table(key).path(context.lake), version)
+    commit = commit_digest(log_of(context.committer.store, feed.silver_table(key)), version)
     return Silver(version=version, table=str(handle.metadata().id), commit=commit or "")
 
 

@@ -12,6 +12,7 @@ from lake_assets.delta.commit_digest import commit_digest
 from lake_assets.delta.log_history import committed_at, identity, newest_info, open_table, rows_of
 from lake_assets.delta.refresh_position import position_from
 from lake_assets.delta.refresh_position_all import PositionOfAll
+from lake_assets.delta.table_log import local_log
 from lake_assets.errors import LakeError, first_line
 from lake_assets.gold.quality_gate import blocked_keys
 from lake_assets.gold.refresh_need import Silver, definition_of, is_behind
@@ -137,7 +138,7 @@ def _silver(lake: Path, table: TableRef) -> Silver | None:
     if table_identity is None:
         return None
     version, table_id = table_identity
-    commit = commit_digest(table.path(lake), version) or ""
+    commit = commit_digest(local_log(table.path(lake)), version) or ""
     return Silver(version=version, table=table_id, commit=commit)
 
 

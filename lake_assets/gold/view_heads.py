@@ -14,6 +14,7 @@ from deltalake.schema import Schema as DeltaSchema
 from lake_assets.delta.added_files import gained_between
 from lake_assets.delta.log_tail import LogTail, log_tail_of
 from lake_assets.delta.refresh_position import Position, position_from
+from lake_assets.delta.table_log import log_of
 from lake_assets.gold.arrow_aggregates import ArrowAggregates
 from lake_assets.gold.arrow_mergeable import arrow_aggregates_of
 from lake_assets.gold.buckets import buckets_now
@@ -47,10 +48,10 @@ def view_heads_of(
     feed: Feed, view: GoldView, keys: Sequence[str], context: LakeContext
 ) -> dict[str, ViewHead]:
     """By key, where it stands; keys of which their logs' ends do not tell are absent."""
-    heads = {}
+    heads, store = {}, context.committer.store
     for key in keys:
-        silver = log_tail_of(feed.silver_table(key).path(context.lake))
-        gold = log_tail_of(feed.gold_table(view, key).path(context.lake))
+        silver = log_tail_of(log_of(store, feed.silver_table(key)))
+        gold = log_tail_of(log_of(store, feed.gold_table(view, key)))
         position = position_from(gold.info) if gold else None
         if gold is None or position is None or silver is None or not silver.table_id:
             continue

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from lake_assets.delta.commit_digest import commit_digest
 from lake_assets.delta.refresh_position import Position
+from lake_assets.delta.table_log import log_of
 from lake_assets.gold.refresh_need import Silver, definition_of, is_behind, why_full
 from lake_assets.model.feeds import Feed, GoldView
 from lake_assets.model.tables import TableRef
@@ -60,12 +61,12 @@ def view_snapshot_of(
     """
     (version, table), (gold_version, position) = silver, gold
     silver_table = feed.silver_table(key)
-    folder = silver_table.path(context.lake)
-    commit = commit_digest(folder, version) or ""
+    log = log_of(context.committer.store, silver_table)
+    commit = commit_digest(log, version) or ""
     if position is None or position.silver_version == version:
         read = commit
     else:
-        read = commit_digest(folder, position.silver_version) or ""
+        read = commit_digest(log, position.silver_version) or ""
     return ViewSnapshot(
         key=key,
         silver_table=silver_table,

@@ -18,6 +18,7 @@ from lake_assets.delta.data_files import active_files, are_whole, without
 from lake_assets.delta.log_history import is_done, last_info, rows_of
 from lake_assets.delta.origins import Before, NotIn
 from lake_assets.delta.restores import is_restored
+from lake_assets.delta.table_log import local_log
 from lake_assets.delta.transaction_numbers import checksum, numbers_of, recorded_checksum
 from lake_assets.errors import LakeError, StreamError
 from lake_assets.model.origins import OriginColumns
@@ -209,7 +210,7 @@ def ensure_none_restored(feed: str, lake: Path, tables: Mapping[TableRef, DeltaT
         StreamError: one was, by a RESTORE that no commit of ours followed.
     """
     for table, handle in tables.items():
-        if is_restored(table.path(lake), handle.version()):
+        if is_restored(local_log(table.path(lake)), handle.version()):
             raise refusal(feed, f"{table.name} was put back to an older version (RESTORE)")
 
 

@@ -16,6 +16,8 @@ from lake_assets.spark.session_digest import session_digest
 from lake_assets.spark.table_constraints import ensure_met
 from lake_assets.state.files import ensure_writable
 from lake_assets.state.lake_id import ensure_bound
+from lake_assets.storage.open_store import store_of
+from lake_assets.storage.uri import LakeUri
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,9 +50,8 @@ def open_lake(settings: Settings, session: SparkSession | None = None) -> Iterat
     recover_after_crash(settings.lake_dir, settings.state_dir, boot_id())
     fanout = settings.fanout
     committer = Committer(
-        settings.lake_dir,
+        store_of(LakeUri.local(settings.lake_dir), durability=fanout.durability),
         threads=fanout.commit_threads,
-        durability=fanout.durability,
         check_constraints=partial(ensure_met, session) if session is not None else None,
     )
     try:

@@ -8,9 +8,10 @@ import errno
 import heapq
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 from uuid import uuid4
 
 from lake_assets.errors import LakeError
@@ -46,8 +47,14 @@ class LocalStore:
             page: names that a list holds at once.
         """
         self.root = root
+        self.options: Mapping[str, str] = {}
         self._durability = durability
         self._page_size = page
+
+    @classmethod
+    def at(cls, folder: Path) -> Self:
+        """The store of a folder that its caller has as a path."""
+        return cls(LakeUri.local(folder.absolute()))
 
     def put_if_absent(self, file: LakeUri, content: bytes) -> bool:
         """As `Store` has it."""

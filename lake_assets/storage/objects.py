@@ -77,6 +77,7 @@ class ObjectStore:
             SettingsError: an option is not known, or has a value that cannot be used.
         """
         self.root = root
+        self.options = dict(options)
         self._store = _opened(root, options)
 
     def put_if_absent(self, file: LakeUri, content: bytes) -> bool:

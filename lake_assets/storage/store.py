@@ -5,7 +5,7 @@ name alone: there are folders where a disk needs them, and nobody asks for one. 
 is held to it by `lake_assets_tests/storage/contract.py`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -33,6 +33,10 @@ class Store(Protocol):
     @property
     def root(self) -> LakeUri:
         """A place on the disk or in the bucket that all files are in that it is asked for."""
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """What deltalake takes to open a table in it; of a disk, nothing. May hold secrets."""
 
     def put_if_absent(self, file: LakeUri, content: bytes) -> bool:
         """Make a file with this content; False if there is one already, and nothing happens.

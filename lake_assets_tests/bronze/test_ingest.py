@@ -105,7 +105,7 @@ def test_a_batch_that_dies_before_its_commit_leaves_bronze_where_it_was(ingest, 
         def append(self, *_):
             raise KeyboardInterrupt
 
-    committer = Dying(ingest.context.lake, threads=1)
+    committer = Dying(ingest.context.committer.store, threads=1)
     dying = replace(ingest, context=replace(ingest.context, committer=committer))
     with pytest.raises(KeyboardInterrupt):
         dying(kafka(1, 2), {0: 3})

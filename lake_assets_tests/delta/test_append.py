@@ -8,8 +8,10 @@ from deltalake import DeltaTable
 from lake_assets.delta.append import Known, append, look
 from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.delta.committer import Committer
+from lake_assets.delta.table_log import local_log
 from lake_assets.errors import LakeError
 from lake_assets.model.tables import bronze_of
+from lake_assets.storage.local import LocalStore
 from lake_assets_tests.sample import silver_of
 
 UNO = silver_of("uno")
@@ -41,7 +43,7 @@ def test_an_append_is_the_commit_that_deltalake_would_make(tmp_path, committer, 
     shutil.copytree(UNO.path(tmp_path), tmp_path / "twin" / "silver" / UNO.name)
     commit = land(UNO, rows(1, 2), rows="2")
     committer.append([commit], FIRST)
-    twin = Committer(tmp_path / "twin", threads=1)
+    twin = Committer(LocalStore.at(tmp_path / "twin"), threads=1)
     twin.append_marked(commit, [FIRST])
     twin.close()
     assert seen(opened(tmp_path)) == seen(opened(tmp_path / "twin"))
@@ -55,7 +57,7 @@ def test_a_partition_and_any_path_are_what_deltalake_would_make_of_them(tmp_path
     file = DataFile(path=path, size=1, rows=1, stats="{}", partition={"b": "x y"})
     commit = Commit(table=table, files=[file])
     committer.append([commit], FIRST)
-    twin = Committer(tmp_path / "twin", threads=1)
+    twin = Committer(LocalStore.at(tmp_path / "twin"), threads=1)
     twin.append_marked(commit, [FIRST])
     twin.close()
     assert seen(opened(tmp_path, table)) == seen(opened(tmp_path / "twin", table))
@@ -63,17 +65,18 @@ def test_a_partition_and_any_path_are_what_deltalake_would_make_of_them(tmp_path
 
 def test_a_taken_version_is_left_alone(tmp_path, committer, land):
     committer.create({UNO: SCHEMA})
+    folder = UNO.path(tmp_path)
     known = look(opened(tmp_path), FIRST)
     committer.append([land(UNO, rows(1))], FIRST)
-    assert not append(UNO.path(tmp_path), known, land(UNO, rows(2)), Batch("other", 1), 0)
+    assert not append(local_log(folder), known, land(UNO, rows(2)), Batch("other", 1), 0)
     assert stored(tmp_path, UNO) == [1]
-    assert not list((UNO.path(tmp_path) / "_delta_log").glob("*.tmp"))
+    assert not list((folder / "_delta_log").glob("*.tmp"))
 
 
 def test_what_others_changed_meanwhile_is_noticed(tmp_path, committer, land):
     committer.create({UNO: SCHEMA})
     committer.append([land(UNO, rows(1))], FIRST)
-    other = Committer(tmp_path, threads=1)
+    other = Committer(LocalStore.at(tmp_path), threads=1)
     other.add_columns({UNO: pa.schema([*SCHEMA, ("c", pa.int64())])})
     other.append([land(UNO, rows(2))], Batch("query", 2))
     other.close()
@@ -90,7 +93,7 @@ def test_a_table_that_was_made_anew_is_looked_at_again(tmp_path, committer, land
     shutil.rmtree(UNO.path(tmp_path))
     with pytest.raises(LakeError):
         committer.append([land(UNO, rows(4))], Batch("query", 4))
-    other = Committer(tmp_path, threads=1)
+    other = Committer(LocalStore.at(tmp_path), threads=1)
     shutil.rmtree(UNO.path(tmp_path))
     other.create({UNO: SCHEMA})
     other.close()
@@ -122,7 +125,7 @@ def test_the_hundredth_append_reads_no_more_than_the_tenth(tmp_path, committer, 
             return super().fresh(table)
 
     committer.create({UNO: SCHEMA})
-    own = Counted(tmp_path, threads=1)
+    own = Counted(LocalStore.at(tmp_path), threads=1)
     for version in range(100):
         own.append([land(UNO, rows(version))], Batch("query", version))
     own.close()
@@ -162,7 +165,7 @@ def test_another_door_s_batch_is_seen_although_this_one_created_the_table(
     tmp_path, committer, land
 ):
     committer.create({UNO: SCHEMA})
-    other = Committer(tmp_path, threads=1)
+    other = Committer(LocalStore.at(tmp_path), threads=1)
     other.append([land(UNO, rows(1))], FIRST)
     other.close()
     assert committer.append([land(UNO, rows(1))], FIRST) == [UNO]

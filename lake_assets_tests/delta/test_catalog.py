@@ -9,6 +9,7 @@ from lake_assets.model.feeds import Feed, GoldView
 from lake_assets.model.owners import Owner, owner_of_view
 from lake_assets.model.routes import Route, Unknown
 from lake_assets.model.tables import Layer, TableRef, bronze_of, quarantine_of, waiting_of
+from lake_assets.storage.local import LocalStore
 from lake_assets_tests.sample import GAMES, RENAMED, WITHOUT_ROUTE, gold_of, silver_of
 
 CREATES = GAMES.model_copy(
@@ -29,7 +30,7 @@ def own(tmp_path):
     """Creates tables, each its owner's; nobody's where that is None."""
 
     def create(tables):
-        committer = Committer(tmp_path, threads=1)
+        committer = Committer(LocalStore.at(tmp_path), threads=1)
         owners = {table: owner for table, owner in tables.items() if owner is not None}
         committer.create(dict.fromkeys(tables, SCHEMA), owners=owners)
         committer.close()

@@ -11,6 +11,7 @@ from lake_assets.delta.committer import Committer
 from lake_assets.delta.log_history import last_info
 from lake_assets.errors import CommitConflictError, LakeError
 from lake_assets.model.tables import bronze_of
+from lake_assets.storage.local import LocalStore
 from lake_assets_tests.sample import gold_of, silver_of
 
 UNO = silver_of("uno")
@@ -164,7 +165,7 @@ def test_a_batch_is_known_after_log_checkpoints_too(tmp_path, committer, land):
     committer.create({UNO: SCHEMA})
     for version in range(25):
         committer.append([land(UNO, rows(version))], Batch("query", version))
-    late = Committer(tmp_path, threads=1)
+    late = Committer(LocalStore.at(tmp_path), threads=1)
     assert late.append([land(UNO, rows(24))], Batch("query", 24)) == [UNO]
     late.close()
     assert stored(tmp_path, UNO) == list(range(25))
@@ -180,7 +181,7 @@ def test_the_log_is_checkpointed_every_ten_commits(tmp_path, committer, land):
 
 
 def test_a_door_sees_what_another_committed(tmp_path, committer, land):
-    other = Committer(tmp_path, threads=1)
+    other = Committer(LocalStore.at(tmp_path), threads=1)
     committer.create({UNO: SCHEMA})
     other.append([land(UNO, rows(1))], FIRST)
     assert committer.append([land(UNO, rows(1))], FIRST) == [UNO]
@@ -197,7 +198,7 @@ def test_a_batch_that_another_door_commits_meanwhile_is_a_conflict(tmp_path, com
             return handle
 
     committer.create({UNO: SCHEMA})
-    slow = Overtaken(tmp_path, threads=1)
+    slow = Overtaken(LocalStore.at(tmp_path), threads=1)
     with pytest.raises(CommitConflictError, match="silver_uno_events: another writer"):
         slow.append([land(UNO, rows(1))], FIRST)
     slow.close()
@@ -209,7 +210,7 @@ def test_of_many_doors_that_commit_one_batch_at_once_one_succeeds(tmp_path, comm
     at_once = Barrier(6)
 
     def commit(_):
-        own = Committer(tmp_path, threads=1)
+        own = Committer(LocalStore.at(tmp_path), threads=1)
         at_once.wait(timeout=30)
         try:
             return own.append([land(UNO, rows(1))], FIRST) == []
@@ -228,7 +229,7 @@ def test_doors_of_different_streams_append_to_one_table_at_once(tmp_path, commit
     at_once = Barrier(4)
 
     def commit(number):
-        own = Committer(tmp_path, threads=1)
+        own = Committer(LocalStore.at(tmp_path), threads=1)
         at_once.wait(timeout=30)
         own.append([land(UNO, rows(number))], Batch(f"query {number}", 0))
         own.close()
@@ -251,7 +252,7 @@ def test_an_append_to_a_missing_table_is_an_error(committer, land):
 
 def test_a_folder_that_cannot_be_written_is_an_error_of_one_line(tmp_path, committer):
     (tmp_path / "silver").write_text("a file where a folder must be")
-    with pytest.raises(LakeError, match="cannot be written") as caught:
+    with pytest.raises(LakeError, match="cannot be listed") as caught:
         committer.create({UNO: SCHEMA})
     assert "\n" not in str(caught.value)
 

@@ -8,9 +8,9 @@ from deltalake import DeltaTable
 
 from lake_assets.delta.commit import Batch, Commit
 from lake_assets.delta.crash_recovery import recover_after_crash
-from lake_assets.delta.put_if_absent import commit_file
 from lake_assets.errors import LakeError
 from lake_assets.model.tables import Layer, TableRef
+from lake_assets_tests.table_logs import commit_file
 
 TABLE = TableRef(layer=Layer.SILVER, name="silver_uno_events")
 ROWS = pa.schema([("n", pa.int64())])

@@ -6,6 +6,7 @@ from deltalake import DeltaTable
 from deltalake.schema import Schema
 
 from lake_assets.delta.create_table import Blueprint, create_table
+from lake_assets.delta.table_log import local_log
 
 SCHEMA = pa.schema(
     [
@@ -22,7 +23,8 @@ PLAIN = {"delta.checkpointInterval": "10"}
 
 def born(folder, schema=SCHEMA, partition_by=("day",)):
     columns = Schema.from_arrow(schema).to_json()
-    return create_table(folder, "events", Blueprint(columns, tuple(partition_by), PLAIN), "an id")
+    blueprint = Blueprint(columns, tuple(partition_by), PLAIN)
+    return create_table(local_log(folder), "events", blueprint, "an id")
 
 
 def told(folder):

@@ -7,6 +7,7 @@ from lake_assets.delta.committer import Committer
 from lake_assets.delta.data_files import active_files, read_file, without
 from lake_assets.delta.origins import Everything, From, Origins
 from lake_assets.parquet.writer import write_file
+from lake_assets.storage.local import LocalStore
 from lake_assets_tests.columns import KAFKA
 from lake_assets_tests.sample import silver_of
 
@@ -30,7 +31,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def committer(tmp_path):
-    found = Committer(tmp_path, threads=1)
+    found = Committer(LocalStore.at(tmp_path), threads=1)
     found.create({UNO: SCHEMA}, partition_by=["day"])
     yield found
     found.close()

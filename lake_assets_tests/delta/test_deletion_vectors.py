@@ -14,10 +14,10 @@ from lake_assets.delta.data_files import active_files
 from lake_assets.delta.deletion_vectors import deleted_rows, kept_rows, undeleted, without_deleted
 from lake_assets.delta.find_rows import find_rows
 from lake_assets.delta.log_history import newest_of, rows_of, state_of
-from lake_assets.delta.put_if_absent import commit_file
 from lake_assets.delta.widen import widen
 from lake_assets.errors import TableFeatureError
 from lake_assets_tests.sample import silver_of
+from lake_assets_tests.table_logs import commit_file
 
 UNO = silver_of("uno")
 GONE = (3, 4, 7, 11, 18, 29)

@@ -15,6 +15,7 @@ from lake_assets.delta.table_features import Use
 from lake_assets.delta.widen import widen
 from lake_assets.errors import ConstraintViolatedError, LakeError, TableFeatureError
 from lake_assets.spark.table_constraints import ensure_met
+from lake_assets.storage.local import LocalStore
 from lake_assets_tests.sample import silver_of
 
 pytestmark = pytest.mark.spark
@@ -72,7 +73,9 @@ WRITTEN = {
 
 @pytest.fixture
 def judging(tmp_path, spark):
-    found = Committer(tmp_path, threads=2, check_constraints=partial(ensure_met, spark))
+    found = Committer(
+        LocalStore.at(tmp_path), threads=2, check_constraints=partial(ensure_met, spark)
+    )
     yield found
     found.close()
 
@@ -123,7 +126,7 @@ def test_what_an_append_cannot_honour_is_refused_before_any_table_has_the_batch(
     folder = changed(*NOT_APPENDED[feature])
     before = version(folder)
     batch = [land(GO_FISH, rows(9)), land(UNO, rows(9))]
-    for committer in (judging, Committer(tmp_path, threads=1)):
+    for committer in (judging, Committer(LocalStore.at(tmp_path), threads=1)):
         with pytest.raises(TableFeatureError, match=r"ALTER TABLE|created again") as raised:
             committer.append(batch, Batch("query", 2))
         assert (raised.value.table, raised.value.feature) == (str(folder), feature)
@@ -224,7 +227,7 @@ def test_columns_that_are_never_null_stay_so(spark, judging, land, changed):
 
 def test_without_spark_a_table_with_a_check_is_refused(tmp_path, land, changed):
     changed(*WRITTEN["checkConstraints"])
-    bare = Committer(tmp_path, threads=1)
+    bare = Committer(LocalStore.at(tmp_path), threads=1)
     with pytest.raises(TableFeatureError, match="only a process with Spark can evaluate"):
         bare.append([land(UNO, rows(4))], Batch("query", 2))
     bare.close()

@@ -116,9 +116,10 @@ def test_another_commit_of_the_same_version_is_noticed(folder, append):
     assert (len(found.files), found.is_exact) == (1, False)
 
 
-def test_a_log_whose_beginning_was_swept_is_read_from_its_checkpoint(folder, append):
+def test_a_log_whose_beginning_was_swept_is_read_from_its_checkpoint(folder, append, committer):
     for number in range(3):
         append(number)
+    committer.settle()  # checkpoints are written beside the commits
     handle = DeltaTable(folder)
     handle.create_checkpoint()
     (folder / "_delta_log" / f"{1:020}.json").unlink()

@@ -6,7 +6,9 @@ from lake_assets.delta.commit import Batch
 from lake_assets.delta.committer import Committer
 from lake_assets.delta.log_checkpoints import Checkpoints, is_checkpoint_due
 from lake_assets.delta.log_tail import files_of_checkpoint
+from lake_assets.delta.table_log import local_log
 from lake_assets.errors import LakeError
+from lake_assets.storage.local import LocalStore
 from lake_assets_tests.delta.test_append import SCHEMA, rows, stored
 from lake_assets_tests.sample import silver_of
 
@@ -36,7 +38,7 @@ def test_versions_that_are_due_with_many_files_are_due_with_few():
 def test_a_long_log_is_checkpointed_as_its_files_ask_for(tmp_path, committer, land):
     committer.create({UNO: SCHEMA})
     for start in range(0, 250, 10):
-        one = Committer(tmp_path, threads=1)
+        one = Committer(LocalStore.at(tmp_path), threads=1)
         for number in range(start, start + 10):
             one.append([land(UNO, rows(number))], Batch("query", number))
         one.close()
@@ -44,7 +46,7 @@ def test_a_long_log_is_checkpointed_as_its_files_ask_for(tmp_path, committer, la
     found = sorted(int(path.name.split(".")[0]) for path in log.glob("*.checkpoint.parquet"))
     steps = {after - before for before, after in pairwise(found)}
     assert steps == {10, 20}
-    assert files_of_checkpoint(UNO.path(tmp_path)) == found[-1]
+    assert files_of_checkpoint(local_log(UNO.path(tmp_path))) == found[-1]
     assert len(stored(tmp_path, UNO)) == 250
 
 
@@ -80,7 +82,7 @@ def test_a_checkpoint_that_fails_is_told_of_by_a_later_commit(
 
 
 def test_a_table_that_is_gone_needs_no_checkpoint(tmp_path):
-    checkpoints = Checkpoints(tmp_path)
+    checkpoints = Checkpoints(LocalStore.at(tmp_path))
     for version in range(1, 11):
         checkpoints.after(UNO, version)
     checkpoints.close()

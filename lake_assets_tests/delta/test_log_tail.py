@@ -5,9 +5,10 @@ from deltalake import DeltaTable
 
 from lake_assets.delta.commit import Batch
 from lake_assets.delta.log_tail import log_tail_of
-from lake_assets.delta.put_if_absent import commit_file
+from lake_assets.delta.table_log import local_log
 from lake_assets_tests.delta.test_append import SCHEMA, rows
 from lake_assets_tests.sample import silver_of
+from lake_assets_tests.table_logs import commit_file
 
 UNO = silver_of("uno")
 
@@ -30,7 +31,7 @@ def append(committer, land):
 def test_the_newest_commit_is_told_as_the_table_itself_tells_it(table, append, commits):
     for number in range(commits):
         append(number)
-    handle, tail = DeltaTable(table), log_tail_of(table)
+    handle, tail = DeltaTable(table), log_tail_of(local_log(table))
     assert (tail.version, tail.table_id) == (handle.version(), str(handle.metadata().id))
     assert (tail.info["rows"], [file.rows for file in tail.added]) == ("1", [1])
     (newest,) = tail.added
@@ -41,7 +42,7 @@ def test_a_commit_of_somebody_else_does_not_tell_the_tables_id(table, append):
     append(0)
     append(1)
     DeltaTable(table).optimize.compact()
-    tail = log_tail_of(table)
+    tail = log_tail_of(local_log(table))
     assert (tail.version, tail.table_id) == (3, "")
 
 
@@ -54,7 +55,7 @@ def test_a_log_without_its_first_commits_is_read_from_its_checkpoint_on(committe
     assert 10 < noted["version"] < newest
     for version in range(noted["version"]):
         commit_file(table, version).unlink()
-    assert log_tail_of(table).version == newest
+    assert log_tail_of(local_log(table)).version == newest
 
 
 @pytest.mark.parametrize("spoil", ["commit", "checkpoint", "all"])
@@ -68,8 +69,8 @@ def test_what_cannot_be_read_is_for_deltalake_to_tell(table, append, spoil):
     else:
         for file in log.iterdir():
             file.unlink()
-    assert log_tail_of(table) is None
+    assert log_tail_of(local_log(table)) is None
 
 
 def test_no_table_has_no_end(tmp_path):
-    assert log_tail_of(tmp_path / "nothing") is None
+    assert log_tail_of(local_log(tmp_path / "nothing")) is None

@@ -6,10 +6,12 @@ from lake_assets.delta.commit import Batch, Commit
 from lake_assets.delta.committer import Committer
 from lake_assets.delta.restores import held_offsets, is_restored
 from lake_assets.delta.source_offsets import begun_transactions, offset_transactions
+from lake_assets.delta.table_log import local_log
 from lake_assets.delta.widen import widen
 from lake_assets.errors import LakeError
 from lake_assets.model.origins import NamedSource
 from lake_assets.model.tables import bronze_of
+from lake_assets.storage.local import LocalStore
 from lake_assets_tests.columns import KAFKA
 from lake_assets_tests.sample import gold_of, silver_of
 
@@ -37,21 +39,21 @@ def values(tmp_path, table):
 def test_a_restore_is_seen_until_a_commit_of_ours(fill, committer, land, tmp_path):
     fill(SILVER)
     folder = SILVER.path(tmp_path)
-    assert not is_restored(folder, 3)
+    assert not is_restored(local_log(folder), 3)
     DeltaTable(folder).restore(1)
     DeltaTable(folder).optimize.compact()
     newest = DeltaTable(folder).version()
-    assert is_restored(folder, newest)
-    assert not is_restored(folder, newest, after=newest)
+    assert is_restored(local_log(folder), newest)
+    assert not is_restored(local_log(folder), newest, after=newest)
     committer.accept_restores({SILVER: DeltaTable(folder)})
     committer.append([land(SILVER, pa.table({"n": [4]}, ROWS))], Batch("demux", 4))
-    assert not is_restored(folder, newest + 1)
+    assert not is_restored(local_log(folder), newest + 1)
 
 
 @pytest.mark.parametrize("is_known", [True, False])
 def test_nothing_is_committed_after_a_restore(fill, committer, land, tmp_path, is_known):
     fill(SILVER)
-    committing = committer if is_known else Committer(tmp_path, threads=1)
+    committing = committer if is_known else Committer(LocalStore.at(tmp_path), threads=1)
     DeltaTable(SILVER.path(tmp_path)).restore(1)
     row = land(SILVER, pa.table({"n": [4]}, ROWS))
     for commit in (

@@ -4,12 +4,12 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from lake_assets.delta.put_if_absent import commit_file
 from lake_assets.delta.table_owners import claim, is_there, owner_of, owners_in
 from lake_assets.errors import LakeError, TableOwnedError
 from lake_assets.model.owners import Owner
 from lake_assets.model.tables import Layer, TableRef, quarantine_of
 from lake_assets_tests.sample import RENAMED, silver_of
+from lake_assets_tests.table_logs import commit_file
 
 UNO = silver_of("uno")
 MINE = Owner(feed="games", key="uno")

@@ -13,6 +13,7 @@ from lake_assets.delta.data_files import active_files
 from lake_assets.delta.renamed_columns import Renames, marked
 from lake_assets.delta.widen import DROPPED, WIDENED, drop_columns, widen
 from lake_assets.errors import CommitConflictError
+from lake_assets.storage.local import LocalStore
 from lake_assets_tests.sample import silver_of
 
 UNO = silver_of("uno")
@@ -152,7 +153,7 @@ def test_a_death_on_the_way_changes_nothing_and_the_next_try_does_it(tmp_path, c
         def replace(self, *_: object) -> None:
             raise KeyboardInterrupt
 
-    dying = Dying(tmp_path, threads=1)
+    dying = Dying(LocalStore.at(tmp_path), threads=1)
     with pytest.raises(KeyboardInterrupt):
         widen(dying, tmp_path, {table: WIDE})
     dying.close()
@@ -175,7 +176,7 @@ def test_rows_that_another_process_adds_meanwhile_are_kept(tmp_path, committer, 
                 committer.append([land(UNO, row)], Batch("another", 0))
             super().replace(commits, schema)
 
-    late = Late(tmp_path, threads=1)
+    late = Late(LocalStore.at(tmp_path), threads=1)
     widen(late, tmp_path, {table: WIDE})
     late.close()
     assert sorted(row["i"] or 0 for row in stored(tmp_path)) == [-5, 0, 7]
@@ -192,7 +193,7 @@ def test_a_table_that_never_rests_is_given_up(tmp_path, committer, land, table):
             committer.append([land(UNO, row)], Batch("another", self.turns))
             super().replace(commits, schema)
 
-    restless = Restless(tmp_path, threads=1)
+    restless = Restless(LocalStore.at(tmp_path), threads=1)
     with pytest.raises(CommitConflictError):
         widen(restless, tmp_path, {table: WIDE})
     restless.close()

@@ -27,6 +27,7 @@ from lake_assets.settings.schema import Settings
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.spark.session import start_session
 from lake_assets.state.files import streams_lock
+from lake_assets.storage.local import LocalStore
 from lake_assets.streams.pipeline import Pipeline, demux_of, follower_of, start_ingest
 from lake_assets.streams.schemas import Schemas
 
@@ -105,7 +106,7 @@ def main() -> None:
     job = Job.model_validate_json(sys.stdin.read())
     settings = job.settings
     with streams_lock(settings.state_dir):
-        committer = DoomedDoor(settings.lake_dir, threads=2)
+        committer = DoomedDoor(LocalStore.at(settings.lake_dir), threads=2)
         committer.point = point
         pipeline = DoomedPipeline(
             session=start_session(settings, ensure_runtime(settings)),

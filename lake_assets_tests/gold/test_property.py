@@ -18,6 +18,7 @@ from lake_assets.gold.refresh import refresh
 from lake_assets.model.feeds import GoldView
 from lake_assets.model.reports import Mode
 from lake_assets.spark.lake_context import LakeContext
+from lake_assets.storage.local import LocalStore
 from lake_assets_tests.gold.silver import append_silver
 from lake_assets_tests.sample import GAMES, gold_of, silver_of
 
@@ -149,7 +150,7 @@ class World:
 
     def open(self):
         """The committer keeps handles, as a process does; one that starts has none."""
-        committer = Committer(self.lake, threads=2)
+        committer = Committer(LocalStore.at(self.lake), threads=2)
         self.context = LakeContext(
             lake=self.lake, committer=committer, buffer_bytes=2**26, bucket_rows=self.bucket_rows
         )

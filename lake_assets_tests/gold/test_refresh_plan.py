@@ -13,6 +13,7 @@ from lake_assets.gold.refresh import refresh
 from lake_assets.gold.refresh_plan import open_all
 from lake_assets.model.feeds import Action, Expectation, GoldView
 from lake_assets.model.reports import Judged, Mode
+from lake_assets.storage.local import LocalStore
 from lake_assets_tests.gold.silver import SCHEMA, add_silver
 from lake_assets_tests.sample import GAMES, gold_of, silver_of
 
@@ -157,7 +158,7 @@ class OvertakenDoor(Committer):
     """Lets somebody else act before it exchanges files."""
 
     def __init__(self, lake, overtake):
-        super().__init__(lake, threads=2)
+        super().__init__(LocalStore.at(lake), threads=2)
         self._overtake = overtake
 
     def replace_files(self, commits):

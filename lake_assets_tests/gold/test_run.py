@@ -12,6 +12,7 @@ from lake_assets.model.owners import Owner, owner_of_view
 from lake_assets.model.routes import Route
 from lake_assets.model.table_names import TableNames
 from lake_assets.state.files import turn
+from lake_assets.storage.local import LocalStore
 from lake_assets_tests.gold.silver import SCHEMA, add_silver
 from lake_assets_tests.programs import run_program
 from lake_assets_tests.sample import GAMES, RENAMED, gold_of, silver_of
@@ -108,7 +109,7 @@ def own(settings):
     """Creates empty tables with their owners."""
 
     def create(owners):
-        committer = Committer(settings.lake_dir, threads=1)
+        committer = Committer(LocalStore.at(settings.lake_dir), threads=1)
         committer.create(dict.fromkeys(owners, SCHEMA), owners=owners)
         committer.close()
 

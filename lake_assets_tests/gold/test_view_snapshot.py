@@ -4,7 +4,6 @@ from dataclasses import replace
 import pytest
 from deltalake import DeltaTable
 
-from lake_assets.delta.put_if_absent import commit_file
 from lake_assets.delta.refresh_position import Position
 from lake_assets.gold.refresh import refresh
 from lake_assets.gold.sql_views import refresh_sql_views
@@ -17,6 +16,7 @@ from lake_assets.spark.lake_context import open_lake
 from lake_assets.spark.session_digest import session_digest
 from lake_assets_tests.gold.silver import add_silver
 from lake_assets_tests.sample import GAMES, silver_of
+from lake_assets_tests.table_logs import commit_file
 
 VIEW = GoldView(name="player_agg", keys=("gamer_id",), measures={"n": "count(*)"})
 BY_SPARK = GoldView(name="by_spark", keys=("gamer_id",), measures={"n": "count_if(true)"})

@@ -291,7 +291,7 @@ class Dying(Committer):
 def dying(redo, kind=Dying):
     """The same through a committer that is `kind`."""
     context = redo.demux.context
-    committer = kind(context.lake, threads=1)
+    committer = kind(context.committer.store, threads=1)
     return replace(redo, demux=replace(redo.demux, context=replace(context, committer=committer)))
 
 

@@ -52,7 +52,9 @@ class StreamedLake:
     @contextmanager
     def pipeline(self) -> Iterator[Pipeline]:
         with open_lake(self.settings) as opened:
-            committer = self.kind(opened.lake, threads=2) if self.kind else opened.committer
+            committer = (
+                self.kind(opened.committer.store, threads=2) if self.kind else opened.committer
+            )
             context = replace(opened, committer=committer)
             yield Pipeline(
                 session=self.spark,

@@ -5,7 +5,6 @@ from collections import Counter
 
 import pytest
 
-from lake_assets.delta.put_if_absent import commit_file
 from lake_assets.errors import StreamError
 from lake_assets.model.routes import Route
 from lake_assets.model.tables import bronze_of, quarantine_of
@@ -13,6 +12,7 @@ from lake_assets.streams.pipeline import demux_journal
 from lake_assets_tests.events import Topic, framed
 from lake_assets_tests.sample import silver_of
 from lake_assets_tests.streams.lakes import StreamedLake
+from lake_assets_tests.table_logs import commit_file
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 

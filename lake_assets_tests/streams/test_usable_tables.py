@@ -3,13 +3,13 @@ import json
 import pyarrow as pa
 import pytest
 
-from lake_assets.delta.put_if_absent import commit_file
 from lake_assets.errors import FeedError, TableFeatureError
 from lake_assets.model.owners import Owner
 from lake_assets.model.tables import bronze_of, quarantine_of
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.streams.usable_tables import ensure_streamable
 from lake_assets_tests.sample import GAMES, RENAMED, silver_of
+from lake_assets_tests.table_logs import commit_file
 
 
 def _put_feature(folder, name):

@@ -1,0 +1,99 @@
+"""The log of one table: where its commits lie in the lake's store, and reading and putting one.
+
+What a commit says is `delta.log_tail`'s to read and `delta.append`'s to write.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from deltalake import DeltaTable
+
+from lake_assets.model.tables import TableRef
+from lake_assets.storage.local import LocalStore
+from lake_assets.storage.store import Store
+from lake_assets.storage.uri import LakeUri
+
+
+@dataclass(frozen=True, slots=True)
+class TableLog:
+    """A table's log, which need not be there. Thread-safe."""
+
+    store: Store
+    folder: LakeUri
+    """Of the table."""
+
+    def file(self, name: str) -> LakeUri:
+        """A file of the log."""
+        # Not by `/`, which looks at each name: those of logs are known, and asked for often.
+        place = self.folder
+        return LakeUri(place.scheme, place.bucket, f"{place.path}/_delta_log/{name}")
+
+    def commit_file(self, version: int) -> LakeUri:
+        """The file of a version's commit."""
+        return self.file(f"{version:020}.json")
+
+    def names_from(self, start: str = "") -> Iterable[str]:
+        """Names of the log's files, as `Store.list_from` has them; none if there is no log."""
+        return self.store.list_from(self.folder / "_delta_log", start)
+
+    def make(self) -> None:
+        """Make the log's folder, if it is not there and the store has folders.
+
+        Raises:
+            LakeError: it cannot be made.
+        """
+        self.store.make_folder(self.folder / "_delta_log")
+
+    def has(self, version: int) -> bool:
+        """Whether a version's commit is there.
+
+        Raises:
+            LakeError: the store cannot be read.
+        """
+        return self.store.size(self.commit_file(version)) is not None
+
+    def commit(self, version: int) -> bytes:
+        """A version's commit.
+
+        Raises:
+            FileNotFoundError: the log has none, or no longer.
+            LakeError: it cannot be read.
+        """
+        return self.store.get(self.commit_file(version))
+
+    def put(self, version: int, actions: Iterable[Mapping[str, Any]]) -> bool:
+        """Make a commit of these actions; False if there is another one, and nothing happens.
+
+        Raises:
+            LakeError: the log cannot be written, or is not there.
+        """
+        content = "".join(f"{json.dumps(action)}\n" for action in actions).encode()
+        file = self.commit_file(version)
+        if self.store.put_if_absent(file, content):
+            return True
+        # A bucket's answer may have been lost, and asking again found our own: what a commit names
+        # is named by chance, so nobody else's has these bytes.
+        return not self.folder.is_local and self.store.get(file) == content
+
+    def open(self, version: int | None = None) -> DeltaTable:
+        """The table, at its newest version if none is given.
+
+        Raises:
+            DeltaError: deltalake cannot read the log; `TableNotFoundError` if there is none.
+        """
+        options = dict(self.store.options)
+        return DeltaTable(self.folder.for_deltalake(), version=version, storage_options=options)
+
+
+def log_of(store: Store, table: TableRef) -> TableLog:
+    """The log of a table of the lake whose folder is the store's root."""
+    return TableLog(store, store.root / table.relative)
+
+
+def local_log(folder: Path) -> TableLog:
+    """The log of the table in a folder, for a caller that has its path."""
+    store = LocalStore.at(folder)
+    return TableLog(store, store.root)
