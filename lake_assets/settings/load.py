@@ -66,7 +66,10 @@ def load_settings(*, home: Path | None = None, lake: Path | None = None) -> Sett
     for name in ("runtime", "registry"):
         fields[name] = _with_absolute_paths(fields[name])
     settings = Settings(**fields)
-    if settings.lake_dir.resolve().is_relative_to(settings.state_dir.resolve()):
+    # Not `resolve`, which raises where links go in a circle: who opens the folder tells that.
+    if Path(os.path.realpath(settings.lake_dir)).is_relative_to(
+        os.path.realpath(settings.state_dir)
+    ):
         fact = "is the folder of the tables, or one above it"
         raise SettingsError(f"{_PREFIX}STATE", fact, "Name one beside it")
     return settings

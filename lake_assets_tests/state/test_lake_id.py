@@ -260,6 +260,21 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path):
         lake_id(Settings(lake=tmp_path / "file" / "lake"))
 
 
+@pytest.mark.parametrize("side", ["lake", "state"])
+def test_a_folder_that_cannot_be_read_is_named(apart, side):
+    getattr(apart, side).symlink_to(getattr(apart, side))
+    for ask in (lake_id, look_at_binding):
+        with pytest.raises(LakeError, match=f"{getattr(apart, side)}.* cannot be read"):
+            ask(apart)
+
+
+def test_a_record_that_cannot_be_read_is_named(apart):
+    (apart.state_dir / "lake.json").mkdir(parents=True)
+    with pytest.raises(LakeError, match=r"lake.json: cannot be read \(Is a directory\)"):
+        lake_id(apart)
+    assert not apart.lake_dir.exists()
+
+
 def test_an_id_is_read_without_writing(apart):
     before = lake_id(apart)
     for name in (apart.state_dir / "lake-id.lock", apart.lake_dir / "_lake.lock"):
