@@ -194,9 +194,11 @@ def _by_lake(facts: Facts, of_lake: Record) -> Decision:
             f"this lake's state is {of_lake.state.path}",
             "Set LAKE_ASSETS_STATE to that folder, or move it here",
         )
-    # What lay in the lake and is no longer there is nowhere else; a folder elsewhere may only not
-    # be mounted, and another machine may be at it.
-    if of_lake.state.is_below(of_lake.lake) or of_lake.state.is_untouched(state):
+    # What lay in the lake and is no longer there is nowhere else; what is a disk of its own, in the
+    # lake or not, may only not be mounted, and another machine may be at it.
+    was_inside = of_lake.state.is_below(of_lake.lake)
+    is_lost = was_inside and of_lake.state.device == of_lake.lake.device
+    if is_lost or of_lake.state.is_untouched(state):
         return Bind(of_lake.id)
     return Refuse(
         f"this lake's state is {of_lake.state.path}, which is not here or has lost its id",

@@ -1,4 +1,5 @@
 import json
+import os
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -193,6 +194,26 @@ def test_an_empty_state_beside_an_old_lake(apart, lake, tmp_path):
     (apart.lake_dir / "_lake.json").unlink()  # what the message says for one that is lost
     assert isinstance(look_at_binding(apart), Bind)
     ensure_bound(apart)
+
+
+_ASKS_WITH_A_VOLUME = """
+import subprocess, sys
+from pathlib import Path
+from lake_assets.settings.schema import Settings
+from lake_assets.state.lake_id import lake_id
+settings = Settings(lake=Path(sys.argv[1]))
+subprocess.run(["mount", "-t", "tmpfs", "none", settings.state_dir], check=True)
+print(lake_id(settings))
+"""
+
+
+def test_a_volume_in_the_lake_is_missed_where_it_is_not_mounted(lake):
+    lake.state_dir.mkdir(parents=True)
+    namespace = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--mount", "-r"]
+    id_ = run_program(_ASKS_WITH_A_VOLUME, [str(lake.lake_dir)], through=namespace).strip()
+    told = refused(lake)
+    assert told.ids == (f"id {id_}", "no id")
+    assert "Mount it" in str(told)
 
 
 def former(state_dir: Path, id_: str) -> None:
