@@ -236,6 +236,8 @@ def test_a_link_to_itself_is_left_to_who_opens_it(monkeypatch, tmp_path):
     [
         ("{lake}", "is the folder of the tables"),
         ("{lake}/..", "is the folder of the tables, or one above it"),
+        ("{lake}/silver", "is among the tables"),
+        ("{lake}/bronze/bronze_games/state", "is among the tables"),
         ("s3://bucket/state", "only folders of this machine"),
     ],
 )
