@@ -10,6 +10,7 @@ of a commit that is set aside come again from their source: positions are in the
 import json
 import logging
 import re
+import shutil
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
@@ -226,5 +227,5 @@ def _is_whole(table: Path, add: dict[str, Any]) -> bool:
 def _set_aside(table: Path, file: Path, aside: Path, why: str) -> SetAside:
     aside.mkdir(parents=True, exist_ok=True)
     with suppress(FileNotFoundError):  # another process that starts now was quicker
-        file.replace(aside / file.name)
+        shutil.move(file, aside / file.name)  # the state may be on another disk
     return SetAside(table, file.name, why)

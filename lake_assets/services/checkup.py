@@ -11,6 +11,7 @@ import psutil
 from lake_assets.errors import (
     FeedError,
     LakeAssetsError,
+    LakeError,
     RegistryError,
     SettingsError,
     SourceError,
@@ -41,7 +42,7 @@ _START = "lake-assets services up"
 _ANSWER_S = 5.0
 """Seconds for an answer of the user's own broker or registry, for which a person waits."""
 
-_Told = SettingsError | FeedError | SourceError | RegistryError
+_Told = SettingsError | FeedError | SourceError | RegistryError | LakeError
 
 
 class Health(StrEnum):
@@ -213,7 +214,10 @@ def _lake(folder: Path) -> Finding:
 def _state(settings: Settings) -> Finding:
     """Whether the state folder is this lake's."""
     thing, folder = "state folder", settings.state_dir
-    decision = look_at_binding(settings)
+    try:
+        decision = look_at_binding(settings)
+    except LakeError as problem:
+        return replace(_broken(thing, problem), fact=f"{problem.thing} {problem.fact}")
     if isinstance(decision, Refuse):
         fact = f"{folder} cannot be used with this lake: {decision.why}"
         return Finding(thing=thing, health=Health.BROKEN, fact=fact, fix=decision.next_step)

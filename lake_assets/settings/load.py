@@ -16,6 +16,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from pydantic_settings import SettingsError as UnreadableError
 
 from lake_assets.errors import SettingsError
+from lake_assets.model.tables import Layer
 from lake_assets.settings.checks import address_complaint, folder_complaint
 from lake_assets.settings.schema import Settings
 
@@ -66,10 +67,27 @@ def load_settings(*, home: Path | None = None, lake: Path | None = None) -> Sett
     for name in ("runtime", "registry"):
         fields[name] = _with_absolute_paths(fields[name])
     settings = Settings(**fields)
-    if settings.lake_dir.resolve().is_relative_to(settings.state_dir.resolve()):
-        fact = "is the folder of the tables, or one above it"
-        raise SettingsError(f"{_PREFIX}STATE", fact, "Name one beside it")
+    _ensure_apart(settings)
     return settings
+
+
+def _ensure_apart(settings: Settings) -> None:
+    """Make sure that the state does not lie where tables do.
+
+    Raises:
+        SettingsError: it does.
+    """
+    # Not `resolve`, which raises where links go in a circle: who opens the folder tells that.
+    lake, state = (
+        Path(os.path.realpath(place)) for place in (settings.lake_dir, settings.state_dir)
+    )
+    fact = None
+    if lake.is_relative_to(state):
+        fact = "is the folder of the tables, or one above it"
+    elif any(state.is_relative_to(lake / layer) for layer in Layer):
+        fact = "is among the tables, whose unused files are deleted now and then"
+    if fact is not None:
+        raise SettingsError(f"{_PREFIX}STATE", fact, "Name one beside it")
 
 
 def _with_absolute_paths(group: _G) -> _G:

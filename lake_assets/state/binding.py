@@ -86,6 +86,9 @@ class Facts:
     new_id: str
     """What the lake may be called."""
 
+    lake_around: str | None = None
+    """The folder of another lake that the state folder lies in."""
+
     @property
     def is_inside(self) -> bool:
         """Whether the state lies in the lake, and so goes with it wherever it goes."""
@@ -124,6 +127,11 @@ def decide(facts: Facts) -> Decision:
         return Refuse(
             f"{lake.place.path}/_lake.json is damaged, and nothing else shows which is the lake's",
             "Delete that file if no other state folder is this lake's",
+        )
+    if facts.lake_around and state.record is None and not facts.is_inside:
+        return Refuse(
+            f"it lies in {facts.lake_around}, which is another lake",
+            "Set LAKE_ASSETS_STATE to a folder that is in no lake",
         )
     if lake.record is None:
         return _of_unbound_lake(facts) if state.record is None else _by_state(facts, state.record)
@@ -194,9 +202,11 @@ def _by_lake(facts: Facts, of_lake: Record) -> Decision:
             f"this lake's state is {of_lake.state.path}",
             "Set LAKE_ASSETS_STATE to that folder, or move it here",
         )
-    # What lay in the lake and is no longer there is nowhere else; a folder elsewhere may only not
-    # be mounted, and another machine may be at it.
-    if of_lake.state.is_below(of_lake.lake) or of_lake.state.is_untouched(state):
+    # What lay in the lake and is no longer there is nowhere else; what is a disk of its own, in the
+    # lake or not, may only not be mounted, and another machine may be at it.
+    was_inside = of_lake.state.is_below(of_lake.lake)
+    is_lost = was_inside and of_lake.state.device == of_lake.lake.device
+    if is_lost or of_lake.state.is_untouched(state):
         return Bind(of_lake.id)
     return Refuse(
         f"this lake's state is {of_lake.state.path}, which is not here or has lost its id",

@@ -36,7 +36,8 @@ def ensure_writable(folder: Path) -> None:
         raise LakeError(
             str(folder),
             f"cannot be written ({problem.strerror})",
-            "Correct its permissions, free some space, or name another with --lake",
+            "Correct its permissions, free some space, or name another folder (--lake, "
+            "LAKE_ASSETS_STATE)",
         ) from problem
 
 

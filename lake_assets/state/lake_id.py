@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from lake_assets.errors import ForeignStateError
+from lake_assets.errors import ForeignStateError, LakeError
 from lake_assets.runtime.atomic_write import replace_text
 from lake_assets.runtime.file_lock import lock
 from lake_assets.settings.schema import USUAL_STATE, Settings
@@ -53,7 +53,7 @@ def lake_id(settings: Settings) -> str:
     Raises:
         ForeignStateError: they do not belong together, or nothing shows that they do; nothing was
             changed.
-        LakeError: one of them is to record the id, and cannot be written.
+        LakeError: one of them cannot be read, or is to record the id and cannot be written.
     """
     decision = decide(_look(settings))
     if isinstance(decision, Bound):
@@ -79,7 +79,11 @@ def ensure_bound(settings: Settings) -> None:
 
 
 def look_at_binding(settings: Settings) -> Decision:
-    """What `lake_id` would do; reads only."""
+    """What `lake_id` would do; reads only.
+
+    Raises:
+        LakeError: the lake or the state folder cannot be read.
+    """
     return decide(_look(settings))
 
 
@@ -107,6 +111,17 @@ def _refused(settings: Settings, refusal: Refuse) -> ForeignStateError:
 
 
 def _look(settings: Settings) -> Facts:
+    try:
+        return _facts(settings)
+    except OSError as problem:
+        raise LakeError(
+            str(problem.filename or settings.state_dir),
+            f"cannot be read ({problem.strerror})",
+            "Correct it or its permissions, or set another LAKE_ASSETS_STATE",
+        ) from problem
+
+
+def _facts(settings: Settings) -> Facts:
     lake, state = _side(settings.lake_dir, _of_lake), _side(settings.state_dir, _of_state)
     usual = _place_of(settings.lake_dir / USUAL_STATE)
     named = [record for record in (lake.record, state.record) if record is not None]
@@ -125,6 +140,7 @@ def _look(settings: Settings) -> Facts:
         and _id_in(_of_state(Path(lake.record.state.path))) == lake.record.id,
         former=_former(_of_state(settings.state_dir)) or (),
         new_id=secrets.token_hex(4),
+        lake_around=_lake_around(state.place, lake.place),
     )
 
 
@@ -162,6 +178,15 @@ def _place_of(folder: Path) -> Place:
         status = folder.stat()
         device, inode = status.st_dev, status.st_ino
     return Place(path=path, device=device, inode=inode)
+
+
+def _lake_around(state: Place, lake: Place) -> str | None:
+    """The nearest folder above the state, or it itself, that is another lake's."""
+    above = (folder for folder in (Path(state.path), *Path(state.path).parents))
+    others = (folder for folder in above if str(folder) != lake.path)
+    # Of a folder that may not be read nothing is known: unlike `Path.is_file`, this says so.
+    found = (folder for folder in others if os.path.isfile(_of_lake(folder)))  # noqa: PTH113
+    return next(map(str, found), None)
 
 
 def _has_files(folder: Path) -> bool:

@@ -118,7 +118,8 @@ class LocalStore:
     @contextmanager
     def open_for_writing(self, file: LakeUri) -> Iterator[Writing]:
         """As `Store` has it; a rename makes the file appear, and its folder is made if need be."""
-        staged = f"{file.path}.{uuid4().hex[:12]}{STAGED}"
+        # Not longer than any name may be, and not one that whoever deletes unused files leaves.
+        staged = f"{file.path.rpartition('/')[0]}/staged-{uuid4().hex}{STAGED}"
         try:
             with io.BufferedWriter(self._create(file, staged)) as stream:
                 yield stream

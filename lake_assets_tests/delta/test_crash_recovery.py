@@ -1,4 +1,5 @@
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from lake_assets.delta.commit import Batch, Commit
 from lake_assets.delta.crash_recovery import recover_after_crash
 from lake_assets.errors import LakeError
 from lake_assets.model.tables import Layer, TableRef
+from lake_assets_tests.programs import run_program
 from lake_assets_tests.table_logs import commit_file
 
 TABLE = TableRef(layer=Layer.SILVER, name="silver_uno_events")
@@ -53,6 +55,26 @@ def test_a_newest_commit_that_is_not_whole_is_set_aside(folder, recover, tmp_pat
     assert (found.table, found.file) == (folder, commit_file(folder, 3).name)
     assert values(folder) == [1, 2]
     assert (tmp_path / "_state" / "torn" / "silver" / TABLE.name / found.file).exists()
+
+
+_ON_TWO_DISKS = """
+import subprocess, sys
+from pathlib import Path
+from lake_assets.delta.crash_recovery import recover_after_crash
+lake, state = map(Path, sys.argv[1:])
+state.mkdir()
+subprocess.run(["mount", "-t", "tmpfs", "none", state], check=True)
+(found,) = recover_after_crash(lake, state, "another boot")
+print((state / "torn" / found.table.relative_to(lake) / found.file).read_bytes())
+"""
+
+
+def test_what_was_torn_is_set_aside_on_another_disk_too(folder, tmp_path):
+    damage(commit_file(folder, 3), "empty")
+    namespace = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--mount", "-r"]
+    folders = [str(tmp_path), str(tmp_path / "_state")]
+    assert run_program(_ON_TWO_DISKS, folders, through=namespace).strip() == "b''"
+    assert values(folder) == [1, 2]
 
 
 def test_what_was_set_aside_is_built_upon_by_nobody(folder, recover, committer, land):

@@ -161,6 +161,13 @@ def test_a_state_folder_inside_a_file_is_broken(settings, tmp_path):
     assert "set LAKE_ASSETS_STATE" in finding["state folder"].fix
 
 
+def test_a_state_folder_that_cannot_be_read_is_broken(settings, tmp_path):
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    finding = _found(settings.model_copy(update={"state": tmp_path / "loop"}))["state folder"]
+    assert finding.health is Health.BROKEN
+    assert f"{tmp_path / 'loop'} cannot be read" in finding.fact
+
+
 @pytest.mark.parametrize(
     ("free_bytes", "health"),
     [

@@ -225,11 +225,19 @@ def test_the_state_lies_in_the_lake_unless_it_is_set(monkeypatch, tmp_path):
     assert child_environment(found)["LAKE_ASSETS_STATE"] == str(tmp_path / "state")
 
 
+def test_a_link_to_itself_is_left_to_who_opens_it(monkeypatch, tmp_path):
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    monkeypatch.setenv("LAKE_ASSETS_STATE", str(tmp_path / "loop"))
+    assert load_settings(lake=tmp_path / "lake").state_dir == tmp_path / "loop"
+
+
 @pytest.mark.parametrize(
     ("state", "fact"),
     [
         ("{lake}", "is the folder of the tables"),
         ("{lake}/..", "is the folder of the tables, or one above it"),
+        ("{lake}/silver", "is among the tables"),
+        ("{lake}/bronze/bronze_games/state", "is among the tables"),
         ("s3://bucket/state", "only folders of this machine"),
     ],
 )

@@ -97,6 +97,14 @@ def test_a_state_elsewhere_that_is_not_there_may_only_not_be_mounted():
     assert "if it is lost for good, delete /lake/_lake.json" in refusal.next_step
 
 
+def test_a_state_on_a_disk_of_its_own_in_the_lake_may_only_not_be_mounted():
+    both = record(state=replace(INSIDE, device=2))
+    for state in (INSIDE, VOLUME, replace(INSIDE, device=0, inode=0)):
+        refusal = decide(facts(both, None, state=state))
+        assert refusal.why.startswith("this lake's state is /lake/_lake_assets, which is not here")
+    assert decide(facts(both, both, state=both.state)) == Bound("a")
+
+
 def test_a_state_elsewhere_that_lost_its_record_alone_gets_it_again():
     assert decide(facts(record(state=VOLUME), None, state=VOLUME)) == Bind("a")
 

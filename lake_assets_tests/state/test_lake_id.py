@@ -1,4 +1,5 @@
 import json
+import os
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -179,6 +180,20 @@ def test_the_state_of_another_lake_is_refused(apart, tmp_path):
     assert refused(fresh).ids == ("no id", f"id {ids[0]}")
 
 
+@pytest.mark.parametrize("below", ["", "silver", "silver/silver_uno_events", "_lake_assets/mine"])
+def test_a_state_in_another_lake_is_refused(lake, tmp_path, below):
+    lake_id(lake)
+    other = Settings(lake=tmp_path / "other", state=lake.lake_dir / below)
+    told = refused(other, lake.lake_dir)
+    assert f"it lies in {lake.lake_dir}, which is another lake" in str(told)
+
+
+def test_a_lake_in_another_lake_has_a_state_of_its_own(lake):
+    lake_id(lake)
+    within = Settings(lake=lake.lake_dir / "within")
+    assert lake_id(within) != lake_id(lake)
+
+
 def test_an_empty_state_beside_an_old_lake(apart, lake, tmp_path):
     id_ = lake_id(lake)
     shutil.rmtree(lake.state_dir)
@@ -193,6 +208,26 @@ def test_an_empty_state_beside_an_old_lake(apart, lake, tmp_path):
     (apart.lake_dir / "_lake.json").unlink()  # what the message says for one that is lost
     assert isinstance(look_at_binding(apart), Bind)
     ensure_bound(apart)
+
+
+_ASKS_WITH_A_VOLUME = """
+import subprocess, sys
+from pathlib import Path
+from lake_assets.settings.schema import Settings
+from lake_assets.state.lake_id import lake_id
+settings = Settings(lake=Path(sys.argv[1]))
+subprocess.run(["mount", "-t", "tmpfs", "none", settings.state_dir], check=True)
+print(lake_id(settings))
+"""
+
+
+def test_a_volume_in_the_lake_is_missed_where_it_is_not_mounted(lake):
+    lake.state_dir.mkdir(parents=True)
+    namespace = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--mount", "-r"]
+    id_ = run_program(_ASKS_WITH_A_VOLUME, [str(lake.lake_dir)], through=namespace).strip()
+    told = refused(lake)
+    assert told.ids == (f"id {id_}", "no id")
+    assert "Mount it" in str(told)
 
 
 def former(state_dir: Path, id_: str) -> None:
@@ -258,6 +293,21 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(LakeError, match=r"file/lake: cannot be written"):
         lake_id(Settings(lake=tmp_path / "file" / "lake"))
+
+
+@pytest.mark.parametrize("side", ["lake", "state"])
+def test_a_folder_that_cannot_be_read_is_named(apart, side):
+    getattr(apart, side).symlink_to(getattr(apart, side))
+    for ask in (lake_id, look_at_binding):
+        with pytest.raises(LakeError, match=f"{getattr(apart, side)}.* cannot be read"):
+            ask(apart)
+
+
+def test_a_record_that_cannot_be_read_is_named(apart):
+    (apart.state_dir / "lake.json").mkdir(parents=True)
+    with pytest.raises(LakeError, match=r"lake.json: cannot be read \(Is a directory\)"):
+        lake_id(apart)
+    assert not apart.lake_dir.exists()
 
 
 def test_an_id_is_read_without_writing(apart):

@@ -84,6 +84,14 @@ def test_what_cannot_be_deleted_or_replaced_is_told(place, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 
+def test_names_may_be_as_long_as_the_disk_has_them(place):
+    file = place.folder / ("n" * 255)
+    with place.store.open_for_writing(file) as stream:
+        stream.write(b"one")
+    assert not place.store.put_if_absent(file, b"two")
+    assert place.store.get(file) == b"one"
+
+
 def test_a_flush_of_a_folder_that_is_gone_is_an_error_unless_none_is_asked_for(place):
     gone = place.folder / "gone"
     with pytest.raises(LakeError, match="does not reach the disk"):
