@@ -8,13 +8,16 @@ Docs: `docs/decisions/0034-what-a-source-is.md`.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeAlias
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
 
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.origins import ByPartition, Extent
+
+if TYPE_CHECKING:
+    # Commands that start no Spark ask sources, too, and its import takes seconds.
+    from pyspark.sql import DataFrame, SparkSession
 
 Parser: TypeAlias = Callable[[pa.Array], pa.Array]
 """Makes a column of the texts that stand for it on its way from Spark."""
@@ -61,8 +64,8 @@ class Source(Protocol):
         """
 
     def read(
-        self, session: SparkSession, *, starts: ByPartition, max_rows: int, tasks: int
-    ) -> DataFrame:
+        self, session: "SparkSession", *, starts: ByPartition, max_rows: int, tasks: int
+    ) -> "DataFrame":
         """Stream the rows: `columns`, in this order, those of `parsers` as text.
 
         Each row comes once, none is passed over: what the source lost before it was read is an

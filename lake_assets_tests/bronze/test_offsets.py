@@ -22,7 +22,7 @@ def test_a_partition_that_was_read_to_its_end_goes_on_there():
     [
         (
             {0: 1},
-            "of topic 't' begins at offset 2, and bronze needs offset 1 next: Kafka deleted 1 off",
+            "of topic 't': begins at offset 2, and bronze needs offset 1 next: Kafka deleted 1 off",
         ),
         ({0: 10}, "partition 0 .* ends at offset 9, and bronze has its rows up to offset 10"),
         ({3: 1}, "partition 3 .* is not there"),
@@ -44,6 +44,6 @@ def test_a_source_is_told_from_another_of_its_name_where_both_have_an_identity(
 
 
 def test_another_source_of_the_name_is_told_with_what_to_do():
-    told = "topic 't' is not the one that bronze has rows of.*another Kafka. Name the right Kafka"
+    told = "topic 't': is not the one that bronze has rows of.*another Kafka. Name the right Kafka"
     with pytest.raises(StreamError, match=told):
         raise another(TOPIC)

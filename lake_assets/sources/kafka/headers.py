@@ -9,20 +9,13 @@ import base64
 import json
 
 import pyarrow as pa
-from pyspark.sql import Column
-from pyspark.sql import functions as F
 
 TYPE = pa.list_(pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())])))
 """`headers` in bronze."""
 
 
-def to_text(headers: Column) -> Column:
-    """Headers as a JSON string, their values in base64; null stays null."""
-    return F.to_json(headers)
-
-
 def from_text(texts: pa.Array) -> pa.Array:
-    """What `to_text` wrote, as `TYPE`."""
+    """What `sources.kafka.stream.with_header_texts` wrote, as `TYPE`."""
     if texts.null_count == len(texts):
         return pa.nulls(len(texts), TYPE)
     return pa.array([None if t is None else _parse(t) for t in texts.to_pylist()], TYPE)

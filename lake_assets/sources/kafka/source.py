@@ -2,11 +2,9 @@
 
 import json
 from collections.abc import Mapping
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from lake_assets.delta.origins import origin_schema
 from lake_assets.errors import StreamError
@@ -15,8 +13,10 @@ from lake_assets.model.origins import ByPartition, Extent
 from lake_assets.model.sources import KafkaSource
 from lake_assets.sources.base import ANSWER_S, Parser
 from lake_assets.sources.kafka import headers
-from lake_assets.sources.kafka.stream import read_topic
 from lake_assets.sources.kafka.topics import offset_bounds, topic_identity
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 _EARLIEST, _LATEST = -2, -1
 """Kafka's own numbers for "the first there is" and "the end", which a feed may write as well."""
@@ -84,9 +84,11 @@ class KafkaTopic:
         return starts
 
     def read(
-        self, session: SparkSession, *, starts: ByPartition, max_rows: int, tasks: int
-    ) -> DataFrame:
+        self, session: "SparkSession", *, starts: ByPartition, max_rows: int, tasks: int
+    ) -> "DataFrame":
         """The topic's rows, headers as text; as `sources.base.Source.read`."""
+        from lake_assets.sources.kafka.stream import read_topic  # noqa: PLC0415 - imports Spark
+
         rows = read_topic(
             session,
             self._declared.topic,
@@ -95,9 +97,7 @@ class KafkaTopic:
             max_rows=max_rows,
             tasks=tasks,
         )
-        return rows.withColumns(
-            {"headers": headers.to_text(F.col("headers")), "kafka_timestamp": F.col("timestamp")}
-        ).select(*self.columns.names)
+        return rows.select(*self.columns.names)
 
     def batch_end(self, planned: str) -> dict[int, int]:
         """Spark's Kafka reader notes offsets by topic, then by partition."""

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.sources.kafka.java_properties import java_properties
@@ -43,8 +44,8 @@ def read_topic(
         tasks: that read at once, if there are rows enough.
 
     Returns:
-        Spark's Kafka columns: `key binary, value binary, topic string, partition int,
-        offset bigint, timestamp timestamp, timestampType int, headers array<struct>`.
+        `key binary, value binary, headers string, topic string, partition int, offset bigint,
+        kafka_timestamp timestamp`, and what else Spark has; headers as JSON.
 
     Raises:
         SettingsError: a certificate or a key among the client's properties cannot be read.
@@ -67,4 +68,13 @@ def read_topic(
     )
     for key, value in java_properties(endpoints.client_options()).items():
         reader = reader.option(f"kafka.{key}", value)
-    return reader.load()
+    return with_header_texts(reader.load())
+
+
+def with_header_texts(rows: DataFrame) -> DataFrame:
+    """Spark's Kafka columns with `headers` as JSON, values in base64, and `kafka_timestamp`.
+
+    `sources.kafka.headers` reads the texts; rows without headers have null.
+    """
+    as_text = {"headers": F.to_json("headers"), "kafka_timestamp": F.col("timestamp")}
+    return rows.withColumns(as_text)

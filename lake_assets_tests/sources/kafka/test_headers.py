@@ -1,8 +1,8 @@
 import pyarrow as pa
 import pytest
-from pyspark.sql import functions as F
 
-from lake_assets.sources.kafka.headers import TYPE, from_text, to_text
+from lake_assets.sources.kafka.headers import TYPE, from_text
+from lake_assets.sources.kafka.stream import with_header_texts
 
 ROWS = [
     [("a", b"\x00\xff"), ("b", None)],
@@ -16,10 +16,10 @@ ROWS = [
 @pytest.mark.spark
 def test_headers_come_back_as_they_were(spark):
     rows = spark.createDataFrame(
-        [(i, headers) for i, headers in enumerate(ROWS)],
-        "i int, h array<struct<key string, value binary>>",
+        [(i, headers, None) for i, headers in enumerate(ROWS)],
+        "offset int, headers array<struct<key string, value binary>>, timestamp timestamp",
     )
-    texts = rows.orderBy("i").select(to_text(F.col("h")).alias("t")).toArrow()["t"]
+    texts = with_header_texts(rows).orderBy("offset").toArrow()["headers"]
     assert from_text(texts.combine_chunks()).to_pylist() == [
         None if headers is None else [{"key": k, "value": v} for k, v in headers]
         for headers in ROWS

@@ -7,6 +7,7 @@ from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.origins import Extent
 from lake_assets.model.sources import KafkaSource
 from lake_assets.sources.kafka.source import KafkaTopic
+from lake_assets.sources.kafka.stream import with_header_texts
 
 NOW = datetime(2026, 11, 21, 1, 2, 3, 456789, tzinfo=UTC)
 EXTENT = Extent(begins={0: 2, 1: 0}, ends={0: 9, 1: 5})
@@ -34,7 +35,7 @@ def test_a_topic_is_begun_where_its_feed_says(declared, offsets):
 @pytest.mark.parametrize(
     ("declared", "fact"),
     [
-        ({0: 1}, "partition 0 of topic 't' has the offsets 2 to 9, and the feed begins at 1"),
+        ({0: 1}, "partition 0 of topic 't': has the offsets 2 to 9, and the feed begins at 1"),
         ({0: 10}, "partition 0 .* has the offsets 2 to 9, and the feed begins at 10"),
         ({5: 0}, "partition 5 .* is not there, and the feed begins at 0"),
     ],
@@ -58,7 +59,9 @@ def test_columns_come_in_bronze_s_order_and_headers_as_text(spark, monkeypatch):
         "key binary, value binary, topic string, partition int, offset bigint, "
         "timestamp timestamp, timestampType int, headers array<struct<key string, value binary>>",
     )
-    monkeypatch.setattr("lake_assets.sources.kafka.source.read_topic", lambda *_, **__: rows)
+    monkeypatch.setattr(
+        "lake_assets.sources.kafka.stream.read_topic", lambda *_, **__: with_header_texts(rows)
+    )
     found = topic().read(spark, starts={}, max_rows=1, tasks=1).toArrow()
     assert found.column_names == KafkaTopic.columns.names
     first, second = found.to_pylist()
