@@ -62,29 +62,29 @@ class Average:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ArrowAggregates:
-    """A view that is merged by folds."""
+    """A view that is merged by aggregates of columns."""
 
     group_keys: Mapping[str, str]
     """By column of the view, silver's."""
 
     measures: Mapping[str, ArrowAggregate | Average]
     columns: pa.Schema
-    """Of the gold table, as `gold.compiled_view.Recipe.columns`."""
+    """Of the gold table, as `gold.compiled_view.CompiledView.columns`."""
 
     @property
     def sources(self) -> list[str]:
         """Silver's columns that the view reads."""
-        read = (fold.source for fold in self._folds)
+        read = (aggregate.source for aggregate in self._aggregates)
         return list(dict.fromkeys([*self.group_keys.values(), *(name for name in read if name)]))
 
     @property
-    def _folds(self) -> list[ArrowAggregate]:
-        folds: list[ArrowAggregate] = []
+    def _aggregates(self) -> list[ArrowAggregate]:
+        aggregates: list[ArrowAggregate] = []
         for measure in self.measures.values():
-            folds += (
+            aggregates += (
                 [measure] if isinstance(measure, ArrowAggregate) else [measure.total, measure.count]
             )
-        return folds
+        return aggregates
 
     def merged(self, rows: Iterable[pa.Table], gold: Iterable[pa.Table]) -> pa.Table:
         """The view's rows, brought up to date.
@@ -94,23 +94,25 @@ class ArrowAggregates:
             gold: the view as it is, with `columns`.
 
         Raises:
-            UnsureError: a sum may not fit, or silver's columns are not as the view's.
+            NotMergeableError: a sum may not fit, or silver's columns are not as the view's.
         """
         states = [*(self._held(table) for table in gold), *(self._of_rows(table) for table in rows)]
         whole = pa.concat_tables(states)
-        for index, fold in enumerate(self._folds):
-            _ensure_fits(fold, whole[_name(index)])
-        aggregations = [(_name(index), fold.of_states) for index, fold in enumerate(self._folds)]
+        for index, aggregate in enumerate(self._aggregates):
+            _ensure_fits(aggregate, whole[_name(index)])
+        aggregations = [
+            (_name(index), aggregate.of_states) for index, aggregate in enumerate(self._aggregates)
+        ]
         return self._gold(_grouped(whole, list(self.group_keys), aggregations))
 
     def _of_rows(self, rows: pa.Table) -> pa.Table:
-        """Keys and folds of silver's rows."""
+        """Keys and aggregates of silver's rows."""
         self._ensure_known(rows.schema)
-        for fold in self._folds:
-            if fold.source is not None:
-                _ensure_fits(fold, rows[fold.source])
+        for aggregate in self._aggregates:
+            if aggregate.source is not None:
+                _ensure_fits(aggregate, rows[aggregate.source])
         aggregations: list[tuple[str | list[str], str]] = [
-            (fold.source or [], fold.of_rows) for fold in self._folds
+            (aggregate.source or [], aggregate.of_rows) for aggregate in self._aggregates
         ]
         grouped = _grouped(rows, list(self.group_keys.values()), aggregations)
         return grouped.rename_columns(self._held_names).cast(self._held_schema)
@@ -126,13 +128,17 @@ class ArrowAggregates:
             and all(
                 kinds[of] == self.columns.field(key).type for key, of in self.group_keys.items()
             )
-            and all(fold.takes(kinds[fold.source]) for fold in self._folds if fold.source)
+            and all(
+                aggregate.takes(kinds[aggregate.source])
+                for aggregate in self._aggregates
+                if aggregate.source
+            )
         )
         if not is_known:
             raise NotMergeableError
 
     def _held(self, gold: pa.Table) -> pa.Table:
-        """Keys and folds of the view's rows."""
+        """Keys and aggregates of the view's rows."""
         arrays = [gold[key] for key in self.group_keys]
         for name, measure in self.measures.items():
             if isinstance(measure, ArrowAggregate):
@@ -162,13 +168,16 @@ class ArrowAggregates:
 
     @property
     def _held_names(self) -> list[str]:
-        return [*self.group_keys, *(_name(index) for index in range(len(self._folds)))]
+        return [*self.group_keys, *(_name(index) for index in range(len(self._aggregates)))]
 
     @property
     def _held_schema(self) -> pa.Schema:
         keys = [self.columns.field(key) for key in self.group_keys]
-        folds = [pa.field(_name(index), fold.kind) for index, fold in enumerate(self._folds)]
-        return pa.schema([*keys, *folds])
+        states = [
+            pa.field(_name(index), aggregate.kind)
+            for index, aggregate in enumerate(self._aggregates)
+        ]
+        return pa.schema([*keys, *states])
 
 
 def _is_number(kind: pa.DataType) -> bool:
@@ -185,12 +194,12 @@ def _grouped(
     return rows.group_by(list(keys), use_threads=False).aggregate(list(wanted))
 
 
-def _ensure_fits(fold: ArrowAggregate, values: pa.ChunkedArray) -> None:
-    if fold.of_rows != "sum" or not pa.types.is_integer(values.type):
+def _ensure_fits(aggregate: ArrowAggregate, values: pa.ChunkedArray) -> None:
+    if aggregate.of_rows != "sum" or not pa.types.is_integer(values.type):
         return
     bounds = pc.min_max(values).as_py()
     largest = max(abs(bounds["min"] or 0), abs(bounds["max"] or 0))
-    if float(largest) * len(values) >= SAFE_SUM[fold.kind]:
+    if float(largest) * len(values) >= SAFE_SUM[aggregate.kind]:
         raise NotMergeableError
 
 

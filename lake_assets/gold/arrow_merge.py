@@ -33,7 +33,7 @@ class Piece:
     target: int
     """Index into the plan's targets."""
 
-    folds: ArrowAggregates
+    aggregates: ArrowAggregates
     silver_files: tuple[Path, ...]
     gold_files: tuple[Path, ...]
 
@@ -56,11 +56,11 @@ class Merging:
         return map(str, self._unsure)
 
     def _merge(self, piece: Piece) -> list[pa.RecordBatch]:
-        folds = piece.folds
-        new = _read(piece.silver_files, folds.sources)
-        gold = _read(piece.gold_files, folds.columns.names)
+        aggregates = piece.aggregates
+        new = _read(piece.silver_files, aggregates.sources)
+        gold = _read(piece.gold_files, aggregates.columns.names)
         try:
-            rows = folds.merged(new, gold)
+            rows = aggregates.merged(new, gold)
         except NotMergeableError:
             self._unsure.append(piece.target)
             return []
@@ -69,43 +69,43 @@ class Merging:
 
 
 def merge_in_arrow(
-    session: SparkSession, near: Sequence[SmallGain], context: LakeContext
+    session: SparkSession, gains: Sequence[SmallGain], context: LakeContext
 ) -> list[Brought]:
     """Rewrite the keys' views, in one job of a task a core.
 
     A key of which only Spark can tell what its rows come to is left out, and so nothing of it is
     written. For those that gained no rows nothing is written either.
     """
-    gained = [gain for gain in near if gain.work.silver_files]
+    gained = [gain for gain in gains if gain.work.silver_files]
     files, unsure = _write(session, gained, context) if gained else ({}, set())
     return [
         gain.work.brought(files.get(gain.work.source.key, ()), gain.work.touched(()))
-        for gain in near
+        for gain in gains
         if gain.work.source.key not in unsure
     ]
 
 
 def _write(
-    session: SparkSession, near: Sequence[SmallGain], context: LakeContext
+    session: SparkSession, gains: Sequence[SmallGain], context: LakeContext
 ) -> tuple[dict[str, list[DataFile]], set[str]]:
     """By key, new files; and the keys that Spark must merge."""
-    keys = [gain.work.source.key for gain in near]
-    folders = [gain.work.source.gold_table.path(context.lake) for gain in near]
+    keys = [gain.work.source.key for gain in gains]
+    folders = [gain.work.source.gold_table.path(context.lake) for gain in gains]
     plan = WritePlan(
         targets=tuple(
             Target(path=str(folder), layout=gain.work.columns, prefix=prefix_of(0))
-            for gain, folder in zip(near, folders, strict=True)
+            for gain, folder in zip(gains, folders, strict=True)
         ),
         layouts={
             gain.work.columns: Layout(
-                schema=gain.folds.columns, sources=tuple(gain.folds.columns.names)
+                schema=gain.aggregates.columns, sources=tuple(gain.aggregates.columns.names)
             )
-            for gain in near
+            for gain in gains
         },
         buffer_bytes=context.buffer_bytes,
     )
     pieces = [
-        (_piece(index, gain, folders[index]), _load(gain.work)) for index, gain in enumerate(near)
+        (_piece(index, gain, folders[index]), _load(gain.work)) for index, gain in enumerate(gains)
     ]
     shares = share(pieces, session.sparkContext.defaultParallelism)
     left = fan_out(numbered(session, shares), plan, lambda: Merging(shares))
@@ -116,7 +116,7 @@ def _write(
 def _piece(target: int, one: SmallGain, folder: Path) -> Piece:
     return Piece(
         target=target,
-        folds=one.folds,
+        aggregates=one.aggregates,
         silver_files=tuple(Path(file) for file in one.work.silver_files),
         gold_files=tuple(folder / file.path for file in one.work.gold_files),
     )

@@ -2,7 +2,7 @@
 
 A view of a few thousand rows and as many new ones costs Spark's planning, two shuffles and the
 opening of files far more than the rows are worth. Where all keys are columns and all measures are
-folds of columns (`gold.arrow_aggregates`), tasks merge them without Spark's SQL; everything else is
+aggregates of columns (`gold.arrow_aggregates`), tasks merge them without Spark's SQL; all else is
 Spark's.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def arrow_aggregates_of(view: GoldView, columns: pa.Schema) -> ArrowAggregates | None:
-    """How a view is merged by folds; None if it is not.
+    """How a view is merged in Arrow; None if it is not.
 
     Args:
         view: of keys and measures.

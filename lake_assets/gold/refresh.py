@@ -98,11 +98,11 @@ def _merge_near(
     context: LakeContext,
     phases: "_Phases",
 ) -> list[Brought]:
-    near = small_gain_of(view, ends, context)
+    gains = small_gain_of(view, ends, context)
     phases.end("plan")
-    if not near:
+    if not gains:
         return []
-    merged = merge_in_arrow(session, near, context)
+    merged = merge_in_arrow(session, gains, context)
     phases.end("job")
     context.committer.replace_files([refreshed.commit for refreshed in merged])
     phases.end("commit")

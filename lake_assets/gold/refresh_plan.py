@@ -170,9 +170,14 @@ def _why_full(fields: Sequence[DeltaField], one: Opened, asked: str) -> str:
     if one.gold is None:
         return "the key's first refresh"
     reason = asked or one.source.why_full
-    if not reason and one.gold.schema().fields != fields:
+    if not reason and _by_name(one.gold.schema().fields) != _by_name(fields):
         return "a column has another type"
     return reason
+
+
+def _by_name(fields: Iterable[DeltaField]) -> dict[str, DeltaField]:
+    """A table keeps the order of its columns when all of its rows are replaced."""
+    return {field.name: field for field in fields}
 
 
 def _merge(view: GoldView, one: Opened, context: LakeContext) -> RefreshPlan | str:

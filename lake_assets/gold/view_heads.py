@@ -41,7 +41,7 @@ class SmallGain:
     """A key whose small gain a task merges into its view of one file."""
 
     work: RefreshPlan
-    folds: ArrowAggregates
+    aggregates: ArrowAggregates
 
 
 def view_heads_of(
@@ -66,17 +66,17 @@ def small_gain_of(
     view: GoldView, ends: Iterable[ViewHead], context: LakeContext
 ) -> list[SmallGain]:
     """Those of the keys that a task can merge."""
-    folds = cache(lambda columns: arrow_aggregates_of(view, _arrow(columns)))
-    near = []
+    aggregates_of = cache(lambda columns: arrow_aggregates_of(view, _arrow(columns)))
+    gains = []
     for end in ends:
         position = end.source.position
         if position is None or not _is_small(end, position, context):
             continue
         # A log is read only where its rows could be merged.
-        aggregates = folds(position.columns)
+        aggregates = aggregates_of(position.columns)
         if aggregates and (plan := _work(end, position, context)):
-            near.append(SmallGain(work=plan, folds=aggregates))
-    return near
+            gains.append(SmallGain(work=plan, aggregates=aggregates))
+    return gains
 
 
 def _is_small(end: ViewHead, position: Position, context: LakeContext) -> bool:

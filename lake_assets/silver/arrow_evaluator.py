@@ -1,8 +1,8 @@
 """Expectations computed on Arrow columns, in Spark's workers, where Spark would say the same.
 
 Only what has the same meaning in both is computed here; which conditions these are is found in
-`silver.catalyst_to_arrow`. Values of which that is not sure are `UnsureError`: then Spark judges
-the batch.
+`silver.catalyst_to_arrow`. Values of which that is not sure are a `NotEvaluableError`: then Spark
+judges the batch.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,7 @@
 """Batches handed from one Python stage of a Spark task to the next, past the JVM.
 
 Spark evaluates SQL between two Python stages, and all that the second stage needs of a row has to
-travel through the JVM and back, row by row. A relay lets only that travel which the SQL reads, and
+travel through the JVM and back, row by row. A spill lets only that travel which the SQL reads, and
 what it makes of it; whole batches lie meanwhile in files beside the task, and both halves meet
 again by their order, which a projection keeps. Docs: `docs/performance.md`.
 """
@@ -71,8 +71,8 @@ def _folder() -> Path:
     """Of this attempt of this task, on the machine both stages run on; Spark removes its parent."""
     context = TaskContext.get()
     if context is None:
-        raise RuntimeError("a relay works in a Spark task only")
-    return Path(SparkFiles.getRootDirectory()) / f"relay-{context.taskAttemptId()}"
+        raise RuntimeError("batches are spilled in a Spark task only")
+    return Path(SparkFiles.getRootDirectory()) / f"spill-{context.taskAttemptId()}"
 
 
 def _store(path: Path, batch: pa.RecordBatch, evaluated_columns: int) -> None:

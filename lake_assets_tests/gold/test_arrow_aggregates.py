@@ -96,8 +96,8 @@ TAKEN = [
 def test_new_rows_are_merged_as_spark_computes_all_of_them(computed, sql):
     view = view_of(n="count(*)", m=sql)
     before = computed(view, silver(0, 3, 4))
-    folds = arrow_aggregates_of(view, before.schema)
-    found = folds.merged([silver(1, 2), silver(5, 6, 0)], [before])
+    aggregates = arrow_aggregates_of(view, before.schema)
+    found = aggregates.merged([silver(1, 2), silver(5, 6, 0)], [before])
     assert found.schema == before.schema
     assert comparable(found) == comparable(computed(view, silver(0, 3, 4, 1, 2, 5, 6, 0)))
 
@@ -171,34 +171,34 @@ LONG = columns(m=pa.int64())
     ],
 )
 def test_of_rows_that_the_view_does_not_know_only_spark_can_tell(sql, kinds, rows):
-    folds = arrow_aggregates_of(view_of(m=sql), kinds)
+    aggregates = arrow_aggregates_of(view_of(m=sql), kinds)
     with pytest.raises(NotMergeableError):
-        folds.merged([pa.table(rows)], [kinds.empty_table()])
+        aggregates.merged([pa.table(rows)], [kinds.empty_table()])
 
 
 def test_an_average_of_whole_numbers_is_sparks_where_doubles_would_round():
     state = pa.struct([("sum", pa.float64()), ("n", pa.int64())])
     kinds = columns(m=pa.float64(), _state_m=state)
-    folds = arrow_aggregates_of(view_of(m="avg(coins)"), kinds)
+    aggregates = arrow_aggregates_of(view_of(m="avg(coins)"), kinds)
     with pytest.raises(NotMergeableError):
-        folds.merged([pa.table({"who": ["ann"], "coins": [2**53]})], [kinds.empty_table()])
+        aggregates.merged([pa.table({"who": ["ann"], "coins": [2**53]})], [kinds.empty_table()])
 
 
 def test_a_sum_that_may_overflow_with_what_there_was_is_sparks():
-    folds = arrow_aggregates_of(view_of(m="sum(coins)"), LONG)
+    aggregates = arrow_aggregates_of(view_of(m="sum(coins)"), LONG)
     had = pa.table({"who": ["ann"], "m": [2**61]}, schema=LONG)
     with pytest.raises(NotMergeableError):
-        folds.merged([pa.table({"who": ["ann"], "coins": [1]})], [had])
+        aggregates.merged([pa.table({"who": ["ann"], "coins": [1]})], [had])
 
 
 def test_a_view_over_nothing_yet_is_that_of_its_new_rows():
     kinds = columns(day=pa.date32(), at=pa.timestamp("us", tz="UTC"))
-    folds = arrow_aggregates_of(view_of(day="max(day)", at="min(at)"), kinds)
+    aggregates = arrow_aggregates_of(view_of(day="max(day)", at="min(at)"), kinds)
     at = datetime(2026, 11, 21, tzinfo=UTC)
     rows = {
         "who": ["ann"],
         "day": [date(2026, 11, 21)],
         "at": pa.array([at], kinds.field("at").type),
     }
-    found = folds.merged([pa.table(rows)], [])
+    found = aggregates.merged([pa.table(rows)], [])
     assert found.to_pylist() == [{"who": "ann", "day": date(2026, 11, 21), "at": at}]

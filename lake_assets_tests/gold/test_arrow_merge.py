@@ -110,8 +110,8 @@ def test_a_view_that_changed_meanwhile_is_not_written_over(spark, bring, context
     add_silver(lake, "uno", "ann")
     bring()
     add_silver(lake, "uno", "ann", start=5)
-    near = small_gain_of(VIEW, view_heads_of(GAMES, VIEW, ["uno"], context).values(), context)
-    (late,) = merge_in_arrow(spark, near, context)
+    gains = small_gain_of(VIEW, view_heads_of(GAMES, VIEW, ["uno"], context).values(), context)
+    (late,) = merge_in_arrow(spark, gains, context)
     bring()
     with pytest.raises(CommitConflictError, match="no longer at version 1"):
         context.committer.replace_files([late.commit])

@@ -353,3 +353,14 @@ def test_a_feed_without_a_route_has_one_table_whatever_its_rows_say(
     assert add("ann", "dan") == ("clicks", Mode.INCREMENTAL)
     counts = {"ann": 3, "bob": 1, "cid": 1, "dan": 1}
     assert session_counts(lake, WITHOUT_ROUTE, "clicks") == counts
+
+
+def test_a_view_whose_measures_changed_places_is_merged_again_after_one_recomputation(bring, lake):
+    one = VIEW.model_copy(update={"measures": {"n": "count(*)", "late": "count_if(_offset > 0)"}})
+    other = one.model_copy(update={"measures": dict(reversed(one.measures.items()))})
+    whys = []
+    for view in (one, other, other, other):
+        add_silver(lake, "uno", "ann", "bob")
+        (found,) = bring(view, ["uno"]).refreshed
+        whys.append(found.why)
+    assert whys[2:] == ["silver gained 1 file since"] * 2

@@ -34,7 +34,7 @@ def bring(spark, context, lake):
 
 
 @pytest.fixture
-def near(context):
+def small_gains(context):
     def find(view=VIEW, **more):
         ends = view_heads_of(GAMES, view, ["uno"], context)
         return small_gain_of(view, ends.values(), replace(context, **more))
@@ -42,12 +42,15 @@ def near(context):
     return find
 
 
-def test_a_gain_is_told_without_opening_a_table(monkeypatch, bring, near):
+def test_a_gain_is_told_without_opening_a_table(monkeypatch, bring, small_gains):
     bring()
     monkeypatch.setattr("deltalake.table.RawDeltaTable", None)
-    (found,) = near()
+    (found,) = small_gains()
     assert (found.work.rows_read, [file.rows for file in found.work.gold_files]) == (1, [2])
-    assert (found.work.why, found.folds.sources) == ("silver gained 1 file since", ["gamer_id"])
+    assert (found.work.why, found.aggregates.sources) == (
+        "silver gained 1 file since",
+        ["gamer_id"],
+    )
 
 
 def test_a_game_that_gained_nothing_needs_nothing(bring, spark, context):
@@ -87,37 +90,39 @@ def ask_more_of_writers(lake):
 
 
 @pytest.mark.parametrize("happens", [add_column, delete, change_gold, compact, drop_gold])
-def test_what_ends_do_not_tell_is_left_to_others(bring, near, lake, silver, happens):
+def test_what_ends_do_not_tell_is_left_to_others(bring, small_gains, lake, silver, happens):
     bring()
-    assert near()
+    assert small_gains()
     happens(lake, silver)
-    assert near() == []
+    assert small_gains() == []
 
 
-def test_a_table_that_asks_more_of_a_writer_is_left_to_deltalake(spark, bring, near, context, lake):
+def test_a_table_that_asks_more_of_a_writer_is_left_to_deltalake(
+    spark, bring, small_gains, context, lake
+):
     bring()
     ask_more_of_writers(lake)
     (found,) = refresh(spark, GAMES, VIEW, ["uno"], context).refreshed
     assert found.why == "gold's newest commit is no refresh of this view"
     add_silver(lake, "uno", "bob", start=20)
-    assert near() == []
+    assert small_gains() == []
     (found,) = refresh(spark, GAMES, VIEW, ["uno"], context).refreshed
     assert (found.rows_read, found.rows) == (1, 2)
 
 
-def test_a_view_of_many_rows_is_written_by_buckets(bring, near):
+def test_a_view_of_many_rows_is_written_by_buckets(bring, small_gains):
     bring()
-    assert near(bucket_rows=2)
-    assert near(bucket_rows=0) == []
+    assert small_gains(bucket_rows=2)
+    assert small_gains(bucket_rows=0) == []
 
 
-def test_many_new_rows_are_sparks(monkeypatch, bring, near, lake):
+def test_many_new_rows_are_sparks(monkeypatch, bring, small_gains, lake):
     bring()
     monkeypatch.setattr("lake_assets.gold.view_heads._MOST_ROWS", 1)
-    assert near()
+    assert small_gains()
     rows = pa.Table.from_pylist([{"game_name": "uno", "gamer_id": "cid"}] * 2, schema=SCHEMA)
     append_silver(lake, "uno", rows)
-    assert near() == []
+    assert small_gains() == []
 
 
 @pytest.mark.parametrize(
@@ -127,12 +132,12 @@ def test_many_new_rows_are_sparks(monkeypatch, bring, near, lake):
         {"expectations": (Expectation(name="few", sql="n < 9"),)},
     ],
 )
-def test_a_view_that_arrow_does_not_merge_is_sparks(bring, near, change):
+def test_a_view_that_arrow_does_not_merge_is_sparks(bring, small_gains, change):
     view = VIEW.model_copy(update=change)
     bring(view)
-    assert near(view) == []
+    assert small_gains(view) == []
 
 
-def test_a_view_that_is_defined_anew_is_sparks(bring, near):
+def test_a_view_that_is_defined_anew_is_sparks(bring, small_gains):
     bring()
-    assert near(VIEW.model_copy(update={"measures": {"m": "count(*)"}})) == []
+    assert small_gains(VIEW.model_copy(update={"measures": {"m": "count(*)"}})) == []

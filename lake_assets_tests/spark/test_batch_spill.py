@@ -25,7 +25,7 @@ def meet(batches):
         )
 
 
-def relayed(rows, between, first=lambda batches: batches):
+def spilled(rows, between, first=lambda batches: batches):
     def pairs(batches):
         return ((batch, batch.select(["light"])) for batch in first(batches))
 
@@ -44,7 +44,7 @@ def rows(spark):
 
 
 def test_what_stayed_and_what_travelled_meet_again(rows):
-    found = relayed(rows, double)
+    found = spilled(rows, double)
     assert sorted(row["kept"] for row in found) == list(range(7, 1007))
     assert all(row["made"] == 2 * (row["kept"] - 7) for row in found)
 
@@ -59,7 +59,7 @@ def test_batches_that_the_jvm_sliced_in_another_way_still_meet(rows, spark):
     before = spark.conf.get(ROWS)
     spark.conf.set(ROWS, "100")
     try:
-        found = relayed(rows, double, halves)
+        found = spilled(rows, double, halves)
     finally:
         spark.conf.set(ROWS, before)
     assert {row["batch"] for row in found} == {33, 67}
@@ -88,7 +88,7 @@ def test_what_travels_may_have_another_number_of_rows(rows):
 
 
 def test_no_rows_are_no_rows(rows):
-    assert relayed(rows.where("light < 0"), double) == []
+    assert spilled(rows.where("light < 0"), double) == []
 
 
 @pytest.mark.parametrize(
@@ -100,19 +100,19 @@ def test_no_rows_are_no_rows(rows):
 )
 def test_rows_lost_on_their_way_are_an_error(rows, between):
     with pytest.raises(PythonException, match="rows were lost between two stages"):
-        relayed(rows, between)
+        spilled(rows, between)
 
 
 def test_nothing_is_left_beside_the_tasks(rows):
     def folders():
-        return set(Path(SparkFiles.getRootDirectory()).glob("relay-*"))
+        return set(Path(SparkFiles.getRootDirectory()).glob("spill-*"))
 
     before = folders()
-    relayed(rows, double)
+    spilled(rows, double)
     assert folders() == before
 
 
-def test_a_relay_outside_of_a_task_is_an_error():
+def test_spilling_outside_of_a_task_is_an_error():
     batch = pa.RecordBatch.from_pydict({"light": [1]})
     with pytest.raises(RuntimeError, match="in a Spark task only"):
         next(send([(batch, batch)]))
