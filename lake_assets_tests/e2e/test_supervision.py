@@ -20,6 +20,7 @@ from lake_assets.simulator.games.events import GameEvents
 from lake_assets.simulator.produce import produce
 from lake_assets.simulator.script import Script
 from lake_assets.state.files import is_locked, read_heartbeat
+from lake_assets.storage.local import LocalStore
 from lake_assets_tests.e2e.dev import Dev, wait_for
 from lake_assets_tests.sample import silver_of
 
@@ -82,7 +83,7 @@ def rows_in_silver(connected: Settings) -> Callable[[], int]:
     """Counts silver's rows."""
 
     def count() -> int:
-        tables = [open_table(connected.lake_dir, silver_of(key)) for key in GAMES]
+        tables = [open_table(LocalStore.at(connected.lake_dir), silver_of(key)) for key in GAMES]
         return sum(rows_of(table) for table in tables if table)
 
     return count
