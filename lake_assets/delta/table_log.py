@@ -11,7 +11,7 @@ from typing import Any
 
 from deltalake import DeltaTable
 
-from lake_assets.delta.table_paths import data_file, folder_of
+from lake_assets.delta.table_paths import data_file
 from lake_assets.model.tables import TableRef
 from lake_assets.storage.store import Store
 from lake_assets.storage.uri import LakeUri
@@ -110,11 +110,6 @@ class TableLog:
 def log_of(lake: Store, table: TableRef) -> TableLog:
     """The log of a table of a lake."""
     return TableLog(lake, lake.root / table.relative)
-
-
-def log_of_handle(lake: Store, handle: DeltaTable) -> TableLog:
-    """The log of an opened table of a lake."""
-    return TableLog(lake, folder_of(handle))
 
 
 def drop_table(lake: Store, table: TableRef) -> None:
