@@ -73,7 +73,7 @@ def stored(store, table):
     return sorted(open_table(store, table).to_pyarrow_table()["n"].to_pylist())
 
 
-def test_tasks_write_files_of_many_tables(store, committer):
+def test_tasks_write_files_of_many_tables(store):
     targets = tuple(Target(log_of(store, t).folder, "it", "day=x") for t in (UNO, ASIDE))
     layouts = {"it": Layout(SCHEMA, tuple(SCHEMA.names))}
     plan = WritePlan(store=store, targets=targets, layouts=layouts, buffer_bytes=2**20)
@@ -91,7 +91,7 @@ def test_the_log_tells_of_versions_times_and_rows(store, add):
     log, handle = log_of(store, UNO), open_table(store, UNO)
     assert identity(store, UNO) == (2, str(handle.metadata().id))
     assert newest_info(store, UNO)["k"] == "v"
-    assert abs(committed_at(store, UNO, 2) - time.time()) < 60
+    assert committed_at(store, UNO, 2) == pytest.approx(time.time(), abs=60)
     assert committed_at(store, UNO, 3) is None
     assert [rows_at(log, handle, version) for version in (0, 1, 2)] == [0, 2, 3]
     assert gained_between(log, 1, 2).files == (file,)

@@ -62,7 +62,8 @@ def connected(connected: Settings, tmp_path: Path, topic: str, gold: str) -> Set
     feeds = tmp_path / "feeds"
     feeds.mkdir()
     (feeds / "games.yaml").write_text(FEED.replace("TOPIC", topic) + gold)
-    stream = StreamSettings(report_every_s=5)
+    # A batch each second costs as much as all the rest of these tests.
+    stream = StreamSettings(trigger_s=5, report_every_s=5)
     return connected.model_copy(update={"feeds": feeds, "stream": stream})
 
 
