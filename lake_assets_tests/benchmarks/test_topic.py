@@ -4,7 +4,6 @@ import pytest
 from benchmarks.topic import keys_of, topic_of
 from lake_assets.errors import SourceError
 from lake_assets.sources.kafka.topics import end_offsets
-from lake_assets.storage.local import LocalStore
 
 
 def test_games_are_numbered():
@@ -17,7 +16,7 @@ def test_a_topic_is_full_and_then_gone(services):
     with topic_of(services, tables=3, events=500) as topic:
         name = topic.feed.source.kafka.topic
         assert sum(end_offsets(services, name).values()) == topic.events == 500
-        assert topic.feed.route.keys == keys_of(LocalStore.at(3))
+        assert topic.feed.route.keys == keys_of(3)
         assert topic.feed.expectations
         assert topic.value_bytes > 500 * 50
     with pytest.raises(SourceError, match="does not exist"):
