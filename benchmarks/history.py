@@ -18,6 +18,7 @@ import pyarrow as pa
 from benchmarks.landed import adds_of, commits_of
 from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.delta.data_files import read_file
+from lake_assets.delta.table_log import log_of
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import TableRef
 from lake_assets.parquet.writer import write_file
@@ -72,22 +73,21 @@ class History:
         self.context.committer.settle()
 
     def _link(self, table: TableRef, file: DataFile) -> DataFile:
-        folder = table.path(self.context.lake)
-        name = f"part-{uuid.uuid4()}.parquet"
-        os.link(folder / file.path, folder / name)
+        log, name = log_of(self.context.lake, table), f"part-{uuid.uuid4()}.parquet"
+        os.link(log.data_file(file.path).as_path(), log.data_file(name).as_path())
         return DataFile(path=name, size=file.size, rows=file.rows, stats=file.stats)
 
     def _cut(self, table: TableRef, files: list[DataFile], share: float) -> DataFile:
-        folder = table.path(self.context.lake)
+        log = log_of(self.context.lake, table)
         row_count = ceil(round(share * sum(file.rows for file in files), 6))
-        rows = pa.concat_tables(read_file(folder / file.path) for file in files).slice(0, row_count)
-        return DataFile(**write_file(rows, folder))  # type: ignore[arg-type]
+        rows = pa.concat_tables(read_file(log, file) for file in files).slice(0, row_count)
+        return DataFile(**write_file(log.store, rows, log.folder))  # type: ignore[arg-type]
 
 
 def history_of(context: LakeContext, feed: Feed, games: tuple[str, ...]) -> History:
     """The history of games whose silver has been written."""
     tables = [feed.silver_table(game) for game in games]
-    first = {table: list(_files(table.path(context.lake))) for table in tables}
+    first = {table: list(_files(context.lake.root.as_path() / table.relative)) for table in tables}
     return History(context, {table: files for table, files in first.items() if files})
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import yaml
 from numpy.typing import NDArray
 
@@ -23,7 +24,6 @@ from benchmarks.landed import added_by, commits_of
 from benchmarks.section import Figure, Section
 from benchmarks.topic import delete_topic, feed_of, keys_of
 from benchmarks.venue import Options, Venue
-from lake_assets.delta.data_files import read_file
 from lake_assets.errors import StreamError
 from lake_assets.model.feeds import Feed
 from lake_assets.runtime.command_line import command_line
@@ -164,7 +164,7 @@ class _Arrivals:
 
 
 def _silver(settings: Settings, feed: Feed) -> list[Path]:
-    return [feed.silver_table(game).path(settings.lake_dir) for game in feed.keys]
+    return [settings.lake_dir / feed.silver_table(game).relative for game in feed.keys]
 
 
 def _seconds_of_all(
@@ -176,7 +176,9 @@ def _seconds_of_all(
         for commit in commits_of(table):
             visible_at = commit.stat().st_mtime
             for path in added_by(commit):
-                at = read_file(table / path, [_AT])[_AT].cast(pa.timestamp("us"))
+                at = pq.read_table(table / path, columns=[_AT], partitioning=None)[_AT].cast(
+                    pa.timestamp("us")
+                )
                 sent = at.cast(pa.int64()).to_numpy() / 1e6
                 counts = (sent >= began) & (sent < ended)
                 latencies.append(visible_at - sent[counts])

@@ -6,10 +6,10 @@ each refresh its rows are compared with those of the full recompute that follows
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 
 import pyarrow as pa
-from deltalake import DeltaTable
 from pyspark.sql import functions as F
 
 from benchmarks.ground import Ground, check, timed
@@ -42,6 +42,10 @@ class _Stand:
     view: GoldView
     games: tuple[str, ...]
 
+    @property
+    def folder(self) -> Path:
+        return self.context.lake.root.as_path()
+
     def refresh(self, *, full_refresh: bool) -> float:
         """Seconds of a refresh that must have brought all games up to date."""
         reports: list[RefreshReport] = []
@@ -70,9 +74,9 @@ class _Stand:
     def gold(self) -> list[pa.Table]:
         """The rows of each game's view, sorted."""
         keys = [(key, "ascending") for key in self.view.keys]
-        lake = self.context.lake
-        tables = [self.ground.feed.gold_table(self.view, game).path(lake) for game in self.games]
-        return [DeltaTable(table).to_pyarrow_table().sort_by(keys) for table in tables]
+        tables = [self.ground.feed.gold_table(self.view, game) for game in self.games]
+        handles = map(self.context.committer.fresh, tables)
+        return [handle.to_pyarrow_table().sort_by(keys) for handle in handles]
 
 
 def measure_refresh(venue: Venue) -> Section:
@@ -107,7 +111,7 @@ def _measure(stand: _Stand, history: History) -> Section:
     rows.append(_row("all games in one job", full, full))
     rows.append(_row("a query a game", timed(lambda: _each_game(stand), stand.ground.stop), full))
     for game, view in zip(stand.games, stand.gold(), strict=True):
-        stored = landed(stand.context.lake / _EACH / game).rows
+        stored = landed(stand.folder / _EACH / game).rows
         check(f"{REFRESH}, a query a game, {game}", rows=stored, expected=view.num_rows)
     return Section(
         name=REFRESH,
@@ -146,10 +150,10 @@ def _figures(seconds: float, full: float) -> dict[str, Figure]:
 def _each_game(stand: _Stand) -> None:
     """What anybody would write: for each game, read its table, aggregate, overwrite its view."""
     measures = [F.expr(sql).alias(name) for name, sql in stand.view.measures.items()]
-    lake, session = stand.context.lake, stand.ground.session
+    lake, session = stand.folder, stand.ground.session
     for game in stand.games:
         table = stand.ground.feed.silver_table(game)
-        silver = session.read.format("delta").load(str(table.path(lake)))
+        silver = session.read.format("delta").load(str(lake / table.relative))
         view = silver.groupBy(*stand.view.keys).agg(*measures)
         view.write.format("delta").mode("overwrite").save(str(lake / _EACH / game))
 

@@ -28,8 +28,10 @@ def land(tmp_path: Path) -> Land:
     """Writes rows into a table's folder, uncommitted."""
 
     def write(table: TableRef, rows: pa.Table, /, **info: str) -> Commit:
+        lake = LocalStore.at(tmp_path)
         plan = WritePlan(
-            targets=(Target(path=str(table.path(tmp_path)), layout="it"),),
+            store=lake,
+            targets=(Target(folder=lake.root / table.relative, layout="it"),),
             layouts={"it": Layout(schema=rows.schema, sources=tuple(rows.column_names))},
             buffer_bytes=2**30,
         )

@@ -1,8 +1,15 @@
-"""Files of tables' logs, as paths: tests look at them, copy and damage them."""
+"""Tables' logs of folders, and their files as paths: tests look at them, copy and damage them."""
 
 from pathlib import Path
 
-from lake_assets.delta.table_log import local_log
+from lake_assets.delta.table_log import TableLog
+from lake_assets.storage.local import LocalStore
+
+
+def local_log(folder: Path) -> TableLog:
+    """The log of the table in `folder`."""
+    store = LocalStore.at(folder)
+    return TableLog(store, store.root)
 
 
 def commit_file(folder: Path, version: int) -> Path:

@@ -32,6 +32,7 @@ OF_NO_ROOM = {
     Path("formats/protobuf/test_property.py"),
     Path("formats/json/test_property.py"),
     Path("gold/test_property.py"),
+    Path("delta/test_lake_in_a_store.py"),
 }
 
 

@@ -28,6 +28,7 @@ from lake_assets.delta.source_offsets import (
     offsets_of_rows,
     table_offsets,
 )
+from lake_assets.delta.table_log import log_of
 from lake_assets.model.feeds import Feed
 from lake_assets.model.owners import Owner
 from lake_assets.model.reports import BatchReport, Span, Stage
@@ -100,7 +101,8 @@ class Ingest:
     def _have(self, handle: DeltaTable, recorded: Mapping[int, int]) -> dict[int, int]:
         """By partition, the offset after the last that bronze has."""
         # After a RESTORE the rows are fewer than recorded: they are read again.
-        offsets = held_offsets(handle, self.feed.source.named(), self._placed(recorded))
+        log = log_of(self.context.lake, self._table)
+        offsets = held_offsets(log, handle, self.feed.source.named(), self._placed(recorded))
         return self._by_partition(offsets) or self._by_rows(handle)
 
     def _first(self, identity: int | None, begun: Mapping[int, int]) -> list[Batch]:
@@ -153,8 +155,8 @@ class Ingest:
     def _by_rows(self, handle: DeltaTable) -> dict[int, int]:
         """Where a bronze table is whose commits do not tell: another release or engine made it."""
         files = active_files(handle)
-        folder, origin = self._table.path(self.context.lake), self.feed.source.origin
-        offsets = offsets_of_rows(folder, files, origin) if files else {}
+        log, origin = log_of(self.context.lake, self._table), self.feed.source.origin
+        offsets = offsets_of_rows(log, files, origin) if files else {}
         return {p: offset for (name, p), offset in offsets.items() if name == self._name}
 
     @property
@@ -208,11 +210,12 @@ class Ingest:
     def _write(self, batch: DataFrame) -> list[DataFile]:
         now = datetime.now(UTC)
         target = Target(
-            path=str(self._table.path(self.context.lake)),
+            folder=log_of(self.context.lake, self._table).folder,
             layout=self.feed.feed,
             partition=f"{rows.PARTITION}={now.date().isoformat()}",
         )
         plan = WritePlan(
+            store=self.context.lake,
             targets=(target,),
             layouts={self.feed.feed: self._layout},
             buffer_bytes=self.context.buffer_bytes,

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from deltalake import DeltaTable
 
@@ -11,8 +10,10 @@ from lake_assets.delta.log_history import newest_of, open_table, rows_at, rows_o
 from lake_assets.delta.refresh_position import position_from
 from lake_assets.delta.refresh_position_all import PositionOfAll
 from lake_assets.delta.table_features import Use, features_of
+from lake_assets.delta.table_log import log_of
 from lake_assets.model.checks import DatasetCheck, GoldCheck, SilverCheck
 from lake_assets.model.feeds import Feed, GoldView
+from lake_assets.storage.store import Store
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,14 +31,14 @@ class CheckedTable:
 
 
 def silver_tables(
-    lake: Path, feed: Feed, keys: Iterable[str], checks: Sequence[SilverCheck]
+    lake: Store, feed: Feed, keys: Iterable[str], checks: Sequence[SilverCheck]
 ) -> list[CheckedTable]:
     """The keys' silver tables, those that are not there yet included."""
     concerned = {key: tuple(c for c in checks if c.concerns(key)) for key in keys}
     return [_silver(lake, feed, key, of_key) for key, of_key in concerned.items() if of_key]
 
 
-def _silver(lake: Path, feed: Feed, key: str, checks: tuple[SilverCheck, ...]) -> CheckedTable:
+def _silver(lake: Store, feed: Feed, key: str, checks: tuple[SilverCheck, ...]) -> CheckedTable:
     table = feed.silver_table(key)
     handle = open_table(lake, table)
     subject = Subject(key=key, table=table, version=handle.version() if handle else None)
@@ -45,7 +46,7 @@ def _silver(lake: Path, feed: Feed, key: str, checks: tuple[SilverCheck, ...]) -
 
 
 def gold_tables(
-    lake: Path, feed: Feed, view: GoldView, keys: Iterable[str], checks: Sequence[GoldCheck]
+    lake: Store, feed: Feed, view: GoldView, keys: Iterable[str], checks: Sequence[GoldCheck]
 ) -> list[CheckedTable]:
     """The keys' tables of a view, or the one of `EVERY_KEY`.
 
@@ -56,7 +57,7 @@ def gold_tables(
 
 
 def _gold(
-    lake: Path, feed: Feed, view: GoldView, key: str, checks: tuple[GoldCheck, ...]
+    lake: Store, feed: Feed, view: GoldView, key: str, checks: tuple[GoldCheck, ...]
 ) -> CheckedTable:
     table = feed.gold_table(view, key)
     handle = open_table(lake, table)
@@ -80,11 +81,12 @@ def _source_versions(view: GoldView, key: str, info: Mapping[str, str]) -> Mappi
     return {key: position.silver_version} if position else {}
 
 
-def _source_rows(lake: Path, feed: Feed, versions: Mapping[str, int]) -> int | None:
+def _source_rows(lake: Store, feed: Feed, versions: Mapping[str, int]) -> int | None:
     total = 0
     for key, version in versions.items():
-        silver = open_table(lake, feed.silver_table(key))
-        rows = rows_at(silver, version) if silver else None
+        table = feed.silver_table(key)
+        silver = open_table(lake, table)
+        rows = rows_at(log_of(lake, table), silver, version) if silver else None
         if rows is None:
             return None
         total += rows

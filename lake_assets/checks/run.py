@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 
 from pyspark.sql import SparkSession
 
@@ -17,6 +16,8 @@ from lake_assets.model.reports import CheckResult
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.session import start_session
+from lake_assets.storage.open_store import lake_of
+from lake_assets.storage.store import Store
 
 StartSpark = Callable[[], SparkSession]
 """Gives the session; called only if there is something that needs one."""
@@ -49,10 +50,10 @@ def run_checks(settings: Settings, feed: Feed, asked: Asked) -> list[CheckResult
             stack.callback(session.stop)
             return session
 
-        return evaluate(start, settings.lake_dir, feed, asked)
+        return evaluate(start, lake_of(settings), feed, asked)
 
 
-def evaluate(start: StartSpark, lake: Path, feed: Feed, asked: Asked) -> list[CheckResult]:
+def evaluate(start: StartSpark, lake: Store, feed: Feed, asked: Asked) -> list[CheckResult]:
     """As `run_checks`, in a session that `start` gives, with at most one Spark action."""
     tables = silver_tables(lake, feed, asked.silver_keys, asked.silver)
     for view in feed.gold:

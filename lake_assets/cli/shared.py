@@ -15,6 +15,7 @@ from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.services import control
 from lake_assets.settings.schema import Settings
+from lake_assets.storage.open_store import lake_of
 
 LakeOption = Annotated[
     Path | None,
@@ -67,7 +68,7 @@ def pick_feeds(
         feed
         for feed in feeds
         if (view is None or view in {gold_view.name for gold_view in feed.gold})
-        and set(keys or ()) <= set(keys_found(settings.lake_dir, feed))
+        and set(keys or ()) <= set(keys_found(lake_of(settings), feed))
     ]
     return tuple(having) or feeds
 

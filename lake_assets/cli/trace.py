@@ -1,7 +1,6 @@
 """`lake-assets trace`: where one row of a source is now."""
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -18,6 +17,8 @@ from lake_assets.cli.shared import (
 from lake_assets.errors import SourceError
 from lake_assets.model.origins import Origin
 from lake_assets.settings.load import load_settings
+from lake_assets.storage.open_store import lake_of
+from lake_assets.storage.store import Store
 from lake_assets.streams.trace import Place, Trace
 from lake_assets.streams.trace import trace as find
 
@@ -65,11 +66,11 @@ def trace(
         raise typer.BadParameter("name the message once, by its origin or by options")
     traced = find(settings, chosen, given, endpoints_if_any(settings))
     if as_json:
-        print(json.dumps(_as_json(traced, settings.lake_dir)))
+        print(json.dumps(_as_json(traced, lake_of(settings))))
         return
     stdout.print(f"{traced.origin}: {traced.words}", markup=False, highlight=False, soft_wrap=True)
     for place in traced.places:
-        line = f"  {_in_words(place, settings.lake_dir)}"
+        line = f"  {_in_words(place, lake_of(settings))}"
         stdout.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
@@ -82,13 +83,13 @@ def _parse(text: str) -> Origin:
     raise SourceError(f"{text!r}", "names no message", "Write topic/partition/offset")
 
 
-def _in_words(place: Place, lake: Path) -> str:
+def _in_words(place: Place, lake: Store) -> str:
     version = f"version {place.version}" if place.is_exact else f"version {place.version} or older"
     at = f", {place.at:%Y-%m-%d %H:%M:%S} UTC" if place.at else ""
-    return f"{place.table.name}: {place.file.relative_to(lake)} ({version}{at})"
+    return f"{place.table.name}: {place.file.relative_to(lake.root)} ({version}{at})"
 
 
-def _as_json(found: Trace, lake: Path) -> dict[str, object]:
+def _as_json(found: Trace, lake: Store) -> dict[str, object]:
     return {
         "feed": found.feed,
         "topic": found.origin.name,
@@ -101,7 +102,7 @@ def _as_json(found: Trace, lake: Path) -> dict[str, object]:
                 "table": place.table.name,
                 "layer": place.table.layer.value,
                 "key": place.key,
-                "file": str(place.file.relative_to(lake)),
+                "file": place.file.relative_to(lake.root),
                 "version": place.version,
                 "version_is_exact": place.is_exact,
                 "reason": place.reason,

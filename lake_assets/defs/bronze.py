@@ -9,6 +9,7 @@ from lake_assets.defs.metadata import declared_metadata
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import Layer, bronze_of
 from lake_assets.settings.schema import Settings
+from lake_assets.storage.open_store import lake_of
 
 
 def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
@@ -41,5 +42,5 @@ def _bronze(settings: Settings, feed: Feed) -> dg.AssetSpec:
         ),
         kinds={"delta", "spark"},
         owners=OWNERS,
-        metadata=declared_metadata(settings.lake_dir, bronze_of(feed.feed)),
+        metadata=declared_metadata(lake_of(settings), bronze_of(feed.feed)),
     )

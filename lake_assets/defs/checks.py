@@ -19,6 +19,7 @@ from lake_assets.model.feeds import Action, Expectation, Feed, GoldView
 from lake_assets.model.reports import CheckResult
 from lake_assets.settings.schema import Settings
 from lake_assets.state.lake_id import lake_id
+from lake_assets.storage.open_store import lake_of
 from lake_assets.streams.refresh import check_gold, check_silver
 
 Partitions = dg.PartitionsDefinition | None
@@ -46,7 +47,7 @@ def keys_asked_for(
     if context.has_partition_key or context.has_partition_key_range:
         keys: Sequence[str] = context.partition_keys
         return keys
-    return keys_of(settings.lake_dir, feed)
+    return keys_of(lake_of(settings), feed)
 
 
 def results_of(

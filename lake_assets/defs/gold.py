@@ -35,6 +35,7 @@ from lake_assets.model.tables import EVERY_KEY, Layer
 from lake_assets.settings.schema import Settings
 from lake_assets.state.failing_expectations import read_failures
 from lake_assets.state.lake_id import lake_id
+from lake_assets.storage.open_store import lake_of
 from lake_assets.streams.refresh import Refreshed, refresh_gold
 
 
@@ -123,7 +124,7 @@ def former_schedule_names(feed: Feed) -> dict[str, str]:
 
 
 def _spec(settings: Settings, feed: Feed, view: GoldView) -> dg.AssetSpec:
-    lake = settings.lake_dir
+    lake = lake_of(settings)
     pattern = feed.gold_table(view, key_pattern(feed))
     keys = view.scopes(keys_of(lake, feed))
     example = feed.gold_table(view, keys[0]) if keys else pattern
@@ -166,7 +167,7 @@ def _views_of_keys(settings: Settings, feed: Feed, views: Views) -> dg.AssetsDef
     def refresh(context: dg.AssetExecutionContext) -> Iterator[Event]:
         note_process(context.instance, context.run.run_id, lake)
         names = [by_key[key] for key in context.selected_asset_keys]
-        keys = [g for g in keys_of(settings.lake_dir, feed) if g in set(context.partition_keys)]
+        keys = [g for g in keys_of(lake_of(settings), feed) if g in set(context.partition_keys)]
         if not keys:
             context.log.warning("None of these keys is in the feed; nothing to refresh")
             return
@@ -206,7 +207,7 @@ def _events(
         for scope, reason in report.blocked.items():
             what = "the view" if scope == EVERY_KEY else scope
             context.log.warning("%s is left as it is: %s", what, reason)
-        done = refresh_metadata(settings.lake_dir, feed, report)
+        done = refresh_metadata(lake_of(settings), feed, report)
         refreshed = {(r.key, r.view) for r in report.refreshed}
         current: dict[str, set[str]] = {}
         for scope, name in report.up_to_date:
@@ -216,7 +217,7 @@ def _events(
         for scope, name in sorted(refreshed | unseen):
             view = views[name]
             table = feed.gold_table(view, scope)
-            metadata = done.get(scope) or table_metadata(settings.lake_dir, table)
+            metadata = done.get(scope) or table_metadata(lake_of(settings), table)
             yield dg.AssetMaterialization(
                 gold_key(feed, view), partition=partition_of(scope), metadata=metadata
             )

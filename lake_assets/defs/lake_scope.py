@@ -13,6 +13,7 @@ from lake_assets.defs.keys import key_partitions
 from lake_assets.delta.catalog import keys_of
 from lake_assets.model.feeds import Feed
 from lake_assets.settings.schema import Settings
+from lake_assets.storage.open_store import lake_of
 from lake_assets.supervision.facts import Phase
 
 LAKE = "lake_assets/lake"
@@ -51,7 +52,7 @@ def known_keys(
     instance: dg.DagsterInstance, settings: Settings, feed: Feed, lake: str
 ) -> Sequence[str]:
     """The feed's keys as Dagster knows them, those among them that it did not know until now."""
-    return add_keys(instance, feed, lake, keys_of(settings.lake_dir, feed))
+    return add_keys(instance, feed, lake, keys_of(lake_of(settings), feed))
 
 
 def add_keys(

@@ -1,7 +1,5 @@
 """Tables as Dagster's metadata: size, place, columns."""
 
-from pathlib import Path
-
 import dagster as dg
 
 from lake_assets.delta.column_types import Column, column_types, columns_of
@@ -9,6 +7,7 @@ from lake_assets.delta.log_history import open_table, state_of
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import RefreshReport
 from lake_assets.model.tables import TableRef
+from lake_assets.storage.store import Store
 
 Metadata = dict[str, dg.MetadataValue]
 
@@ -26,27 +25,27 @@ def columns_metadata(columns: tuple[Column, ...]) -> dict[str, dg.TableSchemaMet
     return {"dagster/column_schema": dg.MetadataValue.table_schema(schema)}
 
 
-def declared_metadata(lake: Path, table: TableRef) -> dict[str, dg.MetadataValue]:
+def declared_metadata(lake: Store, table: TableRef) -> dict[str, dg.MetadataValue]:
     """What is known of a table without its having any rows."""
     return {
         "dagster/table_name": dg.MetadataValue.text(table.name),
-        "path": dg.MetadataValue.path(table.path(lake)),
+        "path": _place(lake, table),
         **columns_metadata(column_types(lake, table)),
     }
 
 
 def family_metadata(
-    lake: Path, pattern: TableRef, example: TableRef
+    lake: Store, pattern: TableRef, example: TableRef
 ) -> dict[str, dg.MetadataValue]:
     """What is known of one table a key: where they lie, and the columns of one of them."""
     return {
         "dagster/table_name": dg.MetadataValue.text(pattern.name),
-        "path": dg.MetadataValue.path(pattern.path(lake)),
+        "path": _place(lake, pattern),
         **columns_metadata(column_types(lake, example)),
     }
 
 
-def refresh_metadata(lake: Path, feed: Feed, report: RefreshReport) -> dict[str, Metadata]:
+def refresh_metadata(lake: Store, feed: Feed, report: RefreshReport) -> dict[str, Metadata]:
     """By key, its view's table as it is now and what the refresh did to it."""
     views = {view.name: view for view in feed.gold}
     seconds = {phase: round(duration, 3) for phase, duration in report.seconds.items()}
@@ -63,7 +62,7 @@ def refresh_metadata(lake: Path, feed: Feed, report: RefreshReport) -> dict[str,
     }
 
 
-def table_metadata(lake: Path, table: TableRef) -> dict[str, dg.MetadataValue]:
+def table_metadata(lake: Store, table: TableRef) -> dict[str, dg.MetadataValue]:
     """A table as it is now, by its log; empty if it is not there yet."""
     handle = open_table(lake, table)
     if handle is None:
@@ -72,10 +71,14 @@ def table_metadata(lake: Path, table: TableRef) -> dict[str, dg.MetadataValue]:
     return {
         "dagster/row_count": dg.MetadataValue.int(state.rows),
         "dagster/table_name": dg.MetadataValue.text(table.name),
-        "path": dg.MetadataValue.path(table.path(lake)),
+        "path": _place(lake, table),
         VERSION: dg.MetadataValue.int(state.version),
         "committed_at": dg.MetadataValue.timestamp(state.committed_at),
         "files": dg.MetadataValue.int(state.files),
         "size_bytes": dg.MetadataValue.int(state.size_bytes),
         **columns_metadata(columns_of(handle)),
     }
+
+
+def _place(lake: Store, table: TableRef) -> dg.MetadataValue:
+    return dg.MetadataValue.path(str(lake.root / table.relative))

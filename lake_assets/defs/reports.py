@@ -17,6 +17,7 @@ from lake_assets.model.severity import per_cent, severity_of
 from lake_assets.model.tables import TableRef, bronze_of, quarantine_of
 from lake_assets.settings.schema import Settings
 from lake_assets.state.failing_expectations import read_failures
+from lake_assets.storage.open_store import lake_of
 from lake_assets.streams.batch_totals import Change
 
 Event = dg.AssetMaterialization | dg.AssetCheckEvaluation
@@ -58,7 +59,7 @@ def events_of(
 
 
 def _materialization(settings: Settings, feed: Feed, change: Change) -> dg.AssetMaterialization:
-    metadata = table_metadata(settings.lake_dir, change.table)
+    metadata = table_metadata(lake_of(settings), change.table)
     metadata["rows_added"] = dg.MetadataValue.int(change.rows)
     if change.dropped:
         metadata["rows_dropped"] = dg.MetadataValue.int(change.dropped)
@@ -130,7 +131,7 @@ def unreported(settings: Settings, feed: Feed, instance: dg.DagsterInstance) -> 
 
     A run that was killed, or one outside of Dagster, had no time to report its last batches.
     """
-    lake = settings.lake_dir
+    lake = lake_of(settings)
     tables: list[tuple[TableRef, str | None]] = [
         (bronze_of(feed.feed), None),
         (quarantine_of(feed.feed), None),

@@ -19,6 +19,7 @@ from lake_assets.model.tables import quarantine_of
 from lake_assets.services.control import locate
 from lake_assets.settings.schema import Settings
 from lake_assets.state.lake_id import lake_id
+from lake_assets.storage.open_store import lake_of
 from lake_assets.streams.refresh import refresh_gold
 from lake_assets.streams.reprocess import rebuild_silver
 
@@ -83,20 +84,20 @@ def _silver(
 ) -> Events:
     done = rebuild_silver(settings, feed, locate(settings, [feed]), keys=keys, since=since)
     touched = {*done.rows, *done.removed}
-    for key in keys or keys_found(settings.lake_dir, feed):
+    for key in keys or keys_found(lake_of(settings), feed):
         silver = feed.silver_table(key)
         if silver.name in touched:
-            metadata = table_metadata(settings.lake_dir, silver)
+            metadata = table_metadata(lake_of(settings), silver)
             yield dg.AssetMaterialization(silver_key(feed), partition=key, metadata=metadata)
     if quarantine_of(feed.feed).name in touched:
-        metadata = table_metadata(settings.lake_dir, quarantine_of(feed.feed))
+        metadata = table_metadata(lake_of(settings), quarantine_of(feed.feed))
         yield dg.AssetMaterialization(quarantine_key(feed), metadata=metadata)
 
 
 def _gold(settings: Settings, feed: Feed, keys: Sequence[str] | None) -> Events:
     views = {view.name: view for view in feed.gold}
     for report in refresh_gold(settings, feed, keys=keys, full_refresh=True).reports:
-        metadata = refresh_metadata(settings.lake_dir, feed, report)
+        metadata = refresh_metadata(lake_of(settings), feed, report)
         for refresh in report.refreshed:
             yield dg.AssetMaterialization(
                 gold_key(feed, views[refresh.view]),

@@ -29,6 +29,7 @@ from lake_assets.model.tables import Layer, quarantine_of
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.recount_expectations import recheck
 from lake_assets.state.lake_id import lake_id
+from lake_assets.storage.open_store import lake_of
 
 _CONSEQUENCE = {
     Action.WARN: "Rows that violate it are kept and counted.",
@@ -59,7 +60,7 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
 
 
 def _silver(settings: Settings, feed: Feed) -> dg.AssetSpec:
-    keys = keys_of(settings.lake_dir, feed)
+    keys = keys_of(lake_of(settings), feed)
     pattern = feed.silver_table(key_pattern(feed))
     example = feed.silver_table(keys[0]) if keys else pattern
     return dg.AssetSpec(
@@ -70,7 +71,7 @@ def _silver(settings: Settings, feed: Feed) -> dg.AssetSpec:
         description="Decoded, typed, append-only events: one table a key.",
         kinds={"delta", "spark"},
         owners=OWNERS,
-        metadata=family_metadata(settings.lake_dir, pattern, example),
+        metadata=family_metadata(lake_of(settings), pattern, example),
     )
 
 
@@ -82,7 +83,7 @@ def _quarantine(settings: Settings, feed: Feed) -> dg.AssetSpec:
         description="Messages that could not be decoded or routed: raw bytes, origin and reason.",
         kinds={"delta", "spark"},
         owners=OWNERS,
-        metadata=declared_metadata(settings.lake_dir, quarantine_of(feed.feed)),
+        metadata=declared_metadata(lake_of(settings), quarantine_of(feed.feed)),
     )
 
 

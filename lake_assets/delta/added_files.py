@@ -4,12 +4,10 @@ Opens neither snapshots nor data files: some tens of microseconds a commit.
 """
 
 from dataclasses import dataclass
-from pathlib import Path
-from urllib.parse import unquote
 
 from lake_assets.delta.commit import DataFile
-from lake_assets.delta.log_tail import actions_of, file_of
-from lake_assets.delta.table_log import local_log
+from lake_assets.delta.log_tail import actions_of, file_of, path_of
+from lake_assets.delta.table_log import TableLog
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -17,7 +15,7 @@ class Gained:
     """The files whose rows came to a table."""
 
     files: tuple[DataFile, ...] = ()
-    """Each still lies in the table's folder."""
+    """Each is still there."""
 
     obstacle: str = ""
     """In words, why `files` do not tell all that happened; empty if they do."""
@@ -31,18 +29,18 @@ class Gained:
         return sum(file.rows for file in self.files)
 
 
-def gained_between(folder: Path, after: int, upto: int) -> Gained:
+def gained_between(log: TableLog, after: int, upto: int) -> Gained:
     """The files added in the versions above `after`, up to `upto`.
 
     Commits that only rearrange rows (`dataChange` is false, as in a compaction) add nothing. A file
     that such a commit replaced is taken as it was, if vacuum has left it.
 
     Args:
-        folder: of the table, unpartitioned.
+        log: of the table, unpartitioned.
         after: the version whose rows are known already.
         upto: the last version to look at.
     """
-    log, added = local_log(folder), dict[str, DataFile]()
+    added: dict[str, DataFile] = {}
     rearranged: set[str] = set()
     has_changed = False
     for version in range(after + 1, upto + 1):
@@ -55,11 +53,12 @@ def gained_between(folder: Path, after: int, upto: int) -> Gained:
         if any(kind == "add" and action.get("deletionVector") for kind, action in actions):
             return Gained(obstacle=f"silver gained deleted rows in its version {version}")
         has_changed |= any(kind in {"metaData", "protocol"} for kind, _ in actions)
-        rearranged |= {unquote(action["path"]) for kind, action in actions if kind == "remove"}
+        rearranged |= {path_of(action) for kind, action in actions if kind == "remove"}
         for kind, action in actions:
             if kind == "add" and action["dataChange"]:
                 file = file_of(action)
                 added[file.path] = file
-    if any(not (folder / path).exists() for path in rearranged & added.keys()):
+    missing = (log.store.stat(log.data_file(path)) is None for path in rearranged & added.keys())
+    if any(missing):
         return Gained(obstacle="vacuum deleted files that silver gained and compacted since")
     return Gained(files=tuple(added.values()), has_changed=has_changed)

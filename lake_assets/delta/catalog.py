@@ -4,16 +4,16 @@ What a table is called does not tell whose it is (`model.owners`).
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from pathlib import Path
 
 from lake_assets.delta.table_owners import is_copy, is_there, owner_of, owners_in
 from lake_assets.errors import FeedError
 from lake_assets.model.feeds import Feed
 from lake_assets.model.owners import Owner, claims_of, claims_of_key
 from lake_assets.model.tables import LOG_NAMES, Layer, TableRef, bronze_of, waiting_of
+from lake_assets.storage.store import Store
 
 
-def keys_of(lake: Path, feed: Feed) -> tuple[str, ...]:
+def keys_of(lake: Store, feed: Feed) -> tuple[str, ...]:
     """The feed's keys: its declared keys, and, where the route creates tables, those created.
 
     A declared key whose silver table another feed holds is none of them.
@@ -26,7 +26,7 @@ def keys_of(lake: Path, feed: Feed) -> tuple[str, ...]:
     return keys_found(lake, feed)
 
 
-def keys_found(lake: Path, feed: Feed) -> tuple[str, ...]:
+def keys_found(lake: Store, feed: Feed) -> tuple[str, ...]:
     """The feed's declared keys, and every other key that has a silver table of the feed.
 
     Raises:
@@ -38,11 +38,11 @@ def keys_found(lake: Path, feed: Feed) -> tuple[str, ...]:
     return (*declared, *(key for key in created if key not in declared))
 
 
-def _declared(lake: Path, feed: Feed) -> tuple[str, ...]:
+def _declared(lake: Store, feed: Feed) -> tuple[str, ...]:
     return tuple(key for key in feed.keys if _may_be_of(lake, feed.silver_table(key), feed))
 
 
-def _may_be_of(lake: Path, table: TableRef, feed: Feed) -> bool:
+def _may_be_of(lake: Store, table: TableRef, feed: Feed) -> bool:
     owner = owner_of(lake, table)
     return owner is None or owner.feed == feed.feed
 
@@ -59,7 +59,7 @@ def ensure_known(feed: Feed, known: Collection[str], names: Iterable[str]) -> No
         raise FeedError(f"feed {feed.feed!r}", fact, f"It has {', '.join(known) or 'none yet'}")
 
 
-def tables_of(lake: Path, feed: Feed) -> tuple[TableRef, ...]:
+def tables_of(lake: Store, feed: Feed) -> tuple[TableRef, ...]:
     """All tables that are the feed's, those of views that it no longer declares among them.
 
     They come in the order data travels. A table that records no owner is the feed's if it has the
@@ -80,7 +80,7 @@ def tables_of(lake: Path, feed: Feed) -> tuple[TableRef, ...]:
 _NOBODY = Owner(feed="")
 
 
-def adoptable_keys(lake: Path, feed: Feed) -> tuple[str, ...]:
+def adoptable_keys(lake: Store, feed: Feed) -> tuple[str, ...]:
     """Keys whose silver tables record no owner, and can be of no other feed than this one.
 
     Releases before the record created them. Where two feeds have streamed into the lake, nothing
@@ -101,13 +101,13 @@ def adoptable_keys(lake: Path, feed: Feed) -> tuple[str, ...]:
     )
 
 
-def _is_alone(lake: Path, feed: Feed) -> bool:
+def _is_alone(lake: Store, feed: Feed) -> bool:
     own = {bronze_of(feed.feed), waiting_of(feed.feed)}
     return set(owners_in(lake, Layer.BRONZE)) <= own
 
 
 def refused_keys(
-    lake: Path, feed: Feed, feeds: Sequence[Feed], known: Iterable[str], new: Iterable[str]
+    lake: Store, feed: Feed, feeds: Sequence[Feed], known: Iterable[str], new: Iterable[str]
 ) -> dict[str, str]:
     """By key of `new` whose tables would be somebody else's: which one, and whose it is.
 
@@ -143,7 +143,7 @@ def _by_name(claims: Iterable[tuple[TableRef, Owner]]) -> dict[str, Owner]:
 
 
 def _held_by(
-    lake: Path, feed: Feed, claims: Mapping[TableRef, Owner], held: Mapping[str, Owner]
+    lake: Store, feed: Feed, claims: Mapping[TableRef, Owner], held: Mapping[str, Owner]
 ) -> str:
     for table, owner in claims.items():
         if table.name in LOG_NAMES:

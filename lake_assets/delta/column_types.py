@@ -2,12 +2,12 @@
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 
 from deltalake import DeltaTable
 
 from lake_assets.delta.log_history import open_table
 from lake_assets.model.tables import STATE, TableRef
+from lake_assets.storage.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ def columns_of(handle: DeltaTable) -> tuple[Column, ...]:
     )
 
 
-def column_types(lake: Path, table: TableRef) -> tuple[Column, ...]:
+def column_types(lake: Store, table: TableRef) -> tuple[Column, ...]:
     """The columns of a table of the lake; empty if there is no such table yet."""
     handle = open_table(lake, table)
     return columns_of(handle) if handle else ()

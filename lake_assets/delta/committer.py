@@ -122,7 +122,7 @@ class Committer:
             log, table_id = log_of(self.store, table), str(uuid4())
             if not create_table(log, table.name, blueprint, table_id):
                 if owner is not None:
-                    claim(self.store.root.as_path(), table, owner)
+                    claim(self.store, table, owner)
                 return None
             if blueprint.is_plain:
                 self._appends.created(table, table_id, blueprint.partition_by)
@@ -145,7 +145,7 @@ class Committer:
 
         def widen(table: TableRef) -> None:
             ensure_usable(handle := self._unrestored(table), Use.ALTER)
-            add_columns(handle, table, as_delta(tables[table]))
+            add_columns(log_of(self.store, table), handle, table, as_delta(tables[table]))
 
         self._each(widen, list(tables))
 
@@ -205,7 +205,7 @@ class Committer:
             if is_done(handle, batch):
                 return False
             try:
-                write_commit(handle, commit, None, [batch])
+                write_commit(self.store, handle, commit, None, [batch])
             except CommitConflictError:
                 if not tries_left or is_done(self.fresh(commit.table), batch):
                     raise
@@ -221,7 +221,8 @@ class Committer:
         """
         self._judge(self.fresh(commit.table), commit)
         self.flush()
-        self._each(lambda one: write_commit(self.fresh(one.table), one, None, marks), [commit])
+        handle = self.fresh(commit.table)
+        self._each(lambda one: write_commit(self.store, handle, one, None, marks), [commit])
 
     def compact(self, table: TableRef) -> None:
         """Join a table's small files; its rows stay what they are."""
@@ -255,7 +256,7 @@ class Committer:
         handles = self._each(judge_one, list(commits))
         self.flush()
         pairs = list(zip(handles, commits, strict=True))
-        self._each(lambda one: write_commit(*one, columns, ()), pairs)
+        self._each(lambda one: write_commit(self.store, *one, columns, ()), pairs)
 
     def replace_files(self, commits: Sequence[Commit]) -> None:
         """Put each commit's files in the place of those that it removes, in one step for readers.
@@ -266,7 +267,7 @@ class Committer:
 
         def replace_one(commit: Commit) -> None:
             if not self._appends.replace_files(commit):
-                write_commit(self._unrestored(commit.table), commit, None, ())
+                write_commit(self.store, self._unrestored(commit.table), commit, None, ())
 
         unsure = [commit for commit in commits if not commit.plain_id]
         self._each(lambda one: self._judge(self.fresh(one.table), one), unsure)

@@ -70,7 +70,7 @@ def create_table(log: TableLog, name: str, blueprint: Blueprint, table_id: str) 
         LakeError: the folder cannot be written.
         DeltaError: the schema cannot be a table's.
     """
-    if _has_commits(log):
+    if log.exists():
         return False
     if not blueprint.is_plain:
         DeltaTable.create(
@@ -85,11 +85,6 @@ def create_table(log: TableLog, name: str, blueprint: Blueprint, table_id: str) 
         return True
     log.make()
     return log.put(0, _actions(name, blueprint, table_id, int(time.time() * 1000)))
-
-
-def _has_commits(log: TableLog) -> bool:
-    """Whether a table is there; its first commit may have been swept away since."""
-    return log.has(0) or any(name.endswith((".json", ".parquet")) for name in log.names_from())
 
 
 def _actions(name: str, blueprint: Blueprint, table_id: str, at_ms: int) -> list[dict[str, Any]]:

@@ -5,7 +5,6 @@ work.
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,6 +12,7 @@ from deltalake import DeltaTable
 
 from lake_assets.delta.commit import DataFile
 from lake_assets.delta.origins import Everything, RowSet
+from lake_assets.delta.table_log import TableLog
 from lake_assets.errors import LakeError
 from lake_assets.model.tables import TableRef
 from lake_assets.parquet.arrow_types import without_views
@@ -40,19 +40,19 @@ def active_files(handle: DeltaTable) -> list[DataFile]:
     ]
 
 
-def are_whole(folder: Path, files: Sequence[DataFile]) -> bool:
-    """Whether a table's folder has all these files, each of the size that was noted of it."""
-    expected = ((folder / file.path, file.size) for file in files)
-    return all(path.is_file() and path.stat().st_size == size for path, size in expected)
+def are_whole(log: TableLog, files: Sequence[DataFile]) -> bool:
+    """Whether a table has all these files, each of the size that was noted of it."""
+    found = ((log.store.stat(log.data_file(file.path)), file.size) for file in files)
+    return all(stat is not None and stat.size == size for stat, size in found)
 
 
-def ensure_files_exist(table: TableRef, folder: Path, files: Sequence[DataFile]) -> None:
-    """Make sure that a table's folder has its files.
+def ensure_files_exist(table: TableRef, log: TableLog, files: Sequence[DataFile]) -> None:
+    """Make sure that a table has its files.
 
     Raises:
         LakeError: it has not.
     """
-    missing = [file.path for file in files if not (folder / file.path).is_file()]
+    missing = [f.path for f in files if log.store.stat(log.data_file(f.path)) is None]
     if missing:
         raise LakeError(
             table.name,
@@ -62,7 +62,7 @@ def ensure_files_exist(table: TableRef, folder: Path, files: Sequence[DataFile])
 
 
 def without(
-    folder: Path, files: Sequence[DataFile], rows: RowSet
+    log: TableLog, files: Sequence[DataFile], rows: RowSet
 ) -> tuple[list[DataFile], list[DataFile]]:
     """The files of a table that have some of `rows`, and new ones with what else was in them.
 
@@ -74,21 +74,27 @@ def without(
     removed: list[DataFile] = []
     added: list[DataFile] = []
     for file in files:
-        path = folder / file.path
-        footer = pq.read_schema(path)
-        goes = rows.mask(read_file(path, rows.columns(footer.names)))
+        goes = rows.mask(read_file(log, file, rows.columns(columns_of_file(log, file))))
         if not goes.any():
             continue
         removed.append(file)
         if not goes.all():
-            kept = read_file(path).filter(pa.array(~goes))
+            kept = read_file(log, file).filter(pa.array(~goes))
             partition = "/".join(f"{name}={value}" for name, value in file.partition.items())
-            written = write_file(kept, folder, partition)
+            written = write_file(log.store, kept, log.folder, partition)
             added.append(DataFile(partition=file.partition, **written))  # type: ignore[arg-type]
     return removed, added
 
 
-def read_file(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
+def read_file(log: TableLog, file: DataFile, columns: Sequence[str] | None = None) -> pa.Table:
     """A data file as it is, without the columns that its folder's name has."""
     names = None if columns is None else list(columns)
-    return without_views(pq.read_table(path, columns=names, partitioning=None))
+    with log.store.open_for_reading(log.data_file(file.path)) as source:
+        return without_views(pq.read_table(source, columns=names, partitioning=None))
+
+
+def columns_of_file(log: TableLog, file: DataFile) -> list[str]:
+    """Names of a data file's columns, without those that its folder's name has."""
+    with log.store.open_for_reading(log.data_file(file.path)) as source:
+        names: list[str] = pq.read_schema(source).names
+    return names

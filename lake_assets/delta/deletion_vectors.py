@@ -13,7 +13,8 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from lake_assets.delta.table_features import Use, features_of, refused
-from lake_assets.delta.table_paths import folder_of, from_address
+from lake_assets.delta.table_paths import folder_of
+from lake_assets.storage.uri import LakeUri
 
 Mask = npt.NDArray[np.bool_]
 
@@ -38,7 +39,7 @@ def kept_rows(handle: DeltaTable) -> Mapping[str, Mask]:
         raise refused(features.name, "deletionVectors", Use.READ, step) from problem
     folder = folder_of(handle)
     return {
-        str(from_address(address).relative_to(folder)): np.asarray(kept.values, dtype=np.bool_)
+        LakeUri.from_address(address).relative_to(folder): np.asarray(kept.values, dtype=np.bool_)
         for address, kept in zip(
             vectors["filepath"].to_pylist(), vectors["selection_vector"], strict=True
         )

@@ -16,15 +16,22 @@ from lake_assets.delta import rewrite
 from lake_assets.delta.commit import TABLE_ID, Batch, Commit, identity_of
 from lake_assets.delta.conflicts import ensure_seen, ensure_there, overtaken
 from lake_assets.delta.table_features import features_of
+from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.model.tables import TableRef
+from lake_assets.storage.store import Store
 
 
 def write_commit(
-    handle: DeltaTable, commit: Commit, replacing: Schema | None, batches: Sequence[Batch]
+    lake: Store,
+    handle: DeltaTable,
+    commit: Commit,
+    replacing: Schema | None,
+    batches: Sequence[Batch],
 ) -> None:
     """Commit files to the table that was opened; what others append meanwhile stays.
 
     Args:
+        lake: where the table is.
         handle: the table, at the version that the commit was made for.
         commit: files that come and go.
         replacing: the columns that the table then has, if the files take the place of all rows.
@@ -40,7 +47,7 @@ def write_commit(
     if replacing is not None:
         replacing = rewrite.with_traits(handle, replacing)
     if not features_of(handle).is_writable_by_deltalake:
-        rewrite.rewrite(handle, commit, replacing, batches)
+        rewrite.rewrite(log_of(lake, commit.table), handle, commit, replacing, batches)
         return
     now_ms = int(time.time() * 1000)
     adds = [
@@ -70,11 +77,11 @@ def write_commit(
         raise overtaken(commit.table, str(problem)) from problem
 
 
-def add_columns(handle: DeltaTable, table: TableRef, columns: Schema) -> None:
+def add_columns(log: TableLog, handle: DeltaTable, table: TableRef, columns: Schema) -> None:
     """Add the columns, and fields of structs, that a table lacks; raises as `write_commit`."""
     present = {field.name: field.type for field in handle.schema().fields}
     missing: list[Field] = [f for f in columns.fields if present.get(f.name) != f.type]
     if missing and features_of(handle).is_writable_by_deltalake:
         handle.alter.add_columns(missing)
     elif missing:
-        rewrite.add_columns(handle, table, columns)
+        rewrite.add_columns(log, handle, table, columns)

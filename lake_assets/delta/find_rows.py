@@ -3,12 +3,12 @@
 What a row means, and which table to look into, is the caller's business.
 """
 
-import json
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -17,8 +17,12 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
 from lake_assets.delta.deletion_vectors import Mask, kept_rows, without_deleted
+from lake_assets.delta.log_tail import actions_of, path_of
 from lake_assets.delta.table_features import Use, features_of
+from lake_assets.delta.table_log import TableLog
 from lake_assets.errors import LakeError, first_line
+from lake_assets.storage.store import Store
+from lake_assets.storage.uri import LakeUri
 
 _SLACK_MS = 1000
 """Milliseconds that a commit's file may look older than the time that was noted in it: file systems
@@ -38,19 +42,19 @@ class Addition:
 class FoundRow:
     """One row and where it lies."""
 
-    file: Path
+    file: LakeUri
     row: Mapping[str, Any]
     added: Addition
 
 
 def find_rows(
-    handle: DeltaTable, folder: Path, key: Mapping[str, object], columns: Sequence[str]
+    log: TableLog, handle: DeltaTable, key: Mapping[str, object], columns: Sequence[str]
 ) -> list[FoundRow]:
     """All rows whose columns have the values of `key`.
 
     Args:
+        log: of the table.
         handle: the table, at the version to look at.
-        folder: where it lies.
         key: columns that the table has, none of them a partition column, and their values.
         columns: what else to read of each row.
 
@@ -62,10 +66,11 @@ def find_rows(
     kept = kept_rows(handle)
     matches = []
     for path, modified_ms in _candidates(handle, key):
-        rows = _read(folder / path, key, columns, kept.get(path))
+        file = log.data_file(path)
+        rows = _read(log.store, file, key, columns, kept.get(path))
         if rows:
-            added = _addition(folder, path, modified_ms)
-            matches += [FoundRow(file=folder / path, row=row, added=added) for row in rows]
+            added = _addition(log, path, modified_ms)
+            matches += [FoundRow(file=file, row=row, added=added) for row in rows]
     return matches
 
 
@@ -82,17 +87,24 @@ def _candidates(handle: DeltaTable, key: Mapping[str, object]) -> Iterator[tuple
 
 
 def _read(
-    path: Path, key: Mapping[str, object], columns: Sequence[str], kept: Mask | None
+    lake: Store,
+    file: LakeUri,
+    key: Mapping[str, object],
+    columns: Sequence[str],
+    kept: Mask | None,
 ) -> list[dict[str, Any]]:
     predicate = reduce(and_, (pc.field(name) == value for name, value in key.items()))
     # Whole where rows are deleted: their numbers count all rows of the file.
     filters = predicate if kept is None else None
     try:
         # Partitioning off: folders such as `day=...` would else become columns of the file.
-        table = pq.read_table(path, columns=[*key, *columns], filters=filters, partitioning=None)
+        with lake.open_for_reading(file) as source:
+            table = pq.read_table(
+                source, columns=[*key, *columns], filters=filters, partitioning=None
+            )
     except (OSError, pa.ArrowException) as problem:
         raise LakeError(
-            str(path),
+            str(file),
             f"the table's log names it, and it cannot be read ({first_line(problem)})",
             "Restore the file, or the table as of an earlier version",
         ) from problem
@@ -100,21 +112,24 @@ def _read(
     return rows
 
 
-def _addition(folder: Path, path: str, modified_ms: int) -> Addition:
+def _addition(log: TableLog, path: str, modified_ms: int) -> Addition:
     """The oldest commit since `modified_ms` that added the file.
 
     The log has one file a commit, in the order of time, so the look begins near the right one.
     """
-    commits = sorted(c for c in (folder / "_delta_log").glob("*.json") if c.stem.isdigit())
-    late_enough = [c for c in commits if _changed_ms(c) >= modified_ms - _SLACK_MS]
-    for commit in late_enough:
-        for line in commit.read_text().splitlines():
-            action = json.loads(line) if path in line else {}
-            if action.get("add", {}).get("path") == path:
-                return Addition(version=int(commit.stem), is_exact=True)
-    oldest = int(commits[0].stem) if commits else 0
-    return Addition(version=oldest, is_exact=False)
+    stems = (name.removesuffix(".json") for name in log.names_from() if name.endswith(".json"))
+    versions = [int(stem) for stem in stems if stem.isdigit()]
+    since_ms = modified_ms - _SLACK_MS
+    first = bisect_left(versions, since_ms, key=lambda version: _committed_ms(log, version))
+    # The rest, too: a clock that was set leaves commits that look older than those before.
+    for version in [*versions[first:], *reversed(versions[:first])]:
+        with suppress(FileNotFoundError):  # swept away meanwhile
+            for kind, action in actions_of(log, version):
+                if kind == "add" and path_of(action) == path:
+                    return Addition(version=version, is_exact=True)
+    return Addition(version=versions[0] if versions else 0, is_exact=False)
 
 
-def _changed_ms(path: Path) -> float:
-    return path.stat().st_mtime * 1000
+def _committed_ms(log: TableLog, version: int) -> int:
+    stat = log.store.stat(log.commit_file(version))
+    return stat.modified_ns // 1_000_000 if stat else 0

@@ -8,17 +8,15 @@ Then whoever reads them takes the rows that are new by their origin. Opens no da
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Self
-from urllib.parse import unquote
 
 from lake_assets.delta.commit import DataFile
 from lake_assets.delta.commit_digest import commit_digest
 from lake_assets.delta.data_files import active_files
-from lake_assets.delta.log_tail import actions_of, file_of, newest_version
+from lake_assets.delta.log_tail import actions_of, file_of, newest_version, path_of
 from lake_assets.delta.restores import held_offsets, is_restore
 from lake_assets.delta.source_offsets import Offsets, begin_offsets, furthest, recorded_offsets
-from lake_assets.delta.table_log import local_log
+from lake_assets.delta.table_log import TableLog
 from lake_assets.model.origins import NamedSource
 
 
@@ -34,9 +32,9 @@ class Point:
     if it is not known."""
 
     @classmethod
-    def at(cls, folder: Path, version: int) -> Self:
-        """A version that the table in a folder has."""
-        return cls(version=version, digest=commit_digest(local_log(folder), version) or "")
+    def at(cls, log: TableLog, version: int) -> Self:
+        """A version that a table has."""
+        return cls(version=version, digest=commit_digest(log, version) or "")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,7 +51,7 @@ class Increment:
 
 
 def next_increment(
-    folder: Path,
+    log: TableLog,
     sources: Sequence[NamedSource],
     after: Point,
     *,
@@ -63,7 +61,7 @@ def next_increment(
     """What came next to a table; None if nothing did.
 
     Args:
-        folder: of the table.
+        log: of the table.
         sources: whose offsets its commits may record, all of one kind; one at least.
         after: what is known already.
         taken: rows below were taken, whichever version had them.
@@ -74,22 +72,22 @@ def next_increment(
         LakeError: its log cannot be read.
         ValueError: a commit is torn.
     """
-    newest = newest_version(local_log(folder))
-    if newest == after.version and _is_same(folder, after):
+    newest = newest_version(log)
+    if newest == after.version and _is_same(log, after):
         return None
-    if after.version < newest and _is_same(folder, after):
+    if after.version < newest and _is_same(log, after):
         gathered = _Gathered(taken, sources[0].kind)
-        increment = _by_commits(folder, after.version, newest, gathered, max_bytes)
+        increment = _by_commits(log, after.version, newest, gathered, max_bytes)
         if increment is not None:
             return increment
-    return _by_snapshot(folder, sources, newest)
+    return _by_snapshot(log, sources, newest)
 
 
-def _is_same(folder: Path, after: Point) -> bool:
+def _is_same(log: TableLog, after: Point) -> bool:
     """Whether the table still has the version that was read up to."""
     if after.version < 0 or not after.digest:
         return True
-    return commit_digest(local_log(folder), after.version) == after.digest
+    return commit_digest(log, after.version) == after.digest
 
 
 @dataclass(slots=True)
@@ -106,8 +104,8 @@ class _Gathered:
 
     def take(self, actions: list[tuple[str, Any]]) -> None:
         """Count a version in."""
-        adds = {unquote(action["path"]): action for kind, action in actions if kind == "add"}
-        removed = {unquote(action["path"]) for kind, action in actions if kind == "remove"}
+        adds = {path_of(action): action for kind, action in actions if kind == "add"}
+        removed = {path_of(action) for kind, action in actions if kind == "remove"}
         is_change = any(a["dataChange"] for kind, a in actions if kind in {"add", "remove"})
         self.transactions |= {a["appId"]: a["version"] for kind, a in actions if kind == "txn"}
         taken = removed & self.added.keys()
@@ -133,29 +131,31 @@ class _Gathered:
 
 
 def _by_commits(
-    folder: Path, after: int, newest: int, gathered: _Gathered, max_bytes: int
+    log: TableLog, after: int, newest: int, gathered: _Gathered, max_bytes: int
 ) -> Increment | None:
     """By the commits of the versions; None if they do not tell, or are not there any more."""
     until = after
-    for version, actions in _versions(folder, after, newest):
+    for version, actions in _versions(log, after, newest):
         if any(kind == "commitInfo" and is_restore(action) for kind, action in actions):
             return None  # how far the table is, its later transactions do not tell
         gathered.take(actions)
         until = version
         if gathered.size >= max_bytes:
             break
-    if until == after or any(not (folder / path).exists() for path in gathered.added):
+    found = (log.store.stat(log.data_file(path)) for path in gathered.added)
+    if until == after or any(stat is None for stat in found):
         return None
     return Increment(
-        until=Point.at(folder, until),
+        until=Point.at(log, until),
         files=tuple(gathered.added.values()),
         offsets=recorded_offsets(gathered.transactions, gathered.kind),
         is_exact=gathered.is_exact,
     )
 
 
-def _versions(folder: Path, after: int, newest: int) -> Iterator[tuple[int, list[tuple[str, Any]]]]:
-    log = local_log(folder)
+def _versions(
+    log: TableLog, after: int, newest: int
+) -> Iterator[tuple[int, list[tuple[str, Any]]]]:
     for version in range(after + 1, newest + 1):
         try:
             yield version, list(actions_of(log, version))
@@ -163,11 +163,11 @@ def _versions(folder: Path, after: int, newest: int) -> Iterator[tuple[int, list
             return
 
 
-def _by_snapshot(folder: Path, sources: Sequence[NamedSource], newest: int) -> Increment:
-    handle = local_log(folder).open(newest)
+def _by_snapshot(log: TableLog, sources: Sequence[NamedSource], newest: int) -> Increment:
+    handle = log.open(newest)
     return Increment(
-        until=Point.at(folder, newest),
+        until=Point.at(log, newest),
         files=tuple(active_files(handle)),
-        offsets=furthest(held_offsets(handle, source) for source in sources),
+        offsets=furthest(held_offsets(log, handle, source) for source in sources),
         is_exact=False,
     )

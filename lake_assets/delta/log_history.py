@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -14,9 +13,9 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from lake_assets.delta.commit import Batch
 from lake_assets.delta.deletion_vectors import deleted_rows, kept_rows
 from lake_assets.delta.log_tail import log_tail_of, texts_of
-from lake_assets.delta.table_log import local_log
-from lake_assets.delta.table_paths import folder_of, for_deltalake
+from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.model.tables import TableRef
+from lake_assets.storage.store import Store
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,10 +33,10 @@ class TableState:
     """Custom metadata of the newest commit that had any."""
 
 
-def open_table(lake: Path, table: TableRef) -> DeltaTable | None:
+def open_table(lake: Store, table: TableRef) -> DeltaTable | None:
     """A table of the lake at its newest version; None if there is no such table."""
     try:
-        return local_log(table.path(lake)).open()
+        return log_of(lake, table).open()
     except TableNotFoundError:
         return None
 
@@ -61,21 +60,21 @@ def last_info(handle: DeltaTable) -> Mapping[str, str]:
     return texts_of(_newest_commit(handle))
 
 
-def newest_info(lake: Path, table: TableRef) -> Mapping[str, str]:
+def newest_info(lake: Store, table: TableRef) -> Mapping[str, str]:
     """`last_info` of a table that need not be opened for it; empty if there is no such table."""
-    tail = log_tail_of(local_log(table.path(lake)))
+    tail = log_tail_of(log_of(lake, table))
     if tail is not None:
         return tail.info
     handle = open_table(lake, table)
     return last_info(handle) if handle else {}
 
 
-def identity(lake: Path, table: TableRef) -> tuple[int, str] | None:
+def identity(lake: Store, table: TableRef) -> tuple[int, str] | None:
     """A table's newest version and Delta's id of it; None if there is no such table.
 
     It is opened only if its newest commit does not tell.
     """
-    tail = log_tail_of(local_log(table.path(lake)))
+    tail = log_tail_of(log_of(lake, table))
     if tail is not None and tail.table_id:
         return tail.version, tail.table_id
     handle = open_table(lake, table)
@@ -86,13 +85,10 @@ def _newest_commit(handle: DeltaTable) -> Mapping[str, Any]:
     return handle.history(1)[0]
 
 
-def committed_at(lake: Path, table: TableRef, version: int) -> float | None:
+def committed_at(lake: Store, table: TableRef, version: int) -> float | None:
     """When a version was committed, in seconds since 1970; None if the log has forgotten it."""
-    try:
-        commit = local_log(table.path(lake)).commit_file(version)
-        return commit.as_path().stat().st_mtime
-    except FileNotFoundError:
-        return None
+    stat = lake.stat(log_of(lake, table).commit_file(version))
+    return None if stat is None else stat.modified_ns / 1e9
 
 
 def rows_of(handle: DeltaTable) -> int:
@@ -105,12 +101,12 @@ def _files(handle: DeltaTable) -> pa.Table:
     return pa.table(handle.get_add_actions(flatten=True))
 
 
-def rows_at(handle: DeltaTable, version: int) -> int | None:
+def rows_at(log: TableLog, handle: DeltaTable, version: int) -> int | None:
     """Rows that a table had at a version, from its log; None if the log has forgotten it."""
     if version == handle.version():
         return rows_of(handle)
     try:
-        return rows_of(DeltaTable(for_deltalake(folder_of(handle)), version=version))
+        return rows_of(log.open(version))
     except DeltaError:
         return None
 

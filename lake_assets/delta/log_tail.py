@@ -13,8 +13,9 @@ from typing import Any
 from urllib.parse import unquote
 
 from lake_assets.delta.commit import TABLE_ID, DataFile
-from lake_assets.delta.table_log import TableLog
+from lake_assets.delta.table_log import LAST_CHECKPOINT, TableLog
 from lake_assets.errors import LakeError
+from lake_assets.storage.uri import is_address
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,11 +65,20 @@ def actions_of(log: TableLog, version: int) -> Iterator[tuple[str, Any]]:
         yield from json.loads(line).items()
 
 
+def path_of(action: Mapping[str, Any]) -> str:
+    """The file that an `add` or a `remove` is about, as `TableLog.data_file` takes it.
+
+    Below the table it is not encoded; an address is as it was.
+    """
+    path: str = action["path"]
+    return path if is_address(path) else unquote(path)
+
+
 def file_of(action: Mapping[str, Any]) -> DataFile:
     """The file that an `add` adds to an unpartitioned table."""
     stats = action.get("stats") or "{}"
     rows = json.loads(stats).get("numRecords") or 0
-    return DataFile(path=unquote(action["path"]), size=action["size"], rows=rows, stats=stats)
+    return DataFile(path=path_of(action), size=action["size"], rows=rows, stats=stats)
 
 
 def texts_of(told: Mapping[str, object]) -> Mapping[str, str]:
@@ -105,10 +115,6 @@ def _newest_listed(log: TableLog, since: int) -> int:
     if not versions:
         raise FileNotFoundError(str(log.folder))
     return max(versions)
-
-
-LAST_CHECKPOINT = "_last_checkpoint"
-"""The file of a log that names its newest checkpoint."""
 
 
 def last_checkpoint(log: TableLog) -> Mapping[str, Any]:

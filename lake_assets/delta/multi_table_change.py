@@ -10,24 +10,21 @@ twice.
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 from tenacity import retry, retry_if_exception_type, stop_after_attempt
 
 from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.delta.committer import Committer
-from lake_assets.delta.data_files import active_files, are_whole, read_file, without
-from lake_assets.delta.log_history import is_done
-from lake_assets.delta.origins import (
-    Before,
-    Both,
-    Everything,
-    From,
-    Origins,
-    RowSet,
+from lake_assets.delta.data_files import (
+    active_files,
+    are_whole,
+    columns_of_file,
+    read_file,
+    without,
 )
+from lake_assets.delta.log_history import is_done
+from lake_assets.delta.origins import Before, Both, Everything, From, Origins, RowSet
 from lake_assets.delta.restores import is_restored
 from lake_assets.delta.source_offsets import Offsets, as_json, from_json
 from lake_assets.delta.table_log import log_of
@@ -35,7 +32,8 @@ from lake_assets.delta.transaction_numbers import checksum_record, numbers_of
 from lake_assets.errors import CommitConflictError, LakeError
 from lake_assets.model.origins import OriginColumns
 from lake_assets.model.tables import Layer, TableRef
-from lake_assets.runtime.atomic_write import replace_text
+from lake_assets.storage.store import Store
+from lake_assets.storage.uri import LakeUri
 
 _TRIES = 5
 """Tries of a table's commit while others rewrite its files, as a compaction does."""
@@ -84,13 +82,14 @@ class TablesChange:
     companions: Sequence[TableRef] = ()
     """Tables whose numbers of changes the last part records a checksum of."""
 
-    def moved(self, lake: Path) -> Origins:
+    def moved(self, lake: Store) -> Origins:
         """The rows in its new files."""
         origins = Origins(self.origin)
         for part in self.tables:
+            log = log_of(lake, part.table)
             for file in part.files:
-                path = part.table.path(lake) / file.path
-                origins.add(read_file(path, origins.columns(pq.read_schema(path).names)))
+                columns = origins.columns(columns_of_file(log, file))
+                origins.add(read_file(log, file, columns))
         return origins
 
 
@@ -98,7 +97,8 @@ class TablesChange:
 class ChangeJournal:
     """Where a change is noted until all of its parts are committed."""
 
-    path: Path
+    store: Store
+    file: LakeUri
     origin: OriginColumns
     """As `TablesChange.origin`."""
 
@@ -109,7 +109,9 @@ class ChangeJournal:
             "tables": [_noted(part) for part in change.tables],
             "companions": [_named(table) for table in change.companions],
         }
-        replace_text(self.path, json.dumps(noted))
+        with self.store.open_for_writing(self.file) as stream:
+            stream.write(json.dumps(noted).encode())
+        self.store.sync(self.file)
 
     def read(self) -> TablesChange | None:
         """The change that was noted; None if there is none.
@@ -118,7 +120,7 @@ class ChangeJournal:
             LakeError: the journal is damaged.
         """
         try:
-            noted = json.loads(self.path.read_text())
+            noted = json.loads(self.store.get(self.file))
             change = TablesChange(
                 batch=Batch(**noted["batch"]),
                 origin=self.origin,
@@ -129,7 +131,7 @@ class ChangeJournal:
             return None
         except (ValueError, KeyError, TypeError, AttributeError) as problem:
             raise LakeError(
-                str(self.path),
+                str(self.file),
                 f"is damaged ({problem}), so a change that was cut off cannot be finished",
                 "Run `lake-assets rebuild silver`, which derives silver from bronze again",
             ) from problem
@@ -137,7 +139,7 @@ class ChangeJournal:
 
     def clear(self) -> None:
         """Forget the change, all of whose parts are committed."""
-        self.path.unlink(missing_ok=True)
+        self.store.delete(self.file)
 
 
 def finish(journal: ChangeJournal, committer: Committer) -> dict[TableRef, int]:
@@ -162,12 +164,12 @@ def finish(journal: ChangeJournal, committer: Committer) -> dict[TableRef, int]:
         if part.table in handles and is_done(handles[part.table], change.batch)
     ]
     left = [part for part in change.tables if part not in done]
-    lake = committer.store.root.as_path()
+    lake = committer.store
     if change.tables[-1] in done:
         journal.clear()  # the last part makes it whole
         return {}
     if not all(
-        part.table in handles and are_whole(part.table.path(lake), part.files) for part in left
+        part.table in handles and are_whole(log_of(lake, part.table), part.files) for part in left
     ):
         if done:
             raise _cut_off(journal)
@@ -194,7 +196,6 @@ def _apply(
 ) -> int | None:
     """Commit one table's part; rows that left it, or None if it has the part already."""
     handle, log = committer.fresh(one.table), log_of(committer.store, one.table)
-    folder = log.folder.as_path()
     if is_done(handle, change.batch):
         return None
     leaving = moved if one.leaving is None else one.leaving.rows(change.origin)
@@ -205,7 +206,7 @@ def _apply(
             "Run `lake-assets rebuild silver`, which derives silver from bronze again",
         )
     # Its own new files may be in the table's folder, and are in no version of it.
-    removed, kept = without(folder, active_files(handle), leaving)
+    removed, kept = without(log, active_files(handle), leaving)
     gone = _rows(removed) - _rows(kept)
     is_last = one is change.tables[-1]
     if not (one.files or removed or is_last or one.leaving is not None):
@@ -233,7 +234,7 @@ def _ensure_newest(journal: ChangeJournal, change: TablesChange, committer: Comm
     later = [table.name for table, newest in numbers.items() if newest > number]
     if later:
         raise LakeError(
-            str(journal.path),
+            str(journal.file),
             f"is of change {number}, and {later[0]} has had a later one: this table was put back "
             "alone",
             "Put all tables of one backup back, or run `lake-assets rebuild silver`, which derives "
@@ -249,7 +250,7 @@ def _checksum(change: TablesChange, committer: Committer) -> Batch:
 
 def _cut_off(journal: ChangeJournal) -> LakeError:
     return LakeError(
-        str(journal.path),
+        str(journal.file),
         "names tables or files that are gone, of a change that was cut off half done",
         "Run `lake-assets rebuild silver`, which derives silver from bronze again",
     )

@@ -6,22 +6,21 @@ streams go on from where they are, so whoever writes asks here first. Whose a ta
 """
 
 import logging
-import shutil
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
-from pathlib import Path
 
 from lake_assets.delta.catalog import keys_found, keys_of
+from lake_assets.delta.table_log import drop_table
 from lake_assets.delta.table_owners import owner_of, owners_in
 from lake_assets.errors import FeedError
 from lake_assets.model.feeds import Feed
 from lake_assets.model.owners import Owner, claims_of
 from lake_assets.model.tables import Layer, TableRef
+from lake_assets.storage.store import Store
 
 _LOG = logging.getLogger(__name__)
 
 
-def renamed_tables(lake: Path, feed: Feed, layer: Layer) -> dict[TableRef, TableRef]:
+def renamed_tables(lake: Store, feed: Feed, layer: Layer) -> dict[TableRef, TableRef]:
     """By table of the feed that is called otherwise now, what its key or view would have instead.
 
     Args:
@@ -57,7 +56,7 @@ def _table_now(feed: Feed, owner: Owner) -> TableRef | None:
     return next((feed.gold_table(view, owner.key) for view in views), None)
 
 
-def ensure_none_renamed(lake: Path, feed: Feed, *layers: Layer) -> None:
+def ensure_none_renamed(lake: Store, feed: Feed, *layers: Layer) -> None:
     """Refuse a feed that would have other tables than those it has.
 
     Raises:
@@ -77,7 +76,7 @@ def ensure_none_renamed(lake: Path, feed: Feed, *layers: Layer) -> None:
             )
 
 
-def movable_tables(lake: Path, feed: Feed, layer: Layer) -> dict[TableRef, TableRef]:
+def movable_tables(lake: Store, feed: Feed, layer: Layer) -> dict[TableRef, TableRef]:
     """As `renamed_tables`, where no new name is still that of another table of the feed.
 
     Nothing can be derived into such a table before the other one is dropped.
@@ -104,7 +103,7 @@ def movable_tables(lake: Path, feed: Feed, layer: Layer) -> dict[TableRef, Table
     return renamed
 
 
-def superseded_tables(lake: Path, renamed: Mapping[TableRef, TableRef]) -> list[TableRef]:
+def superseded_tables(lake: Store, renamed: Mapping[TableRef, TableRef]) -> list[TableRef]:
     """Those of `renamed_tables` whose owner has the table that it would have instead.
 
     Raises:
@@ -113,39 +112,12 @@ def superseded_tables(lake: Path, renamed: Mapping[TableRef, TableRef]) -> list[
     return [table for table, now in renamed.items() if owner_of(lake, now) == owner_of(lake, table)]
 
 
-def drop_tables(lake: Path, tables: Iterable[TableRef]) -> None:
+def drop_tables(lake: Store, tables: Iterable[TableRef]) -> None:
     """Delete tables whose rows are in others by now; only `superseded_tables` may be.
 
-    One that is dropped half is no table. It does not keep another one of its name from being
-    created, and what is left of it goes when a table of its layer is dropped next. One process may
-    drop tables of a layer at a time.
-
     Raises:
-        OSError: a folder cannot be deleted.
+        LakeError: a folder cannot be deleted.
     """
     for table in tables:
-        folder = table.path(lake)
-        _delete_leftovers(folder.parent)
-        _delete(folder / _DROPPED_LOG)
-        # Without its log it is none, so that nobody reads what a kill leaves of it.
-        (folder / "_delta_log").rename(folder / _DROPPED_LOG)
-        folder.rename(leaving := folder.with_name(f".{table.name}{_DROPPED}"))
-        _delete(leaving)
+        drop_table(lake, table)
         _LOG.info("dropped %s, which has another name now", table.relative)
-
-
-_DROPPED_LOG = "_dropped_log"
-
-_DROPPED = ".dropped"
-"""How a folder ends, after a dot and the table's name, from which no table can be read any more;
-no table is called so."""
-
-
-def _delete_leftovers(layer: Path) -> None:
-    for folder in layer.glob(f".*{_DROPPED}"):
-        _delete(folder)
-
-
-def _delete(folder: Path) -> None:
-    with suppress(FileNotFoundError):
-        shutil.rmtree(folder)

@@ -21,8 +21,7 @@ from lake_assets.delta.source_offsets import (
     offsets_of_rows,
     table_offsets,
 )
-from lake_assets.delta.table_log import TableLog, local_log, log_of
-from lake_assets.delta.table_paths import folder_of
+from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.errors import LakeError
 from lake_assets.model.origins import NamedSource
 from lake_assets.model.tables import Layer, TableRef
@@ -79,7 +78,7 @@ class RestoreGuard:
 
 
 def held_offsets(
-    handle: DeltaTable, source: NamedSource, recorded: Offsets | None = None
+    log: TableLog, handle: DeltaTable, source: NamedSource, recorded: Offsets | None = None
 ) -> Offsets:
     """How far a table's rows are in a source; unlike `table_offsets` after a RESTORE, too.
 
@@ -87,12 +86,11 @@ def held_offsets(
     which its first was to be read.
 
     Args:
+        log: of the table.
         handle: the table.
         source: one that it may have rows of.
         recorded: its `table_offsets`, if they are known: with thousands of partitions they cost.
     """
-    folder = folder_of(handle)
-    log = local_log(folder)
     if recorded is None:
         recorded = table_offsets(handle, source.kind, source.name)
     version = _version_of_rows(log, handle.version())
@@ -100,7 +98,7 @@ def held_offsets(
         return recorded
     offsets = _offsets_at(log, version, source)
     if offsets is None:
-        offsets = offsets_of_rows(folder, active_files(handle), source.origin)
+        offsets = offsets_of_rows(log, active_files(handle), source.origin)
     first = begun_offsets(handle, source.kind, recorded)
     return {place: offsets.get(place, first[place]) for place in recorded}
 

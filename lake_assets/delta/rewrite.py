@@ -19,17 +19,21 @@ from lake_assets.delta.append import Known, append
 from lake_assets.delta.commit import Batch, Commit
 from lake_assets.delta.conflicts import overtaken
 from lake_assets.delta.data_files import active_files
-from lake_assets.delta.table_log import local_log
-from lake_assets.delta.table_paths import folder_of
+from lake_assets.delta.table_log import TableLog
 from lake_assets.model.tables import TableRef
 
 
 def rewrite(
-    handle: DeltaTable, commit: Commit, columns: Schema | None, batches: Sequence[Batch]
+    log: TableLog,
+    handle: DeltaTable,
+    commit: Commit,
+    columns: Schema | None,
+    batches: Sequence[Batch],
 ) -> None:
     """Commit to a table at the handle's version.
 
     Args:
+        log: of the table.
         handle: the table.
         commit: what comes and goes.
         columns: the table's new ones; all rows that are there go then.
@@ -44,14 +48,14 @@ def rewrite(
         commit = replace(commit, removed=active_files(handle))
         further = _metadata(handle, columns.to_json())
     more = [*batches[1:], *commit.transactions]
-    _put(handle, replace(commit, transactions=more), next(iter(batches), None), further)
+    _put(log, handle, replace(commit, transactions=more), next(iter(batches), None), further)
 
 
-def add_columns(handle: DeltaTable, table: TableRef, columns: Schema) -> None:
+def add_columns(log: TableLog, handle: DeltaTable, table: TableRef, columns: Schema) -> None:
     """Add columns, and fields of structs, that the table lacks; raises as `rewrite`."""
     have, more = json.loads(handle.schema().to_json()), json.loads(columns.to_json())
     commit = Commit(table=table, files=(), info={"operation": "ADD COLUMNS"})
-    _put(handle, commit, None, _metadata(handle, json.dumps(_joined(have, more))))
+    _put(log, handle, commit, None, _metadata(handle, json.dumps(_joined(have, more))))
 
 
 def with_traits(handle: DeltaTable, columns: Schema) -> Schema:
@@ -61,7 +65,11 @@ def with_traits(handle: DeltaTable, columns: Schema) -> Schema:
 
 
 def _put(
-    handle: DeltaTable, commit: Commit, batch: Batch | None, further: Sequence[dict[str, Any]]
+    log: TableLog,
+    handle: DeltaTable,
+    commit: Commit,
+    batch: Batch | None,
+    further: Sequence[dict[str, Any]],
 ) -> None:
     metadata = handle.metadata()
     known = Known(
@@ -71,7 +79,7 @@ def _put(
         partition_by=tuple(metadata.partition_columns),
     )
     at_ms = int(time.time() * 1000)
-    if not append(local_log(folder_of(handle)), known, commit, batch, at_ms, further):
+    if not append(log, known, commit, batch, at_ms, further):
         raise overtaken(commit.table, f"version {known.version + 1} is there already")
 
 

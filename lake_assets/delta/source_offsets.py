@@ -11,7 +11,6 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from deltalake import DeltaTable
@@ -19,6 +18,7 @@ from deltalake import DeltaTable
 from lake_assets.delta.commit import Batch, DataFile
 from lake_assets.delta.data_files import read_file
 from lake_assets.delta.origins import Place
+from lake_assets.delta.table_log import TableLog
 from lake_assets.model.origins import OriginColumns
 
 Offsets: TypeAlias = Mapping[Place, int]
@@ -121,19 +121,19 @@ def begin_offsets(info: Mapping[str, Any]) -> Offsets | None:
 
 
 def offsets_of_rows(
-    folder: Path, files: Sequence[DataFile], columns: OriginColumns
+    log: TableLog, files: Sequence[DataFile], columns: OriginColumns
 ) -> dict[Place, int]:
     """How far a table is in its sources, by the rows: of one whose commits do not tell.
 
     Args:
-        folder: of the table.
+        log: of the table.
         files: its own.
         columns: what they call the origin's columns.
     """
     positions: list[dict[Place, int]] = []
     places = [name for name in (columns.name, columns.partition) if name]
     for file in files:
-        rows = read_file(folder / file.path, columns.identity)
+        rows = read_file(log, file, columns.identity)
         last = rows.group_by(places).aggregate([(columns.offset, "max")]).to_pylist()
         positions.append(
             {

@@ -1,20 +1,23 @@
 """The log of one table: where its commits lie in the lake's store, and reading and putting one.
 
-What a commit says is `delta.log_tail`'s to read and `delta.append`'s to write.
+What a commit says is `delta.log_tail`'s to read and `delta.append`'s to write. A lake is the store
+at its root.
 """
 
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from deltalake import DeltaTable
 
+from lake_assets.delta.table_paths import data_file
 from lake_assets.model.tables import TableRef
-from lake_assets.storage.local import LocalStore
 from lake_assets.storage.store import Store
 from lake_assets.storage.uri import LakeUri
+
+LAST_CHECKPOINT = "_last_checkpoint"
+"""The file of a log that names its newest checkpoint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,10 @@ class TableLog:
         """The file of a version's commit."""
         return self.file(f"{version:020}.json")
 
+    def data_file(self, path: str) -> LakeUri:
+        """A file that the log names; as `delta.table_paths.data_file`."""
+        return data_file(self.folder, path)
+
     def names_from(self, start: str = "") -> Iterable[str]:
         """Names of the log's files, as `Store.list_from` has them; none if there is no log."""
         return self.store.list_from(self.folder / "_delta_log", start)
@@ -53,7 +60,19 @@ class TableLog:
         Raises:
             LakeError: the store cannot be read.
         """
-        return self.store.size(self.commit_file(version)) is not None
+        return self.store.stat(self.commit_file(version)) is not None
+
+    def exists(self) -> bool:
+        """Whether there is a table; its first commit may have been swept away since.
+
+        Raises:
+            LakeError: the store cannot be read.
+        """
+        return (
+            self.has(0)
+            or self.store.stat(self.file(LAST_CHECKPOINT)) is not None
+            or any(name.endswith((".json", ".parquet")) for name in self.names_from())
+        )
 
     def commit(self, version: int) -> bytes:
         """A version's commit.
@@ -88,12 +107,20 @@ class TableLog:
         return DeltaTable(self.folder.for_deltalake(), version=version, storage_options=options)
 
 
-def log_of(store: Store, table: TableRef) -> TableLog:
-    """The log of a table of the lake whose folder is the store's root."""
-    return TableLog(store, store.root / table.relative)
+def log_of(lake: Store, table: TableRef) -> TableLog:
+    """The log of a table of a lake."""
+    return TableLog(lake, lake.root / table.relative)
 
 
-def local_log(folder: Path) -> TableLog:
-    """The log of the table in a folder, for a caller that has its path."""
-    store = LocalStore.at(folder)
-    return TableLog(store, store.root)
+def drop_table(lake: Store, table: TableRef) -> None:
+    """Delete a table with all its versions.
+
+    Its log goes first: one that is dropped half is no table, and does not keep another one of its
+    name from being created.
+
+    Raises:
+        LakeError: it cannot be deleted.
+    """
+    folder = log_of(lake, table).folder
+    lake.delete_folder(folder / "_delta_log")
+    lake.delete_folder(folder)

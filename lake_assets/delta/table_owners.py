@@ -5,26 +5,25 @@ commit was swept away; only a table that got its record later must be opened. Th
 change afterwards. Whose a table should be is `model.owners`'.
 """
 
-import os
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
-from pathlib import Path
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
-from lake_assets.delta.log_tail import actions_of, last_checkpoint
-from lake_assets.delta.table_log import local_log
+from lake_assets.delta.log_tail import actions_of, last_checkpoint, newest_version
+from lake_assets.delta.table_log import LAST_CHECKPOINT, TableLog, log_of
 from lake_assets.errors import LakeError, TableOwnedError, first_line
 from lake_assets.model.owners import Owner, OwnerRecord
 from lake_assets.model.tables import Layer, TableRef
+from lake_assets.storage.store import Store
+from lake_assets.storage.uri import LakeUri
 
 
-def owner_of(lake: Path, table: TableRef) -> Owner | None:
+def owner_of(lake: Store, table: TableRef) -> Owner | None:
     """Whose a table is; None if it records none, or is not there.
 
     What the copy of a table records is another table's owner, and tells nothing of the copy.
@@ -32,32 +31,37 @@ def owner_of(lake: Path, table: TableRef) -> Owner | None:
     Raises:
         LakeError: the table's log cannot be read.
     """
-    folder = table.path(lake)
-    now = _identity(folder)
-    if now is None:
-        return None
-    known = _KNOWN.get(folder)
-    if known is None or not known.holds(now):
-        known = _Known(identity=now, owner=_read(folder, table))
-        _KNOWN[folder] = known
+    log = log_of(lake, table)
+    with _telling(log, "read"):
+        known, tag = _KNOWN.get(log.folder), _tag(log)
+        if tag is None:
+            return None
+        newest = newest_version(log) if known is None or known.owner is None else known.newest
+    if known is None or (known.tag, known.newest) != (tag, newest):
+        known = _Known(tag=tag, newest=newest, owner=_read(log, table))
+        _KNOWN[log.folder] = known
     return known.owner
 
 
-def is_copy(lake: Path, table: TableRef) -> bool:
+def is_copy(lake: Store, table: TableRef) -> bool:
     """Whether what a table records is another table's: its folder was copied or moved by hand.
 
     Raises:
         LakeError: the table's log cannot be read.
     """
-    return owner_of(lake, table) is None and any(_records(table.path(lake)))
+    return owner_of(lake, table) is None and any(_records(log_of(lake, table)))
 
 
-def is_there(lake: Path, table: TableRef) -> bool:
-    """Whether there is such a table, by its folder alone."""
-    return (table.path(lake) / "_delta_log").is_dir()
+def is_there(lake: Store, table: TableRef) -> bool:
+    """Whether there is such a table.
+
+    Raises:
+        LakeError: the lake cannot be read.
+    """
+    return log_of(lake, table).exists()
 
 
-def owners_in(lake: Path, layer: Layer) -> dict[TableRef, Owner | None]:
+def owners_in(lake: Store, layer: Layer) -> dict[TableRef, Owner | None]:
     """The tables of a layer, sorted by name, with their owners; None of those that record none.
 
     Raises:
@@ -67,7 +71,7 @@ def owners_in(lake: Path, layer: Layer) -> dict[TableRef, Owner | None]:
     return dict(sorted(owners.items()))
 
 
-def claim(lake: Path, table: TableRef, owner: Owner | None) -> None:
+def claim(lake: Store, table: TableRef, owner: Owner | None) -> None:
     """Make sure that a table, if it is there, is its owner's; one that records none becomes so.
 
     Nothing is done for a table that has none, such as a log's.
@@ -80,125 +84,99 @@ def claim(lake: Path, table: TableRef, owner: Owner | None) -> None:
         return
     holder = owner_of(lake, table)
     if holder is None:
-        with _LOCK, _telling(table.path(lake), "written"):
-            _record(table.path(lake), owner.properties(table))
+        log = log_of(lake, table)
+        with _LOCK, _telling(log, "written"):
+            log.open().alter.set_table_properties(
+                owner.properties(table), raise_if_not_exists=False
+            )
     elif holder != owner:
-        raise TableOwnedError(str(table.path(lake)), owner=str(owner), holder=str(holder))
-
-
-def _record(folder: Path, properties: dict[str, str]) -> None:
-    # A process may have died before the first commit: then there is nothing yet to be claimed.
-    with suppress(TableNotFoundError):
-        DeltaTable(folder).alter.set_table_properties(properties, raise_if_not_exists=False)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Identity:
-    """What tells a table from one that was dropped and created again."""
-
-    inode: tuple[int, int]
-    created_ns: int
-    """When its first commit was made; 0 once that was swept away."""
-
-    log_ns: int
-    """When its newest commit was made."""
+        folder = log_of(lake, table).folder
+        raise TableOwnedError(str(folder), owner=str(owner), holder=str(holder))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Known:
     """What this process has read of a table."""
 
-    identity: _Identity
+    tag: str
+    """Tells it from one that was dropped and created again."""
+
+    newest: int
+    """Its version when it was read: a record that is missing may come with any later one."""
+
     owner: Owner | None
 
-    def holds(self, now: _Identity) -> bool:
-        """Whether it is still so: a record stays, and one that is missing may come any time."""
-        was = self.identity if self.owner is None else replace(self.identity, log_ns=now.log_ns)
-        return was == now
 
-
-_KNOWN: dict[Path, _Known] = {}
+_KNOWN: dict[LakeUri, _Known] = {}
 """By folder of the table."""
 
 _LOCK = threading.Lock()
 """Two threads that adopt one table would be a conflict."""
 
 
-def _identity(folder: Path) -> _Identity | None:
-    """None if there is no table.
+def _tag(log: TableLog) -> str | None:
+    """Of a table's first commit, or of what names its newest checkpoint once that was swept away.
 
-    Inodes are used again, so the time of the first commit belongs to it. A table whose first commit
-    was swept away is at least as old as Delta keeps logs.
+    None if there is no table.
     """
-    log, first = _stat(folder / "_delta_log"), _stat(local_log(folder).commit_file(0).as_path())
-    if log is None:
-        return None
-    return _Identity(
-        inode=(log.st_dev, log.st_ino),
-        created_ns=first.st_mtime_ns if first else 0,
-        log_ns=log.st_mtime_ns,
-    )
+    for file in (log.commit_file(0), log.file(LAST_CHECKPOINT)):
+        stat = log.store.stat(file)
+        if stat is not None:
+            return stat.tag
+    return "" if log.exists() else None
 
 
-def _stat(path: Path) -> os.stat_result | None:
-    try:
-        return path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-
-
-def _read(folder: Path, table: TableRef) -> Owner | None:
+def _read(log: TableLog, table: TableRef) -> Owner | None:
     """What a table records of itself; a copy's first commit is about what it is a copy of."""
-    return next((record.owner for record in _records(folder) if record.is_about(table)), None)
+    return next((record.owner for record in _records(log) if record.is_about(table)), None)
 
 
-def _records(folder: Path) -> Iterator[OwnerRecord]:
+def _records(log: TableLog) -> Iterator[OwnerRecord]:
     """What a table's log says of whose it is, and of which table it says so; the cheapest first."""
-    with _telling(folder, "read"):
+    with _telling(log, "read"):
         for read in (_of_first_commit, _of_checkpoint, _of_table):
-            record = OwnerRecord.of(read(folder))
+            record = OwnerRecord.of(read(log))
             if record is not None:
                 yield record
 
 
 @contextmanager
-def _telling(folder: Path, done: str) -> Iterator[None]:
+def _telling(log: TableLog, done: str) -> Iterator[None]:
     try:
         yield
     except (DeltaError, OSError, ValueError, KeyError, pa.ArrowException) as problem:
         raise LakeError(
-            str(folder),
+            str(log.folder),
             f"its log cannot be {done} ({first_line(problem)})",
             "Check the folder and the disk",
         ) from problem
 
 
-def _of_first_commit(folder: Path) -> Mapping[str, str]:
+def _of_first_commit(log: TableLog) -> Mapping[str, str]:
     try:
-        actions = actions_of(local_log(folder), 0)
+        actions = actions_of(log, 0)
         return next((action["configuration"] for kind, action in actions if kind == "metaData"), {})
     except FileNotFoundError:
         return {}
 
 
-def _of_checkpoint(folder: Path) -> Mapping[str, str]:
-    version = int(last_checkpoint(local_log(folder)).get("version") or 0)
-    path = folder / "_delta_log" / f"{version:020}.checkpoint.parquet"
-    if not version or not path.exists():
+def _of_checkpoint(log: TableLog) -> Mapping[str, str]:
+    version = int(last_checkpoint(log).get("version") or 0)
+    checkpoint = log.file(f"{version:020}.checkpoint.parquet")
+    if not version or log.store.stat(checkpoint) is None:
         return {}
-    actions = pq.read_table(path, columns=["metaData"])["metaData"].drop_null().to_pylist()
+    with log.store.open_for_reading(checkpoint) as source:
+        actions = pq.read_table(source, columns=["metaData"])["metaData"].drop_null().to_pylist()
     return next((dict(action["configuration"]) for action in actions), {})
 
 
-def _of_table(folder: Path) -> Mapping[str, str]:
+def _of_table(log: TableLog) -> Mapping[str, str]:
     try:
-        return DeltaTable(folder).metadata().configuration
+        return log.open().metadata().configuration
     except TableNotFoundError:
         return {}
 
 
-def _tables_in(lake: Path, layer: Layer) -> Iterator[TableRef]:
-    folder = lake / layer.value
-    if folder.is_dir():
-        names = (path.name for path in folder.iterdir() if (path / "_delta_log").is_dir())
-        yield from (TableRef(layer=layer, name=name) for name in names)
+def _tables_in(lake: Store, layer: Layer) -> Iterator[TableRef]:
+    tables = (TableRef(layer=layer, name=name) for name in lake.folders(lake.root / layer.value))
+    yield from (table for table in tables if log_of(lake, table).exists())

@@ -7,7 +7,7 @@ What is wider than what, and which field had which name, is not decided here.
 import uuid
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,6 +20,7 @@ from lake_assets.delta.deletion_vectors import Mask, kept_rows, undeleted
 from lake_assets.delta.feature_gate import ensure_usable
 from lake_assets.delta.renamed_columns import Renames, under_newest, unmarked, without_stale_marks
 from lake_assets.delta.table_features import Use
+from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.errors import CommitConflictError
 from lake_assets.model.tables import TableRef
 from lake_assets.parquet.writer import write_pieces
@@ -39,7 +40,6 @@ _TRIES = 5
 
 def widen(
     committer: Committer,
-    lake: Path,
     tables: Mapping[TableRef, pa.Schema],
     renames: Renames | None = None,
     *,
@@ -54,7 +54,6 @@ def widen(
 
     Args:
         committer: commits.
-        lake: folder of the tables.
         tables: the columns that each is to have; `delta.renamed_columns.marked`, if there are
             renames.
         renames: older names of columns.
@@ -74,13 +73,13 @@ def widen(
     def wider(schema: pa.Schema) -> Callable[[pa.Schema], _Rewriting | None]:
         return lambda have: _wider(have, schema, older, is_new)
 
-    changed = {t: _change(committer, lake, t, wider(schema)) for t, schema in tables.items()}
+    changed = {t: _change(committer, t, wider(schema)) for t, schema in tables.items()}
     done = {t: rewriting.info[WIDENED].split(", ") for t, rewriting in changed.items() if rewriting}
     committer.add_columns({t: schema for t, schema in tables.items() if t not in done})
     return done
 
 
-def drop_columns(committer: Committer, lake: Path, table: TableRef, names: Collection[str]) -> bool:
+def drop_columns(committer: Committer, table: TableRef, names: Collection[str]) -> bool:
     """Rewrite a table's files without some columns, in one commit; whether it had one of them.
 
     No writer may be at work that knows of the columns: it would bring them back.
@@ -89,7 +88,7 @@ def drop_columns(committer: Committer, lake: Path, table: TableRef, names: Colle
         CommitConflictError: another process keeps changing the table.
         LakeError: the lake cannot be written.
     """
-    return _change(committer, lake, table, lambda have: _narrower(have, names)) is not None
+    return _change(committer, table, lambda have: _narrower(have, names)) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,20 +107,17 @@ class _Rewriting:
 )
 def _change(
     committer: Committer,
-    lake: Path,
     table: TableRef,
     decide: Callable[[pa.Schema], _Rewriting | None],
 ) -> _Rewriting | None:
     """Rewrite a table's files as is decided by the columns that it has."""
     handle = committer.fresh(table)
-    version, folder = handle.version(), table.path(lake)
+    version, log = handle.version(), log_of(committer.store, table)
     rewriting = decide(pa.schema(handle.schema().to_arrow()))
     if rewriting is not None:
         ensure_usable(handle, Use.READ, Use.REPLACE)
         kept = kept_rows(handle)
-        files = [
-            _write(folder, file, rewriting, kept.get(file.path)) for file in active_files(handle)
-        ]
+        files = [_write(log, file, rewriting, kept.get(file.path)) for file in active_files(handle)]
         change = Commit(table=table, files=files, info=rewriting.info, seen=version)
         committer.replace([change], rewriting.columns)
     return rewriting
@@ -176,11 +172,12 @@ def _is_other(have: pa.DataType, wanted: pa.DataType) -> bool:
     return bool(have != wanted)
 
 
-def _write(folder: Path, file: DataFile, rewriting: _Rewriting, left: Mask | None) -> DataFile:
+def _write(log: TableLog, file: DataFile, rewriting: _Rewriting, left: Mask | None) -> DataFile:
     path = str(PurePosixPath(file.path).with_name(f"part-{uuid.uuid4()}.parquet"))
     kept = pa.schema([field for field in rewriting.columns if field.name not in file.partition])
-    with pq.ParquetFile(folder / file.path) as source:
-        batches = source.iter_batches(_ROWS_AT_ONCE)
-        pieces = (under_newest(rows, kept, rewriting.renames) for rows in undeleted(batches, left))
-        written = write_pieces(pieces, kept, folder, path)
+    lake = log.store
+    with lake.open_for_reading(log.data_file(file.path)) as source, pq.ParquetFile(source) as rows:
+        batches = undeleted(rows.iter_batches(_ROWS_AT_ONCE), left)
+        pieces = (under_newest(batch, kept, rewriting.renames) for batch in batches)
+        written = write_pieces(lake, pieces, kept, log.folder, path)
     return DataFile(partition=file.partition, **written)  # type: ignore[arg-type]

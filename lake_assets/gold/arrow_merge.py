@@ -7,12 +7,12 @@ view and `gold.view_heads`' of a key; all else is `gold.job`'s.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from lake_assets.delta.commit import DataFile
+from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.gold.arrow_aggregates import ArrowAggregates, NotMergeableError
 from lake_assets.gold.buckets import prefix_of
 from lake_assets.gold.refresh_plan import Brought, RefreshPlan
@@ -21,6 +21,8 @@ from lake_assets.parquet.writer import TABLE, Layout, Target, WritePlan
 from lake_assets.spark.fan_out import fan_out
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.spark.scan import numbered, rows_of_file, share, shared
+from lake_assets.storage.store import Store
+from lake_assets.storage.uri import LakeUri
 
 _ROWS_A_FILE = 8_000
 """Rows that take as long to merge as it takes to open a file."""
@@ -34,15 +36,16 @@ class Piece:
     """Index into the plan's targets."""
 
     aggregates: ArrowAggregates
-    silver_files: tuple[Path, ...]
-    gold_files: tuple[Path, ...]
+    silver_files: tuple[LakeUri, ...]
+    gold_files: tuple[LakeUri, ...]
 
 
 class Merging:
     """A `spark.fan_out.RowTransform`: numbers of shares become the keys' refreshed views."""
 
-    def __init__(self, shares: Sequence[Sequence[Piece]]) -> None:
+    def __init__(self, lake: Store, shares: Sequence[Sequence[Piece]]) -> None:
         """Merge the pieces of each share."""
+        self._lake = lake
         self._shares = shares
         self._unsure: list[int] = []
 
@@ -57,8 +60,8 @@ class Merging:
 
     def _merge(self, piece: Piece) -> list[pa.RecordBatch]:
         aggregates = piece.aggregates
-        new = _read(piece.silver_files, aggregates.sources)
-        gold = _read(piece.gold_files, aggregates.columns.names)
+        new = _read(self._lake, piece.silver_files, aggregates.sources)
+        gold = _read(self._lake, piece.gold_files, aggregates.columns.names)
         try:
             rows = aggregates.merged(new, gold)
         except NotMergeableError:
@@ -90,11 +93,12 @@ def _write(
 ) -> tuple[dict[str, list[DataFile]], set[str]]:
     """By key, new files; and the keys that Spark must merge."""
     keys = [gain.work.source.key for gain in gains]
-    folders = [gain.work.source.gold_table.path(context.lake) for gain in gains]
+    logs = [log_of(context.lake, gain.work.source.gold_table) for gain in gains]
     plan = WritePlan(
+        store=context.lake,
         targets=tuple(
-            Target(path=str(folder), layout=gain.work.columns, prefix=prefix_of(0))
-            for gain, folder in zip(gains, folders, strict=True)
+            Target(folder=log.folder, layout=gain.work.columns, prefix=prefix_of(0))
+            for gain, log in zip(gains, logs, strict=True)
         ),
         layouts={
             gain.work.columns: Layout(
@@ -105,20 +109,20 @@ def _write(
         buffer_bytes=context.buffer_bytes,
     )
     pieces = [
-        (_piece(index, gain, folders[index]), _load(gain.work)) for index, gain in enumerate(gains)
+        (_piece(index, gain, logs[index]), _load(gain.work)) for index, gain in enumerate(gains)
     ]
-    shares = share(pieces, session.sparkContext.defaultParallelism)
-    left = fan_out(numbered(session, shares), plan, lambda: Merging(shares))
+    shares, lake = share(pieces, session.sparkContext.defaultParallelism), context.lake
+    left = fan_out(numbered(session, shares), plan, lambda: Merging(lake, shares))
     files = {keys[index]: written.files for index, written in left.written.items()}
     return files, {keys[int(note)] for note in left.notes}
 
 
-def _piece(target: int, one: SmallGain, folder: Path) -> Piece:
+def _piece(target: int, one: SmallGain, gold: TableLog) -> Piece:
     return Piece(
         target=target,
         aggregates=one.aggregates,
-        silver_files=tuple(Path(file) for file in one.work.silver_files),
-        gold_files=tuple(folder / file.path for file in one.work.gold_files),
+        silver_files=one.work.silver_files,
+        gold_files=tuple(gold.data_file(file.path) for file in one.work.gold_files),
     )
 
 
@@ -128,7 +132,7 @@ def _load(work: RefreshPlan) -> int:
     return work.rows_read + sum(file.rows for file in work.gold_files) + files * _ROWS_A_FILE
 
 
-def _read(files: Iterable[Path], columns: Sequence[str]) -> Iterator[pa.Table]:
-    for path in files:
-        for batch in rows_of_file(path, columns):
+def _read(lake: Store, files: Iterable[LakeUri], columns: Sequence[str]) -> Iterator[pa.Table]:
+    for file in files:
+        for batch in rows_of_file(lake, file, columns):
             yield pa.Table.from_batches([batch])

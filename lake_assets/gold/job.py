@@ -6,14 +6,14 @@ and one aggregation, not a thousand plans. Commits nothing; small gains are `gol
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from lake_assets.delta.commit import DataFile
-from lake_assets.delta.table_paths import for_spark
+from lake_assets.delta.table_log import log_of
+from lake_assets.delta.table_paths import data_file
 from lake_assets.errors import ExpectationFailedError
 from lake_assets.gold.bucket_routing import BucketRouting
 from lake_assets.gold.buckets import prefix_of
@@ -25,6 +25,7 @@ from lake_assets.parquet.writer import Layout, Target, WritePlan
 from lake_assets.spark.fan_out import FanOut, discard, fan_out
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.spark.read_tables import Contents, read_contents, read_files
+from lake_assets.storage.uri import LakeUri
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,9 +79,10 @@ def _plan(
     """A target for each bucket of each key, in their order."""
     name = compiled_view.view.name
     return WritePlan(
+        store=context.lake,
         targets=tuple(
             Target(
-                path=str(refresh.source.gold_table.path(context.lake)),
+                folder=log_of(context.lake, refresh.source.gold_table).folder,
                 layout=name,
                 prefix=prefix_of(bucket),
             )
@@ -119,11 +121,9 @@ def _run(
             for refresh in work
         }
         by_target = [refresh.source.key for refresh in work for _ in range(refresh.buckets)]
-        folders = {
-            key: Path(target.path) for key, target in zip(by_target, plan.targets, strict=True)
-        }
+        folders = {key: target.folder for key, target in zip(by_target, plan.targets, strict=True)}
         gold_files = [
-            for_spark(folders[refresh.source.key], file.path)
+            data_file(folders[refresh.source.key], file.path)
             for refresh in work
             for file in gone[refresh.source.key]
         ]
@@ -148,7 +148,7 @@ def _rows(
     compiled_view: CompiledView,
     work: Sequence[RefreshPlan],
     states: DataFrame,
-    gold_files: Sequence[str],
+    gold_files: Sequence[LakeUri],
 ) -> DataFrame:
     """Gold's columns, `#key` and `#bucket`, of all buckets that get rows."""
     if gold_files:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import pyarrow as pa
 from deltalake import DeltaTable
@@ -15,6 +14,7 @@ from lake_assets.delta.data_files import active_files
 from lake_assets.delta.log_history import last_info, rows_of
 from lake_assets.delta.refresh_position import STATE_FORMAT, position_from
 from lake_assets.delta.table_features import features_of
+from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.gold.buckets import bucket_of, buckets_for, buckets_now
 from lake_assets.gold.refresh_need import info_of
 from lake_assets.gold.usable_tables import ensure_refreshable
@@ -23,6 +23,7 @@ from lake_assets.model.feeds import Feed, GoldView
 from lake_assets.model.reports import Mode, ViewRefresh
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.spark.read_tables import TableVersion, contents_of
+from lake_assets.storage.uri import LakeUri
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,7 +42,7 @@ class RefreshPlan:
     source: ViewSnapshot
     mode: Mode
     why: str
-    silver_files: tuple[str, ...]
+    silver_files: tuple[LakeUri, ...]
     rows_read: int
     buckets: int
     """Number of them after the refresh."""
@@ -185,8 +186,8 @@ def _merge(view: GoldView, one: Opened, context: LakeContext) -> RefreshPlan | s
     source, position = one.source, one.source.position
     if one.gold is None or position is None:
         raise ValueError(source.key)
-    folder = source.silver_table.path(context.lake)
-    gained = gained_between(folder, position.silver_version, source.silver.version)
+    silver = log_of(context.lake, source.silver_table)
+    gained = gained_between(silver, position.silver_version, source.silver.version)
     if gained.obstacle:
         return gained.obstacle
     if features_of(one.gold).may_have_deletion_vectors:
@@ -198,19 +199,19 @@ def _merge(view: GoldView, one: Opened, context: LakeContext) -> RefreshPlan | s
     buckets = buckets_now(sum(file.rows for file in gold_files), had, context.bucket_rows)
     # What a view's expectations are judged by is all of its rows.
     is_whole = bool(view.expectations) or buckets != had
-    return merging(source, gained, folder, gold_files, buckets=buckets, is_whole=is_whole)
+    return merging(source, gained, silver, gold_files, buckets=buckets, is_whole=is_whole)
 
 
 def merging(
     source: ViewSnapshot,
     gained: Gained,
-    folder: Path,
+    silver: TableLog,
     has: tuple[DataFile, ...],
     *,
     buckets: int = 1,
     is_whole: bool = False,
 ) -> RefreshPlan:
-    """A key that is merged: its silver in `folder` gained something, and its view is `has`.
+    """A key that is merged: its silver gained something, and its view is `has`.
 
     One bucket is written whole if there are rows for it.
     """
@@ -218,7 +219,7 @@ def merging(
         source=source,
         mode=Mode.INCREMENTAL,
         why=_gain(len(gained.files)),
-        silver_files=tuple(str(folder / file.path) for file in gained.files),
+        silver_files=tuple(silver.data_file(file.path) for file in gained.files),
         rows_read=gained.rows,
         buckets=buckets,
         gold_files=has,

@@ -33,6 +33,7 @@ from lake_assets.spark.lake_context import LakeContext, open_lake
 from lake_assets.spark.session import start_session
 from lake_assets.state.files import turn
 from lake_assets.state.lake_id import ensure_bound
+from lake_assets.storage.open_store import lake_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,21 +80,21 @@ def refresh_views(
     if not chosen:
         return []
     ensure_bound(settings)
-    known = keys_of(settings.lake_dir, feed)
+    known = keys_of(lake_of(settings), feed)
     ensure_known(feed, known, keys or ())
     is_rebuild = full_refresh and not views and keys is None
     if is_rebuild:
-        ensure_none_renamed(settings.lake_dir, feed, Layer.SILVER)
-        movable_tables(settings.lake_dir, feed, Layer.GOLD)  # refuses those it cannot move
+        ensure_none_renamed(lake_of(settings), feed, Layer.SILVER)
+        movable_tables(lake_of(settings), feed, Layer.GOLD)  # refuses those it cannot move
     else:
-        ensure_none_renamed(settings.lake_dir, feed, Layer.SILVER, Layer.GOLD)
+        ensure_none_renamed(lake_of(settings), feed, Layer.SILVER, Layer.GOLD)
     selected_keys = keys or known
     with turn(settings.state_dir, "refresh"):
         behind = views_behind(settings, feed)
         if not full_refresh and not any(
             set(behind[v.name]) & set(v.scopes(selected_keys)) for v in chosen
         ):
-            lake = settings.lake_dir
+            lake = lake_of(settings)
             current = [key for key in selected_keys if identity(lake, feed.silver_table(key))]
             return [_nothing_new(view, current) for view in chosen]
         reports = _refresh(settings, feed, chosen, selected_keys, around, full_refresh=full_refresh)
@@ -107,7 +108,7 @@ def _drop_renamed(settings: Settings, feed: Feed, reports: Sequence[RefreshRepor
 
     One that something holds up stays until its turn: its new table may be there, and empty.
     """
-    lake = settings.lake_dir
+    lake = lake_of(settings)
     views = [view for report in reports for view in report.refreshed]
     computed = {owner_of_view(feed, view.view, view.key) for view in views}
     superseded = superseded_tables(lake, renamed_tables(lake, feed, Layer.GOLD))

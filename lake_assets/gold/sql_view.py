@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow as pa
 from deltalake import DeltaTable
@@ -29,6 +28,7 @@ from pyspark.sql.types import (
 )
 
 from lake_assets.delta.commit import Commit
+from lake_assets.delta.table_log import log_of
 from lake_assets.errors import FeedError, first_line
 from lake_assets.gold.view_expectations import GoldJudge, marked
 from lake_assets.model.feeds import Feed, GoldView
@@ -38,6 +38,7 @@ from lake_assets.parquet.writer import TABLE, Layout, Target, WritePlan
 from lake_assets.spark.fan_out import FanOut, discard, fan_out
 from lake_assets.spark.jvm import arrow_schema
 from lake_assets.spark.read_tables import read_tables
+from lake_assets.storage.store import Store
 
 _NEVER_IN_A_NAME = set(" ,;{}()\n\t=")
 """Characters that Delta refuses in the names of columns; `count(1)` has some, which is what Spark
@@ -100,7 +101,7 @@ class SqlViewQuery:
     columns: pa.Schema
     """Of silver, of all keys: a column that one key lacks is null in its rows."""
 
-    lake: Path
+    lake: Store
     buffer_bytes: int
 
 
@@ -122,7 +123,8 @@ def compute(session: SparkSession, query: SqlViewQuery, source: SqlViewInput) ->
         rows = own.sql(str(view.sql))
         schema = _schema_of(query, rows)
         plan = WritePlan(
-            targets=(Target(path=str(source.table.path(query.lake)), layout=view.name),),
+            store=query.lake,
+            targets=(Target(folder=log_of(query.lake, source.table).folder, layout=view.name),),
             layouts={view.name: Layout(schema=schema, sources=tuple(schema.names))},
             buffer_bytes=query.buffer_bytes,
         )

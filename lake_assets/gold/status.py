@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 from deltalake.exceptions import DeltaError
 
@@ -12,7 +11,7 @@ from lake_assets.delta.commit_digest import commit_digest
 from lake_assets.delta.log_history import committed_at, identity, newest_info, open_table, rows_of
 from lake_assets.delta.refresh_position import position_from
 from lake_assets.delta.refresh_position_all import PositionOfAll
-from lake_assets.delta.table_log import local_log
+from lake_assets.delta.table_log import log_of
 from lake_assets.errors import LakeError, first_line
 from lake_assets.gold.quality_gate import blocked_keys
 from lake_assets.gold.refresh_need import Silver, definition_of, is_behind
@@ -22,6 +21,8 @@ from lake_assets.model.feeds import Feed, GoldView
 from lake_assets.model.tables import EVERY_KEY, TableRef
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.session_digest import session_digest
+from lake_assets.storage.open_store import lake_of
+from lake_assets.storage.store import Store
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,7 +51,7 @@ def views_behind(
     Raises:
         LakeError: a table's log cannot be read.
     """
-    silver = _silver_now(settings.lake_dir, feed)
+    silver = _silver_now(lake_of(settings), feed)
     blocked = blocked_keys(feed, failures or {}, _versions_of(silver))
     behind: dict[str, tuple[str, ...]] = {view.name: () for view in feed.gold}
     for standing in _standings(settings, feed, silver):
@@ -67,7 +68,7 @@ def never_computed(settings: Settings, feed: Feed, failures: Failures) -> tuple[
     Raises:
         LakeError: a table's log cannot be read.
     """
-    lake = settings.lake_dir
+    lake = lake_of(settings)
     missing = [view for view in feed.gold if not _has_table(lake, feed, view)]
     if not missing or not any(
         _has_rows(lake, feed.silver_table(key)) for key in keys_of(lake, feed)
@@ -77,12 +78,12 @@ def never_computed(settings: Settings, feed: Feed, failures: Failures) -> tuple[
     return tuple(name for name, scopes in behind.items() if scopes)
 
 
-def _has_table(lake: Path, feed: Feed, view: GoldView) -> bool:
+def _has_table(lake: Store, feed: Feed, view: GoldView) -> bool:
     tables = (feed.gold_table(view, scope) for scope in view.scopes(keys_of(lake, feed)))
-    return any((table.path(lake) / "_delta_log").is_dir() for table in tables)
+    return any(log_of(lake, table).exists() for table in tables)
 
 
-def _has_rows(lake: Path, silver: TableRef) -> bool:
+def _has_rows(lake: Store, silver: TableRef) -> bool:
     with _reading(lake):
         handle = open_table(lake, silver)
         return handle is not None and rows_of(handle) > 0
@@ -94,7 +95,7 @@ def keys_unread(settings: Settings, feed: Feed, failures: Failures) -> frozenset
     Raises:
         LakeError: a table's log cannot be read.
     """
-    silver = _silver_now(settings.lake_dir, feed)
+    silver = _silver_now(lake_of(settings), feed)
     blocked = blocked_keys(feed, failures, _versions_of(silver))
     unread_keys = {
         key for standing in _standings(settings, feed, silver) for key in standing.unread
@@ -114,7 +115,7 @@ def behind_since(settings: Settings, feed: Feed) -> dict[str, Mapping[str, float
         LakeError: a table's log cannot be read.
     """
     since: dict[str, dict[str, float]] = {view.name: {} for view in feed.gold}
-    lake = settings.lake_dir
+    lake = lake_of(settings)
     silver = _silver_now(lake, feed)
     for standing in _standings(settings, feed, silver):
         times = [
@@ -126,19 +127,19 @@ def behind_since(settings: Settings, feed: Feed) -> dict[str, Mapping[str, float
     return dict(since)
 
 
-def _silver_now(lake: Path, feed: Feed) -> dict[str, Silver]:
+def _silver_now(lake: Store, feed: Feed) -> dict[str, Silver]:
     """By key of the feed, its silver; keys without silver are absent."""
     with _reading(lake):
         snapshots = {key: _silver(lake, feed.silver_table(key)) for key in keys_of(lake, feed)}
     return {key: silver for key, silver in snapshots.items() if silver}
 
 
-def _silver(lake: Path, table: TableRef) -> Silver | None:
+def _silver(lake: Store, table: TableRef) -> Silver | None:
     table_identity = identity(lake, table)
     if table_identity is None:
         return None
     version, table_id = table_identity
-    commit = commit_digest(local_log(table.path(lake)), version) or ""
+    commit = commit_digest(log_of(lake, table), version) or ""
     return Silver(version=version, table=table_id, commit=commit)
 
 
@@ -148,7 +149,7 @@ def _versions_of(silver: Mapping[str, Silver]) -> dict[str, int]:
 
 def _standings(settings: Settings, feed: Feed, silver: Mapping[str, Silver]) -> list[_Standing]:
     """The tables that are behind."""
-    lake, session = settings.lake_dir, session_digest(settings)
+    lake, session = lake_of(settings), session_digest(settings)
     definitions = {view.name: definition_of(view, session) for view in feed.gold}
     with _reading(lake):
         standings = [
@@ -162,7 +163,7 @@ def _standings(settings: Settings, feed: Feed, silver: Mapping[str, Silver]) -> 
 
 
 def _of_key(
-    lake: Path, feed: Feed, view: GoldView, key: str, definition: str, silver: Silver
+    lake: Store, feed: Feed, view: GoldView, key: str, definition: str, silver: Silver
 ) -> _Standing | None:
     position = position_from(newest_info(lake, feed.gold_table(view, key)))
     if not is_behind(definition, silver, position):
@@ -173,7 +174,7 @@ def _of_key(
 
 
 def _of_all(
-    lake: Path, feed: Feed, view: GoldView, definition: str, silver: Mapping[str, Silver]
+    lake: Store, feed: Feed, view: GoldView, definition: str, silver: Mapping[str, Silver]
 ) -> _Standing | None:
     position = PositionOfAll.of(newest_info(lake, feed.gold_table(view, EVERY_KEY)))
     if not is_all_behind(definition, silver, position):
@@ -189,12 +190,12 @@ def _of_all(
 
 
 @contextmanager
-def _reading(lake: Path) -> Iterator[None]:
+def _reading(lake: Store) -> Iterator[None]:
     try:
         yield
     except (DeltaError, OSError) as problem:
         raise LakeError(
-            str(lake),
+            str(lake.root),
             f"a table's log cannot be read ({first_line(problem)})",
             "Check the folder and the disk",
         ) from problem

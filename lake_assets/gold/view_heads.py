@@ -93,12 +93,12 @@ def _is_small(end: ViewHead, position: Position, context: LakeContext) -> bool:
 def _work(end: ViewHead, position: Position, context: LakeContext) -> RefreshPlan | None:
     """What a key gained; None if it is much, or not all that happened."""
     source = end.source
-    folder = source.silver_table.path(context.lake)
-    gained = gained_between(folder, position.silver_version, source.silver.version)
+    silver = log_of(context.lake, source.silver_table)
+    gained = gained_between(silver, position.silver_version, source.silver.version)
     if gained.obstacle or gained.has_changed or gained.rows > _MOST_ROWS:
         return None
     return replace(
-        merging(source, gained, folder, end.gold.added),
+        merging(source, gained, silver, end.gold.added),
         columns=position.columns,
         plain_id=end.gold.table_id,
     )

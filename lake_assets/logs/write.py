@@ -14,6 +14,7 @@ from deltalake import DeltaTable
 
 from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.delta.log_history import is_done
+from lake_assets.delta.table_log import log_of
 from lake_assets.logs.entries import SCHEMAS, Entry, table_of
 from lake_assets.model.tables import TableRef
 from lake_assets.parquet.writer import TABLE, Layout, Target, WritePlan, write_task
@@ -93,7 +94,8 @@ def _newest_marks(entries: Sequence[Entry]) -> list[Batch]:
 def _written(context: LakeContext, table: TableRef, rows: Sequence[Mapping[str, Any]]) -> Commit:
     data = table_of(table, rows)
     plan = WritePlan(
-        targets=(Target(path=str(table.path(context.lake)), layout=table.name),),
+        store=context.lake,
+        targets=(Target(folder=log_of(context.lake, table).folder, layout=table.name),),
         layouts={table.name: Layout(schema=data.schema, sources=tuple(data.column_names))},
         buffer_bytes=context.buffer_bytes,
     )

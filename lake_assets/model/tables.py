@@ -6,7 +6,6 @@ What the tables of a feed's keys are called is `model.table_names`'.
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 
 KEY_NAME = re.compile(r"[a-z0-9_]{1,64}")
 """A key's name becomes a folder and a table, so nothing else is let through."""
@@ -41,10 +40,6 @@ class TableRef:
     def relative(self) -> str:
         """Path below the lake's folder, with `/` on every system."""
         return f"{self.layer}/{self.name}"
-
-    def path(self, lake: Path) -> Path:
-        """Folder of the table."""
-        return lake / self.layer.value / self.name
 
 
 QUALITY_LOG = TableRef(layer=Layer.LOG, name="quality_log")

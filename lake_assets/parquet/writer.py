@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +18,8 @@ import pyarrow.parquet as pq
 
 from lake_assets.parquet.encoding import encodings
 from lake_assets.parquet.stats import file_stats
+from lake_assets.storage.store import Store
+from lake_assets.storage.uri import LakeUri
 
 TABLE = "#table"
 """int: index into `WritePlan.targets`; rows with null are not written. The internal columns start
@@ -70,8 +71,8 @@ class Layout:
 class Target:
     """A table that rows may go to."""
 
-    path: str
-    """Folder of the table."""
+    folder: LakeUri
+    """Of the table."""
 
     layout: str
     """Which of `WritePlan.layouts` its rows have."""
@@ -86,6 +87,9 @@ class Target:
 @dataclass(frozen=True)
 class WritePlan:
     """What a writing task must know; pickled once a job."""
+
+    store: Store
+    """Of the targets' folders."""
 
     targets: tuple[Target, ...]
     layouts: Mapping[str, Layout]
@@ -181,30 +185,46 @@ def _write_group(rows: pa.Table, index: int, plan: WritePlan) -> dict[str, objec
     columns = plan.layouts[target.layout].select(rows)
     return {
         "target": index,
-        **write_file(columns, Path(target.path), target.partition, target.prefix),
+        **write_file(plan.store, columns, target.folder, target.partition, target.prefix),
     }
 
 
 def write_file(
-    rows: pa.Table, folder: Path, partition: str = "", prefix: str = "part"
+    store: Store, rows: pa.Table, folder: LakeUri, partition: str = "", prefix: str = "part"
 ) -> dict[str, object]:
     """Write one new file of a table: its `path` below `folder`, `size`, `rows` and `stats`."""
-    codec = "snappy" if rows.nbytes < _SMALL_BYTES else "zstd"
     name = f"{prefix}-{uuid.uuid4()}.parquet"
     relative = f"{partition}/{name}" if partition else name
-    return write_pieces([rows], rows.schema, folder, relative, codec)
+    if rows.nbytes >= _SMALL_BYTES:
+        return write_pieces(store, [rows], rows.schema, folder, relative)
+    # Encoded in memory first: a few hundred bytes a column are not worth a call each.
+    sink = pa.BufferOutputStream()
+    footer, with_nan = _encode(sink, [rows], rows.schema, "snappy")
+    content = sink.getvalue()
+    with store.open_for_writing(folder / relative) as stream:
+        stream.write(content)
+    return _written(relative, content.size, footer, with_nan)
 
 
 def write_pieces(
-    pieces: Iterable[pa.Table], schema: pa.Schema, folder: Path, relative: str, codec: str = "zstd"
+    store: Store, pieces: Iterable[pa.Table], schema: pa.Schema, folder: LakeUri, relative: str
 ) -> dict[str, object]:
     """Write a file piece by piece, with one piece in memory at a time; as `write_file` else."""
-    path = folder / relative
-    path.parent.mkdir(parents=True, exist_ok=True)
+    with store.open_for_writing(folder / relative) as stream:
+        sink = pa.PythonFile(stream, mode="w")
+        footer, with_nan = _encode(sink, pieces, schema, "zstd")
+        size = sink.tell()
+    return _written(relative, size, footer, with_nan)
+
+
+def _encode(
+    sink: pa.NativeFile, pieces: Iterable[pa.Table], schema: pa.Schema, codec: str
+) -> tuple[pq.FileMetaData, set[str]]:
+    """Write Parquet; its footer, and the columns that have NaN."""
     footers: list[pq.FileMetaData] = []
     with_nan: set[str] = set()
     writer = pq.ParquetWriter(
-        path,
+        sink,
         schema,
         metadata_collector=footers,
         store_schema=False,
@@ -222,11 +242,17 @@ def write_pieces(
             writer.close()
         raise
     writer.close()
+    return footers[0], with_nan
+
+
+def _written(
+    relative: str, size: int, footer: pq.FileMetaData, with_nan: set[str]
+) -> dict[str, object]:
     return {
         "path": relative,
-        "size": path.stat().st_size,
-        "rows": footers[0].num_rows,
-        "stats": file_stats(footers[0], with_nan),
+        "size": size,
+        "rows": footer.num_rows,
+        "stats": file_stats(footer, with_nan),
     }
 
 

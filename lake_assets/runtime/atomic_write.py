@@ -1,4 +1,4 @@
-"""Text files that are replaced in one step: the one way in which small files are written."""
+"""Files that are replaced in one step: the one way in which small files are written."""
 
 import os
 import tempfile
@@ -6,7 +6,12 @@ from pathlib import Path
 
 
 def replace_text(path: Path, text: str, *, mode: int = 0o644) -> None:
-    """Write a file so that a reader sees the old or the new text, also after a crash.
+    """As `replace_bytes`, of a text in UTF-8."""
+    replace_bytes(path, text.encode(), mode=mode)
+
+
+def replace_bytes(path: Path, content: bytes, *, mode: int = 0o644) -> None:
+    """Write a file so that a reader sees the old or the new content, also after a crash.
 
     Folders above it are made. Safe between threads and processes: the last one stays.
 
@@ -17,8 +22,8 @@ def replace_text(path: Path, text: str, *, mode: int = 0o644) -> None:
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     staged = Path(name)
     try:
-        with os.fdopen(handle, "w") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         staged.chmod(mode)

@@ -295,5 +295,5 @@ class Demux:
         others = {
             table: columns for table, columns in columns_by_table.items() if table not in created
         }
-        widen(committer, self.context.lake, others, renames, is_new=is_new)
+        widen(committer, others, renames, is_new=is_new)
         self._schemas, self._decoder, self._keys = schemas, decoder, dict.fromkeys(known)

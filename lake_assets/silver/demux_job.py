@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from lake_assets.delta.table_log import log_of
 from lake_assets.errors import ExpectationFailedError
 from lake_assets.model.feeds import Action, Expectation, Feed
 from lake_assets.model.reports import Judged
@@ -142,12 +143,13 @@ class Job:
     def _write_plan(self) -> WritePlan:
         silver = silver_schema(self.plan.decoder.columns, self.plan.origin)
         lake = self.context.lake
-        *keys, quarantine, waiting = (str(table.path(lake)) for table in self._tables())
+        *keys, quarantine, waiting = (log_of(lake, table).folder for table in self._tables())
         return WritePlan(
+            store=lake,
             targets=(
-                *(Target(path=path, layout=_SILVER) for path in keys),
-                Target(path=quarantine, layout=_QUARANTINE),
-                Target(path=waiting, layout=_QUARANTINE),
+                *(Target(folder=key, layout=_SILVER) for key in keys),
+                Target(folder=quarantine, layout=_QUARANTINE),
+                Target(folder=waiting, layout=_QUARANTINE),
             ),
             layouts={
                 _SILVER: Layout(schema=silver, sources=tuple(silver.names)),

@@ -19,6 +19,7 @@ from lake_assets.spark.conditions import holds
 from lake_assets.spark.key_column import key_column
 from lake_assets.spark.read_tables import read_tables
 from lake_assets.spark.session import start_session
+from lake_assets.storage.open_store import lake_of
 
 _KEY = "#key"
 _SEEN = "#seen"
@@ -32,7 +33,7 @@ def recheck(settings: Settings, feed: Feed, keys: Sequence[str]) -> dict[tuple[s
     Raises:
         LakeAssetsError: Spark or the lake cannot be used.
     """
-    tables = {key: open_table(settings.lake_dir, feed.silver_table(key)) for key in keys}
+    tables = {key: open_table(lake_of(settings), feed.silver_table(key)) for key in keys}
     handles = {key: handle for key, handle in tables.items() if handle is not None}
     nothing = {
         (key, expectation.name): Judged(seen=0, violated=0)

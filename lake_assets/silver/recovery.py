@@ -8,7 +8,6 @@ committer.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from deltalake import DeltaTable
 
@@ -18,7 +17,7 @@ from lake_assets.delta.data_files import active_files, are_whole, without
 from lake_assets.delta.log_history import is_done, last_info, rows_of
 from lake_assets.delta.origins import Before, NotIn
 from lake_assets.delta.restores import is_restored
-from lake_assets.delta.table_log import local_log
+from lake_assets.delta.table_log import log_of
 from lake_assets.delta.transaction_numbers import checksum, numbers_of, recorded_checksum
 from lake_assets.errors import LakeError, StreamError
 from lake_assets.model.origins import OriginColumns
@@ -37,6 +36,7 @@ from lake_assets.silver.demux_position import (
 )
 from lake_assets.silver.rows import quarantine_schema
 from lake_assets.spark.lake_context import LakeContext
+from lake_assets.storage.store import Store
 
 UNDONE = "lake_assets.undone_batch"
 """Key in a commit's metadata: the number of the batch whose rows it takes out again."""
@@ -149,7 +149,7 @@ class Recovery:
         is_whole = reached is not None and reached.bronze_id == position.bronze_id
         lake = self.context.lake
         if not is_whole or not all(
-            are_whole(commit.table.path(lake), commit.files) for commit in commits
+            are_whole(log_of(lake, commit.table), commit.files) for commit in commits
         ):
             return None
         handles = self.context.committer.opened([commit.table for commit in others])
@@ -162,9 +162,9 @@ class Recovery:
 
     def _undo(self, table: TableRef, position: Position, number: int) -> None:
         """Take the rows out of a table that came after the position, and its batches' numbers."""
-        handle, folder = self.context.committer.fresh(table), table.path(self.context.lake)
+        handle, log = self.context.committer.fresh(table), log_of(self.context.lake, table)
         later = NotIn(Before(position.offsets, self.origin))
-        removed, kept = without(folder, active_files(handle), later)
+        removed, kept = without(log, active_files(handle), later)
         before = batch_of(self.feed, number)
         undo = Commit(
             table=table,
@@ -203,14 +203,14 @@ def ensure_whole(feed: str, context: LakeContext, tables: Iterable[TableRef]) ->
         )
 
 
-def ensure_none_restored(feed: str, lake: Path, tables: Mapping[TableRef, DeltaTable]) -> None:
+def ensure_none_restored(feed: str, lake: Store, tables: Mapping[TableRef, DeltaTable]) -> None:
     """Make sure that no table of a feed was put back to an older version.
 
     Raises:
         StreamError: one was, by a RESTORE that no commit of ours followed.
     """
     for table, handle in tables.items():
-        if is_restored(local_log(table.path(lake)), handle.version()):
+        if is_restored(log_of(lake, table), handle.version()):
             raise refusal(feed, f"{table.name} was put back to an older version (RESTORE)")
 
 

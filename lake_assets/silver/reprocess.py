@@ -7,7 +7,6 @@ reached.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -25,7 +24,7 @@ from lake_assets.delta.multi_table_change import (
 from lake_assets.delta.origins import columns_in
 from lake_assets.delta.source_offsets import offsets_of_rows
 from lake_assets.delta.table_features import Use
-from lake_assets.delta.table_paths import for_spark
+from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.model.origins import OriginColumns
 from lake_assets.model.tables import TableRef, quarantine_of, waiting_of
 from lake_assets.silver.apply_expectations import Refused, Scope
@@ -103,7 +102,7 @@ class Redo:
             job, demuxed = self.demux.derive(Rows(rows))
             self._stop_if_failing([(job, demuxed)])
             # Some may have been dropped, so all that were read leave, and not those that came in.
-            read = Range(ends=offsets_of_rows(self._folder(waiting), files, self._origin))
+            read = Range(ends=offsets_of_rows(self._log(waiting), files, self._origin))
             return self._change(demuxed, {waiting: read})
 
     def rebuild(
@@ -156,19 +155,19 @@ class Redo:
         """Tables of keys that are there, among them such as the feed has no longer."""
         lake = self.demux.context.lake
         tables = map(self.demux.feed.silver_table, keys_found(lake, self.demux.feed))
-        return [table for table in tables if table.path(lake).exists()]
+        return [table for table in tables if log_of(lake, table).exists()]
 
     def _aside(self) -> list[TableRef]:
         """The table of waiting rows, if there ever were some."""
         waiting = waiting_of(self.demux.feed.feed)
-        return [waiting] if self._folder(waiting).exists() else []
+        return [waiting] if self._log(waiting).exists() else []
 
     def _strays(self, bronze: Bronze, keys: Sequence[str]) -> list[tuple[Job, Demuxed]]:
         """Rows that were some key's and are no longer: to where they belong now."""
         was = [
             self._read(t, files, self._origin.identity)
             for t in map(self.demux.feed.silver_table, keys)
-            if t.path(self.demux.context.lake).exists() and (files := self._active(t))
+            if self._log(t).exists() and (files := self._active(t))
         ]
         if not was:
             return []
@@ -252,12 +251,12 @@ class Redo:
         schema = pa.schema(self.demux.context.committer.fresh(table).schema())
         named = columns_in(schema.names, self._origin).identity
         names = dict(zip(named, self._origin.identity, strict=True))
-        paths = [for_spark(self._folder(table), file.path) for file in files]
-        rows = read_files(self.session, paths, schema)
+        log = self._log(table)
+        rows = read_files(self.session, [log.data_file(file.path) for file in files], schema)
         return rows.withColumnsRenamed(names).select(*columns)
 
-    def _folder(self, table: TableRef) -> Path:
-        return table.path(self.demux.context.lake)
+    def _log(self, table: TableRef) -> TableLog:
+        return log_of(self.demux.context.lake, table)
 
 
 _NOTHING = Range(ends={})

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from lake_assets.delta.catalog import keys_of
-from lake_assets.delta.data_files import active_files
+from lake_assets.delta.commit import DataFile
+from lake_assets.delta.data_files import active_files, columns_of_file, read_file
+from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.delta.widen import drop_columns
 from lake_assets.errors import StreamsLockedError
 from lake_assets.formats.schema_merge import Mismatch, merge
@@ -39,7 +40,7 @@ def drop_unused(demux: Demux, state_dir: Path) -> list[str]:
         CommitConflictError: another process keeps changing a table.
         LakeError: the lake cannot be written.
     """
-    lake, committer = demux.context.lake, demux.context.committer
+    committer = demux.context.committer
     unused = _unused(demux)
     if not unused:
         return []
@@ -47,7 +48,7 @@ def drop_unused(demux: Demux, state_dir: Path) -> list[str]:
         with streams_lock(state_dir):
             unused = _unused(demux)  # a stream that has ended since may have written values
             for table in committer.opened(_tables(demux)):
-                drop_columns(committer, lake, table, unused)
+                drop_columns(committer, table, unused)
     except StreamsLockedError:
         _LOG.warning(
             "silver of feed %r has columns that hold nothing and that no row's message makes: %s. "
@@ -72,9 +73,9 @@ def _unused(demux: Demux) -> list[str]:
     have = (decoded_part(schema, origin) for schema in schemas)
     unused = unmade(have, demux.made())
     for table, handle in tables.items():
-        folder = table.path(demux.context.lake)
+        log = log_of(demux.context.lake, table)
         for file in active_files(handle):
-            unused = without_values(folder / file.path, unused)
+            unused = without_values(log, file, unused)
     return unused
 
 
@@ -95,11 +96,11 @@ def unmade(have: Iterable[pa.Schema], made: Sequence[pa.Schema]) -> list[str]:
     return list(names)
 
 
-def without_values(path: Path, names: list[str]) -> list[str]:
+def without_values(log: TableLog, file: DataFile, names: list[str]) -> list[str]:
     """Those of the columns that are null in all rows of a data file, or not in it."""
-    with pq.ParquetFile(path) as file:
-        there = [name for name in names if name in file.schema_arrow.names]
-        rows = file.read(columns=there) if there else None
-    if rows is None:
+    columns = columns_of_file(log, file)
+    there = [name for name in names if name in columns]
+    if not there:
         return names
+    rows = read_file(log, file, there)
     return [n for n in names if n not in there or rows[n].null_count == rows.num_rows]

@@ -7,7 +7,6 @@ table.
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -104,7 +103,7 @@ def discard(written: Mapping[int, Written], plan: WritePlan) -> None:
     """Delete the files of a job that will not be committed."""
     for index, output in written.items():
         for file in output.files:
-            Path(plan.targets[index].path, file.path).unlink(missing_ok=True)
+            plan.store.delete(plan.targets[index].folder / file.path)
 
 
 def _files_by_target(manifest: list[dict[str, Any]], plan: WritePlan) -> dict[int, Written]:

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 from pyspark.sql import SparkSession
 
@@ -16,20 +15,24 @@ from lake_assets.spark.session_digest import session_digest
 from lake_assets.spark.table_constraints import ensure_met
 from lake_assets.state.files import ensure_writable
 from lake_assets.state.lake_id import ensure_bound
-from lake_assets.storage.open_store import store_of
-from lake_assets.storage.uri import LakeUri
+from lake_assets.storage.open_store import lake_of
+from lake_assets.storage.store import Store
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LakeContext:
-    """A lake's folder, the committer its commits go through, and the bound on a writing task."""
+    """The committer that a lake's commits go through, and the bounds on what a task writes."""
 
-    lake: Path
     committer: Committer
     buffer_bytes: int
     bucket_rows: int = FanoutSettings().bucket_rows
     session: str = ""
     """`session_digest` of the settings."""
+
+    @property
+    def lake(self) -> Store:
+        """The store at the lake's root."""
+        return self.committer.store
 
 
 @contextmanager
@@ -47,16 +50,15 @@ def open_lake(settings: Settings, session: SparkSession | None = None) -> Iterat
     """
     ensure_bound(settings)
     ensure_writable(settings.lake_dir)
-    recover_after_crash(settings.lake_dir, settings.state_dir, boot_id())
-    fanout = settings.fanout
+    lake, fanout = lake_of(settings), settings.fanout
+    recover_after_crash(lake, settings.state_dir, boot_id())
     committer = Committer(
-        store_of(LakeUri.local(settings.lake_dir), durability=fanout.durability),
+        lake,
         threads=fanout.commit_threads,
         check_constraints=partial(ensure_met, session) if session is not None else None,
     )
     try:
         yield LakeContext(
-            lake=settings.lake_dir,
             committer=committer,
             buffer_bytes=fanout.buffer_bytes,
             bucket_rows=fanout.bucket_rows,

@@ -16,14 +16,15 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.table_features import Use, features_of
-from lake_assets.delta.table_paths import SPARK_OPTIONS, folder_of, for_spark
+from lake_assets.delta.table_paths import SPARK_OPTIONS, data_file, folder_of
 from lake_assets.spark.jvm import spark_schema
+from lake_assets.storage.uri import LakeUri
 
 
 class TableVersion(NamedTuple):
     """A table as Delta's reader is to find it."""
 
-    folder: str
+    folder: LakeUri
     version: int
 
 
@@ -31,8 +32,8 @@ class TableVersion(NamedTuple):
 class Contents:
     """What is to be read."""
 
-    files: tuple[str, ...] = ()
-    """Parquet files, all of whose rows count; paths as Spark takes them."""
+    files: tuple[LakeUri, ...] = ()
+    """Parquet files, all of whose rows count."""
 
     versions: tuple[TableVersion, ...] = ()
     """Tables whose files may have deleted rows."""
@@ -44,15 +45,15 @@ def contents_of(handles: Iterable[DeltaTable]) -> Contents:
     Raises:
         TableFeatureError: a table cannot be read here.
     """
-    files: list[str] = []
+    files: list[LakeUri] = []
     versions: list[TableVersion] = []
     for handle in handles:
         features, folder = features_of(handle), folder_of(handle)
         features.ensure(Use.READ)
         if features.may_have_deletion_vectors:
-            versions.append(TableVersion(for_spark(folder), handle.version()))
+            versions.append(TableVersion(folder, handle.version()))
         else:
-            files += [for_spark(folder, file.path) for file in active_files(handle)]
+            files += [data_file(folder, file.path) for file in active_files(handle)]
     return Contents(files=tuple(files), versions=tuple(versions))
 
 
@@ -94,12 +95,13 @@ def read_contents(
     return reduce(DataFrame.unionByName, frames)
 
 
-def read_files(session: SparkSession, files: Sequence[str], columns: pa.Schema) -> DataFrame:
+def read_files(session: SparkSession, files: Sequence[LakeUri], columns: pa.Schema) -> DataFrame:
     """All rows of these Parquet files; a column that a file lacks is null."""
     schema = spark_schema(columns)
     if not files:
         return session.createDataFrame([], schema)
-    return session.read.options(**SPARK_OPTIONS).schema(schema).parquet(*files)
+    paths = [file.for_spark() for file in files]
+    return session.read.options(**SPARK_OPTIONS).schema(schema).parquet(*paths)
 
 
 def columns_of_all(handles: Sequence[DeltaTable]) -> pa.Schema:
@@ -111,9 +113,8 @@ def _version(
     session: SparkSession, source: TableVersion, schema: StructType, named: str | None
 ) -> DataFrame:
     reader = session.read.format("delta").option("versionAsOf", source.version)
-    rows = reader.load(source.folder)
-    name = source.folder.rpartition("/")[2]
-    label = [] if named is None else [F.lit(name).alias(named)]
+    rows = reader.load(source.folder.for_spark())
+    label = [] if named is None else [F.lit(source.folder.name).alias(named)]
     fitting = [
         _fitting(F.col(f"`{field.name}`"), rows.schema[field.name].dataType, field.dataType)
         if field.name in rows.columns

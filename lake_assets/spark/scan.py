@@ -5,9 +5,8 @@ them, row by row (docs/performance.md): no row passes through the JVM. Which fil
 caller's to say.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeAlias, TypeVar
 
 import pyarrow as pa
@@ -17,6 +16,8 @@ from pyspark.sql import DataFrame, SparkSession
 from lake_assets.delta.deletion_vectors import Mask, undeleted
 from lake_assets.delta.origins import RowSet
 from lake_assets.parquet.arrow_types import without_views
+from lake_assets.storage.store import Store
+from lake_assets.storage.uri import LakeUri
 
 _Piece = TypeVar("_Piece")
 _Read: TypeAlias = Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]
@@ -43,30 +44,42 @@ class Rows:
     """Makes the rows of it, in a task."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScannedFile:
+    """A Parquet file that one task reads."""
+
+    file: LakeUri
+    size: int
+    """Bytes."""
+
+    kept: Mask | None = None
+    """If rows of it are deleted, which are still there (`delta.deletion_vectors`)."""
+
+
 def scan(
     session: SparkSession,
-    files: Sequence[Path],
+    lake: Store,
+    files: Sequence[ScannedFile],
     columns: Sequence[str],
     *,
     tasks: int,
     keep: RowSet | None = None,
-    kept: Mapping[Path, Mask] | None = None,
 ) -> Rows:
     """Rows of some Parquet files, read where they are needed.
 
     Args:
         session: runs the tasks.
+        lake: where the files are.
         files: each is read by one task.
         columns: which of their columns.
         tasks: how many share them, if there are as many files.
         keep: which of the rows, whose columns have their origin; all by default.
-        kept: of files with deleted rows, which are still there (`delta.deletion_vectors`).
     """
-    shares = share([(path, path.stat().st_size) for path in files], tasks)
+    shares = share([(file, file.size) for file in files], tasks)
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for path in shared(batches, shares):
-            for rows in undeleted(rows_of_file(path, columns), (kept or {}).get(path)):
+        for file in shared(batches, shares):
+            for rows in undeleted(rows_of_file(lake, file.file, columns), file.kept):
                 yield rows if keep is None else _kept(rows, keep)
 
     return Rows(numbered(session, shares), read)
@@ -76,11 +89,12 @@ def _kept(rows: pa.RecordBatch, keep: RowSet) -> pa.RecordBatch:
     return rows.filter(pa.array(keep.mask(pa.Table.from_batches([rows]))))
 
 
-def rows_in(files: Iterable[Path]) -> int:
+def rows_in(lake: Store, files: Iterable[ScannedFile]) -> int:
     """How many rows the files have, by their footers; many at least, if they have many."""
     rows = 0
-    for path in files:
-        rows += pq.read_metadata(path).num_rows
+    for file in files:
+        with lake.open_for_reading(file.file) as source:
+            rows += pq.read_metadata(source).num_rows
         if rows >= _KNOWN_ROWS:
             break
     return rows
@@ -112,9 +126,9 @@ def shared(
             yield from shares[number]
 
 
-def rows_of_file(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+def rows_of_file(lake: Store, place: LakeUri, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """A Parquet file's rows in batches that are bounded; columns that it lacks are left out."""
-    with pq.ParquetFile(path) as file:
+    with lake.open_for_reading(place) as source, pq.ParquetFile(source) as file:
         for number in range(file.num_row_groups):
             group = file.metadata.row_group(number)
             fitting = _BATCH_BYTES * group.num_rows // max(1, group.total_byte_size)

@@ -5,7 +5,6 @@ Their language is Spark's SQL, so Spark judges them. Which there are is told by
 """
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 import pyarrow as pa
 from deltalake import DeltaTable
@@ -15,10 +14,11 @@ from pyspark.sql import functions as F
 
 from lake_assets.delta.commit import DataFile
 from lake_assets.delta.table_features import features_of
-from lake_assets.delta.table_paths import folder_of, for_spark
+from lake_assets.delta.table_paths import data_file, folder_of
 from lake_assets.errors import ConstraintViolatedError, LakeError, first_line
 from lake_assets.spark.conditions import holds
 from lake_assets.spark.read_tables import read_files
+from lake_assets.storage.uri import LakeUri
 
 
 def ensure_met(
@@ -61,13 +61,13 @@ def ensure_met(
 
 
 def _rows(
-    session: SparkSession, folder: Path, files: Sequence[DataFile], columns: pa.Schema
+    session: SparkSession, folder: LakeUri, files: Sequence[DataFile], columns: pa.Schema
 ) -> DataFrame:
     """The rows of new files, with the columns that their folders' names have."""
-    by_partition: dict[tuple[tuple[str, str | None], ...], list[str]] = {}
+    by_partition: dict[tuple[tuple[str, str | None], ...], list[LakeUri]] = {}
     for file in files:
         partition = tuple(file.partition.items())
-        by_partition.setdefault(partition, []).append(for_spark(folder, file.path))
+        by_partition.setdefault(partition, []).append(data_file(folder, file.path))
     frames = [
         _placed(read_files(session, paths, columns), partition)
         for partition, paths in by_partition.items()

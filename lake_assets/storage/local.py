@@ -5,9 +5,11 @@ Not obstore's: a commit is a file of a few hundred bytes, and a thousand tables 
 """
 
 import errno
+import glob
 import heapq
 import io
 import os
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,7 +19,7 @@ from uuid import uuid4
 from lake_assets.errors import LakeError
 from lake_assets.settings.schema import Durability
 from lake_assets.storage.durability import flush, sync_file
-from lake_assets.storage.store import STAGED, Writing
+from lake_assets.storage.store import DROPPED, STAGED, FileStat, Readable, Writing
 from lake_assets.storage.uri import LakeUri
 
 _PAGE = 65_536
@@ -73,14 +75,21 @@ class LocalStore:
         except OSError as problem:
             raise _unusable(file, "read", problem) from problem
 
-    def size(self, file: LakeUri) -> int | None:
-        """As `Store` has it."""
+    @contextmanager
+    def open_for_reading(self, file: LakeUri) -> Iterator[Readable]:
+        """As `Store` has it: the path, which pyarrow reads without Python."""
+        yield file.path
+
+    def stat(self, file: LakeUri) -> FileStat | None:
+        """As `Store` has it; inodes are used again, so the time of the change is in the tag."""
         try:
-            return os.stat(file.path).st_size
+            status = os.stat(file.path)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as problem:
             raise _unusable(file, "read", problem) from problem
+        tag = f"{status.st_dev}-{status.st_ino}-{status.st_ctime_ns}"
+        return FileStat(status.st_size, status.st_mtime_ns, tag)
 
     def list_from(self, folder: LakeUri, start: str = "") -> Iterator[str]:
         """As `Store` has it; a folder of more than a page is read again for each."""
@@ -107,6 +116,17 @@ class LocalStore:
         except OSError as problem:
             raise _unusable(folder, "listed", problem) from problem
 
+    def folders(self, folder: LakeUri) -> list[str]:
+        """As `Store` has it."""
+        try:
+            with os.scandir(folder.path) as entries:
+                names = (e.name for e in entries if e.is_dir() and not e.name.endswith(DROPPED))
+                return sorted(names)
+        except FileNotFoundError:
+            return []
+        except OSError as problem:
+            raise _unusable(folder, "listed", problem) from problem
+
     def delete(self, file: LakeUri) -> None:
         """As `Store` has it."""
         try:
@@ -114,6 +134,18 @@ class LocalStore:
                 os.unlink(file.path)
         except OSError as problem:
             raise _unusable(file, "deleted", problem) from problem
+
+    def delete_folder(self, folder: LakeUri) -> None:
+        """As `Store` has it: it gets another name, by which nobody finds it."""
+        above = folder.parent.path
+        leaving = f"{above}/.{uuid4().hex}{DROPPED}"
+        try:
+            with suppress(FileNotFoundError):
+                os.rename(folder.path, leaving)
+            for left in glob.iglob(f"{glob.escape(above)}/.*{DROPPED}"):
+                shutil.rmtree(left, onerror=_unless_gone)
+        except OSError as problem:
+            raise _unusable(folder, "deleted", problem) from problem
 
     @contextmanager
     def open_for_writing(self, file: LakeUri) -> Iterator[Writing]:
@@ -193,6 +225,12 @@ def put_new_file(target: str, content: bytes) -> bool:
         with suppress(FileNotFoundError):
             os.unlink(staged)
     return True
+
+
+def _unless_gone(_: object, __: str, failure: tuple[Any, BaseException, Any]) -> None:
+    """What another process deletes at the same time is as it should be."""
+    if not isinstance(failure[1], FileNotFoundError):
+        raise failure[1]
 
 
 class _Staged(io.FileIO):

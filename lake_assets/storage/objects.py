@@ -16,7 +16,8 @@ from obstore.exceptions import AlreadyExistsError, BaseError, PreconditionError
 from obstore.store import AzureStore, GCSStore, S3Store
 
 from lake_assets.errors import LakeError, SettingsError, first_line
-from lake_assets.storage.store import STAGED, Writing
+from lake_assets.storage.object_errors import ensure_bucket, told
+from lake_assets.storage.store import STAGED, FileStat, Readable, Writing
 from lake_assets.storage.uri import GCS, S3, LakeUri
 
 _PART_BYTES = 8 * 1024 * 1024
@@ -25,6 +26,9 @@ is written is held until a part is full, so a writer takes up to `_PARTS` + 1 of
 
 _PARTS = 2
 """Parts on their way at once."""
+
+_READ_BYTES = 1024 * 1024
+"""That a reader asks for at least: each request costs as much as about so many bytes."""
 
 _LISTED = 1_000
 """Names of a bucket in one answer."""
@@ -83,7 +87,7 @@ class ObjectStore:
     def put_if_absent(self, file: LakeUri, content: bytes) -> bool:
         """As `Store` has it: a put that the store makes only where there is no such file."""
         key = self._key(file)
-        with _told(file, "written"):
+        with told(file, "written"):
             try:
                 obstore.put(self._store, key, content, mode="create", use_multipart=False)
             except (AlreadyExistsError, PreconditionError):
@@ -93,17 +97,30 @@ class ObjectStore:
     def get(self, file: LakeUri) -> bytes:
         """As `Store` has it."""
         key = self._key(file)
-        with _told(file, "read"):
+        with told(file, "read"):
             return bytes(obstore.get(self._store, key).bytes())
 
-    def size(self, file: LakeUri) -> int | None:
+    @contextmanager
+    def open_for_reading(self, file: LakeUri) -> Iterator[Readable]:
+        """As `Store` has it: what is read comes in ranges, and ahead of the reader."""
+        key = self._key(file)
+        with told(file, "read"):
+            reader = obstore.open_reader(self._store, key, buffer_size=_READ_BYTES)
+        with io.BufferedReader(_Download(file, reader)) as stream:
+            yield stream
+
+    def stat(self, file: LakeUri) -> FileStat | None:
         """As `Store` has it; a bucket that is not there has no such file, either."""
         key = self._key(file)
-        with _told(file, "read"):
+        with told(file, "read"):
             try:
-                return obstore.head(self._store, key)["size"]
+                known = obstore.head(self._store, key)
             except FileNotFoundError:
                 return None
+        # Whoever puts the same content again gets the same etag: the time tells them apart.
+        modified_ns = int(known["last_modified"].timestamp() * 1e9)
+        tag = f"{known['e_tag']}-{known['version']}-{modified_ns}"
+        return FileStat(known["size"], modified_ns, tag)
 
     def list_from(self, folder: LakeUri, start: str = "") -> Iterator[str]:
         """As `Store` has it; what is deeper below the folder is read, too, and left out.
@@ -115,7 +132,7 @@ class ObjectStore:
         # Lists begin after a name: from the one that comes before all that begin as this one does.
         offset = f"{key}/{start[:-1]}".lstrip("/") if start[:-1] else None
         last = ""
-        with _told(folder, "listed"):
+        with told(folder, "listed"):
             for found in obstore.list(self._store, key or None, offset=offset, chunk_size=_LISTED):
                 keys = [last, *(one["path"] for one in found)]
                 if any(before > after for before, after in pairwise(keys)):
@@ -126,14 +143,28 @@ class ObjectStore:
                     if name >= start and "/" not in name and not name.endswith(STAGED):
                         yield name
 
+    def folders(self, folder: LakeUri) -> list[str]:
+        """As `Store` has it."""
+        key = self._key(folder)
+        with told(folder, "listed"):
+            listed = obstore.list_with_delimiter(self._store, key or None)
+        return sorted(prefix.rpartition("/")[2] for prefix in listed["common_prefixes"])
+
     def delete(self, file: LakeUri) -> None:
         """As `Store` has it."""
         key = self._key(file)
-        with _told(file, "deleted"):
+        with told(file, "deleted"):
             try:
                 obstore.delete(self._store, key)
             except FileNotFoundError as problem:
-                _ensure_bucket(file, problem)
+                ensure_bucket(file, problem)
+
+    def delete_folder(self, folder: LakeUri) -> None:
+        """As `Store` has it, a thousand files a request where the store takes them so."""
+        key = self._key(folder)
+        with told(folder, "deleted"):
+            for found in obstore.list(self._store, key or None, chunk_size=_LISTED):
+                obstore.delete(self._store, [one["path"] for one in found])
 
     @contextmanager
     def open_for_writing(self, file: LakeUri) -> Iterator[Writing]:
@@ -142,13 +173,13 @@ class ObjectStore:
         A bucket keeps them until a rule of its life cycle deletes unfinished uploads: set one.
         """
         key = self._key(file)
-        with _told(file, "written"):
+        with told(file, "written"):
             writer = obstore.open_writer(
                 self._store, key, buffer_size=_PART_BYTES, max_concurrency=_PARTS
             )
         yield _Upload(file, writer)
         # Not where the block raised: closing is what makes the file appear.
-        with _told(file, "written"):
+        with told(file, "written"):
             writer.close()
 
     def make_folder(self, folder: LakeUri) -> None:
@@ -159,7 +190,7 @@ class ObjectStore:
 
     def sync(self, file: LakeUri) -> None:
         """As `Store` has it."""
-        if self.size(file) is None:
+        if self.stat(file) is None:
             raise FileNotFoundError(str(file))
 
     def _key(self, file: LakeUri) -> str:
@@ -180,8 +211,36 @@ class _Upload(io.RawIOBase):
         return True
 
     def write(self, data: Any, /) -> int:  # noqa: ANN401 - whatever has bytes
-        with _told(self._file, "written"):
+        with told(self._file, "written"):
             return self._writer.write(memoryview(data).cast("B"))
+
+
+class _Download(io.RawIOBase):
+    """A bucket's file, of which any part can be read."""
+
+    def __init__(self, file: LakeUri, reader: "obstore.ReadableFile") -> None:
+        super().__init__()
+        self._file = file
+        self._reader = reader
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        with told(self._file, "read"):
+            return self._reader.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._reader.tell()
+
+    def readinto(self, buffer: Any, /) -> int:  # noqa: ANN401 - whatever takes bytes
+        with told(self._file, "read"):
+            data = self._reader.read(len(buffer))
+        buffer[: len(data)] = memoryview(data)
+        return len(data)
 
 
 def _opened(root: LakeUri, options: Mapping[str, str]) -> S3Store | GCSStore | AzureStore:
@@ -207,56 +266,3 @@ def _opened(root: LakeUri, options: Mapping[str, str]) -> S3Store | GCSStore | A
         # The cause may quote a value, and that may be a secret.
         fact = f"cannot be used ({first_line(problem)})"
         raise SettingsError(f"storage options of {root}", fact, "Correct them") from None
-
-
-_NO_BUCKET = ("NoSuchBucket", "ContainerNotFound", "The specified bucket does not exist")
-
-_REFUSED = (
-    "AccessDenied",
-    "ExpiredToken",
-    "Forbidden",
-    "InvalidAccessKeyId",
-    "InvalidToken",
-    "SignatureDoesNotMatch",
-    "Unauthorized",
-)
-
-_NO_CREDENTIALS = ("169.254.169.254", "metadata.google.internal", "MissingCredentials")
-"""Where a machine in a cloud finds its credentials: asked only if none are given."""
-
-_NO_ANSWER = ("error sending request", "dns error", "timed out", "operation timed out")
-
-
-@contextmanager
-def _told(file: LakeUri, what: str) -> Iterator[None]:
-    """Tell what obstore says of a file as an error of ours, but for a file that is not there."""
-    try:
-        yield
-    except FileNotFoundError as problem:
-        _ensure_bucket(file, problem)
-        raise FileNotFoundError(str(file)) from problem
-    except (BaseError, OSError, ValueError) as problem:
-        raise _unusable(file, what, problem) from problem
-
-
-def _ensure_bucket(file: LakeUri, problem: FileNotFoundError) -> None:
-    if any(word in str(problem) for word in _NO_BUCKET):
-        raise _unusable(file, "found", problem) from problem
-
-
-def _unusable(file: LakeUri, what: str, problem: Exception) -> LakeError:
-    text = str(problem)
-    fact, step = f"cannot be {what} ({first_line(problem)})", "Check the bucket and the network"
-    if any(word in text for word in _NO_BUCKET):
-        fact = f"cannot be {what}: there is no bucket {file.bucket!r}"
-        step = "Create the bucket, or name another"
-    elif any(word in text for word in _NO_CREDENTIALS):
-        fact = f"cannot be {what}: no credentials are given, and this machine has none"
-        step = "Set the access key and its secret"
-    elif refusal := next((word for word in _REFUSED if word in text), None):
-        fact = f"cannot be {what}: the store refuses our credentials ({refusal})"
-        step = f"Check the access key and what it may do in bucket {file.bucket!r}"
-    elif any(word in text for word in _NO_ANSWER):
-        fact = f"cannot be {what}: the store does not answer ({first_line(problem)})"
-        step = "Check its endpoint and the network"
-    return LakeError(str(file), fact, step)

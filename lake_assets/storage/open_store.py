@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from lake_assets.settings.schema import Durability
+from lake_assets.settings.schema import Durability, Settings
 from lake_assets.storage.local import LocalStore
 from lake_assets.storage.store import Store
 from lake_assets.storage.uri import LakeUri
@@ -29,3 +29,9 @@ def store_of(
     from lake_assets.storage.objects import ObjectStore  # noqa: PLC0415
 
     return ObjectStore(root, options or {})
+
+
+def lake_of(settings: Settings) -> Store:
+    """The store at the root of the lake of `settings`; nothing is read yet."""
+    root = LakeUri.local(settings.lake_dir.absolute())
+    return store_of(root, durability=settings.fanout.durability)

@@ -7,13 +7,33 @@ is held to it by `lake_assets_tests/storage/contract.py`.
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import BinaryIO, NamedTuple, Protocol, TypeAlias
 
 from lake_assets.storage.uri import LakeUri
 
 STAGED = ".tmp"
 """How names of files end that a store writes and nobody is to see yet. Lists leave them out; what a
 killed writer left is deleted by whoever deletes a table's unused files."""
+
+DROPPED = ".dropped"
+"""How names of folders end, after a dot, that are being deleted and nobody is to see any more."""
+
+
+class FileStat(NamedTuple):
+    """What a store knows of a file without reading it."""
+
+    size: int
+    """Bytes."""
+
+    modified_ns: int
+    """When it was written, by the store's clock, in nanoseconds since 1970."""
+
+    tag: str
+    """Another one for each file that was ever under this name, whatever its content."""
+
+
+Readable: TypeAlias = str | BinaryIO
+"""A file as pyarrow takes it to read any part of it: a path, or an open file."""
 
 
 class Writing(Protocol):
@@ -54,8 +74,15 @@ class Store(Protocol):
             FileNotFoundError: there is no such file.
         """
 
-    def size(self, file: LakeUri) -> int | None:
-        """A file's bytes; None if there is no such file."""
+    def open_for_reading(self, file: LakeUri) -> AbstractContextManager[Readable]:
+        """A file to read parts of, for pyarrow.
+
+        Raises:
+            FileNotFoundError: there is no such file; perhaps only when it is read.
+        """
+
+    def stat(self, file: LakeUri) -> FileStat | None:
+        """What is known of a file; None if there is no such file."""
 
     def list_from(self, folder: LakeUri, start: str = "") -> Iterator[str]:
         """Names of the files right in a folder, from `start` on, in the order of code points.
@@ -64,8 +91,18 @@ class Store(Protocol):
         folder that is not there. Files that come or go meanwhile may be among them or not.
         """
 
+    def folders(self, folder: LakeUri) -> list[str]:
+        """Names of the folders right in a folder, in order; none of one that is not there."""
+
     def delete(self, file: LakeUri) -> None:
         """Delete a file; nothing happens if there is none."""
+
+    def delete_folder(self, folder: LakeUri) -> None:
+        """Delete all that is below a folder; nothing happens if there is none.
+
+        On a disk it goes in one step for readers, and what a killed process leaves of it goes when
+        a folder beside it is deleted next. In a bucket files go one after the other.
+        """
 
     def open_for_writing(self, file: LakeUri) -> AbstractContextManager[Writing]:
         """Write a file of any size piece by piece, in bounded memory, in place of one of that name.

@@ -30,6 +30,11 @@ _PLAIN = "/=:+,@~!$&'()*;"
 """What stands for itself in an address, beside letters, digits and `_.-`."""
 
 
+def is_address(text: str) -> bool:
+    """Whether a text is an address (`s3://…`, `file:/…`) and no path."""
+    return _ADDRESS.match(text) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class LakeUri:
     """One place; `/` goes to a name below it."""
@@ -127,6 +132,17 @@ class LakeUri:
         is_root = self.path in {"", "/"}
         path = f"{self.path}{relative}" if is_root else f"{self.path}/{relative}"
         return LakeUri(self.scheme, self.bucket, path)
+
+    def relative_to(self, above: "LakeUri") -> str:
+        """The names from a place above to this one, with slashes between.
+
+        Raises:
+            ValueError: it is not below that place.
+        """
+        names = self.path.removeprefix(above.path).removeprefix("/")
+        if above / names != self:
+            raise ValueError(f"{self} is not below {above}")
+        return names
 
     def __str__(self) -> str:
         """For people, and as `parse` takes it."""

@@ -9,7 +9,7 @@ from lake_assets.delta.data_files import active_files
 from lake_assets.delta.multi_table_change import Range
 from lake_assets.delta.restores import held_offsets
 from lake_assets.delta.source_offsets import Offsets, offsets_of_rows
-from lake_assets.delta.table_paths import folder_of
+from lake_assets.delta.table_log import log_of
 from lake_assets.errors import StreamError
 from lake_assets.model.feeds import Feed
 from lake_assets.model.origins import OriginColumns
@@ -17,6 +17,7 @@ from lake_assets.model.tables import bronze_of
 from lake_assets.silver.reprocess import Bronze
 from lake_assets.sources.catalog import kind_of
 from lake_assets.spark.read_tables import read_tables
+from lake_assets.storage.store import Store
 
 
 def rows_of(session: SparkSession, feed: Feed, bronze: DeltaTable) -> DataFrame:
@@ -61,10 +62,13 @@ def _identity(origin: OriginColumns) -> tuple[Column, Column, Column]:
     return F.col(f"`{origin.name}`"), partition, F.col(f"`{origin.offset}`")
 
 
-def ensure_reaches(feed: Feed, bronze: DeltaTable, offsets: Offsets, before: str = "") -> None:
+def ensure_reaches(
+    lake: Store, feed: Feed, bronze: DeltaTable, offsets: Offsets, before: str = ""
+) -> None:
     """Make sure that bronze has the rows that are derived again: they leave silver.
 
     Args:
+        lake: where they are.
         feed: whose tables.
         bronze: what they are derived from.
         offsets: how far silver is.
@@ -74,11 +78,13 @@ def ensure_reaches(feed: Feed, bronze: DeltaTable, offsets: Offsets, before: str
         StreamError: it has not; it was put back from a copy and the streams have not run since.
     """
     sources = [feed.source.named(name) for name in {name for name, _ in offsets}]
-    ends = {place: at for source in sources for place, at in held_offsets(bronze, source).items()}
+    log = log_of(lake, bronze_of(feed.feed))
+    held = [held_offsets(log, bronze, source) for source in sources]
+    ends = {place: at for offsets_held in held for place, at in offsets_held.items()}
     if offsets.keys() - ends.keys():
         # Bronze's commits do not tell of a partition; its rows do, if it has any.
         ends = {
-            **offsets_of_rows(folder_of(bronze), active_files(bronze), feed.source.origin),
+            **offsets_of_rows(log, active_files(bronze), feed.source.origin),
             **ends,
         }
     for (name, partition), offset in offsets.items():

@@ -6,7 +6,6 @@ One batch at a time, as plain Spark jobs in the caller's thread. What a batch do
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from time import monotonic
 
 from pyspark.sql import SparkSession
@@ -16,6 +15,7 @@ from lake_assets.delta.deletion_vectors import kept_rows
 from lake_assets.delta.increments import Increment, next_increment
 from lake_assets.delta.origins import Before, NotIn
 from lake_assets.delta.source_offsets import furthest, offsets_of_rows
+from lake_assets.delta.table_log import log_of
 from lake_assets.delta.transaction_numbers import checksum
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Span
@@ -24,7 +24,8 @@ from lake_assets.silver.demux import Demux
 from lake_assets.silver.demux_position import POSITION, Position, batch_of, demux_app
 from lake_assets.silver.recovery import Recovery
 from lake_assets.silver.rows import bronze_names
-from lake_assets.spark.scan import rows_in, scan
+from lake_assets.spark.scan import ScannedFile, rows_in, scan
+from lake_assets.storage.store import Store
 from lake_assets.streams.triggers import tasks_of
 
 _RENEW_EVERY_S = 86_400.0
@@ -32,7 +33,7 @@ _RENEW_EVERY_S = 86_400.0
 for 30 days by default."""
 
 
-def tables_of_silver(lake: Path, feed: Feed) -> list[TableRef]:
+def tables_of_silver(lake: Store, feed: Feed) -> list[TableRef]:
     """The tables that batches of demux write, quarantine aside."""
     return [*map(feed.silver_table, keys_found(lake, feed)), waiting_of(feed.feed)]
 
@@ -63,8 +64,9 @@ class Follower:
         source = self._feed.source
         # Bronze may have rows of what the feed read before, under another name.
         names = dict.fromkeys([source.name, *sorted(name for name, _ in position.offsets)])
+        log = log_of(self._lake, table)
         increment = next_increment(
-            table.path(self._lake),
+            log,
             [source.named(name) for name in names],
             position.bronze,
             taken=position.offsets,
@@ -75,7 +77,7 @@ class Follower:
             return False
         new_offsets = increment.offsets if increment.files else {}
         if increment.files and not new_offsets:  # bronze of another release or engine
-            new_offsets = offsets_of_rows(table.path(self._lake), increment.files, source.origin)
+            new_offsets = offsets_of_rows(log, increment.files, source.origin)
         offsets = furthest([position.offsets, new_offsets])
         reached = replace(position, bronze=increment.until, offsets=offsets)
         self._position = self._take(position, reached, increment) if increment.files else reached
@@ -102,7 +104,7 @@ class Follower:
         return self.demux.feed
 
     @property
-    def _lake(self) -> Path:
+    def _lake(self) -> Store:
         return self.demux.context.lake
 
     def _recovered(self) -> Position:
@@ -123,18 +125,21 @@ class Follower:
             return {POSITION: last.to_json()}
 
         bronze, origin = bronze_of(self._feed.feed), self._feed.source.origin
-        folder = bronze.path(self._lake)
-        files = [folder / file.path for file in found.files]
+        log = log_of(self._lake, bronze)
         # Versions that only added files deleted no rows.
         kept = {} if found.is_exact else kept_rows(self.demux.context.committer.fresh(bronze))
+        files = [
+            ScannedFile(file=log.data_file(file.path), size=file.size, kept=kept.get(file.path))
+            for file in found.files
+        ]
         cores = self.session.sparkContext.defaultParallelism
         rows = scan(
             self.session,
+            self._lake,
             files,
             ("value", *bronze_names(origin)),
-            tasks=tasks_of(rows_in(files), self.demux.tables, cores),
+            tasks=tasks_of(rows_in(self._lake, files), self.demux.tables, cores),
             keep=None if found.is_exact else NotIn(Before(position.offsets, origin)),
-            kept={folder / path: mask for path, mask in kept.items()},
         )
         span = Span(
             query=f"{demux_app(self._feed.feed)}:{position.bronze_id}",

@@ -5,7 +5,6 @@ The source is looked at now and then; batches in between are measured against th
 
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 from lake_assets.delta.log_history import open_table, rows_since
 from lake_assets.errors import SourceError
@@ -14,6 +13,7 @@ from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import BatchReport, Stage
 from lake_assets.model.tables import bronze_of
 from lake_assets.sources.catalog import source_of
+from lake_assets.storage.store import Store
 
 _LOOK_EVERY_S = 5.0
 """Seconds between two looks at a source's ends; each opens a connection."""
@@ -33,7 +33,7 @@ class Lags:
     """Measures batches of any feed; used by one thread."""
 
     def __init__(
-        self, lake: Path, endpoints: Endpoints, clock: Callable[[], float] = time.monotonic
+        self, lake: Store, endpoints: Endpoints, clock: Callable[[], float] = time.monotonic
     ) -> None:
         """Measure against this lake's bronze tables and these brokers' sources."""
         self._lake = lake

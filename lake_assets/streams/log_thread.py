@@ -27,6 +27,7 @@ from lake_assets.model.reports import BatchReport
 from lake_assets.model.tables import STREAM_LOG
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.lake_context import open_lake
+from lake_assets.storage.open_store import lake_of
 from lake_assets.streams.lag import Lags
 
 _LOG = logging.getLogger(__name__)
@@ -60,7 +61,7 @@ class LogThread:
         """Prepare the thread; nothing starts yet."""
         self._settings = settings
         self._feeds = {feed.feed: feed for feed in feeds}
-        self._lags = Lags(settings.lake_dir, endpoints)
+        self._lags = Lags(lake_of(settings), endpoints)
         self._spool = Spool(spool_folder(settings))
         self._heard: queue.Queue[tuple[BatchReport, Entry] | None] = queue.Queue()
         self._lag_of: dict[tuple[str, int], int | None] = {}

@@ -1,25 +1,26 @@
 """Changes of a feed's tables beside its streams: whose turn, where they are noted, how they end."""
 
-from pathlib import Path
-
 from lake_assets.delta.multi_table_change import ChangeJournal, finish
+from lake_assets.delta.table_log import log_of
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import quarantine_of
 from lake_assets.silver.recovery import ensure_whole
 from lake_assets.spark.lake_context import LakeContext
+from lake_assets.storage.store import Store
 from lake_assets.streams.demux_loop import tables_of_silver
 
 REDO_TURN = "redo"
 """What at most one process of a lake does at a time: changing tables beside the streams."""
 
 
-def reprocess_journal(lake: Path, feed: Feed) -> ChangeJournal:
+def reprocess_journal(lake: Store, feed: Feed) -> ChangeJournal:
     """Where a feed's changes beside its streams are noted until they are whole.
 
     In the folder of the table whose commit makes them so: who has the one has the other. Delta
     passes over names that begin like this.
     """
-    return ChangeJournal(quarantine_of(feed.feed).path(lake) / "_change.json", feed.source.origin)
+    file = log_of(lake, quarantine_of(feed.feed)).folder / "_change.json"
+    return ChangeJournal(lake, file, feed.source.origin)
 
 
 def finish_change(journal: ChangeJournal, context: LakeContext, feed: Feed) -> None:

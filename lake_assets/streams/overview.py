@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 
 from deltalake import DeltaTable
 
@@ -11,6 +10,7 @@ from lake_assets.delta.catalog import keys_found, keys_of
 from lake_assets.delta.log_history import TableState, open_table, rows_since, state_of
 from lake_assets.delta.refresh_position import position_from
 from lake_assets.delta.refresh_position_all import PositionOfAll
+from lake_assets.delta.table_log import log_of
 from lake_assets.errors import SourceError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed, GoldView
@@ -25,6 +25,9 @@ from lake_assets.model.tables import (
 )
 from lake_assets.settings.schema import Settings
 from lake_assets.sources.catalog import source_of
+from lake_assets.storage.open_store import lake_of
+from lake_assets.storage.store import Store
+from lake_assets.storage.uri import LakeUri
 from lake_assets.streams.progress import demux_position, ingested_offsets
 
 
@@ -33,7 +36,7 @@ class TableOverview:
     """One table that exists."""
 
     table: TableRef
-    path: Path
+    path: LakeUri
     key: str | None
     """None of a table of all keys, or of none."""
 
@@ -60,7 +63,7 @@ def overview(settings: Settings, feed: Feed, endpoints: Endpoints | None) -> lis
 
 
 def _tables(settings: Settings, feed: Feed, endpoints: Endpoints | None) -> Iterator[TableOverview]:
-    lake = settings.lake_dir
+    lake = lake_of(settings)
     bronze = open_table(lake, bronze_of(feed.feed))
     if bronze is None:
         return
@@ -80,7 +83,7 @@ def _tables(settings: Settings, feed: Feed, endpoints: Endpoints | None) -> Iter
     yield from _those_there(lake, (QUALITY_LOG, STREAM_LOG), 0)
 
 
-def _those_there(lake: Path, tables: Iterable[TableRef], lag: int) -> Iterator[TableOverview]:
+def _those_there(lake: Store, tables: Iterable[TableRef], lag: int) -> Iterator[TableOverview]:
     for table in tables:
         handle = open_table(lake, table)
         if handle is not None:
@@ -88,7 +91,7 @@ def _those_there(lake: Path, tables: Iterable[TableRef], lag: int) -> Iterator[T
 
 
 def _of_key(
-    lake: Path, feed: Feed, view: GoldView, key: str, silver: DeltaTable
+    lake: Store, feed: Feed, view: GoldView, key: str, silver: DeltaTable
 ) -> TableOverview | None:
     """A view's table of a key, if it is there."""
     table = feed.gold_table(view, key)
@@ -101,7 +104,7 @@ def _of_key(
     return _view(lake, table, state, rows_since(silver, since), key)
 
 
-def _over_all(lake: Path, feed: Feed, view: GoldView) -> TableOverview | None:
+def _over_all(lake: Store, feed: Feed, view: GoldView) -> TableOverview | None:
     """A view's table of all keys, if it is there."""
     table = feed.gold_table(view, EVERY_KEY)
     gold = open_table(lake, table)
@@ -120,7 +123,7 @@ def source_lag(settings: Settings, feed: Feed, endpoints: Endpoints | None) -> i
     """Rows of the feed's source that are not in bronze; None if it does not answer."""
     if endpoints is None:
         return None
-    done = ingested_offsets(settings.lake_dir, feed)
+    done = ingested_offsets(lake_of(settings), feed)
     try:
         extent = source_of(feed, endpoints).extent()
     except SourceError:
@@ -132,11 +135,11 @@ def source_lag(settings: Settings, feed: Feed, endpoints: Endpoints | None) -> i
 
 
 def _view(
-    lake: Path, table: TableRef, state: TableState, lag: int | None, key: str | None = None
+    lake: Store, table: TableRef, state: TableState, lag: int | None, key: str | None = None
 ) -> TableOverview:
     return TableOverview(
         table=table,
-        path=table.path(lake),
+        path=log_of(lake, table).folder,
         key=key,
         rows=state.rows,
         files=state.files,

@@ -24,6 +24,7 @@ from lake_assets.settings.schema import Settings
 from lake_assets.spark.session import start_session
 from lake_assets.state.failing_expectations import Verdict, note_verdicts, read_failures
 from lake_assets.state.lake_id import ensure_bound
+from lake_assets.storage.open_store import lake_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -96,7 +97,7 @@ def check_silver(
 def _blocked(
     settings: Settings, feed: Feed, session: SparkSession, keys: Sequence[str]
 ) -> tuple[dict[str, str], list[CheckResult]]:
-    lake = settings.lake_dir
+    lake = lake_of(settings)
     failures = read_failures(settings.state_dir, feed.feed)
     versions = {
         key: head[0] for key in keys if (head := identity(lake, feed.silver_table(key))) is not None
@@ -139,7 +140,7 @@ def _gold_checks(
         view.name: {feed.gold_table(view, g) for g in refreshed[view.name]} for view in feed.gold
     }
     request = Asked(gold={view.name: view.checks for view in feed.gold}, gold_keys=refreshed)
-    results = evaluate(lambda: session, settings.lake_dir, feed, request)
+    results = evaluate(lambda: session, lake_of(settings), feed, request)
     by_view: dict[str, Sequence[CheckResult]] = {
         view: [result for result in results if result.table in tables[view]] for view in refreshed
     }
@@ -163,7 +164,7 @@ def check_gold(
     request = Asked(gold={view.name: checks}, gold_keys={view.name: keys})
     results = run_checks(settings, feed, request)
     tables = {feed.gold_table(view, key): key for key in keys}
-    handles = {t: h for t in tables if (h := open_table(settings.lake_dir, t)) is not None}
+    handles = {t: h for t in tables if (h := open_table(lake_of(settings), t)) is not None}
     chosen = tuple(e for e in view.expectations if e.name in names)
     if not chosen or not handles:
         return results
@@ -187,7 +188,7 @@ def _judged_results(
     (declared,) = (gold_view for gold_view in feed.gold if gold_view.name == view)
     by_name = {e.name: e for e in declared.expectations}
     tables = {key: feed.gold_table(declared, key) for key, _ in judged}
-    handles = {key: open_table(settings.lake_dir, table) for key, table in tables.items()}
+    handles = {key: open_table(lake_of(settings), table) for key, table in tables.items()}
     results = []
     for (key, name), counts in judged.items():
         expectation, handle = by_name[name], handles[key]

@@ -23,6 +23,7 @@ from lake_assets.delta.renamed_tables import (
     movable_tables,
 )
 from lake_assets.delta.source_offsets import offsets_of_rows
+from lake_assets.delta.table_log import log_of
 from lake_assets.delta.transaction_numbers import checksum, numbers_of
 from lake_assets.errors import LakeError, StreamError, StreamsLockedError
 from lake_assets.feeds.load import load_feeds
@@ -47,6 +48,7 @@ from lake_assets.spark.lake_context import LakeContext, open_lake
 from lake_assets.spark.session import start_session
 from lake_assets.state.files import streams_lock, turn, turn_if_free
 from lake_assets.state.lake_id import ensure_bound
+from lake_assets.storage.open_store import lake_of
 from lake_assets.streams.bronze_ranges import ensure_reaches, rows_of, starts_of, within
 from lake_assets.streams.demux_loop import tables_of_silver
 from lake_assets.streams.noted_changes import REDO_TURN, finish_change, reprocess_journal
@@ -66,8 +68,8 @@ def requeue(
         LakeAssetsError: Spark, the registry or the lake cannot be used.
     """
     ensure_bound(settings)
-    ensure_known(feed, keys_found(settings.lake_dir, feed), keys or ())
-    ensure_none_renamed(settings.lake_dir, feed, Layer.SILVER)
+    ensure_known(feed, keys_found(lake_of(settings), feed), keys or ())
+    ensure_none_renamed(lake_of(settings), feed, Layer.SILVER)
     with turn(settings.state_dir, REDO_TURN), _redo(settings, feed, endpoints) as redo:
         finish_change(redo.journal, redo.demux.context, feed)
         return redo.requeue(keys)
@@ -109,8 +111,8 @@ def rebuild_silver(
         LakeAssetsError: Spark, the registry or the lake cannot be used.
     """
     ensure_bound(settings)
-    ensure_known(feed, keys_found(settings.lake_dir, feed), keys or ())
-    if open_table(settings.lake_dir, bronze_of(feed.feed)) is None:
+    ensure_known(feed, keys_found(lake_of(settings), feed), keys or ())
+    if open_table(lake_of(settings), bronze_of(feed.feed)) is None:
         raise _unbegun(feed)
     with turn(settings.state_dir, REDO_TURN), _redo(settings, feed, endpoints) as redo:
         return rebuild(redo, settings.state_dir, keys=keys, since=since)
@@ -144,7 +146,7 @@ def rebuild(
             return _from_nothing(redo, bronze)
     # Opened again: the stream may have gone on since, and the position with it.
     bronze = context.committer.fresh(bronze_of(feed.feed))
-    ensure_reaches(feed, bronze, position.offsets)
+    ensure_reaches(redo.demux.context.lake, feed, bronze, position.offsets)
     every, whole = rows_of(redo.session, feed, bronze), Range(ends=position.offsets)
     if keys is None and since is None:
         # Before, since they may keep rows out; after, since values may have left them.
@@ -164,7 +166,7 @@ def _ensure_files(redo: Redo) -> None:
     feed, context = redo.demux.feed, redo.demux.context
     tables = [*tables_of_silver(context.lake, feed), quarantine_of(feed.feed)]
     for table, handle in context.committer.opened(tables).items():
-        ensure_files_exist(table, table.path(context.lake), active_files(handle))
+        ensure_files_exist(table, log_of(context.lake, table), active_files(handle))
 
 
 def _under_new_names(redo: Redo, renamed: Mapping[TableRef, TableRef]) -> Redone:
@@ -172,7 +174,7 @@ def _under_new_names(redo: Redo, renamed: Mapping[TableRef, TableRef]) -> Redone
     feed, context = redo.demux.feed, redo.demux.context
     bronze = context.committer.fresh(bronze_of(feed.feed))
     offsets = offsets_of_silver(context, feed, renamed)
-    ensure_reaches(feed, bronze, offsets, "Put `tables` back. ")
+    ensure_reaches(context.lake, feed, bronze, offsets, "Put `tables` back. ")
     redone = _from_nothing(redo, bronze)
     drop_superseded(context, renamed)
     return redone
@@ -256,14 +258,14 @@ def _from_nothing(redo: Redo, bronze: DeltaTable) -> Redone:
     feed, context = redo.demux.feed.feed, redo.demux.context
     origin = redo.demux.feed.source.origin
     table = bronze_of(feed)
-    folder = table.path(context.lake)
+    log = log_of(context.lake, table)
     # Whatever was restored among them is derived again.
     ours = [*tables_of_silver(context.lake, redo.demux.feed), quarantine_of(feed)]
     context.committer.accept_restores(context.committer.opened(ours))
-    offsets = offsets_of_rows(folder, active_files(bronze), origin)
+    offsets = offsets_of_rows(log, active_files(bronze), origin)
     reached = Position(
         bronze_id=str(bronze.metadata().id),
-        bronze=Point.at(folder, bronze.version()),
+        bronze=Point.at(log, bronze.version()),
         offsets=offsets,
     )
 

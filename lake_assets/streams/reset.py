@@ -3,12 +3,14 @@
 import shutil
 
 from lake_assets.delta.catalog import tables_of
+from lake_assets.delta.table_log import drop_table
 from lake_assets.errors import FeedError
 from lake_assets.model.feeds import Feed, Reset
 from lake_assets.model.tables import TableRef, bronze_of
 from lake_assets.settings.schema import Settings
 from lake_assets.state.files import streams_lock, turn
 from lake_assets.state.lake_id import ensure_bound
+from lake_assets.storage.open_store import lake_of
 from lake_assets.streams.pipeline import checkpoint_of
 
 
@@ -34,12 +36,12 @@ def reset_bronze(settings: Settings, feed: Feed) -> list[TableRef]:
             "derive silver again without dropping anything, run `lake-assets rebuild silver`",
         )
     ensure_bound(settings)
-    state_dir, lake = settings.state_dir, settings.lake_dir
+    state_dir, lake = settings.state_dir, lake_of(settings)
     with streams_lock(state_dir), turn(state_dir, "redo"), turn(state_dir, "refresh"):
         shutil.rmtree(checkpoint_of(state_dir, feed.feed), ignore_errors=True)
         for journal in state_dir.glob(f"journals/{feed.feed}-*.json"):
             journal.unlink()
         dropped = list(reversed(tables_of(lake, feed)))
         for table in dropped:
-            shutil.rmtree(table.path(lake))
+            drop_table(lake, table)
         return dropped

@@ -10,6 +10,7 @@ import pyarrow as pa
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.renamed_tables import drop_tables, superseded_tables
 from lake_assets.delta.source_offsets import Offsets, furthest, offsets_of_rows
+from lake_assets.delta.table_log import log_of
 from lake_assets.delta.table_owners import is_there, owner_of
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import TableRef, quarantine_of
@@ -27,10 +28,10 @@ def offsets_of_silver(
     """
     positions: list[Offsets] = []
     for table, handle in context.committer.opened(list(renamed)).items():
-        folder = table.path(context.lake)
+        log = log_of(context.lake, table)
         # Rows of a file that is lost are not lost with the table.
-        files = [file for file in active_files(handle) if (folder / file.path).exists()]
-        positions.append(offsets_of_rows(folder, files, feed.source.origin.in_silver))
+        files = [f for f in active_files(handle) if context.lake.stat(log.data_file(f.path))]
+        positions.append(offsets_of_rows(log, files, feed.source.origin.in_silver))
     for handle in context.committer.opened([quarantine_of(feed.feed)]).values():
         position = read_position(handle, feed.feed)
         if position is not None:

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from pathlib import Path
 
 from lake_assets.delta.catalog import keys_found
 from lake_assets.delta.find_rows import FoundRow, find_rows
 from lake_assets.delta.log_history import open_table
+from lake_assets.delta.table_log import log_of
 from lake_assets.errors import SourceError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Action, Feed
@@ -21,6 +21,9 @@ from lake_assets.model.quarantine import Reason
 from lake_assets.model.tables import TableRef, bronze_of, quarantine_of, waiting_of
 from lake_assets.settings.schema import Settings
 from lake_assets.sources.catalog import source_of
+from lake_assets.storage.open_store import lake_of
+from lake_assets.storage.store import Store
+from lake_assets.storage.uri import LakeUri
 from lake_assets.streams.progress import demux_position, ingested_offsets
 
 
@@ -42,7 +45,7 @@ class Place:
     """One table that has the message."""
 
     table: TableRef
-    file: Path
+    file: LakeUri
     version: int
     """The commit that added the file, as it lies there now: compaction makes new ones."""
 
@@ -98,18 +101,18 @@ def trace(settings: Settings, feed: Feed, origin: Origin, endpoints: Endpoints |
     Raises:
         LakeError: a file that the lake should have cannot be read.
     """
-    demuxed = demux_position(settings.lake_dir, feed).offsets
+    demuxed = demux_position(lake_of(settings), feed).offsets
     progress = Progress(
         demuxed=demuxed.get((origin.name, origin.partition)),
-        ingested=ingested_offsets(settings.lake_dir, feed).get(origin.partition)
+        ingested=ingested_offsets(lake_of(settings), feed).get(origin.partition)
         if origin.name == feed.source.name
         else None,
     )
-    bronze = _in_bronze(settings.lake_dir, feed, origin)
+    bronze = _in_bronze(lake_of(settings), feed, origin)
     refined = [
-        *_refused(settings.lake_dir, feed, waiting_of(feed.feed), origin),
-        *_refused(settings.lake_dir, feed, quarantine_of(feed.feed), origin),
-        *_in_silver(settings.lake_dir, feed, origin),
+        *_refused(lake_of(settings), feed, waiting_of(feed.feed), origin),
+        *_refused(lake_of(settings), feed, quarantine_of(feed.feed), origin),
+        *_in_silver(lake_of(settings), feed, origin),
     ]
     end = None
     if not bronze and not refined and not _is_passed(origin, progress):
@@ -173,14 +176,14 @@ def _end_of(feed: Feed, endpoints: Endpoints | None, origin: Origin) -> int | No
         return None
 
 
-def _in_bronze(lake: Path, feed: Feed, origin: Origin) -> list[Place]:
+def _in_bronze(lake: Store, feed: Feed, origin: Origin) -> list[Place]:
     table = bronze_of(feed.feed)
     key = feed.source.origin.key_of(origin)
     rows = _find(lake, table, key, ["ingested_at"])
     return [_place(table, row, at=row.row["ingested_at"]) for row in rows]
 
 
-def _refused(lake: Path, feed: Feed, table: TableRef, origin: Origin) -> list[Place]:
+def _refused(lake: Store, feed: Feed, table: TableRef, origin: Origin) -> list[Place]:
     key = feed.source.origin.key_of(origin)
     return [
         _place(
@@ -194,7 +197,7 @@ def _refused(lake: Path, feed: Feed, table: TableRef, origin: Origin) -> list[Pl
     ]
 
 
-def _in_silver(lake: Path, feed: Feed, origin: Origin) -> list[Place]:
+def _in_silver(lake: Store, feed: Feed, origin: Origin) -> list[Place]:
     row_key = feed.source.origin.in_silver.key_of(origin)
     return [
         _place(feed.silver_table(key), row, key=key)
@@ -204,12 +207,12 @@ def _in_silver(lake: Path, feed: Feed, origin: Origin) -> list[Place]:
 
 
 def _find(
-    lake: Path, table: TableRef, key: Mapping[str, object], columns: Sequence[str]
+    lake: Store, table: TableRef, key: Mapping[str, object], columns: Sequence[str]
 ) -> list[FoundRow]:
     handle = open_table(lake, table)
     if handle is None:
         return []
-    return find_rows(handle, table.path(lake), key, columns)
+    return find_rows(log_of(lake, table), handle, key, columns)
 
 
 def _place(

@@ -11,13 +11,17 @@ from lake_assets_tests.sample import GAMES, silver_of
 @pytest.fixture
 def context(settings):
     with open_lake(settings) as found:
-        add_silver(found.lake, "uno", *(f"gamer {n}" for n in range(10)))
-        add_silver(found.lake, "poker", *(f"gamer {n}" for n in range(20)))
+        add_silver(found.lake.root.as_path(), "uno", *(f"gamer {n}" for n in range(10)))
+        add_silver(found.lake.root.as_path(), "poker", *(f"gamer {n}" for n in range(20)))
         yield found
 
 
 def rows(context, game):
-    return DeltaTable(silver_of(game).path(context.lake)).to_pyarrow_table().num_rows
+    return (
+        DeltaTable(context.lake.root.as_path() / silver_of(game).relative)
+        .to_pyarrow_table()
+        .num_rows
+    )
 
 
 def test_a_history_is_the_same_rows_many_times(context):
@@ -27,7 +31,7 @@ def test_a_history_is_the_same_rows_many_times(context):
 
 
 def test_linked_files_keep_their_statistics(context):
-    handle = DeltaTable(silver_of("uno").path(context.lake))
+    handle = DeltaTable(context.lake.root.as_path() / silver_of("uno").relative)
     before = newest_of(handle, "event_timestamp")
     history_of(context, GAMES, ("uno",)).add(2)
     handle.update_incremental()

@@ -57,7 +57,7 @@ def ingest(settings, reports):
 @pytest.fixture
 def bronze(settings):
     def read():
-        return DeltaTable(bronze_of("games").path(settings.lake_dir))
+        return DeltaTable(settings.lake_dir / bronze_of("games").relative)
 
     return read
 

@@ -8,6 +8,7 @@ from lake_assets.checks.checked_tables import gold_tables, silver_tables, told_b
 from lake_assets.model.checks import Freshness, GoldCheck, RowCount, SilverCheck
 from lake_assets.model.feeds import GoldView
 from lake_assets.model.tables import EVERY_KEY
+from lake_assets.storage.local import LocalStore
 from lake_assets_tests.gold.silver import add_silver, stands_for, stands_for_all
 from lake_assets_tests.sample import GAMES, RENAMED, gold_of, silver_of
 
@@ -19,7 +20,7 @@ EQUAL = GoldCheck(name="all", equals_source="session_count")
 
 
 def silver(settings, *checks, keys=("uno",)):
-    return silver_tables(settings.lake_dir, GAMES, keys, checks)
+    return silver_tables(LocalStore.at(settings.lake_dir), GAMES, keys, checks)
 
 
 def test_each_game_has_the_checks_that_concern_it(settings):
@@ -45,7 +46,7 @@ def test_a_table_that_is_not_there_yet_has_no_rows(settings):
 
 def test_a_table_without_files_repeats_nothing(settings):
     add_silver(settings.lake_dir, "uno", "ann")
-    DeltaTable(silver_of("uno").path(settings.lake_dir)).delete()
+    DeltaTable(settings.lake_dir / silver_of("uno").relative).delete()
     (uno,) = silver(settings, SOME, FRESH, ONCE)
     assert told_by_log(uno) == {"some": 0, "fresh": None, "once": 0}
 
@@ -66,7 +67,7 @@ def test_a_column_of_nulls_has_no_newest_time(settings):
 
 
 def gold(settings, *checks):
-    return gold_tables(settings.lake_dir, GAMES, VIEW, ["uno", "go_fish"], checks)
+    return gold_tables(LocalStore.at(settings.lake_dir), GAMES, VIEW, ["uno", "go_fish"], checks)
 
 
 def test_a_view_that_was_never_refreshed_has_no_rows_and_stands_for_none(settings):
@@ -79,9 +80,9 @@ def test_a_view_that_was_never_refreshed_has_no_rows_and_stands_for_none(setting
 def test_a_view_is_compared_with_the_silver_that_it_stands_for(settings):
     add_silver(settings.lake_dir, "uno", "ann", "bob")
     add_silver(settings.lake_dir, "uno", "cid")
-    source = DeltaTable(silver_of("uno").path(settings.lake_dir))
+    source = DeltaTable(settings.lake_dir / silver_of("uno").relative)
     write_deltalake(
-        gold_of("uno", VIEW.name).path(settings.lake_dir),
+        settings.lake_dir / gold_of("uno", VIEW.name).relative,
         source.to_pyarrow_table(columns=["gamer_id"]),
         commit_properties=CommitProperties(custom_metadata=stands_for(settings, VIEW, 0)),
     )
@@ -89,7 +90,7 @@ def test_a_view_is_compared_with_the_silver_that_it_stands_for(settings):
     assert (uno.subject.source_version, uno.subject.source_rows) == (0, 2)
     assert told_by_log(uno) == {}
     source.create_checkpoint()
-    (silver_of("uno").path(settings.lake_dir) / "_delta_log" / f"{0:020}.json").unlink()
+    (settings.lake_dir / silver_of("uno").relative / "_delta_log" / f"{0:020}.json").unlink()
     uno, _ = gold(settings, EQUAL)
     assert (uno.subject.source_version, uno.subject.source_rows) == (0, None)
 
@@ -101,14 +102,14 @@ def test_a_view_over_all_games_is_compared_with_all_the_silver_that_it_stands_fo
     add_silver(lake, "uno", "ann", "bob")
     add_silver(lake, "go_fish", "ann")
     write_deltalake(
-        GAMES.gold_table(view, EVERY_KEY).path(lake),
-        DeltaTable(silver_of("uno").path(lake)).to_pyarrow_table(columns=["gamer_id"]),
+        lake / GAMES.gold_table(view, EVERY_KEY).relative,
+        DeltaTable(lake / silver_of("uno").relative).to_pyarrow_table(columns=["gamer_id"]),
         commit_properties=CommitProperties(
             custom_metadata=stands_for_all(settings, view, uno=0, go_fish=0)
         ),
     )
     add_silver(lake, "uno", "cid")
-    (checked,) = gold_tables(lake, GAMES, view, [EVERY_KEY], [equal])
+    (checked,) = gold_tables(LocalStore.at(lake), GAMES, view, [EVERY_KEY], [equal])
     subject = checked.subject
     assert (subject.key, subject.table.name) == (EVERY_KEY, "all_games_top")
     assert (subject.source_version, subject.source_rows) == (None, 3)
@@ -119,14 +120,14 @@ def test_tables_are_checked_under_the_names_that_their_feed_gives_them(settings)
     add_silver(lake, "uno", "ann")
     add_silver(lake, "uno", "ann", "bob", feed=RENAMED)
     write_deltalake(
-        RENAMED.gold_table(VIEW, "uno").path(lake),
-        DeltaTable(RENAMED.silver_table("uno").path(lake)).to_pyarrow_table(),
+        lake / RENAMED.gold_table(VIEW, "uno").relative,
+        DeltaTable(lake / RENAMED.silver_table("uno").relative).to_pyarrow_table(),
         commit_properties=CommitProperties(stands_for(settings, VIEW, 0, feed=RENAMED)),
     )
-    (silver_uno,) = silver_tables(lake, RENAMED, ["uno"], [SOME])
+    (silver_uno,) = silver_tables(LocalStore.at(lake), RENAMED, ["uno"], [SOME])
     assert (silver_uno.subject.table.name, told_by_log(silver_uno)) == (
         "uno_in_silver",
         {"some": 2},
     )
-    (gold_uno,) = gold_tables(lake, RENAMED, VIEW, ["uno"], [EQUAL])
+    (gold_uno,) = gold_tables(LocalStore.at(lake), RENAMED, VIEW, ["uno"], [EQUAL])
     assert (gold_uno.subject.table.name, gold_uno.subject.source_rows) == ("player_agg_of_uno", 2)

@@ -6,6 +6,7 @@ from deltalake.transaction import CommitProperties
 from lake_assets.checks.run import Asked, evaluate, run_checks
 from lake_assets.errors import FeedError
 from lake_assets.model.checks import Freshness, GoldCheck, RowCount, SilverCheck
+from lake_assets.storage.local import LocalStore
 from lake_assets_tests.gold.silver import add_silver, stands_for
 from lake_assets_tests.sample import GAMES, gold_of
 
@@ -31,7 +32,7 @@ def lake(settings):
     add_silver(settings.lake_dir, "go_fish", "ann", "bob")
     for key, counts in (("uno", [1, 1]), ("go_fish", [1, 1])):
         write_deltalake(
-            gold_of(key, VIEW.name).path(settings.lake_dir),
+            settings.lake_dir / gold_of(key, VIEW.name).relative,
             pa.table({"gamer_id": ["ann", "bob"], "session_count": counts}),
             commit_properties=CommitProperties(
                 custom_metadata=stands_for(settings, VIEW, 0, key=key)
@@ -54,13 +55,17 @@ def told(results):
 
 
 def test_what_the_logs_tell_needs_no_spark(settings, lake):
-    found = told(evaluate(no_spark, lake, GAMES, asked(SOME)))
+    found = told(evaluate(no_spark, LocalStore.at(lake), GAMES, asked(SOME)))
     assert found == {("uno", "some"): (True, 4), ("go_fish", "some"): (False, 2)}
     assert run_checks(settings, GAMES, asked(SOME, keys=())) == []
 
 
 def test_games_without_tables_need_no_spark(settings):
-    found = told(evaluate(no_spark, settings.lake_dir, GAMES, asked(PLAYERS, SOME, gold=[ALL])))
+    found = told(
+        evaluate(
+            no_spark, LocalStore.at(settings.lake_dir), GAMES, asked(PLAYERS, SOME, gold=[ALL])
+        )
+    )
     assert found[("uno", "players")] == (True, 0)
     assert found[("uno", "some")] == (False, 0)
     assert found[("uno", "counts_all")] == (True, 0)
@@ -70,7 +75,9 @@ def test_games_without_tables_need_no_spark(settings):
 def test_all_checks_of_all_games_are_one_action(spark, lake):
     jobs = spark.sparkContext.statusTracker()
     spark.sparkContext.setJobGroup("checks", "")
-    found = evaluate(lambda: spark, lake, GAMES, asked(PLAYERS, PAIRS, SOME, gold=[ALL, ONCE]))
+    found = evaluate(
+        lambda: spark, LocalStore.at(lake), GAMES, asked(PLAYERS, PAIRS, SOME, gold=[ALL, ONCE])
+    )
     assert told(found) == {
         ("uno", "players"): (False, 1),
         ("uno", "pairs"): (True, 0),
@@ -85,7 +92,9 @@ def test_all_checks_of_all_games_are_one_action(spark, lake):
     }
     # Adaptive execution hands over each shuffle's stages as a job: two a family, and the last.
     assert len(jobs.getJobIdsForGroup("checks")) <= 5
-    ages = {one.name: one for one in evaluate(lambda: spark, lake, GAMES, asked(FRESH))}
+    ages = {
+        one.name: one for one in evaluate(lambda: spark, LocalStore.at(lake), GAMES, asked(FRESH))
+    }
     assert not ages["fresh"].passed
 
 
@@ -102,11 +111,11 @@ def test_all_checks_of_all_games_are_one_action(spark, lake):
 )
 def test_a_check_that_does_not_fit_is_refused(spark, lake, check, problem):
     with pytest.raises(FeedError, match=problem):
-        evaluate(lambda: spark, lake, GAMES, asked(check))
+        evaluate(lambda: spark, LocalStore.at(lake), GAMES, asked(check))
 
 
 @pytest.mark.spark
 def test_a_sum_needs_numbers(spark, lake):
     wrong = GoldCheck(name="all", equals_source="gamer_id")
     with pytest.raises(FeedError, match="check 'all': 'gamer_id' is string, not a number"):
-        evaluate(lambda: spark, lake, GAMES, asked(gold=[wrong]))
+        evaluate(lambda: spark, LocalStore.at(lake), GAMES, asked(gold=[wrong]))

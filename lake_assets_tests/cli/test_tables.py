@@ -5,6 +5,7 @@ from pathlib import Path
 from rich.console import Console
 
 from lake_assets.cli.tables import overview_table
+from lake_assets.storage.uri import LakeUri
 from lake_assets.streams.overview import TableOverview
 from lake_assets_tests.commandline import sparkless_here
 from lake_assets_tests.sample import silver_of
@@ -22,7 +23,7 @@ def test_an_empty_lake_is_an_empty_list_as_json(settings):
 def test_a_table_is_shown_with_its_size_and_lag():
     one = TableOverview(
         table=silver_of("uno"),
-        path=Path("lake/silver/silver_uno_events"),
+        path=LakeUri.local(Path("/lake/silver/silver_uno_events")),
         key="uno",
         rows=1234,
         files=2,

@@ -16,7 +16,7 @@ def lake(settings):
     at = datetime(2026, 11, 21, 1, 2, 3, tzinfo=UTC)
     row = {"topic": "game-stream", "partition": 1, "offset": 7, "ingested_at": at}
     rows = pa.Table.from_pylist([row], schema=BRONZE)
-    write_deltalake(bronze_of("games").path(settings.lake_dir), rows)
+    write_deltalake(settings.lake_dir / bronze_of("games").relative, rows)
     return settings
 
 

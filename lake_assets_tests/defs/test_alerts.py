@@ -236,7 +236,7 @@ def test_streams_that_wait_or_stand_still_are_told_of(told, sensor, quiet_s, wai
 
 
 def write_silver(settings, *, age_s: float) -> None:
-    path = silver_of("uno").path(settings.lake_dir)
+    path = settings.lake_dir / silver_of("uno").relative
     write_deltalake(path, ROW, mode="append")
     at = time.time() - age_s
     newest = max((path / "_delta_log").iterdir())
@@ -246,7 +246,7 @@ def write_silver(settings, *, age_s: float) -> None:
 def write_gold(settings, silver_version: int) -> None:
     view = GAMES.gold[0]
     write_deltalake(
-        gold_of("uno", view.name).path(settings.lake_dir),
+        settings.lake_dir / gold_of("uno", view.name).relative,
         ROW,
         mode="overwrite",
         commit_properties=CommitProperties(
@@ -299,7 +299,7 @@ def test_a_refresh_has_its_time_of_grace(told, instance, hook):
 def test_a_lake_that_cannot_be_read_is_said_and_ends_nothing(told, sensor):
     write_silver(told, age_s=120)
     assert sensor.events() == [MISSED]
-    log = silver_of("uno").path(told.lake_dir) / "_delta_log"
+    log = told.lake_dir / silver_of("uno").relative / "_delta_log"
     (log / f"{0:020}.json").write_text("rubbish")
     look_at_gold_again(sensor)
     assert "log cannot be read" in sensor.tick()

@@ -91,7 +91,7 @@ def test_checks_of_silver_executed_by_hand(settings, execute, results, tags):
 def test_checks_of_gold_executed_by_hand(settings, execute, results):
     add_silver(settings.lake_dir, "uno", "ann")
     write_deltalake(
-        gold_of("uno", VIEW.name).path(settings.lake_dir),
+        settings.lake_dir / gold_of("uno", VIEW.name).relative,
         pa.table({"gamer_id": ["ann"], "session_count": [2]}),
         commit_properties=CommitProperties(custom_metadata=stands_for(settings, VIEW, 0)),
     )

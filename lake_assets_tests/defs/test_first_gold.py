@@ -31,7 +31,7 @@ ROW = pa.table({"game_name": ["uno"], "gamer_id": ["a"]})
 @pytest.fixture
 def write(settings):
     def add(table, rows=ROW):
-        write_deltalake(table.path(settings.lake_dir), rows, mode="append")
+        write_deltalake(settings.lake_dir / table.relative, rows, mode="append")
 
     return add
 
@@ -102,7 +102,7 @@ def test_a_view_counts_as_new_again_after_a_reset(look, write, settings):
     write(gold_of("uno", OFTEN.name))
     write(FEED.gold_table(OF_ALL, EVERY_KEY))
     assert look() == []
-    log = gold_of("uno", OFTEN.name).path(settings.lake_dir) / "_delta_log"
+    log = settings.lake_dir / gold_of("uno", OFTEN.name).relative / "_delta_log"
     log.rename(log.with_name("gone"))
     ((assets, _),) = look()
     assert assets == {OFTEN_KEY}

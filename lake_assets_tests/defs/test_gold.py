@@ -25,7 +25,7 @@ JOB = "gold_refresh_every_1"
 
 def write_silver(settings: Settings, key: str, gamers: list[str]) -> None:
     rows = {"game_name": [key] * len(gamers), "gamer_id": gamers}
-    write_deltalake(silver_of(key).path(settings.lake_dir), pa.table(rows), mode="append")
+    write_deltalake(settings.lake_dir / silver_of(key).relative, pa.table(rows), mode="append")
 
 
 @pytest.fixture

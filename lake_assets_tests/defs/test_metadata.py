@@ -12,6 +12,7 @@ from lake_assets.defs.metadata import (
 )
 from lake_assets.feeds.load import find_feed, load_feeds
 from lake_assets.model.reports import Mode, RefreshReport, ViewRefresh
+from lake_assets.storage.local import LocalStore
 from lake_assets_tests.sample import gold_of, silver_of
 
 UNO = silver_of("uno")
@@ -19,19 +20,19 @@ UNO = silver_of("uno")
 
 @pytest.fixture
 def lake(tmp_path):
-    write_deltalake(UNO.path(tmp_path), pa.table({"n": [1, 2]}))
+    write_deltalake(tmp_path / UNO.relative, pa.table({"n": [1, 2]}))
     return tmp_path
 
 
 def test_an_absent_table_says_where_it_will_be(tmp_path):
-    found = declared_metadata(tmp_path, UNO)
+    found = declared_metadata(LocalStore.at(tmp_path), UNO)
     assert set(found) == {"dagster/table_name", "path"}
-    assert found["path"].value == str(UNO.path(tmp_path))
-    assert table_metadata(tmp_path, UNO) == {}
+    assert found["path"].value == str(tmp_path / UNO.relative)
+    assert table_metadata(LocalStore.at(tmp_path), UNO) == {}
 
 
 def test_a_table_tells_its_rows_its_version_and_its_columns(lake):
-    found = table_metadata(lake, UNO)
+    found = table_metadata(LocalStore.at(lake), UNO)
     assert found["dagster/row_count"].value == 2
     assert found["dagster/table_name"].value == "silver_uno_events"
     assert found[VERSION].value == 0
@@ -40,14 +41,14 @@ def test_a_table_tells_its_rows_its_version_and_its_columns(lake):
 
 
 def test_a_family_of_tables_shows_the_columns_of_one(lake):
-    found = family_metadata(lake, silver_of("{key}"), UNO)
+    found = family_metadata(LocalStore.at(lake), silver_of("{key}"), UNO)
     assert found["dagster/table_name"].value == "silver_{key}_events"
     assert found["dagster/column_schema"].value == dg.TableSchema([dg.TableColumn("n", "long")])
 
 
 def test_a_refresh_tells_which_way_it_took_and_why(tmp_path):
     write_deltalake(
-        gold_of("uno", "player_agg").path(tmp_path), pa.table({"n": [1], "_state_n": [1]})
+        (tmp_path / gold_of("uno", "player_agg").relative), pa.table({"n": [1], "_state_n": [1]})
     )
     one = ViewRefresh(
         key="uno",
@@ -60,7 +61,9 @@ def test_a_refresh_tells_which_way_it_took_and_why(tmp_path):
         rows_written=1,
     )
     report = RefreshReport(refreshed=(one,), up_to_date=(), seconds={"plan": 0.25, "job": 1.0})
-    found = refresh_metadata(tmp_path, find_feed(load_feeds(None), "games"), report)["uno"]
+    found = refresh_metadata(LocalStore.at(tmp_path), find_feed(load_feeds(None), "games"), report)[
+        "uno"
+    ]
     assert found["refresh"].value == "incremental"
     assert found["refresh_why"].value == "silver gained 1 file since"
     assert (found["rows_read"].value, found["rows_written"].value) == (5, 1)

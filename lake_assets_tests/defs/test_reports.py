@@ -33,7 +33,7 @@ ROWS = pa.table({"n": [1, 2]})
 @pytest.fixture
 def lake(settings):
     for table in (bronze_of("games"), quarantine_of("games"), UNO):
-        write_deltalake(table.path(settings.lake_dir), ROWS)
+        write_deltalake(settings.lake_dir / table.relative, ROWS)
     return settings.lake_dir
 
 
@@ -167,7 +167,7 @@ def test_a_table_is_unreported_again_once_it_has_a_new_version(lake, settings, i
         for event in events_of(settings, GAMES, [found], instance, "run"):
             instance.report_runless_asset_event(event)
     assert list(unreported(settings, GAMES, instance)) == []
-    write_deltalake(UNO.path(lake), ROWS, mode="append")
+    write_deltalake(lake / UNO.relative, ROWS, mode="append")
     assert [c.key for c in unreported(settings, GAMES, instance)] == ["uno"]
 
 

@@ -56,7 +56,7 @@ def test_a_feed_without_expectations_has_no_checks(settings):
 @pytest.fixture
 def silver(settings, instance, lake):
     rows = {"game_name": ["uno"] * 4, "gamer_id": ["g"] * 4, "device_id": ["d", "d", "d", ""]}
-    write_deltalake(silver_of("uno").path(settings.lake_dir), pa.table(rows))
+    write_deltalake(settings.lake_dir / silver_of("uno").relative, pa.table(rows))
     instance.add_dynamic_partitions(f"games_{lake}", ["uno", "go_fish"])
 
 

@@ -7,6 +7,7 @@ from deltalake import DeltaTable, write_deltalake
 from deltalake import Field as DeltaField
 
 from lake_assets.delta.added_files import gained_between
+from lake_assets_tests.table_logs import local_log
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def read(folder, found):
 def test_appended_rows_are_gained(table):
     append(table, 3)
     append(table, 4, 5)
-    found = gained_between(table, 0, 2)
+    found = gained_between(local_log(table), 0, 2)
     assert (read(table, found), found.rows, found.obstacle) == ([3, 4, 5], 3, "")
 
 
@@ -40,28 +41,28 @@ def test_only_versions_in_between_count(table):
     append(table, 3)
     append(table, 4)
     append(table, 5)
-    assert read(table, gained_between(table, 1, 2)) == [4]
+    assert read(table, gained_between(local_log(table), 1, 2)) == [4]
 
 
 def test_nothing_is_gained_at_the_same_version(table):
-    assert gained_between(table, 0, 0).files == ()
+    assert gained_between(local_log(table), 0, 0).files == ()
 
 
 def test_a_compaction_gains_nothing_and_hides_nothing(table):
     append(table, 3)
     DeltaTable(table).optimize.compact()
     append(table, 4)
-    found = gained_between(table, 0, version(table))
+    found = gained_between(local_log(table), 0, version(table))
     assert (read(table, found), found.obstacle) == ([3, 4], "")
-    assert gained_between(table, 1, 2).files == ()
+    assert gained_between(local_log(table), 1, 2).files == ()
 
 
 def test_files_that_vacuum_deleted_are_an_obstacle(table):
     append(table, 3)
     DeltaTable(table).optimize.compact()
     DeltaTable(table).vacuum(retention_hours=0, enforce_retention_duration=False, dry_run=False)
-    assert "vacuum" in gained_between(table, 0, version(table)).obstacle
-    assert gained_between(table, 1, version(table)).obstacle == ""
+    assert "vacuum" in gained_between(local_log(table), 0, version(table)).obstacle
+    assert gained_between(local_log(table), 1, version(table)).obstacle == ""
 
 
 @pytest.mark.parametrize(
@@ -75,12 +76,15 @@ def test_files_that_vacuum_deleted_are_an_obstacle(table):
 def test_rows_that_leave_are_an_obstacle(table, change):
     append(table, 3)
     change(table)
-    assert gained_between(table, 0, 2).obstacle == "rows left silver or changed in its version 2"
+    assert (
+        gained_between(local_log(table), 0, 2).obstacle
+        == "rows left silver or changed in its version 2"
+    )
 
 
 def test_a_new_column_alone_gains_nothing(table):
     DeltaTable(table).alter.add_columns([DeltaField("m", "long")])
-    found = gained_between(table, 0, 1)
+    found = gained_between(local_log(table), 0, 1)
     assert (found.files, found.obstacle) == ((), "")
 
 
@@ -89,8 +93,10 @@ def test_a_log_that_forgot_is_an_obstacle(table):
     append(table, 4)
     DeltaTable(table).create_checkpoint()
     (table / "_delta_log" / f"{1:020}.json").unlink()
-    assert gained_between(table, 0, 2).obstacle == "silver's log has no version 1 any more"
-    assert read(table, gained_between(table, 1, 2)) == [4]
+    assert (
+        gained_between(local_log(table), 0, 2).obstacle == "silver's log has no version 1 any more"
+    )
+    assert read(table, gained_between(local_log(table), 1, 2)) == [4]
 
 
 def test_a_path_is_written_in_the_log_as_in_an_address(table):
@@ -101,4 +107,4 @@ def test_a_path_is_written_in_the_log_as_in_an_address(table):
     (table / added["path"]).rename(table / "odd name.parquet")
     added["path"] = "odd%20name.parquet"
     log.write_text("\n".join(json.dumps(one, separators=(",", ":")) for one in actions))
-    assert read(table, gained_between(table, 0, 1)) == [3]
+    assert read(table, gained_between(local_log(table), 0, 1)) == [3]

@@ -8,11 +8,11 @@ from deltalake import DeltaTable
 from lake_assets.delta.append import Known, append, look
 from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.delta.committer import Committer
-from lake_assets.delta.table_log import local_log
 from lake_assets.errors import LakeError
 from lake_assets.model.tables import bronze_of
 from lake_assets.storage.local import LocalStore
 from lake_assets_tests.sample import silver_of
+from lake_assets_tests.table_logs import local_log
 
 UNO = silver_of("uno")
 SCHEMA = pa.schema([("a", pa.int64()), ("b", pa.string())])
@@ -24,11 +24,11 @@ def rows(*values):
 
 
 def stored(lake, table):
-    return sorted(DeltaTable(table.path(lake)).to_pyarrow_table()["a"].to_pylist())
+    return sorted(DeltaTable(lake / table.relative).to_pyarrow_table()["a"].to_pylist())
 
 
 def opened(lake, table=UNO):
-    return DeltaTable(table.path(lake))
+    return DeltaTable(lake / table.relative)
 
 
 def seen(handle):
@@ -40,7 +40,7 @@ def seen(handle):
 
 def test_an_append_is_the_commit_that_deltalake_would_make(tmp_path, committer, land):
     committer.create({UNO: SCHEMA})
-    shutil.copytree(UNO.path(tmp_path), tmp_path / "twin" / "silver" / UNO.name)
+    shutil.copytree(tmp_path / UNO.relative, tmp_path / "twin" / "silver" / UNO.name)
     commit = land(UNO, rows(1, 2), rows="2")
     committer.append([commit], FIRST)
     twin = Committer(LocalStore.at(tmp_path / "twin"), threads=1)
@@ -53,7 +53,7 @@ def test_an_append_is_the_commit_that_deltalake_would_make(tmp_path, committer, 
 def test_a_partition_and_any_path_are_what_deltalake_would_make_of_them(tmp_path, committer, path):
     table = bronze_of("games")
     committer.create({table: SCHEMA}, partition_by=["b"])
-    shutil.copytree(table.path(tmp_path), tmp_path / "twin" / "bronze" / table.name)
+    shutil.copytree(tmp_path / table.relative, tmp_path / "twin" / "bronze" / table.name)
     file = DataFile(path=path, size=1, rows=1, stats="{}", partition={"b": "x y"})
     commit = Commit(table=table, files=[file])
     committer.append([commit], FIRST)
@@ -65,7 +65,7 @@ def test_a_partition_and_any_path_are_what_deltalake_would_make_of_them(tmp_path
 
 def test_a_taken_version_is_left_alone(tmp_path, committer, land):
     committer.create({UNO: SCHEMA})
-    folder = UNO.path(tmp_path)
+    folder = tmp_path / UNO.relative
     known = look(opened(tmp_path), FIRST)
     committer.append([land(UNO, rows(1))], FIRST)
     assert not append(local_log(folder), known, land(UNO, rows(2)), Batch("other", 1), 0)
@@ -90,11 +90,11 @@ def test_a_table_that_was_made_anew_is_looked_at_again(tmp_path, committer, land
     committer.create({UNO: SCHEMA})
     for version in range(4):
         committer.append([land(UNO, rows(version))], Batch("query", version))
-    shutil.rmtree(UNO.path(tmp_path))
+    shutil.rmtree(tmp_path / UNO.relative)
     with pytest.raises(LakeError):
         committer.append([land(UNO, rows(4))], Batch("query", 4))
     other = Committer(LocalStore.at(tmp_path), threads=1)
-    shutil.rmtree(UNO.path(tmp_path))
+    shutil.rmtree(tmp_path / UNO.relative)
     other.create({UNO: SCHEMA})
     other.close()
     committer.append([land(UNO, rows(4))], Batch("query", 4))
@@ -104,7 +104,7 @@ def test_a_table_that_was_made_anew_is_looked_at_again(tmp_path, committer, land
 def test_an_appended_commit_is_complete_json_lines(tmp_path, committer, land):
     committer.create({UNO: SCHEMA})
     committer.append([land(UNO, rows(1), rows="1")], FIRST)
-    lines = (UNO.path(tmp_path) / "_delta_log" / f"{1:020}.json").read_text().splitlines()
+    lines = (tmp_path / UNO.relative / "_delta_log" / f"{1:020}.json").read_text().splitlines()
     assert [next(iter(json.loads(line))) for line in lines] == ["commitInfo", "txn", "add"]
 
 
@@ -143,7 +143,7 @@ def test_old_commits_are_swept_where_the_table_says_so(tmp_path, committer, land
     for version in range(25):
         committer.append([land(UNO, rows(version))], Batch("query", version))
     committer.settle()  # without retention, who reads while the log is swept may find files gone
-    is_there = (UNO.path(tmp_path) / "_delta_log" / f"{0:020}.json").exists()
+    is_there = (tmp_path / UNO.relative / "_delta_log" / f"{0:020}.json").exists()
     assert is_there == (sweeps == "false")
     assert stored(tmp_path, UNO) == list(range(25))
 

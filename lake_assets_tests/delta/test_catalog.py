@@ -45,22 +45,22 @@ def silver(feed: Feed, *keys: str):
 
 def test_declared_games_are_a_feeds_games(own):
     lake = own(silver(GAMES, "uno", "poker"))
-    assert keys_of(lake, GAMES) == ("uno", "go_fish")
+    assert keys_of(LocalStore.at(lake), GAMES) == ("uno", "go_fish")
 
 
 def test_games_that_were_created_come_after_the_declared_ones(own):
     lake = own(silver(CREATES, "poker", "uno", "chess"))
-    assert keys_of(lake, CREATES) == ("uno", "chess", "poker")
+    assert keys_of(LocalStore.at(lake), CREATES) == ("uno", "chess", "poker")
 
 
 def test_games_of_another_feed_are_none_even_if_they_are_declared(own):
     lake = own({**silver(CARDS, "poker", "uno"), silver_of("hearts"): None})
-    assert keys_of(lake, CREATES) == ()
-    assert keys_of(lake, GAMES) == ("go_fish",)
+    assert keys_of(LocalStore.at(lake), CREATES) == ()
+    assert keys_of(LocalStore.at(lake), GAMES) == ("go_fish",)
 
 
 def test_a_lake_that_is_not_there_has_the_declared_games(tmp_path):
-    assert keys_of(tmp_path / "nowhere", CREATES) == ("uno",)
+    assert keys_of(LocalStore.at(tmp_path / "nowhere"), CREATES) == ("uno",)
 
 
 def test_a_feeds_tables_come_in_the_order_data_travels(own):
@@ -79,7 +79,7 @@ def test_a_feeds_tables_come_in_the_order_data_travels(own):
             bronze_of("cards"): Owner(feed="cards"),
         }
     )
-    assert tables_of(lake, GAMES) == (
+    assert tables_of(LocalStore.at(lake), GAMES) == (
         bronze_of("games"),
         waiting_of("games"),
         quarantine_of("games"),
@@ -93,18 +93,18 @@ def test_a_feeds_tables_come_in_the_order_data_travels(own):
 def test_old_silver_is_adopted_by_the_only_feed_that_can_have_made_it(own):
     old = dict.fromkeys((silver_of("chess"), silver_of("uno"), bronze_of("games")))
     lake = own({**old, silver_of("Bad"): None, waiting_of("games"): Owner(feed="games")})
-    assert adoptable_keys(lake, CREATES) == ("chess",)
-    assert adoptable_keys(lake, GAMES) == ()
+    assert adoptable_keys(LocalStore.at(lake), CREATES) == ("chess",)
+    assert adoptable_keys(LocalStore.at(lake), GAMES) == ()
     own({bronze_of("cards"): None})
-    assert adoptable_keys(lake, CREATES) == ()
+    assert adoptable_keys(LocalStore.at(lake), CREATES) == ()
 
 
 @pytest.mark.parametrize("name", ["silver_uno_backup_events", "silver_uno_events_events"])
 def test_the_copy_of_a_silver_table_is_no_key(own, name):
     lake = own({**silver(CREATES, "uno"), silver_of("chess"): None})
     copy = TableRef(layer=Layer.SILVER, name=name)
-    shutil.copytree(silver_of("uno").path(lake), copy.path(lake))
-    assert adoptable_keys(lake, CREATES) == ("chess",)
+    shutil.copytree(lake / silver_of("uno").relative, lake / copy.relative)
+    assert adoptable_keys(LocalStore.at(lake), CREATES) == ("chess",)
 
 
 @pytest.mark.parametrize(
@@ -128,13 +128,15 @@ def test_the_copy_of_a_silver_table_is_no_key(own, name):
     ],
 )
 def test_a_new_game_gets_no_table_that_is_anothers(own, tables, reason):
-    found = refused_keys(own(tables), CREATES, [CREATES], ("uno",), ["chess"])
+    found = refused_keys(LocalStore.at(own(tables)), CREATES, [CREATES], ("uno",), ["chess"])
     assert list(found) == (["chess"] if reason else [])
     assert found.get("chess", "").startswith(reason)
 
 
 def test_a_new_game_gets_no_table_that_another_feed_declares(tmp_path):
-    found = refused_keys(tmp_path, CREATES, [CREATES, CARDS], ("uno",), ["chess", "chess_player"])
+    found = refused_keys(
+        LocalStore.at(tmp_path), CREATES, [CREATES, CARDS], ("uno",), ["chess", "chess_player"]
+    )
     whose = "key 'chess_player' of feed 'cards'"
     assert found == {
         "chess": f"gold_chess_player_agg is the table of view 'agg' of {whose}",
@@ -146,17 +148,19 @@ def test_of_two_new_games_with_one_table_the_first_gets_it(tmp_path):
     views = (*GAMES.gold, GAMES.gold[0].model_copy(update={"name": "agg"}))
     feed = CREATES.model_copy(update={"gold": views})
     whose = "view 'player_agg' of key 'chess' of feed 'games'"
-    assert refused_keys(tmp_path, feed, [feed], (), ["chess_player", "chess"]) == {
+    assert refused_keys(LocalStore.at(tmp_path), feed, [feed], (), ["chess_player", "chess"]) == {
         "chess_player": f"gold_chess_player_agg is the table of {whose}"
     }
-    assert list(refused_keys(tmp_path, feed, [feed], ("chess_player",), ["chess"])) == ["chess"]
+    assert list(
+        refused_keys(LocalStore.at(tmp_path), feed, [feed], ("chess_player",), ["chess"])
+    ) == ["chess"]
 
 
 def test_a_game_that_was_created_keeps_the_tables_that_its_gold_will_have(own):
     views = (*GAMES.gold, GAMES.gold[0].model_copy(update={"name": "agg"}))
     feed = CREATES.model_copy(update={"gold": views})
     lake = own(silver(feed, "chess_player"))
-    assert list(refused_keys(lake, feed, [feed], (), ["chess"])) == ["chess"]
+    assert list(refused_keys(LocalStore.at(lake), feed, [feed], (), ["chess"])) == ["chess"]
 
 
 RENAMED_CREATES = RENAMED.model_copy(update={"route": CREATES.route})
@@ -164,19 +168,24 @@ RENAMED_CREATES = RENAMED.model_copy(update={"route": CREATES.route})
 
 def test_two_feeds_with_one_key_have_it_each_under_its_own_names(own):
     lake = own({**silver(GAMES, "uno"), **silver(RENAMED_CREATES, "uno", "chess")})
-    assert keys_of(lake, GAMES) == ("uno", "go_fish")
-    assert keys_of(lake, RENAMED_CREATES) == ("uno", "chess")
-    assert tables_of(lake, GAMES) == (silver_of("uno"),)
-    assert [table.name for table in tables_of(lake, RENAMED_CREATES)] == [
+    assert keys_of(LocalStore.at(lake), GAMES) == ("uno", "go_fish")
+    assert keys_of(LocalStore.at(lake), RENAMED_CREATES) == ("uno", "chess")
+    assert tables_of(LocalStore.at(lake), GAMES) == (silver_of("uno"),)
+    assert [table.name for table in tables_of(LocalStore.at(lake), RENAMED_CREATES)] == [
         "chess_in_silver",
         "uno_in_silver",
     ]
-    assert refused_keys(lake, RENAMED_CREATES, [GAMES, RENAMED_CREATES], (), ["go_fish"]) == {}
+    assert (
+        refused_keys(
+            LocalStore.at(lake), RENAMED_CREATES, [GAMES, RENAMED_CREATES], (), ["go_fish"]
+        )
+        == {}
+    )
 
 
 def test_silver_that_records_nobody_is_adopted_under_the_feeds_own_names(own):
     lake = own(dict.fromkeys((silver_of("chess"), RENAMED.silver_table("poker"))))
-    assert adoptable_keys(lake, RENAMED_CREATES) == ("poker",)
+    assert adoptable_keys(LocalStore.at(lake), RENAMED_CREATES) == ("poker",)
 
 
 def test_a_new_key_gets_no_table_that_is_called_as_one_of_another_layer(tmp_path):
@@ -184,7 +193,7 @@ def test_a_new_key_gets_no_table_that_is_called_as_one_of_another_layer(tmp_path
     feed = RENAMED_CREATES.model_copy(update={"tables": names})
     whose = "feed 'renamed'"
     new = ["bronze_renamed", "chess", "player_agg_of_uno", "quarantine_renamed", "quality_log"]
-    assert refused_keys(tmp_path, feed, [feed], ("uno",), new) == {
+    assert refused_keys(LocalStore.at(tmp_path), feed, [feed], ("uno",), new) == {
         "bronze_renamed": f"bronze_renamed is the table of {whose}",
         "player_agg_of_uno": (
             f"player_agg_of_uno is the table of view 'player_agg' of key 'uno' of {whose}"
@@ -196,7 +205,7 @@ def test_a_new_key_gets_no_table_that_is_called_as_one_of_another_layer(tmp_path
 
 def test_a_feed_without_a_route_has_its_one_key(own):
     lake = own(silver(WITHOUT_ROUTE, "clicks"))
-    assert keys_of(lake, WITHOUT_ROUTE) == ("clicks",)
-    assert keys_of(lake / "nowhere", WITHOUT_ROUTE) == ("clicks",)
-    assert tables_of(lake, WITHOUT_ROUTE) == (silver_of("clicks"),)
-    assert adoptable_keys(lake, WITHOUT_ROUTE) == ()
+    assert keys_of(LocalStore.at(lake), WITHOUT_ROUTE) == ("clicks",)
+    assert keys_of(LocalStore.at(lake / "nowhere"), WITHOUT_ROUTE) == ("clicks",)
+    assert tables_of(LocalStore.at(lake), WITHOUT_ROUTE) == (silver_of("clicks"),)
+    assert adoptable_keys(LocalStore.at(lake), WITHOUT_ROUTE) == ()

@@ -3,11 +3,12 @@ from deltalake import write_deltalake
 
 from lake_assets.delta.column_types import Column, column_types
 from lake_assets.model.tables import bronze_of
+from lake_assets.storage.local import LocalStore
 from lake_assets_tests.sample import gold_of
 
 
 def test_an_absent_table_has_no_columns(tmp_path):
-    assert column_types(tmp_path, bronze_of("games")) == ()
+    assert column_types(LocalStore.at(tmp_path), bronze_of("games")) == ()
 
 
 def test_columns_come_with_type_and_comment(tmp_path):
@@ -18,8 +19,10 @@ def test_columns_come_with_type_and_comment(tmp_path):
             pa.field("headers", pa.list_(pa.string())),
         ]
     )
-    write_deltalake(table.path(tmp_path), pa.table({"offset": [1], "headers": [["a"]]}, schema))
-    assert column_types(tmp_path, table) == (
+    write_deltalake(
+        tmp_path / table.relative, pa.table({"offset": [1], "headers": [["a"]]}, schema)
+    )
+    assert column_types(LocalStore.at(tmp_path), table) == (
         Column("offset", "long", "of the topic"),
         Column("headers", "array"),
     )
@@ -27,5 +30,5 @@ def test_columns_come_with_type_and_comment(tmp_path):
 
 def test_what_gold_keeps_for_itself_is_not_shown(tmp_path):
     table = gold_of("uno", "player_agg")
-    write_deltalake(table.path(tmp_path), pa.table({"n": [1], "_state_n": [b"x"]}))
-    assert column_types(tmp_path, table) == (Column("n", "long"),)
+    write_deltalake(tmp_path / table.relative, pa.table({"n": [1], "_state_n": [b"x"]}))
+    assert column_types(LocalStore.at(tmp_path), table) == (Column("n", "long"),)

@@ -5,8 +5,7 @@ import pytest
 from deltalake import write_deltalake
 
 from lake_assets.delta.commit_digest import commit_digest
-from lake_assets.delta.table_log import local_log
-from lake_assets_tests.table_logs import commit_file
+from lake_assets_tests.table_logs import commit_file, local_log
 
 ROWS = pa.table({"n": [1]})
 

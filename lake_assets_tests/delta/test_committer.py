@@ -26,19 +26,19 @@ def rows(*values: int) -> pa.Table:
 
 
 def stored(lake, table):
-    return sorted(DeltaTable(table.path(lake)).to_pyarrow_table()["a"].to_pylist())
+    return sorted(DeltaTable(lake / table.relative).to_pyarrow_table()["a"].to_pylist())
 
 
 def test_a_created_table_is_empty_and_nullable(tmp_path, committer):
     committer.create({UNO: SCHEMA})
-    found = DeltaTable(UNO.path(tmp_path)).to_pyarrow_table()
+    found = DeltaTable(tmp_path / UNO.relative).to_pyarrow_table()
     assert found.schema == pa.schema([pa.field("a", pa.int64())])
     assert found.num_rows == 0
 
 
 def test_a_created_table_opens_in_every_delta_reader(tmp_path, committer):
     committer.create({UNO: pa.schema([("at", pa.timestamp("us", tz="UTC")), ("raw", pa.binary())])})
-    protocol = DeltaTable(UNO.path(tmp_path)).protocol()
+    protocol = DeltaTable(tmp_path / UNO.relative).protocol()
     assert (protocol.min_reader_version, protocol.min_writer_version) == (1, 2)
     assert (protocol.reader_features, protocol.writer_features) == (None, None)
 
@@ -47,12 +47,12 @@ def test_creating_again_changes_nothing(tmp_path, committer, land):
     committer.create({UNO: SCHEMA})
     committer.append([land(UNO, rows(1))], FIRST)
     committer.create({UNO: WIDER})
-    assert DeltaTable(UNO.path(tmp_path)).version() == 1
+    assert DeltaTable(tmp_path / UNO.relative).version() == 1
 
 
 def test_tables_can_be_partitioned(tmp_path, committer):
     committer.create({bronze_of("games"): WIDER}, partition_by=["b"])
-    found = DeltaTable(bronze_of("games").path(tmp_path))
+    found = DeltaTable(tmp_path / bronze_of("games").relative)
     assert found.metadata().partition_columns == ["b"]
 
 
@@ -67,9 +67,9 @@ def test_fields_that_structs_lack_are_added_at_any_depth(tmp_path, committer, la
     committer.create({UNO: old})
     committer.append([land(UNO, pa.Table.from_pylist([row], old))], FIRST)
     committer.add_columns({UNO: new})
-    version = DeltaTable(UNO.path(tmp_path)).version()
+    version = DeltaTable(tmp_path / UNO.relative).version()
     committer.add_columns({UNO: new})
-    found = DeltaTable(UNO.path(tmp_path))
+    found = DeltaTable(tmp_path / UNO.relative)
     assert found.version() == version
     assert found.to_pyarrow_table().to_pylist() == [
         {
@@ -101,7 +101,7 @@ def test_missing_columns_are_added(tmp_path, committer, land):
     committer.create({UNO: SCHEMA})
     committer.append([land(UNO, rows(1))], FIRST)
     committer.add_columns({UNO: WIDER})
-    found = DeltaTable(UNO.path(tmp_path)).to_pyarrow_table()
+    found = DeltaTable(tmp_path / UNO.relative).to_pyarrow_table()
     assert found.to_pylist() == [{"a": 1, "b": None}]
 
 
@@ -109,20 +109,20 @@ def test_adding_columns_again_commits_nothing(tmp_path, committer):
     committer.create({UNO: SCHEMA})
     committer.add_columns({UNO: WIDER})
     committer.add_columns({UNO: WIDER})
-    assert DeltaTable(UNO.path(tmp_path)).version() == 1
+    assert DeltaTable(tmp_path / UNO.relative).version() == 1
 
 
 def test_columns_are_never_taken_away(tmp_path, committer):
     committer.create({UNO: WIDER})
     committer.add_columns({UNO: SCHEMA})
-    assert [f.name for f in DeltaTable(UNO.path(tmp_path)).schema().fields] == ["a", "b"]
+    assert [f.name for f in DeltaTable(tmp_path / UNO.relative).schema().fields] == ["a", "b"]
 
 
 def test_comments_of_added_columns_are_kept(tmp_path, committer):
     told = pa.schema([*SCHEMA, pa.field("d", pa.int64(), metadata={"comment": "in us"})])
     committer.create({UNO: SCHEMA})
     committer.add_columns({UNO: told})
-    assert DeltaTable(UNO.path(tmp_path)).schema().fields[1].metadata == {"comment": "in us"}
+    assert DeltaTable(tmp_path / UNO.relative).schema().fields[1].metadata == {"comment": "in us"}
 
 
 def test_a_batch_is_appended_to_each_of_its_tables(tmp_path, committer, land):
@@ -176,7 +176,7 @@ def test_the_log_is_checkpointed_every_ten_commits(tmp_path, committer, land):
     for version in range(11):
         committer.append([land(UNO, rows(version))], Batch("query", version))
     committer.close()
-    log = UNO.path(tmp_path) / "_delta_log"
+    log = tmp_path / UNO.relative / "_delta_log"
     assert len(list(log.glob("*.checkpoint.parquet"))) == 1
 
 
@@ -242,7 +242,7 @@ def test_doors_of_different_streams_append_to_one_table_at_once(tmp_path, commit
 def test_a_commit_says_what_it_was_told(tmp_path, committer, land):
     committer.create({UNO: SCHEMA})
     committer.append([land(UNO, rows(1), rows="1")], FIRST)
-    assert DeltaTable(UNO.path(tmp_path)).history(1)[0]["rows"] == "1"
+    assert DeltaTable(tmp_path / UNO.relative).history(1)[0]["rows"] == "1"
 
 
 def test_an_append_to_a_missing_table_is_an_error(committer, land):
@@ -260,7 +260,7 @@ def test_a_folder_that_cannot_be_written_is_an_error_of_one_line(tmp_path, commi
 def test_a_log_that_cannot_be_written_is_an_error(tmp_path, committer, land):
     committer.create({UNO: SCHEMA})
     commit = land(UNO, rows(1))
-    log = UNO.path(tmp_path) / "_delta_log"
+    log = tmp_path / UNO.relative / "_delta_log"
     # Root may write anywhere, so the next commit's name is taken by a folder instead.
     (log / f"{1:020}.json").mkdir()
     with pytest.raises(LakeError):
@@ -271,7 +271,7 @@ def test_rows_are_replaced_in_one_commit(tmp_path, committer, land):
     committer.create({UNO: SCHEMA})
     committer.replace([land(UNO, rows(1, 2))], SCHEMA)
     committer.replace([land(UNO, rows(3))], SCHEMA)
-    assert (stored(tmp_path, UNO), DeltaTable(UNO.path(tmp_path)).version()) == ([3], 2)
+    assert (stored(tmp_path, UNO), DeltaTable(tmp_path / UNO.relative).version()) == ([3], 2)
 
 
 def test_rows_are_replaced_by_nothing(tmp_path, committer, land):
@@ -286,14 +286,14 @@ def test_columns_are_replaced_with_the_rows(tmp_path, committer, land):
     committer.replace([land(UNO, rows(1))], SCHEMA)
     full_refresh = pa.table({"a": ["x"], "c": [1.5]})
     committer.replace([land(UNO, full_refresh)], full_refresh.schema)
-    found = DeltaTable(UNO.path(tmp_path))
+    found = DeltaTable(tmp_path / UNO.relative)
     assert (found.version(), found.to_pyarrow_table()) == (2, full_refresh)
 
 
 def test_readers_of_the_old_version_still_see_the_old_rows(tmp_path, committer, land):
     committer.create({UNO: SCHEMA})
     committer.replace([land(UNO, rows(1))], SCHEMA)
-    reader = DeltaTable(UNO.path(tmp_path))
+    reader = DeltaTable(tmp_path / UNO.relative)
     committer.replace([land(UNO, rows(2))], SCHEMA)
     assert reader.to_pyarrow_table()["a"].to_pylist() == [1]
 
@@ -303,10 +303,10 @@ def test_files_are_exchanged_for_others_in_one_step(tmp_path, committer, land):
     kept, gone, new = (land(UNO, rows(number)) for number in (1, 2, 3))
     committer.append([kept], FIRST)
     committer.append([gone], Batch("query", 2))
-    version = DeltaTable(UNO.path(tmp_path)).version()
+    version = DeltaTable(tmp_path / UNO.relative).version()
     committer.replace_files([replace(new, removed=gone.files, seen=version)])
     assert stored(tmp_path, UNO) == [1, 3]
-    assert DeltaTable(UNO.path(tmp_path)).version() == version + 1
+    assert DeltaTable(tmp_path / UNO.relative).version() == version + 1
 
 
 def test_files_are_not_exchanged_in_a_table_that_moved_on(tmp_path, committer, land):
@@ -319,7 +319,7 @@ def test_files_are_not_exchanged_in_a_table_that_moved_on(tmp_path, committer, l
 def test_a_commit_of_its_metadata_alone_is_a_version(tmp_path, committer):
     committer.create({UNO: SCHEMA})
     committer.replace_files([Commit(table=UNO, files=(), info={"k": "v"}, seen=0)])
-    assert last_info(DeltaTable(UNO.path(tmp_path)))["k"] == "v"
+    assert last_info(DeltaTable(tmp_path / UNO.relative))["k"] == "v"
 
 
 def test_only_tables_that_are_there_are_opened(committer):
@@ -333,7 +333,7 @@ def test_a_replaced_table_keeps_its_name_and_properties(tmp_path, committer, lan
     committer.create({table: SCHEMA})
     full_refresh = pa.table({"a": ["x"]})
     committer.replace([land(table, full_refresh)], full_refresh.schema)
-    found = DeltaTable(table.path(tmp_path))
+    found = DeltaTable(tmp_path / table.relative)
     assert found.metadata().name == "gold_uno_player_agg"
     assert found.metadata().configuration == {"delta.checkpointInterval": "10"}
     assert found.protocol().min_writer_version == 2
@@ -342,7 +342,7 @@ def test_a_replaced_table_keeps_its_name_and_properties(tmp_path, committer, lan
 def test_one_commit_may_stand_for_several_batches(tmp_path, committer, land):
     committer.create({UNO: SCHEMA})
     committer.append_marked(land(UNO, rows(1, 2)), [Batch("query", 4), Batch("other", 9)])
-    found = DeltaTable(UNO.path(tmp_path))
+    found = DeltaTable(tmp_path / UNO.relative)
     assert (found.transaction_version("query"), found.transaction_version("other")) == (4, 9)
     assert committer.append([land(UNO, rows(3))], Batch("query", 4)) == [UNO]
     assert stored(tmp_path, UNO) == [1, 2]
@@ -355,10 +355,10 @@ def test_small_files_are_joined_and_later_swept(tmp_path, committer, land):
     for number in range(3):
         committer.append([land(UNO, rows(number))], Batch("query", number))
     committer.compact(UNO)
-    found = DeltaTable(UNO.path(tmp_path))
+    found = DeltaTable(tmp_path / UNO.relative)
     assert (len(found.file_uris()), stored(tmp_path, UNO)) == (1, [0, 1, 2])
     committer.vacuum(UNO)
-    assert len(list(UNO.path(tmp_path).glob("*.parquet"))) == 1
+    assert len(list((tmp_path / UNO.relative).glob("*.parquet"))) == 1
     protocol = found.protocol()
     assert (protocol.min_reader_version, protocol.min_writer_version) == (1, 2)
 

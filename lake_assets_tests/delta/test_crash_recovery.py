@@ -11,6 +11,7 @@ from lake_assets.delta.commit import Batch, Commit
 from lake_assets.delta.crash_recovery import recover_after_crash
 from lake_assets.errors import LakeError
 from lake_assets.model.tables import Layer, TableRef
+from lake_assets.storage.local import LocalStore
 from lake_assets_tests.programs import run_program
 from lake_assets_tests.table_logs import commit_file
 
@@ -25,14 +26,16 @@ def folder(committer, land, tmp_path):
     for number in (1, 2, 3):
         committer.append([land(TABLE, pa.table({"n": [number]}, ROWS))], Batch("demux", number))
     committer.settle()
-    return TABLE.path(tmp_path)
+    return tmp_path / TABLE.relative
 
 
 @pytest.fixture
 def recover(tmp_path):
     """Looks at the lake after another start of the machine."""
     boots = iter(range(10))
-    return lambda: recover_after_crash(tmp_path, tmp_path / "_state", f"boot {next(boots)}")
+    return lambda: recover_after_crash(
+        LocalStore.at(tmp_path), tmp_path / "_state", f"boot {next(boots)}"
+    )
 
 
 def values(folder):
@@ -52,7 +55,7 @@ def test_a_whole_lake_stays_as_it_is(folder, recover):
 def test_a_newest_commit_that_is_not_whole_is_set_aside(folder, recover, tmp_path, how):
     damage(commit_file(folder, 3), how)
     (found,) = recover()
-    assert (found.table, found.file) == (folder, commit_file(folder, 3).name)
+    assert (found.table, found.file) == (TABLE, commit_file(folder, 3).name)
     assert values(folder) == [1, 2]
     assert (tmp_path / "_state" / "torn" / "silver" / TABLE.name / found.file).exists()
 
@@ -61,11 +64,12 @@ _ON_TWO_DISKS = """
 import subprocess, sys
 from pathlib import Path
 from lake_assets.delta.crash_recovery import recover_after_crash
+from lake_assets.storage.local import LocalStore
 lake, state = map(Path, sys.argv[1:])
 state.mkdir()
 subprocess.run(["mount", "-t", "tmpfs", "none", state], check=True)
-(found,) = recover_after_crash(lake, state, "another boot")
-print((state / "torn" / found.table.relative_to(lake) / found.file).read_bytes())
+(found,) = recover_after_crash(LocalStore.at(lake), state, "another boot")
+print((state / "torn" / found.table.relative / found.file).read_bytes())
 """
 
 
@@ -115,20 +119,20 @@ def test_a_checkpoint_that_is_not_whole_is_set_aside(folder, recover):
 
 def test_logs_are_looked_at_once_after_each_start_of_the_machine(folder, tmp_path):
     state = tmp_path / "_state"
-    recover_after_crash(tmp_path, state, "this boot")
+    recover_after_crash(LocalStore.at(tmp_path), state, "this boot")
     damage(commit_file(folder, 2), "empty")
-    assert recover_after_crash(tmp_path, state, "this boot") == []
+    assert recover_after_crash(LocalStore.at(tmp_path), state, "this boot") == []
     with pytest.raises(LakeError, match="is empty"):
-        recover_after_crash(tmp_path, state, "another")
+        recover_after_crash(LocalStore.at(tmp_path), state, "another")
 
 
 def test_commits_that_came_since_are_looked_at(folder, committer, land, tmp_path):
     state = tmp_path / "_state"
-    recover_after_crash(tmp_path, state, "this boot")
+    recover_after_crash(LocalStore.at(tmp_path), state, "this boot")
     row = land(TABLE, pa.table({"n": [4]}, ROWS))
     committer.append([row], Batch("demux", 4))
     (folder / row.files[0].path).unlink()  # as in a copy that was made on top
-    assert len(recover_after_crash(tmp_path, state, "this boot")) == 1
+    assert len(recover_after_crash(LocalStore.at(tmp_path), state, "this boot")) == 1
     assert values(folder) == [1, 2, 3]
 
 
@@ -178,10 +182,10 @@ def test_a_commit_whose_files_were_vacuumed_since_is_whole(folder, recover):
 
 def test_a_table_that_was_put_back_is_looked_at_in_the_same_boot(folder, tmp_path):
     state = tmp_path / "_state"
-    recover_after_crash(tmp_path, state, "this boot")
+    recover_after_crash(LocalStore.at(tmp_path), state, "this boot")
     copy = tmp_path / "copy"
     shutil.copytree(folder, copy)
     shutil.rmtree(folder)
     copy.rename(folder)
     damage(commit_file(folder, 3), "empty")
-    assert len(recover_after_crash(tmp_path, state, "this boot")) == 1
+    assert len(recover_after_crash(LocalStore.at(tmp_path), state, "this boot")) == 1

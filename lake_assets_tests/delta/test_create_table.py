@@ -6,7 +6,7 @@ from deltalake import DeltaTable
 from deltalake.schema import Schema
 
 from lake_assets.delta.create_table import Blueprint, create_table
-from lake_assets.delta.table_log import local_log
+from lake_assets_tests.table_logs import local_log
 
 SCHEMA = pa.schema(
     [

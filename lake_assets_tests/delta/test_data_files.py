@@ -8,8 +8,10 @@ from lake_assets.delta.data_files import active_files, read_file, without
 from lake_assets.delta.origins import Everything, From, Origins
 from lake_assets.parquet.writer import write_file
 from lake_assets.storage.local import LocalStore
+from lake_assets.storage.uri import LakeUri
 from lake_assets_tests.columns import KAFKA
 from lake_assets_tests.sample import silver_of
+from lake_assets_tests.table_logs import local_log
 
 UNO = silver_of("uno")
 
@@ -26,7 +28,7 @@ SCHEMA = pa.schema(
 
 @pytest.fixture
 def folder(tmp_path):
-    return UNO.path(tmp_path)
+    return tmp_path / UNO.relative
 
 
 @pytest.fixture
@@ -52,7 +54,10 @@ def add(committer, folder):
             ],
             schema=pa.schema([f for f in SCHEMA if f.name != "day"]),
         )
-        file = DataFile(partition={"day": "x"}, **write_file(rows, folder, "day=x"))
+        file = DataFile(
+            partition={"day": "x"},
+            **write_file(LocalStore.at(folder), rows, LakeUri.local(folder), "day=x"),
+        )
         committer.append([Commit(table=UNO, files=[file])], Batch(app, number))
         return file.path
 
@@ -69,23 +74,25 @@ def test_the_files_of_a_version_are_told_with_their_partition(add, folder):
 def test_a_file_without_some_rows_is_written_anew(add, folder):
     add(0, 1, 2, 3)
     (file,) = active_files(DeltaTable(folder))
-    removed, (new,) = without(folder, [file], From({("t", 0): 2}, KAFKA))
+    removed, (new,) = without(local_log(folder), [file], From({("t", 0): 2}, KAFKA))
     assert removed == [file]
     assert (new.rows, new.partition) == (1, {"day": "x"})
     assert '"numRecords": 1' in new.stats
-    assert read_file(folder / new.path)["v"].to_pylist() == ["v1"]
+    assert read_file(local_log(folder), new)["v"].to_pylist() == ["v1"]
 
 
 def test_a_file_that_loses_all_or_nothing_is_not_written(add, folder):
     add(0, 1, 2)
     files = active_files(DeltaTable(folder))
-    assert without(folder, files, Everything()) == (files, [])
-    assert without(folder, files, Origins(KAFKA)) == ([], [])
+    assert without(local_log(folder), files, Everything()) == (files, [])
+    assert without(local_log(folder), files, Origins(KAFKA)) == ([], [])
 
 
 def test_a_swap_keeps_what_others_add_meanwhile(add, committer, folder):
     add(0, 1, 2)
-    removed, added = without(folder, active_files(DeltaTable(folder)), From({("t", 0): 2}, KAFKA))
+    removed, added = without(
+        local_log(folder), active_files(DeltaTable(folder)), From({("t", 0): 2}, KAFKA)
+    )
     add(1, 9)
     committer.append([Commit(table=UNO, files=added, removed=removed)], Batch("redo", 1))
     assert sorted(DeltaTable(folder).to_pyarrow_table()["_offset"].to_pylist()) == [1, 9]

@@ -17,7 +17,7 @@ from lake_assets.delta.log_history import newest_of, rows_of, state_of
 from lake_assets.delta.widen import widen
 from lake_assets.errors import TableFeatureError
 from lake_assets_tests.sample import silver_of
-from lake_assets_tests.table_logs import commit_file
+from lake_assets_tests.table_logs import commit_file, local_log
 
 UNO = silver_of("uno")
 GONE = (3, 4, 7, 11, 18, 29)
@@ -52,8 +52,8 @@ def deleted(tmp_path, committer, land):
         {"remove": {**same, "deletionTimestamp": 0}},
         {"add": {**same, "modificationTime": 0, "stats": stats, "deletionVector": VECTOR}},
     ]
-    commit_file(UNO.path(tmp_path), 2).write_text("\n".join(map(json.dumps, actions)))
-    return DeltaTable(UNO.path(tmp_path))
+    commit_file(tmp_path / UNO.relative, 2).write_text("\n".join(map(json.dumps, actions)))
+    return DeltaTable(tmp_path / UNO.relative)
 
 
 def test_the_rows_that_are_left_are_known_by_file(deleted):
@@ -67,7 +67,7 @@ def test_beside_features_that_deltalake_does_not_know_they_are_refused(deleted, 
     features = [*FEATURES, "vacuumProtocolCheck"]
     versions = {"minReaderVersion": 3, "minWriterVersion": 7}
     protocol = {**versions, "readerFeatures": features, "writerFeatures": features}
-    commit_file(UNO.path(tmp_path), 3).write_text(json.dumps({"protocol": protocol}))
+    commit_file(tmp_path / UNO.relative, 3).write_text(json.dumps({"protocol": protocol}))
     deleted.update_incremental()
     with pytest.raises(TableFeatureError, match=r"REORG TABLE .* DROP FEATURE deletionVectors"):
         kept_rows(deleted)
@@ -75,7 +75,7 @@ def test_beside_features_that_deltalake_does_not_know_they_are_refused(deleted, 
 
 @pytest.mark.usefixtures("deleted")
 def test_a_table_without_the_feature_has_none(tmp_path):
-    before = DeltaTable(UNO.path(tmp_path), version=1)
+    before = DeltaTable(tmp_path / UNO.relative, version=1)
     assert (kept_rows(before), deleted_rows(before), rows_of(before)) == ({}, 0, 30)
 
 
@@ -89,21 +89,21 @@ def test_bounds_do_not_tell_the_newest_value_of_what_is_left(deleted):
 
 @pytest.mark.parametrize(("number", "count"), [(2, 1), (3, 0), (5, 1), (29, 0)])
 def test_they_are_not_found(deleted, tmp_path, number, count):
-    assert len(find_rows(deleted, UNO.path(tmp_path), {"n": number}, [])) == count
+    assert len(find_rows(local_log(tmp_path / UNO.relative), deleted, {"n": number}, [])) == count
 
 
 @pytest.mark.usefixtures("deleted")
 def test_a_widening_leaves_them_out(tmp_path, committer):
-    widen(committer, tmp_path, {UNO: pa.schema([("n", pa.int64())])})
+    widen(committer, {UNO: pa.schema([("n", pa.int64())])})
     (file,) = active_files(committer.fresh(UNO))
-    stored = pq.read_table(UNO.path(tmp_path) / file.path)["n"].to_pylist()
+    stored = pq.read_table(tmp_path / UNO.relative / file.path)["n"].to_pylist()
     assert stored == [n for n in range(30) if n not in GONE]
     assert deleted_rows(committer.fresh(UNO)) == 0
 
 
 @pytest.mark.usefixtures("deleted")
 def test_who_follows_a_log_is_told_that_rows_left(tmp_path):
-    assert "version 2" in gained_between(UNO.path(tmp_path), 1, 2).obstacle
+    assert "version 2" in gained_between(local_log(tmp_path / UNO.relative), 1, 2).obstacle
 
 
 def test_a_file_that_comes_in_batches_is_masked_as_a_whole():

@@ -90,7 +90,7 @@ def changed(tmp_path, spark, judging, land):
     """A table with the rows 0 to 3 in two files, changed by Spark SQL while a committer is open."""
 
     def change(*statements):
-        run = [statement.format(t=f"delta.`{UNO.path(tmp_path)}`") for statement in statements]
+        run = [statement.format(t=f"delta.`{tmp_path / UNO.relative}`") for statement in statements]
         if run and run[0].startswith("CREATE"):
             spark.sql(run.pop(0))
         is_ours = len(run) == len(statements)
@@ -100,7 +100,7 @@ def changed(tmp_path, spark, judging, land):
             judging.append([commit], Batch("query", number))
         for statement in run:
             spark.sql(statement)
-        return UNO.path(tmp_path)
+        return tmp_path / UNO.relative
 
     return change
 
@@ -136,7 +136,7 @@ def test_what_an_append_cannot_honour_is_refused_before_any_table_has_the_batch(
             committer.add_columns({UNO: MORE})
         with pytest.raises(TableFeatureError, match=feature):
             committer.ensure_usable([UNO], Use.READ, Use.APPEND)
-    assert (version(folder), version(GO_FISH.path(tmp_path))) == (before, 0)
+    assert (version(folder), version(tmp_path / GO_FISH.relative)) == (before, 0)
 
 
 @pytest.mark.parametrize("feature", WRITTEN)
@@ -184,7 +184,7 @@ def test_an_append_only_table_is_appended_to_and_never_changed(spark, judging, l
         lambda: judging.replace([land(UNO, rows(9))], SCHEMA),
         lambda: judging.replace_files([removing]),
         lambda: judging.delete(UNO, "id = 1"),
-        lambda: widen(judging, folder.parents[1], {UNO: wide}),
+        lambda: widen(judging, {UNO: wide}),
     ):
         with pytest.raises(TableFeatureError, match=r"appendOnly.*'delta.appendOnly' = 'false'"):
             change()
@@ -205,7 +205,7 @@ def test_rows_that_violate_a_check_are_not_committed_nor_the_others_of_their_bat
         assert "1 new rows violate its constraint 'small' (n < 100)" in str(raised.value)
     with pytest.raises(ConstraintViolatedError):
         judging.replace([land(UNO, rows(100))], SCHEMA)
-    assert (version(folder), version(GO_FISH.path(tmp_path))) == (before, 0)
+    assert (version(folder), version(tmp_path / GO_FISH.relative)) == (before, 0)
     spark.sql(f"ALTER TABLE delta.`{folder}` DROP CONSTRAINT small")
     judging.append(batch, Batch("query", 2))
     assert ids(spark, folder) == [0, 1, 2, 3, 4, 100]
@@ -240,9 +240,9 @@ def test_a_check_that_cannot_be_evaluated_is_named(judging, land, changed):
         judging.append([land(UNO, broken)], Batch("query", 2))
 
 
-def test_deleted_rows_stay_deleted_through_a_widening(spark, judging, changed, tmp_path):
+def test_deleted_rows_stay_deleted_through_a_widening(spark, judging, changed):
     folder = changed(*DELETED)
-    widen(judging, tmp_path, {UNO: pa.schema([("n", pa.int64())])})
+    widen(judging, {UNO: pa.schema([("n", pa.int64())])})
     assert ids(spark, folder) == [0, 2, 3]
     assert sum(file.rows for file in active_files(judging.fresh(UNO))) == 3
 

@@ -9,6 +9,7 @@ from lake_assets.delta.commit import Batch
 from lake_assets.delta.find_rows import Addition, find_rows
 from lake_assets.errors import LakeError
 from lake_assets_tests.sample import silver_of
+from lake_assets_tests.table_logs import local_log
 
 UNO = silver_of("uno")
 
@@ -21,12 +22,12 @@ def folder(tmp_path, committer, land):
         first = 10 * number
         found = pa.table({"offset": range(first, first + 10), "word": ["x"] * 10})
         committer.append([land(UNO, found)], Batch("query", number))
-    return UNO.path(tmp_path)
+    return tmp_path / UNO.relative
 
 
 def found(folder, offset, word="x"):
     key = {"offset": offset, "word": word}
-    return find_rows(DeltaTable(folder), folder, key, [])
+    return find_rows(local_log(folder), DeltaTable(folder), key, [])
 
 
 @pytest.mark.parametrize(("offset", "version"), [(0, 1), (9, 1), (10, 2), (19, 2)])
@@ -34,7 +35,7 @@ def test_a_row_is_found_with_the_commit_that_added_it(folder, offset, version):
     (row,) = found(folder, offset)
     assert row.row == {"offset": offset, "word": "x"}
     assert row.added == Addition(version=version, is_exact=True)
-    assert row.file.is_file()
+    assert row.file.as_path().is_file()
 
 
 def test_a_row_that_is_not_there_is_not_found(folder):
@@ -44,13 +45,13 @@ def test_a_row_that_is_not_there_is_not_found(folder):
 
 def test_a_file_whose_bounds_exclude_the_row_is_not_opened(folder):
     (row,) = found(folder, 0)
-    row.file.unlink()
+    row.file.as_path().unlink()
     assert len(found(folder, 10)) == 1
 
 
 def test_a_file_that_is_lost_is_named(folder):
     (row,) = found(folder, 0)
-    row.file.unlink()
+    row.file.as_path().unlink()
     with pytest.raises(LakeError, match=f"{row.file.name}: the table's log names it"):
         found(folder, 0)
 
@@ -74,5 +75,5 @@ def test_a_table_restored_from_a_copy_tells_the_same(folder, tmp_path):
     shutil.copytree(folder, copy)
     for commit in (copy / "_delta_log").iterdir():
         os.utime(commit)
-    (row,) = find_rows(DeltaTable(copy), copy, {"offset": 12}, ["word"])
+    (row,) = find_rows(local_log(copy), DeltaTable(copy), {"offset": 12}, ["word"])
     assert row.added.version == 2

@@ -11,6 +11,7 @@ from lake_assets.delta.source_offsets import begin_info, offset_transactions
 from lake_assets.model.origins import NamedSource
 from lake_assets.model.tables import Layer, TableRef
 from lake_assets_tests.columns import KAFKA
+from lake_assets_tests.table_logs import local_log
 
 TABLE = TableRef(layer=Layer.BRONZE, name="bronze_games")
 ROWS = pa.schema([("n", pa.int64())])
@@ -18,7 +19,7 @@ ROWS = pa.schema([("n", pa.int64())])
 
 @pytest.fixture
 def folder(tmp_path):
-    return TABLE.path(tmp_path)
+    return tmp_path / TABLE.relative
 
 
 @pytest.fixture
@@ -44,7 +45,9 @@ SOURCE = NamedSource(kind="kafka", name="t", origin=KAFKA)
 
 
 def after(folder, point=Point(), max_bytes=2**40, taken=()):  # noqa: B008 - it is frozen
-    return next_increment(folder, [SOURCE], point, taken=dict(taken), max_bytes=max_bytes)
+    return next_increment(
+        local_log(folder), [SOURCE], point, taken=dict(taken), max_bytes=max_bytes
+    )
 
 
 def test_what_was_appended_since_a_point_is_told_with_its_offsets(folder, append):

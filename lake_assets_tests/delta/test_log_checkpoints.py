@@ -6,11 +6,11 @@ from lake_assets.delta.commit import Batch
 from lake_assets.delta.committer import Committer
 from lake_assets.delta.log_checkpoints import Checkpoints, is_checkpoint_due
 from lake_assets.delta.log_tail import files_of_checkpoint
-from lake_assets.delta.table_log import local_log
 from lake_assets.errors import LakeError
 from lake_assets.storage.local import LocalStore
 from lake_assets_tests.delta.test_append import SCHEMA, rows, stored
 from lake_assets_tests.sample import silver_of
+from lake_assets_tests.table_logs import local_log
 
 UNO = silver_of("uno")
 
@@ -42,11 +42,11 @@ def test_a_long_log_is_checkpointed_as_its_files_ask_for(tmp_path, committer, la
         for number in range(start, start + 10):
             one.append([land(UNO, rows(number))], Batch("query", number))
         one.close()
-    log = UNO.path(tmp_path) / "_delta_log"
+    log = tmp_path / UNO.relative / "_delta_log"
     found = sorted(int(path.name.split(".")[0]) for path in log.glob("*.checkpoint.parquet"))
     steps = {after - before for before, after in pairwise(found)}
     assert steps == {10, 20}
-    assert files_of_checkpoint(local_log(UNO.path(tmp_path))) == found[-1]
+    assert files_of_checkpoint(local_log(tmp_path / UNO.relative)) == found[-1]
     assert len(stored(tmp_path, UNO)) == 250
 
 
@@ -93,4 +93,4 @@ def test_a_door_that_has_settled_has_written_its_checkpoints(tmp_path, committer
     for number in range(12):
         committer.append([land(UNO, rows(number))], Batch("query", number))
     committer.settle()
-    assert list((UNO.path(tmp_path) / "_delta_log").glob("*.checkpoint.parquet"))
+    assert list((tmp_path / UNO.relative / "_delta_log").glob("*.checkpoint.parquet"))

@@ -13,7 +13,9 @@ from lake_assets.delta.log_history import (
     rows_since,
     state_of,
 )
+from lake_assets.storage.local import LocalStore
 from lake_assets_tests.sample import silver_of
+from lake_assets_tests.table_logs import local_log
 
 UNO = silver_of("uno")
 
@@ -28,58 +30,60 @@ def table(committer, land):
 
 
 def test_an_absent_table_is_none(tmp_path):
-    assert open_table(tmp_path, UNO) is None
+    assert open_table(LocalStore.at(tmp_path), UNO) is None
 
 
 def test_an_empty_folder_is_no_table(tmp_path):
-    UNO.path(tmp_path).mkdir(parents=True)
-    assert open_table(tmp_path, UNO) is None
+    (tmp_path / UNO.relative).mkdir(parents=True)
+    assert open_table(LocalStore.at(tmp_path), UNO) is None
 
 
 def test_the_log_tells_a_tables_size(tmp_path, table):
-    state = state_of(open_table(tmp_path, table))
-    files = list(table.path(tmp_path).glob("*.parquet"))
+    state = state_of(open_table(LocalStore.at(tmp_path), table))
+    files = list((tmp_path / table.relative).glob("*.parquet"))
     assert (state.version, state.rows, state.files) == (2, 3, 2)
     assert state.size_bytes == sum(file.stat().st_size for file in files)
 
 
 def test_the_log_tells_the_last_commit(tmp_path, table):
-    state = state_of(open_table(tmp_path, table))
+    state = state_of(open_table(LocalStore.at(tmp_path), table))
     assert datetime.now(UTC) - state.committed_at < timedelta(minutes=1)
     assert state.info["rows"] == "1"
 
 
 def test_a_table_without_files_has_no_rows(tmp_path, committer):
     committer.create({UNO: pa.schema([("a", pa.int64())])})
-    handle = open_table(tmp_path, UNO)
+    handle = open_table(LocalStore.at(tmp_path), UNO)
     state = state_of(handle)
     assert (state.rows, state.files, state.size_bytes, rows_of(handle)) == (0, 0, 0, 0)
 
 
 def test_rows_are_counted_from_the_log(tmp_path, table):
-    assert rows_of(open_table(tmp_path, table)) == 3
+    assert rows_of(open_table(LocalStore.at(tmp_path), table)) == 3
 
 
 @pytest.mark.parametrize(("version", "rows"), [(0, 3), (1, 3), (2, 1), (3, 0), (9, 0)])
 def test_rows_are_counted_from_a_version_on(tmp_path, table, version, rows):
-    assert rows_since(open_table(tmp_path, table), version) == rows
+    assert rows_since(open_table(LocalStore.at(tmp_path), table), version) == rows
 
 
 def test_a_commits_time_is_that_of_its_file(tmp_path, table):
-    at = committed_at(tmp_path, table, 2)
+    at = committed_at(LocalStore.at(tmp_path), table, 2)
     assert at == pytest.approx(
-        state_of(open_table(tmp_path, table)).committed_at.timestamp(), abs=5
+        state_of(open_table(LocalStore.at(tmp_path), table)).committed_at.timestamp(), abs=5
     )
-    assert committed_at(tmp_path, table, 3) is None
+    assert committed_at(LocalStore.at(tmp_path), table, 3) is None
 
 
 def test_the_last_commits_metadata_is_that_of_the_state(tmp_path, table):
-    handle = open_table(tmp_path, table)
+    handle = open_table(LocalStore.at(tmp_path), table)
     assert last_info(handle)["rows"] == "1"
     assert last_info(handle) == state_of(handle).info
 
 
 def test_rows_at_a_version_are_those_of_then(tmp_path, table):
-    found = open_table(tmp_path, table)
-    assert [rows_at(found, version) for version in (0, 1, 2)] == [0, 2, 3]
-    assert rows_at(found, 9) is None
+    found = open_table(LocalStore.at(tmp_path), table)
+    assert [
+        rows_at(local_log(tmp_path / table.relative), found, version) for version in (0, 1, 2)
+    ] == [0, 2, 3]
+    assert rows_at(local_log(tmp_path / table.relative), found, 9) is None

@@ -5,10 +5,9 @@ from deltalake import DeltaTable
 
 from lake_assets.delta.commit import Batch
 from lake_assets.delta.log_tail import log_tail_of
-from lake_assets.delta.table_log import local_log
 from lake_assets_tests.delta.test_append import SCHEMA, rows
 from lake_assets_tests.sample import silver_of
-from lake_assets_tests.table_logs import commit_file
+from lake_assets_tests.table_logs import commit_file, local_log
 
 UNO = silver_of("uno")
 
@@ -16,7 +15,7 @@ UNO = silver_of("uno")
 @pytest.fixture
 def table(tmp_path, committer):
     committer.create({UNO: SCHEMA})
-    return UNO.path(tmp_path)
+    return tmp_path / UNO.relative
 
 
 @pytest.fixture

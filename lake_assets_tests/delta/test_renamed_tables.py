@@ -18,6 +18,7 @@ from lake_assets.model.owners import Owner, claims_of_key, owner_of_view
 from lake_assets.model.routes import Route
 from lake_assets.model.table_names import TableNames
 from lake_assets.model.tables import EVERY_KEY, Layer, bronze_of
+from lake_assets.storage.local import LocalStore
 from lake_assets_tests.sample import GAMES, RENAMED, gold_of, silver_of
 
 SCHEMA = pa.schema([("a", pa.int64())])
@@ -44,18 +45,18 @@ def lake(tmp_path, committer):
 
 def test_what_is_called_as_it_was_is_not_renamed(lake):
     for feed in (GAMES, RENAMED):
-        assert renamed_tables(lake, feed, Layer.SILVER) == {}
-        assert renamed_tables(lake, feed, Layer.GOLD) == {}
-        ensure_none_renamed(lake, feed, Layer.SILVER, Layer.GOLD)
-    assert renamed_tables(lake / "nowhere", MOVED, Layer.SILVER) == {}
+        assert renamed_tables(LocalStore.at(lake), feed, Layer.SILVER) == {}
+        assert renamed_tables(LocalStore.at(lake), feed, Layer.GOLD) == {}
+        ensure_none_renamed(LocalStore.at(lake), feed, Layer.SILVER, Layer.GOLD)
+    assert renamed_tables(LocalStore.at(lake / "nowhere"), MOVED, Layer.SILVER) == {}
 
 
 def test_each_table_of_the_feed_is_told_with_what_it_would_be_called(lake):
-    assert renamed_tables(lake, MOVED, Layer.SILVER) == {
+    assert renamed_tables(LocalStore.at(lake), MOVED, Layer.SILVER) == {
         silver_of("uno"): MOVED.silver_table("uno"),
         silver_of("was_created"): MOVED.silver_table("was_created"),
     }
-    assert renamed_tables(lake, MOVED, Layer.GOLD) == {
+    assert renamed_tables(LocalStore.at(lake), MOVED, Layer.GOLD) == {
         gold_of("uno", "player_agg"): MOVED.gold_table(MOVED.gold[0], "uno")
     }
 
@@ -77,7 +78,7 @@ def test_a_feed_that_renamed_its_tables_is_told_both_names_and_what_to_do(lake, 
     told = f"feed 'games': the lake has {told}"
     step = f"back, or run `lake-assets rebuild {layers[0]}` for all keys"
     with pytest.raises(FeedError, match=f"{re.escape(told)}.*{step}"):
-        ensure_none_renamed(lake, MOVED, *layers)
+        ensure_none_renamed(LocalStore.at(lake), MOVED, *layers)
 
 
 def test_a_view_that_is_over_all_keys_now_has_not_renamed_the_tables_of_before(lake):
@@ -85,14 +86,16 @@ def test_a_view_that_is_over_all_keys_now_has_not_renamed_the_tables_of_before(l
         update={"sql": "select a from silver_all", "keys": {}, "measures": {}}
     )
     feed = MOVED.model_copy(update={"gold": (view,)})
-    assert renamed_tables(lake, feed, Layer.GOLD) == {}
+    assert renamed_tables(LocalStore.at(lake), feed, Layer.GOLD) == {}
 
 
 def test_a_table_that_is_dropped_is_gone_and_others_stay(lake):
-    drop_tables(lake, [silver_of("uno")])
-    assert not silver_of("uno").path(lake).exists()
-    assert is_there(lake, silver_of("was_created"))
-    assert list(renamed_tables(lake, MOVED, Layer.SILVER)) == [silver_of("was_created")]
+    drop_tables(LocalStore.at(lake), [silver_of("uno")])
+    assert not (lake / silver_of("uno").relative).exists()
+    assert is_there(LocalStore.at(lake), silver_of("was_created"))
+    assert list(renamed_tables(LocalStore.at(lake), MOVED, Layer.SILVER)) == [
+        silver_of("was_created")
+    ]
 
 
 def feed_of(keys, template):
@@ -133,41 +136,48 @@ def test_new_names_that_other_keys_tables_have_still_are_refused(
     told = f"of {view}key 'a_x' of feed 'games' {table}, which is that of {view}key 'a' of"
     for ensure in (movable_tables, ensure_none_renamed):
         with pytest.raises(FeedError, match=f"{told}.*first choose names that no table has"):
-            ensure(tmp_path, AFTER, layer)
-        ensure(tmp_path, BEFORE, layer)
+            ensure(LocalStore.at(tmp_path), AFTER, layer)
+        ensure(LocalStore.at(tmp_path), BEFORE, layer)
 
 
 def test_new_names_that_no_other_table_of_the_feed_has_pass(lake):
     for layer in (Layer.SILVER, Layer.GOLD):
-        movable_tables(lake, MOVED, layer)
+        movable_tables(LocalStore.at(lake), MOVED, layer)
 
 
 def test_a_table_is_superseded_by_one_of_its_owner_alone(tmp_path, create):
     create(BEFORE, "a", "a_x")
     for layer in (Layer.SILVER, Layer.GOLD):
-        assert superseded_tables(tmp_path, renamed_tables(tmp_path, AFTER, layer)) == []
+        assert (
+            superseded_tables(
+                LocalStore.at(tmp_path), renamed_tables(LocalStore.at(tmp_path), AFTER, layer)
+            )
+            == []
+        )
     new = list(create(AFTER, "a"))
-    renamed = renamed_tables(tmp_path, AFTER, Layer.GOLD)
-    assert superseded_tables(tmp_path, renamed) == [BEFORE.gold_table(BEFORE.gold[0], "a")]
-    assert [owner_of(tmp_path, table).key for table in new] == ["a", "a"]
+    renamed = renamed_tables(LocalStore.at(tmp_path), AFTER, Layer.GOLD)
+    assert superseded_tables(LocalStore.at(tmp_path), renamed) == [
+        BEFORE.gold_table(BEFORE.gold[0], "a")
+    ]
+    assert [owner_of(LocalStore.at(tmp_path), table).key for table in new] == ["a", "a"]
 
 
 def test_gold_of_a_key_that_is_no_longer_declared_keeps_its_name(tmp_path, create):
     create(feed_of(("uno", "chess"), "{key}_of_{view}"), "uno", "chess")
     feed = feed_of(("uno",), "{key}_in_{view}")
-    assert [table.name for table in renamed_tables(tmp_path, feed, Layer.GOLD)] == [
+    assert [table.name for table in renamed_tables(LocalStore.at(tmp_path), feed, Layer.GOLD)] == [
         "uno_of_player_agg"
     ]
-    assert len(renamed_tables(tmp_path, feed, Layer.SILVER)) == 2
+    assert len(renamed_tables(LocalStore.at(tmp_path), feed, Layer.SILVER)) == 2
 
 
 def test_what_a_kill_left_of_a_dropped_table_is_in_nobodys_way(tmp_path, create):
     silver, _ = create(GAMES, "uno")
-    folder = silver.path(tmp_path)
+    folder = tmp_path / silver.relative
     (folder / "_delta_log").rename(folder / "_dropped_log")
     shutil.copytree(folder, folder.with_name(".poker_in_silver.dropped"))
-    assert owners_in(tmp_path, Layer.SILVER) == {}
+    assert owners_in(LocalStore.at(tmp_path), Layer.SILVER) == {}
     create(GAMES, "uno")
-    assert owner_of(tmp_path, silver) == Owner(feed="games", key="uno")
-    drop_tables(tmp_path, [silver])
+    assert owner_of(LocalStore.at(tmp_path), silver) == Owner(feed="games", key="uno")
+    drop_tables(LocalStore.at(tmp_path), [silver])
     assert list(folder.parent.iterdir()) == []

@@ -6,7 +6,6 @@ from lake_assets.delta.commit import Batch, Commit
 from lake_assets.delta.committer import Committer
 from lake_assets.delta.restores import held_offsets, is_restored
 from lake_assets.delta.source_offsets import begun_transactions, offset_transactions
-from lake_assets.delta.table_log import local_log
 from lake_assets.delta.widen import widen
 from lake_assets.errors import LakeError
 from lake_assets.model.origins import NamedSource
@@ -14,6 +13,7 @@ from lake_assets.model.tables import bronze_of
 from lake_assets.storage.local import LocalStore
 from lake_assets_tests.columns import KAFKA
 from lake_assets_tests.sample import gold_of, silver_of
+from lake_assets_tests.table_logs import local_log
 
 ROWS = pa.schema([("n", pa.int32())])
 WIDER = pa.schema([("n", pa.int64())])
@@ -33,12 +33,12 @@ def fill(committer, land):
 
 
 def values(tmp_path, table):
-    return DeltaTable(table.path(tmp_path)).to_pyarrow_table()["n"].to_pylist()
+    return DeltaTable(tmp_path / table.relative).to_pyarrow_table()["n"].to_pylist()
 
 
 def test_a_restore_is_seen_until_a_commit_of_ours(fill, committer, land, tmp_path):
     fill(SILVER)
-    folder = SILVER.path(tmp_path)
+    folder = tmp_path / SILVER.relative
     assert not is_restored(local_log(folder), 3)
     DeltaTable(folder).restore(1)
     DeltaTable(folder).optimize.compact()
@@ -54,12 +54,12 @@ def test_a_restore_is_seen_until_a_commit_of_ours(fill, committer, land, tmp_pat
 def test_nothing_is_committed_after_a_restore(fill, committer, land, tmp_path, is_known):
     fill(SILVER)
     committing = committer if is_known else Committer(LocalStore.at(tmp_path), threads=1)
-    DeltaTable(SILVER.path(tmp_path)).restore(1)
+    DeltaTable(tmp_path / SILVER.relative).restore(1)
     row = land(SILVER, pa.table({"n": [4]}, ROWS))
     for commit in (
         lambda: committing.append([row], Batch("demux", 4)),
         lambda: committing.replace([row], ROWS),
-        lambda: widen(committing, tmp_path, {SILVER: WIDER}),
+        lambda: widen(committing, {SILVER: WIDER}),
     ):
         with pytest.raises(LakeError, match="was put back to an older version"):
             commit()
@@ -70,7 +70,7 @@ def test_nothing_is_committed_after_a_restore(fill, committer, land, tmp_path, i
 def test_gold_may_be_restored(fill, committer, land, tmp_path):
     gold = gold_of("uno", "agg")
     fill(gold)
-    DeltaTable(gold.path(tmp_path)).restore(1)
+    DeltaTable(tmp_path / gold.relative).restore(1)
     committer.replace([land(gold, pa.table({"n": [4]}, ROWS))], ROWS)
     assert values(tmp_path, gold) == [4]
 
@@ -87,9 +87,12 @@ def test_a_table_that_was_restored_is_as_far_as_it_was_then(committer, tmp_path)
     later = {("t", 0): 9, ("t", 1): 7, ("t", 2): 3}
     marks = offset_transactions("kafka", later, reached)
     committer.append([Commit(table=table, files=(), transactions=marks)], Batch("ingest", 2))
-    handle = DeltaTable(table.path(tmp_path))
-    assert held_offsets(handle, SOURCE) == later
+    handle = DeltaTable(tmp_path / table.relative)
+    assert held_offsets(local_log(tmp_path / table.relative), handle, SOURCE) == later
     for version in (1, 0):
         handle.restore(version)
-        handle = DeltaTable(table.path(tmp_path))
-        assert held_offsets(handle, SOURCE) == {**reached, ("t", 2): 0}
+        handle = DeltaTable(tmp_path / table.relative)
+        assert held_offsets(local_log(tmp_path / table.relative), handle, SOURCE) == {
+            **reached,
+            ("t", 2): 0,
+        }

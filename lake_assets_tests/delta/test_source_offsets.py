@@ -15,6 +15,7 @@ from lake_assets.delta.source_offsets import (
 )
 from lake_assets.model.tables import Layer, TableRef
 from lake_assets_tests.columns import KAFKA
+from lake_assets_tests.table_logs import local_log
 
 TABLE = TableRef(layer=Layer.BRONZE, name="bronze_games")
 COLUMNS = pa.schema([("topic", pa.string()), ("partition", pa.int32()), ("offset", pa.int64())])
@@ -47,7 +48,7 @@ def test_offsets_outlive_the_commits_that_recorded_them(committer, table, tmp_pa
     for number in range(1, 30):
         record(committer, number, {("t", 0): number}, {("t", 0): number - 1})
     committer.settle()
-    log = table.path(tmp_path) / "_delta_log"
+    log = tmp_path / table.relative / "_delta_log"
     newest = max(int(path.name.split(".")[0]) for path in log.glob("*.checkpoint.parquet"))
     for commit in log.glob("*.json"):
         if int(commit.stem) <= newest:
@@ -67,7 +68,10 @@ def test_rows_tell_how_far_a_table_is(tmp_path, table, land):
     rows = {"topic": ["t", "t", "u"], "partition": [0, 0, 1], "offset": [4, 9, 2]}
     commits = [land(table, pa.table(rows, COLUMNS)), land(table, pa.table(rows, COLUMNS).slice(2))]
     files = [file for commit in commits for file in commit.files]
-    assert offsets_of_rows(table.path(tmp_path), files, KAFKA) == {("t", 0): 10, ("u", 1): 3}
+    assert offsets_of_rows(local_log(tmp_path / table.relative), files, KAFKA) == {
+        ("t", 0): 10,
+        ("u", 1): 3,
+    }
 
 
 def test_the_furthest_of_some_offsets_is_found_by_partition():

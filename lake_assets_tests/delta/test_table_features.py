@@ -35,9 +35,9 @@ def test_a_table_of_ours_is_plain(tmp_path, committer):
     from lake_assets_tests.sample import silver_of
 
     committer.create({silver_of("uno"): pa.schema([("a", pa.int64())])})
-    found = features_of(DeltaTable(silver_of("uno").path(tmp_path)))
+    found = features_of(DeltaTable(tmp_path / silver_of("uno").relative))
     assert found.is_plain
-    assert found.name == str(silver_of("uno").path(tmp_path))
+    assert found.name == str(tmp_path / silver_of("uno").relative)
     assert (found.refusals, found.constraints) == ((), {})
 
 

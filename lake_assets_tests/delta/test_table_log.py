@@ -14,27 +14,16 @@ from lake_assets.delta.commit_digest import commit_digest
 from lake_assets.delta.committer import Committer
 from lake_assets.delta.log_checkpoints import is_checkpoint_due
 from lake_assets.delta.log_tail import files_of_checkpoint, log_tail_of, newest_version
-from lake_assets.delta.table_log import TableLog, local_log, log_of
+from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.errors import LakeError
-from lake_assets.storage.local import LocalStore
 from lake_assets.storage.objects import ObjectStore
-from lake_assets.storage.uri import LakeUri
+from lake_assets_tests.delta.stores import in_bucket
 from lake_assets_tests.sample import silver_of
+from lake_assets_tests.table_logs import local_log
 
 UNO = silver_of("uno")
 SCHEMA = pa.schema([("a", pa.int64())])
 QUERY = "query"
-
-
-@pytest.fixture(params=["disk", "bucket"])
-def store(request, tmp_path):
-    if request.param == "disk":
-        return LocalStore.at(tmp_path / "lake")
-    return in_bucket(request.getfixturevalue("bucket"), request.getfixturevalue("s3"))
-
-
-def in_bucket(bucket, s3, kind=ObjectStore):
-    return kind(LakeUri.parse(f"s3://{bucket}/some/lake"), s3.options)
 
 
 @pytest.fixture
@@ -56,7 +45,7 @@ def landed(log: TableLog, value: int) -> Commit:
     name = f"part-{uuid4()}.parquet"
     with log.store.open_for_writing(log.folder / name) as file:
         pq.write_table(pa.table({"a": [value]}, schema=SCHEMA), pa.PythonFile(file, "w"))
-    size = log.store.size(log.folder / name)
+    size = log.store.stat(log.folder / name).size
     added = DataFile(path=name, size=size, rows=1, stats=json.dumps({"numRecords": 1}))
     return Commit(table=UNO, files=[added], info={"rows": "1"})
 

@@ -8,6 +8,7 @@ from lake_assets.delta.table_owners import claim, is_there, owner_of, owners_in
 from lake_assets.errors import LakeError, TableOwnedError
 from lake_assets.model.owners import Owner
 from lake_assets.model.tables import Layer, TableRef, quarantine_of
+from lake_assets.storage.local import LocalStore
 from lake_assets_tests.sample import RENAMED, silver_of
 from lake_assets_tests.table_logs import commit_file
 
@@ -20,7 +21,7 @@ ROW = pa.table({"a": [1]})
 
 @pytest.fixture
 def folder(tmp_path):
-    return UNO.path(tmp_path)
+    return tmp_path / UNO.relative
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ def unrecorded(folder):
 @pytest.mark.usefixtures("created")
 def test_a_table_tells_whose_it_is_without_being_opened(monkeypatch, tmp_path):
     monkeypatch.setattr("deltalake.table.RawDeltaTable", None)
-    assert owner_of(tmp_path, UNO) == MINE
+    assert owner_of(LocalStore.at(tmp_path), UNO) == MINE
 
 
 @pytest.mark.usefixtures("created")
@@ -51,9 +52,15 @@ def test_the_record_is_among_the_tables_properties(folder):
 
 
 def test_a_table_that_is_not_there_or_records_none_has_no_owner(tmp_path, folder):
-    assert (is_there(tmp_path, UNO), owner_of(tmp_path, UNO)) == (False, None)
+    assert (is_there(LocalStore.at(tmp_path), UNO), owner_of(LocalStore.at(tmp_path), UNO)) == (
+        False,
+        None,
+    )
     write_deltalake(folder, ROW)
-    assert (is_there(tmp_path, UNO), owner_of(tmp_path, UNO)) == (True, None)
+    assert (is_there(LocalStore.at(tmp_path), UNO), owner_of(LocalStore.at(tmp_path), UNO)) == (
+        True,
+        None,
+    )
 
 
 @pytest.mark.usefixtures("created")
@@ -64,23 +71,23 @@ def test_a_table_whose_first_commit_was_swept_away_tells_by_its_checkpoint(
     DeltaTable(folder).create_checkpoint()
     commit_file(folder, 0).unlink()
     monkeypatch.setattr("deltalake.table.RawDeltaTable", None)
-    assert owner_of(tmp_path, UNO) == MINE
+    assert owner_of(LocalStore.at(tmp_path), UNO) == MINE
 
 
 @pytest.mark.usefixtures("created")
 def test_a_table_that_was_dropped_and_made_anew_has_its_new_owner(tmp_path, folder, committer):
-    assert owner_of(tmp_path, UNO) == MINE
+    assert owner_of(LocalStore.at(tmp_path), UNO) == MINE
     shutil.rmtree(folder)
-    assert owner_of(tmp_path, UNO) is None
+    assert owner_of(LocalStore.at(tmp_path), UNO) is None
     committer.create({UNO: SCHEMA}, owners={UNO: OTHERS})
-    assert owner_of(tmp_path, UNO) == OTHERS
+    assert owner_of(LocalStore.at(tmp_path), UNO) == OTHERS
 
 
 @pytest.mark.usefixtures("created")
 def test_the_copy_of_a_table_is_nobodys(tmp_path, folder):
     copy = TableRef(layer=Layer.SILVER, name="silver_uno_backup_events")
-    shutil.copytree(folder, copy.path(tmp_path))
-    assert owner_of(tmp_path, copy) is None
+    shutil.copytree(folder, tmp_path / copy.relative)
+    assert owner_of(LocalStore.at(tmp_path), copy) is None
 
 
 @pytest.mark.usefixtures("unrecorded")
@@ -90,10 +97,10 @@ def test_a_table_without_a_record_becomes_whose_it_is_claimed_for(
 ):
     if is_checkpointed:
         DeltaTable(folder).create_checkpoint()
-    assert owner_of(tmp_path, UNO) is None
-    claim(tmp_path, UNO, MINE)
-    assert owner_of(tmp_path, UNO) == MINE
-    claim(tmp_path, UNO, MINE)
+    assert owner_of(LocalStore.at(tmp_path), UNO) is None
+    claim(LocalStore.at(tmp_path), UNO, MINE)
+    assert owner_of(LocalStore.at(tmp_path), UNO) == MINE
+    claim(LocalStore.at(tmp_path), UNO, MINE)
     assert DeltaTable(folder).version() == 1
     assert DeltaTable(folder).to_pyarrow_table() == ROW
 
@@ -101,7 +108,7 @@ def test_a_table_without_a_record_becomes_whose_it_is_claimed_for(
 @pytest.mark.usefixtures("created")
 def test_anothers_table_is_not_given_away(tmp_path, folder, committer):
     with pytest.raises(TableOwnedError, match="is the table of key 'uno' of feed 'games'") as told:
-        claim(tmp_path, UNO, OTHERS)
+        claim(LocalStore.at(tmp_path), UNO, OTHERS)
     assert (told.value.owner, told.value.holder) == (str(OTHERS), str(MINE))
     with pytest.raises(TableOwnedError, match="not of key 'uno' of feed 'cards'"):
         committer.create({UNO: SCHEMA}, owners={UNO: OTHERS})
@@ -113,7 +120,7 @@ def test_a_table_that_is_there_already_gets_its_record_where_it_would_be_created
     tmp_path, folder, committer
 ):
     assert committer.create({UNO: SCHEMA}, owners={UNO: MINE}) == set()
-    assert owner_of(tmp_path, UNO) == MINE
+    assert owner_of(LocalStore.at(tmp_path), UNO) == MINE
     assert DeltaTable(folder).to_pyarrow_table() == ROW
 
 
@@ -123,24 +130,28 @@ def test_a_layers_tables_come_by_name_each_with_its_owner(tmp_path, committer):
     committer.create({UNO: SCHEMA, chess: SCHEMA, poker: SCHEMA}, owners=whose)
     committer.create({quarantine_of("games"): SCHEMA})
     (tmp_path / "silver" / "not_a_table").mkdir()
-    assert owners_in(tmp_path, Layer.SILVER) == {chess: whose[chess], poker: None, UNO: MINE}
-    assert list(owners_in(tmp_path, Layer.SILVER)) == [chess, poker, UNO]
-    assert owners_in(tmp_path / "nowhere", Layer.SILVER) == {}
+    assert owners_in(LocalStore.at(tmp_path), Layer.SILVER) == {
+        chess: whose[chess],
+        poker: None,
+        UNO: MINE,
+    }
+    assert list(owners_in(LocalStore.at(tmp_path), Layer.SILVER)) == [chess, poker, UNO]
+    assert owners_in(LocalStore.at(tmp_path / "nowhere"), Layer.SILVER) == {}
 
 
 def test_a_table_that_was_begun_and_not_created_is_nobodys(tmp_path, folder, committer):
     (folder / "_delta_log").mkdir(parents=True)
-    claim(tmp_path, UNO, MINE)
-    assert owner_of(tmp_path, UNO) is None
+    claim(LocalStore.at(tmp_path), UNO, MINE)
+    assert owner_of(LocalStore.at(tmp_path), UNO) is None
     assert committer.create({UNO: SCHEMA}, owners={UNO: OTHERS}) == {UNO}
-    assert owner_of(tmp_path, UNO) == OTHERS
+    assert owner_of(LocalStore.at(tmp_path), UNO) == OTHERS
 
 
 @pytest.mark.usefixtures("created")
 def test_a_log_that_cannot_be_read_is_an_error(tmp_path, folder):
     commit_file(folder, 0).write_text("rubbish")
     with pytest.raises(LakeError, match="its log cannot be read"):
-        owner_of(tmp_path, UNO)
+        owner_of(LocalStore.at(tmp_path), UNO)
 
 
 OTHERWISE = RENAMED.silver_table("uno")
@@ -149,9 +160,9 @@ WHOSE = Owner(feed="renamed", key="uno")
 
 def test_a_table_of_another_name_is_its_owners(tmp_path, committer):
     committer.create({OTHERWISE: SCHEMA}, owners={OTHERWISE: WHOSE})
-    assert owner_of(tmp_path, OTHERWISE) == WHOSE
-    shutil.copytree(OTHERWISE.path(tmp_path), UNO.path(tmp_path))
-    assert owner_of(tmp_path, UNO) is None
+    assert owner_of(LocalStore.at(tmp_path), OTHERWISE) == WHOSE
+    shutil.copytree(tmp_path / OTHERWISE.relative, tmp_path / UNO.relative)
+    assert owner_of(LocalStore.at(tmp_path), UNO) is None
 
 
 def test_a_table_of_an_earlier_release_is_its_owners_under_the_default_name_alone(
@@ -160,16 +171,16 @@ def test_a_table_of_an_earlier_release_is_its_owners_under_the_default_name_alon
     monkeypatch.setattr("lake_assets.model.owners._TABLE", "lake_assets.unknown_then")
     committer.create({UNO: SCHEMA}, owners={UNO: MINE})
     monkeypatch.undo()
-    assert owner_of(tmp_path, UNO) == MINE
-    UNO.path(tmp_path).rename(OTHERWISE.path(tmp_path))
-    assert owner_of(tmp_path, OTHERWISE) is None
+    assert owner_of(LocalStore.at(tmp_path), UNO) == MINE
+    (tmp_path / UNO.relative).rename(tmp_path / OTHERWISE.relative)
+    assert owner_of(LocalStore.at(tmp_path), OTHERWISE) is None
 
 
 @pytest.mark.usefixtures("created")
 def test_a_copy_becomes_whose_it_is_claimed_for_and_that_once(tmp_path, folder):
-    shutil.copytree(folder, OTHERWISE.path(tmp_path))
+    shutil.copytree(folder, tmp_path / OTHERWISE.relative)
     for _ in range(2):
-        claim(tmp_path, OTHERWISE, WHOSE)
-        assert owner_of(tmp_path, OTHERWISE) == WHOSE
-    assert DeltaTable(OTHERWISE.path(tmp_path)).version() == 1
-    assert owner_of(tmp_path, UNO) == MINE
+        claim(LocalStore.at(tmp_path), OTHERWISE, WHOSE)
+        assert owner_of(LocalStore.at(tmp_path), OTHERWISE) == WHOSE
+    assert DeltaTable(tmp_path / OTHERWISE.relative).version() == 1
+    assert owner_of(LocalStore.at(tmp_path), UNO) == MINE

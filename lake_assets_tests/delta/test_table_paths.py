@@ -5,22 +5,25 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from lake_assets.delta.data_files import active_files
-from lake_assets.delta.table_paths import folder_of, for_deltalake, for_spark, from_address
+from lake_assets.delta.table_paths import data_file, folder_of
+from lake_assets.storage.uri import LakeUri
 
 ODD = "jo s\u00e9 100% {y} * + & ' \" , = ; : $ ~ ( ) @ ! < > `."
 
 
 @pytest.mark.parametrize("name", ["plain", ODD, "trailing ", ".hidden"])
 def test_a_folder_comes_back_as_it_was_given(tmp_path, name):
-    folder = tmp_path / name
-    write_deltalake(for_deltalake(folder), pa.table({"a": [1]}))
-    handle = DeltaTable(for_deltalake(folder))
+    folder = LakeUri.local(tmp_path / name)
+    write_deltalake(folder.for_deltalake(), pa.table({"a": [1]}))
+    handle = DeltaTable(folder.for_deltalake())
     assert folder_of(handle) == folder
     (file,) = active_files(handle)
-    assert Path(for_spark(folder, file.path)).is_file()
+    assert Path(data_file(folder, file.path).for_spark()).is_file()
 
 
-def test_an_address_is_decoded_and_a_path_is_not():
-    assert from_address("file:///a%20b/100%25") == Path("/a b/100%")
-    assert from_address("file:/a%20b") == Path("/a b")
-    assert from_address("/a%20b") == Path("/a%20b")
+def test_a_file_may_be_elsewhere():
+    folder = LakeUri.local(Path("/lake/silver/uno"))
+    assert data_file(folder, "day=a b/100%.parquet").path == "/lake/silver/uno/day=a b/100%.parquet"
+    elsewhere = "file:/other/a%20b/100%25.parquet"
+    assert data_file(folder, elsewhere).path == "/other/a b/100%.parquet"
+    assert str(data_file(folder, "s3://b/a%20b.parquet")) == "s3://b/a b.parquet"

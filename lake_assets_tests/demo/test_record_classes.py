@@ -74,7 +74,7 @@ def test_who_is_told_to_end_while_spark_starts_leaves_nothing_behind(settings, t
     with subprocess.Popen(command, env=child_environment(settings)) as process:  # noqa: S603
         while not any("SparkSubmit" in " ".join(p.cmdline()) for p in _started_below(folder)):
             assert process.poll() is None
-            time.sleep(0.1)  # between two looks for the JVM
+            time.sleep(0.5)  # between two looks for the JVM, at all processes
         process.send_signal(signal.SIGTERM)
     assert process.returncode
     assert [path.name for path in folder.iterdir()] == [".lock"]

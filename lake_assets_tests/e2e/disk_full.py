@@ -43,7 +43,7 @@ def main() -> None:
             ballast.unlink(missing_ok=True)
     places = {}
     for table in (bronze_of(job.feed.feed), quarantine_of(job.feed.feed)):
-        rows = DeltaTable(table.path(lake)).to_pyarrow_table(columns=["partition", "offset"])
+        rows = DeltaTable(lake / table.relative).to_pyarrow_table(columns=["partition", "offset"])
         places[table.name] = sorted(map(list, zip(*rows.to_pydict().values(), strict=True)))
     beat = read_heartbeat(job.settings.state_dir)
     print(json.dumps({"said": said, "places": places, "beat": beat is not None}))  # noqa: T201

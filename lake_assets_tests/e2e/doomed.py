@@ -111,7 +111,7 @@ def main() -> None:
         pipeline = DoomedPipeline(
             session=start_session(settings, ensure_runtime(settings)),
             endpoints=Endpoints(kafka=job.kafka, registry=job.registry),
-            context=LakeContext(lake=settings.lake_dir, committer=committer, buffer_bytes=2**28),
+            context=LakeContext(committer=committer, buffer_bytes=2**28),
             stream=settings.stream,
             state_dir=settings.state_dir,
             report=lambda _: None,

@@ -18,6 +18,7 @@ from lake_assets.silver.demux import Demux
 from lake_assets.silver.reprocess import Redo
 from lake_assets.sources.catalog import SOURCES
 from lake_assets.spark.lake_context import open_lake
+from lake_assets.storage.local import LocalStore
 from lake_assets.streams.feed_streams import FeedStreams
 from lake_assets.streams.lag import Lags
 from lake_assets.streams.noted_changes import reprocess_journal
@@ -89,7 +90,7 @@ class MemoryLake:
             return act(Redo(session=self.spark, demux=demux, journal=journal))
 
     def rows(self, table, *columns):
-        found = DeltaTable(table.path(self.settings.lake_dir)).to_pyarrow_table()
+        found = DeltaTable(self.settings.lake_dir / table.relative).to_pyarrow_table()
         return list(zip(*(found[name].to_pylist() for name in columns), strict=True))
 
     def numbers(self):
@@ -128,7 +129,9 @@ def test_rows_come_to_bronze_silver_and_quarantine_under_the_source_s_own_words(
     assert lake.rows(quarantine_of("pulse"), "value", "queue", "number", "reason") == [
         (b"no json", "beats", 2, "undecodable")
     ]
-    columns = DeltaTable(bronze_of("pulse").path(lake.settings.lake_dir)).schema().to_arrow().names
+    columns = (
+        DeltaTable(lake.settings.lake_dir / bronze_of("pulse").relative).schema().to_arrow().names
+    )
     assert not {"topic", "partition", "offset", "kafka_timestamp", "key", "headers"} & {*columns}
 
 
@@ -141,11 +144,11 @@ def test_a_restart_goes_on_where_bronze_is(lake):
 
 def test_bronze_that_was_put_back_reads_its_rows_again_and_silver_has_them_once(lake):
     lake.stream()
-    handle = DeltaTable(bronze_of("pulse").path(lake.settings.lake_dir))
+    handle = DeltaTable(lake.settings.lake_dir / bronze_of("pulse").relative)
     before = handle.version()
     lake.queue.send({"model": "vita", "bpm": 61}, {"model": "tempo", "bpm": 62})
     lake.stream()
-    DeltaTable(bronze_of("pulse").path(lake.settings.lake_dir)).restore(before)
+    DeltaTable(lake.settings.lake_dir / bronze_of("pulse").relative).restore(before)
     lake.queue.send({"model": "vita", "bpm": 63})
     assert lake.stream() is None
     numbers = sorted(n for (n,) in lake.rows(bronze_of("pulse"), "number"))
@@ -229,5 +232,5 @@ def test_lag_is_measured_against_the_queue(lake):
     )
     assert (bronze.rows, bronze.lag_rows) == (3, 2)
     ingested = next(r for r in lake.reports if r.stage is Stage.INGEST)
-    assert Lags(lake.settings.lake_dir, NOWHERE).of(ingested, lake.feed) == 2
+    assert Lags(LocalStore.at(lake.settings.lake_dir), NOWHERE).of(ingested, lake.feed) == 2
     assert json.dumps(dict(ingested.span.offsets_to)) == '{"0": 3}'

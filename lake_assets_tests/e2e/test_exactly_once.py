@@ -96,9 +96,11 @@ def placed(settings: Settings) -> Placed:
     found: Placed = {}
     with duckdb.connect() as db:
         for table in tables:
-            if not DeltaTable.is_deltatable(str(table.path(settings.lake_dir))):
+            if not DeltaTable.is_deltatable(str(settings.lake_dir / table.relative)):
                 continue
-            rows = db.from_arrow(DeltaTable(table.path(settings.lake_dir)).to_pyarrow_dataset())
+            rows = db.from_arrow(
+                DeltaTable(settings.lake_dir / table.relative).to_pyarrow_dataset()
+            )
             prefix = "_" if table.name.startswith("silver") else ""
             picked = rows.project(f'"{prefix}partition", "{prefix}offset"').fetchall()
             found[table.name] = sorted(picked)
@@ -162,7 +164,7 @@ def test_a_batch_killed_between_two_commits_was_half_there(lake):
 
 
 def test_events_of_all_versions_have_their_columns(lake):
-    rows = DeltaTable(silver_of("uno").path(lake.settings.lake_dir)).to_pyarrow_table()
+    rows = DeltaTable(lake.settings.lake_dir / silver_of("uno").relative).to_pyarrow_table()
     with duckdb.connect() as db:
         found = db.from_arrow(rows).query(
             "silver", "select count(*), count(col_custom_1), count(col_custom_2) from silver"
@@ -177,7 +179,7 @@ def test_events_of_all_versions_have_their_columns(lake):
 
 
 def test_quarantine_says_why(lake):
-    rows = DeltaTable(quarantine_of("games").path(lake.settings.lake_dir)).to_pyarrow_table()
+    rows = DeltaTable(lake.settings.lake_dir / quarantine_of("games").relative).to_pyarrow_table()
     assert set(rows["reason"].to_pylist()) == {
         "empty_value",
         "not_framed",

@@ -45,7 +45,7 @@ def test_a_new_view_is_refreshed_at_once_and_once(settings, tmp_path):
     here = settings.model_copy(update=nowhere)
     for key in ("uno", "poker"):
         row = pa.table({"game_name": [key], "gamer_id": ["ann"]})
-        write_deltalake(silver_of(key).path(here.lake_dir), row)
+        write_deltalake(here.lake_dir / silver_of(key).relative, row)
     dev = Dev(here, home)
     dev.start()
     try:

@@ -45,7 +45,7 @@ def run(command, settings, *arguments):
 
 
 def rows(settings, table):
-    return DeltaTable(table.path(settings.lake_dir)).to_pyarrow_table()
+    return DeltaTable(settings.lake_dir / table.relative).to_pyarrow_table()
 
 
 def recomputed(silver):

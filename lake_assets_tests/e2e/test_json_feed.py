@@ -77,7 +77,7 @@ class Tracker:
             follower_of(pipeline, demux).drain()
 
     def rows(self, table, *names):
-        found = DeltaTable(table.path(self.settings.lake_dir)).to_pyarrow_table().to_pylist()
+        found = DeltaTable(self.settings.lake_dir / table.relative).to_pyarrow_table().to_pylist()
         return sorted((tuple(row.get(name) for name in names) for row in found), key=str)
 
 

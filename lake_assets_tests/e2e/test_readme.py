@@ -54,7 +54,7 @@ def test_the_queries_run_on_the_logs(settings):
     answers = []
     with duckdb.connect() as db:
         for table in SCHEMAS:
-            found = DeltaTable(table.path(settings.lake_dir)).to_pyarrow_table()
+            found = DeltaTable(settings.lake_dir / table.relative).to_pyarrow_table()
             db.register(table.name, found)
         queries = [query for query in block[1].split(";") if query.strip()]
         answers = [db.execute(query).fetchall() for query in queries]

@@ -10,6 +10,7 @@ from deltalake import DeltaTable
 from lake_assets.delta.log_history import open_table, rows_of
 from lake_assets.model.tables import bronze_of, quarantine_of
 from lake_assets.settings.load import child_environment
+from lake_assets.storage.local import LocalStore
 from lake_assets_tests.commandline import COMMAND, lake_assets_here
 from lake_assets_tests.events import Topic, framed
 from lake_assets_tests.sample import silver_of
@@ -54,14 +55,14 @@ class World:
         return done.stdout
 
     def origins(self, table):
-        handle = DeltaTable(table.path(self.settings.lake_dir))
+        handle = DeltaTable(self.settings.lake_dir / table.relative)
         prefix = "" if table == quarantine_of("games") else "_"
         names = [f"{prefix}partition", f"{prefix}offset"]
         rows = handle.to_pyarrow_table(columns=names)
         return [tuple(row.values()) for row in rows.to_pylist()]
 
     def rows(self, table):
-        handle = open_table(self.settings.lake_dir, table)
+        handle = open_table(LocalStore.at(self.settings.lake_dir), table)
         return rows_of(handle) if handle else 0
 
 

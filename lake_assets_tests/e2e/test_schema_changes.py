@@ -58,11 +58,11 @@ class World:
         return rebuild_silver(self.settings, self.feed, self.endpoints)
 
     def rows(self, table):
-        found = DeltaTable(table.path(self.settings.lake_dir)).to_pyarrow_table().to_pylist()
+        found = DeltaTable(self.settings.lake_dir / table.relative).to_pyarrow_table().to_pylist()
         return [{k: v for k, v in row.items() if k not in ORIGIN.names} for row in found]
 
     def columns(self):
-        handle = DeltaTable(silver_of("uno").path(self.settings.lake_dir))
+        handle = DeltaTable(self.settings.lake_dir / silver_of("uno").relative)
         return [field.name for field in handle.schema().fields if field.name not in ORIGIN.names]
 
 

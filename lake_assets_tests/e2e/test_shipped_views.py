@@ -41,7 +41,7 @@ def lake(tmp_path_factory):
         )
         for number, key in enumerate(GAMES):
             mine = rows.filter(pa.array(draws.game == number))
-            write_deltalake(silver_of(key).path(lake), mine, mode="append")
+            write_deltalake(lake / silver_of(key).relative, mine, mode="append")
     return lake
 
 
@@ -60,7 +60,7 @@ def bring(spark, settings, lake):
         tables |= {key: silver_of(key) for key in GAMES}
         with duckdb.connect() as db:
             for called, table in tables.items():
-                db.register(called, DeltaTable(table.path(here.lake_dir)).to_pyarrow_table())
+                db.register(called, DeltaTable(here.lake_dir / table.relative).to_pyarrow_table())
             db.execute("set timezone = 'UTC'")
             return db.execute(query).fetchall()
 

@@ -20,6 +20,7 @@ from lake_assets.simulator.games.events import GameEvents
 from lake_assets.simulator.produce import produce
 from lake_assets.simulator.script import Script
 from lake_assets.state.files import is_locked, read_heartbeat
+from lake_assets.storage.local import LocalStore
 from lake_assets_tests.e2e.dev import Dev, wait_for
 from lake_assets_tests.sample import silver_of
 
@@ -61,7 +62,8 @@ def connected(connected: Settings, tmp_path: Path, topic: str, gold: str) -> Set
     feeds = tmp_path / "feeds"
     feeds.mkdir()
     (feeds / "games.yaml").write_text(FEED.replace("TOPIC", topic) + gold)
-    stream = StreamSettings(report_every_s=5)
+    # A batch each second costs as much as all the rest of these tests.
+    stream = StreamSettings(trigger_s=5, report_every_s=5)
     return connected.model_copy(update={"feeds": feeds, "stream": stream})
 
 
@@ -82,7 +84,7 @@ def rows_in_silver(connected: Settings) -> Callable[[], int]:
     """Counts silver's rows."""
 
     def count() -> int:
-        tables = [open_table(connected.lake_dir, silver_of(key)) for key in GAMES]
+        tables = [open_table(LocalStore.at(connected.lake_dir), silver_of(key)) for key in GAMES]
         return sum(rows_of(table) for table in tables if table)
 
     return count

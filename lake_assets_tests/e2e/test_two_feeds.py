@@ -7,6 +7,7 @@ from lake_assets.delta.log_history import open_table, rows_of
 from lake_assets.delta.table_owners import owner_of
 from lake_assets.model.owners import Owner
 from lake_assets.model.tables import bronze_of, quarantine_of
+from lake_assets.storage.local import LocalStore
 from lake_assets_tests.commandline import lake_assets_here
 from lake_assets_tests.events import Topic, framed
 from lake_assets_tests.sample import gold_of, silver_of
@@ -60,11 +61,11 @@ class World:
         return done.stdout
 
     def rows(self, table):
-        handle = open_table(self.lake, table)
+        handle = open_table(LocalStore.at(self.lake), table)
         return rows_of(handle) if handle else None
 
     def quarantined(self):
-        table = DeltaTable(quarantine_of("created").path(self.lake)).to_pyarrow_table()
+        table = DeltaTable(self.lake / quarantine_of("created").relative).to_pyarrow_table()
         return sorted((row["reason"], row["detail"]) for row in table.to_pylist())
 
 
@@ -93,8 +94,10 @@ def test_what_one_feed_has_is_neither_written_nor_dropped_by_another(world):
         "chess_player": 1,
         "poker": 2,
     }
-    assert owner_of(world.lake, silver_of("poker")) == Owner(feed="created", key="poker")
-    assert owner_of(world.lake, gold_of("chess_player", "agg")) == CHESS_PLAYER
+    assert owner_of(LocalStore.at(world.lake), silver_of("poker")) == Owner(
+        feed="created", key="poker"
+    )
+    assert owner_of(LocalStore.at(world.lake), gold_of("chess_player", "agg")) == CHESS_PLAYER
     assert world.rows(silver_of("chess")) is None
     assert world.quarantined() == [
         (

@@ -42,4 +42,4 @@ class World:
         return done.stderr
 
     def path(self, table):
-        return table.path(self.settings.lake_dir)
+        return self.settings.lake_dir / table.relative

@@ -8,7 +8,7 @@ from deltalake import write_deltalake
 from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.delta.commit_digest import commit_digest
 from lake_assets.delta.committer import Committer
-from lake_assets.delta.table_log import local_log
+from lake_assets.delta.table_log import log_of
 from lake_assets.gold.refresh_need import Silver, definition_of, info_of
 from lake_assets.gold.refresh_need_all import position_now
 from lake_assets.model.feeds import Feed, GoldView
@@ -16,6 +16,7 @@ from lake_assets.parquet.writer import write_file
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.session_digest import session_digest
 from lake_assets.storage.local import LocalStore
+from lake_assets.storage.open_store import lake_of
 from lake_assets_tests.columns import ORIGIN
 from lake_assets_tests.sample import GAMES
 
@@ -49,14 +50,14 @@ def add_silver(
 def append_silver(lake: Path, key: str, rows: pa.Table, feed: Feed = GAMES) -> None:
     """One commit through the committer; the first makes the table."""
     table = feed.silver_table(key)
-    folder = table.path(lake)
+    folder = lake / table.relative
     if not folder.exists():
         write_deltalake(folder, rows)
         return
     committer = Committer(LocalStore.at(lake), threads=1)
     # As a rebuild does, which goes on after a RESTORE.
     committer.accept_restores({table: committer.fresh(table)})
-    file = DataFile(**write_file(rows, folder))
+    file = DataFile(**write_file(committer.store, rows, log_of(committer.store, table).folder))
     info = {"rows": str(rows.num_rows)}
     committer.append(
         [Commit(table=table, files=[file], info=info)],
@@ -69,7 +70,7 @@ def silver_at(
     settings: Settings, key: str, version: int, table: str = "", feed: Feed = GAMES
 ) -> Silver:
     """A game's silver as it was at a version; `table` is Delta's id of it, if it is to be told."""
-    commit = commit_digest(local_log(feed.silver_table(key).path(settings.lake_dir)), version) or ""
+    commit = commit_digest(log_of(lake_of(settings), feed.silver_table(key)), version) or ""
     return Silver(version=version, table=table, commit=commit)
 
 

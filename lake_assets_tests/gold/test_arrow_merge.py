@@ -38,7 +38,7 @@ def bring(spark, context):
 
 
 def gold(lake, key):
-    handle = DeltaTable(gold_of(key, VIEW.name).path(lake))
+    handle = DeltaTable(lake / gold_of(key, VIEW.name).relative)
     rows = handle.to_pyarrow_table().to_pylist()
     return {row["gamer_id"]: (row["n"], row["total"]) for row in rows}
 
@@ -74,14 +74,14 @@ def test_many_refreshes_leave_a_table_that_opens(bring, lake, request):
     for number in range(25):
         add_silver(lake, "uno", "ann", start=number)
         bring()
-    handle = DeltaTable(gold_of("uno", VIEW.name).path(lake))
+    handle = DeltaTable(lake / gold_of("uno", VIEW.name).relative)
     assert (len(handle.file_uris()), gold(lake, "uno")) == (1, {"ann": (26, sum(range(25)))})
 
 
 def test_a_gain_of_no_rows_moves_the_position_and_writes_nothing(bring, lake):
     add_silver(lake, "uno", "ann")
     bring()
-    before = DeltaTable(gold_of("uno", VIEW.name).path(lake))
+    before = DeltaTable(lake / gold_of("uno", VIEW.name).relative)
     append_silver(lake, "uno", SCHEMA.empty_table())
     (found,) = bring()
     assert (found.rows_read, found.rows) == (0, 1)

@@ -152,11 +152,11 @@ class World:
         """The committer keeps handles, as a process does; one that starts has none."""
         committer = Committer(LocalStore.at(self.lake), threads=2)
         self.context = LakeContext(
-            lake=self.lake, committer=committer, buffer_bytes=2**26, bucket_rows=self.bucket_rows
+            committer=committer, buffer_bytes=2**26, bucket_rows=self.bucket_rows
         )
 
     def path(self, key):
-        return silver_of(key).path(self.lake)
+        return self.lake / silver_of(key).relative
 
     def append(self, key, rows):
         found = []
@@ -208,7 +208,7 @@ class World:
 
     def widen(self):
         self.schema = WIDE
-        widen(self.context.committer, self.lake, {silver_of(key): WIDE for key in GAME_NAMES})
+        widen(self.context.committer, {silver_of(key): WIDE for key in GAME_NAMES})
 
     def recomputed(self, key):
         silver = DeltaTable(self.path(key)).to_pyarrow_table()
@@ -224,7 +224,7 @@ class World:
 
 def check(world, key):
     (who,) = world.view.key_expressions
-    gold = DeltaTable(gold_of(key, world.view.name).path(world.lake)).to_pyarrow_table()
+    gold = DeltaTable(world.lake / gold_of(key, world.view.name).relative).to_pyarrow_table()
     found = {row[who]: row for row in gold.to_pylist()}
     wanted = {row[who]: row for row in world.recomputed(key)}
     assert len(found) == gold.num_rows

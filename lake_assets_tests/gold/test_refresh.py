@@ -12,6 +12,7 @@ from lake_assets.gold.refresh import refresh
 from lake_assets.model.feeds import GoldView
 from lake_assets.model.owners import Owner
 from lake_assets.model.reports import Mode, ViewRefresh
+from lake_assets.storage.local import LocalStore
 from lake_assets_tests.gold.silver import SCHEMA, add_silver, append_silver
 from lake_assets_tests.sample import GAMES, RENAMED, WITHOUT_ROUTE, gold_of, silver_of
 
@@ -45,7 +46,7 @@ def bring(spark, context):
 
 
 def gold(lake, key, view=VIEW):
-    return DeltaTable(gold_of(key, view.name).path(lake))
+    return DeltaTable(lake / gold_of(key, view.name).relative)
 
 
 def visible(handle):
@@ -63,7 +64,7 @@ def by_key(found):
 
 
 def recomputed(lake, key):
-    table = DeltaTable(silver_of(key).path(lake)).to_pyarrow_table()
+    table = DeltaTable(lake / silver_of(key).relative).to_pyarrow_table()
     with duckdb.connect() as db:
         return by_key(db.from_arrow(table).query("silver", SAME_IN_DUCKDB).fetchall())
 
@@ -140,11 +141,11 @@ def test_a_game_without_silver_gets_no_gold(bring, lake):
     add_silver(lake, "uno", "ann")
     report = bring()
     assert [one.key for one in report.refreshed] == ["uno"]
-    assert not gold_of("go_fish", VIEW.name).path(lake).exists()
+    assert not (lake / gold_of("go_fish", VIEW.name).relative).exists()
 
 
 def test_an_empty_silver_gives_an_empty_gold_with_the_views_columns(bring, lake):
-    write_deltalake(silver_of("uno").path(lake), SCHEMA.empty_table())
+    write_deltalake(lake / silver_of("uno").relative, SCHEMA.empty_table())
     bring()
     found = gold(lake, "uno").to_pyarrow_table()
     assert (found.num_rows, found.column_names) == (
@@ -154,7 +155,7 @@ def test_an_empty_silver_gives_an_empty_gold_with_the_views_columns(bring, lake)
 
 
 def test_an_empty_silver_is_up_to_date_after_its_refresh(bring, lake):
-    write_deltalake(silver_of("uno").path(lake), SCHEMA.empty_table())
+    write_deltalake(lake / silver_of("uno").relative, SCHEMA.empty_table())
     bring()
     assert bring().up_to_date == (("uno", "player_agg"),)
 
@@ -162,7 +163,7 @@ def test_an_empty_silver_is_up_to_date_after_its_refresh(bring, lake):
 def test_rows_that_left_silver_leave_gold(bring, lake):
     add_silver(lake, "uno", "ann", "bob")
     bring()
-    DeltaTable(silver_of("uno").path(lake)).delete("gamer_id = 'bob'")
+    DeltaTable(lake / silver_of("uno").relative).delete("gamer_id = 'bob'")
     bring()
     assert [row[0] for row in rows(lake, "uno")] == ["ann"]
 
@@ -183,7 +184,7 @@ def test_games_with_different_columns_are_refreshed_together(bring, lake):
     add_silver(lake, "go_fish", "ann")
     wider = SCHEMA.append(pa.field("col_custom_1", pa.string()))
     row = {"game_name": "uno", "gamer_id": "ann", "col_custom_1": "x"}
-    write_deltalake(silver_of("uno").path(lake), pa.Table.from_pylist([row], schema=wider))
+    write_deltalake(lake / silver_of("uno").relative, pa.Table.from_pylist([row], schema=wider))
     view = GoldView(name="custom", keys=("gamer_id",), measures={"n": "count(col_custom_1)"})
     bring(view)
     assert [rows(lake, key, view) for key in GAME_NAMES] == [[("ann", 1)], [("ann", 0)]]
@@ -194,13 +195,13 @@ def test_a_view_over_a_column_of_tomorrow_works_once_it_is_there(bring, lake):
     view = GoldView(name="custom", keys=("gamer_id",), measures={"n": "count(col_custom_1)"})
     with pytest.raises(FeedError, match="col_custom_1"):
         bring(view)
-    DeltaTable(silver_of("uno").path(lake)).alter.add_columns(
+    DeltaTable(lake / silver_of("uno").relative).alter.add_columns(
         [DeltaField("col_custom_1", "string")]
     )
     row = {"game_name": "uno", "gamer_id": "ann", "col_custom_1": "x"}
     wider = SCHEMA.append(pa.field("col_custom_1", pa.string()))
     added = pa.Table.from_pylist([row], schema=wider)
-    write_deltalake(silver_of("uno").path(lake), added, mode="append")
+    write_deltalake(lake / silver_of("uno").relative, added, mode="append")
     bring(view)
     assert rows(lake, "uno", view) == [("ann", 1)]
 
@@ -277,7 +278,7 @@ def test_a_view_that_asks_the_clock_or_chance_is_as_if_computed_at_once(
 def test_gold_records_whose_it_is(bring, lake):
     add_silver(lake, "uno", "ann")
     bring()
-    found = owner_of(lake, gold_of("uno", VIEW.name))
+    found = owner_of(LocalStore.at(lake), gold_of("uno", VIEW.name))
     assert found == Owner(feed="games", key="uno", view=VIEW.name)
 
 
@@ -296,11 +297,11 @@ def test_gold_of_a_release_without_the_record_gets_it_and_is_recomputed(bring, c
     add_silver(lake, "uno", "ann")
     (found,) = bring().refreshed
     assert (found.mode, rows(lake, "uno")) == (Mode.FULL, recomputed(lake, "uno"))
-    assert owner_of(lake, table) == Owner(feed="games", key="uno", view=VIEW.name)
+    assert owner_of(LocalStore.at(lake), table) == Owner(feed="games", key="uno", view=VIEW.name)
 
 
 def session_counts(lake, feed, key):
-    found = visible(DeltaTable(feed.gold_table(VIEW, key).path(lake)))
+    found = visible(DeltaTable(lake / feed.gold_table(VIEW, key).relative))
     return {row["gamer_id"]: row["session_count"] for row in found}
 
 
@@ -328,7 +329,9 @@ def test_two_feeds_of_one_key_have_views_under_names_of_their_own(
     assert bring_all() == [{}, {}]
     table = RENAMED.gold_table(VIEW, "uno")
     assert table.name == "player_agg_of_uno"
-    assert owner_of(lake, table) == Owner(feed="renamed", key="uno", view="player_agg")
+    assert owner_of(LocalStore.at(lake), table) == Owner(
+        feed="renamed", key="uno", view="player_agg"
+    )
     assert sorted(path.name for path in (lake / "gold").iterdir()) == [
         "gold_uno_player_agg",
         "player_agg_of_go_fish",

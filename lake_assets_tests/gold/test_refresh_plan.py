@@ -40,7 +40,7 @@ def bring(spark, context):
 
 
 def gold(lake):
-    return DeltaTable(gold_of("uno", VIEW.name).path(lake))
+    return DeltaTable(lake / gold_of("uno", VIEW.name).relative)
 
 
 def counts(lake):
@@ -78,7 +78,7 @@ def test_silver_that_was_only_rearranged_changes_no_row_and_is_caught_up_with(br
     add_silver(lake, "uno", "bob")
     bring()
     before = gold(lake).file_uris()
-    DeltaTable(silver_of("uno").path(lake)).optimize.compact()
+    DeltaTable(lake / silver_of("uno").relative).optimize.compact()
     found = bring()
     assert (found.mode, found.rows_read, found.rows_written) == (Mode.INCREMENTAL, 0, 0)
     assert (found.why, found.rows) == ("silver gained nothing, only its files changed", 2)
@@ -100,7 +100,7 @@ def test_what_the_log_cannot_tell_is_recomputed_and_says_why(bring, lake, change
     add_silver(lake, "uno", "ann", "bob")
     bring()
     add_silver(lake, "uno", "cid")
-    silver = silver_of("uno").path(lake)
+    silver = lake / silver_of("uno").relative
     DeltaTable(silver).create_checkpoint()
     change(silver)
     found = bring()
@@ -123,7 +123,7 @@ def test_a_measure_that_does_not_merge_is_the_reason_after_the_first_refresh(bri
 def test_a_column_of_tomorrow_is_null_in_what_was_merged_before(bring, lake):
     add_silver(lake, "uno", "ann")
     bring()
-    silver = silver_of("uno").path(lake)
+    silver = lake / silver_of("uno").relative
     DeltaTable(silver).alter.add_columns([DeltaField("extra", "string")])
     wider = SCHEMA.append(pa.field("extra", pa.string()))
     row = {"game_name": "uno", "gamer_id": "ann", "extra": "x", "_offset": 4}
@@ -214,7 +214,7 @@ def test_a_row_that_was_dropped_comes_back_once_it_is_good(bring, lake):
 def test_a_column_whose_type_changed_makes_gold_anew(bring, lake):
     add_silver(lake, "uno", "ann")
     bring()
-    folder = gold_of("uno", VIEW.name).path(lake)
+    folder = lake / gold_of("uno", VIEW.name).relative
     told = last_info(gold(lake)).items()
     info = {k: v for k, v in told if k.startswith("lake_assets.") and k != COLUMNS}
     table = gold(lake).to_pyarrow_table()

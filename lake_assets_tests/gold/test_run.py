@@ -51,7 +51,7 @@ def test_a_refresh_starts_and_stops_spark_and_looks_at_the_asked_for_games(setti
             "live": False,
         },
     ]
-    found = DeltaTable(gold_of("go_fish", "player_agg").path(settings.lake_dir))
+    found = DeltaTable(settings.lake_dir / gold_of("go_fish", "player_agg").relative)
     assert found.to_pyarrow_table().to_pylist() == [{"gamer_id": "ann", "session_count": 2}]
 
 

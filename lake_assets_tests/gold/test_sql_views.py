@@ -38,7 +38,7 @@ def bring(spark, context):
 
 
 def gold(lake, view, scope=EVERY_KEY):
-    return DeltaTable(GAMES.gold_table(view, scope).path(lake))
+    return DeltaTable(lake / GAMES.gold_table(view, scope).relative)
 
 
 def rows(lake, view, scope=EVERY_KEY):
@@ -157,7 +157,7 @@ def test_a_column_that_one_game_lacks_is_null_there(bring, lake):
     add_silver(lake, "go_fish", "ann")
     wider = SCHEMA.append(pa.field("col_custom_1", pa.string()))
     row = {"game_name": "uno", "gamer_id": "ann", "col_custom_1": "x"}
-    write_deltalake(silver_of("uno").path(lake), pa.Table.from_pylist([row], schema=wider))
+    write_deltalake(lake / silver_of("uno").relative, pa.Table.from_pylist([row], schema=wider))
     view = GoldView(name="custom", sql="select col_custom_1 from silver")
     bring(view)
     found = [rows(lake, view, key) for key in GAME_NAMES]
@@ -193,7 +193,7 @@ def test_if_one_game_cannot_be_computed_none_is_changed(bring, lake):
     with pytest.raises(FeedError):
         bring(view)
     assert files(lake) == []
-    assert not GAMES.gold_table(view, "uno").path(lake).joinpath("_delta_log").exists()
+    assert not (lake / GAMES.gold_table(view, "uno").relative).joinpath("_delta_log").exists()
 
 
 def expecting(action, view=SHARES, sql="events > 1"):
@@ -241,7 +241,7 @@ def test_a_blocked_game_holds_up_the_view_over_all_until_it_is_in_it(bring, lake
     for key in GAME_NAMES:
         add_silver(lake, key, "ann")
     assert bring(SHARES, blocked={"uno": "a reason"}).blocked == {EVERY_KEY: "uno: a reason"}
-    assert not GAMES.gold_table(SHARES, EVERY_KEY).path(lake).exists()
+    assert not (lake / GAMES.gold_table(SHARES, EVERY_KEY).relative).exists()
     bring(SHARES)
     add_silver(lake, "go_fish", "bob")
     assert len(bring(SHARES, blocked={"uno": "a reason"}).refreshed) == 1

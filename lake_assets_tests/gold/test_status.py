@@ -26,7 +26,7 @@ VIEW = GAMES.gold[0]
 
 def write_gold(settings: Settings, silver_version: int) -> None:
     write_deltalake(
-        gold_of("uno", VIEW.name).path(settings.lake_dir),
+        settings.lake_dir / gold_of("uno", VIEW.name).relative,
         ROW,
         mode="overwrite",
         commit_properties=CommitProperties(stands_for(settings, VIEW, silver_version)),
@@ -38,12 +38,12 @@ def test_games_without_silver_are_not_behind(settings):
 
 
 def test_a_game_without_gold_is_behind(settings, lake):
-    write_deltalake(silver_of("uno").path(lake), ROW)
+    write_deltalake(lake / silver_of("uno").relative, ROW)
     assert views_behind(settings, GAMES) == {VIEW.name: ("uno",)}
 
 
 def test_a_game_is_behind_until_its_gold_stands_for_its_silver(settings, lake):
-    silver = silver_of("uno").path(lake)
+    silver = lake / silver_of("uno").relative
     write_deltalake(silver, ROW)
     write_gold(settings, 0)
     assert views_behind(settings, GAMES) == {VIEW.name: ()}
@@ -52,9 +52,9 @@ def test_a_game_is_behind_until_its_gold_stands_for_its_silver(settings, lake):
 
 
 def test_a_game_whose_silver_was_made_anew_is_behind(settings, lake):
-    silver = silver_of("uno").path(lake)
+    silver = lake / silver_of("uno").relative
     write_deltalake(silver, ROW)
-    table = gold_of("uno", VIEW.name).path(lake)
+    table = lake / gold_of("uno", VIEW.name).relative
     for known, behind in ((str(DeltaTable(silver).metadata().id), ()), ("another", ("uno",))):
         info = CommitProperties(custom_metadata=stands_for(settings, VIEW, 0, table=known))
         write_deltalake(table, ROW, mode="overwrite", commit_properties=info)
@@ -62,7 +62,7 @@ def test_a_game_whose_silver_was_made_anew_is_behind(settings, lake):
 
 
 def test_a_view_that_is_defined_anew_is_behind(settings, lake):
-    write_deltalake(silver_of("uno").path(lake), ROW)
+    write_deltalake(lake / silver_of("uno").relative, ROW)
     write_gold(settings, 0)
     full_refresh = VIEW.model_copy(update={"measures": {"n": "count(*)"}})
     assert views_behind(settings, GAMES.model_copy(update={"gold": (full_refresh,)})) == {
@@ -71,7 +71,7 @@ def test_a_view_that_is_defined_anew_is_behind(settings, lake):
 
 
 def test_a_view_is_behind_once_spark_is_set_to_compute_other_results(settings, lake):
-    write_deltalake(silver_of("uno").path(lake), ROW)
+    write_deltalake(lake / silver_of("uno").relative, ROW)
     write_gold(settings, 0)
     zone = SecretStr("Asia/Tokyo")
     spark = settings.spark.model_copy(update={"conf": {"spark.sql.session.timeZone": zone}})
@@ -81,7 +81,7 @@ def test_a_view_is_behind_once_spark_is_set_to_compute_other_results(settings, l
 
 
 def test_a_game_whose_silver_was_restored_to_another_commit_is_behind(settings, lake, tmp_path):
-    silver = silver_of("uno").path(lake)
+    silver = lake / silver_of("uno").relative
     write_deltalake(silver, ROW)
     shutil.copytree(silver, tmp_path / "backup")
     write_deltalake(silver, ROW, mode="append")
@@ -95,13 +95,13 @@ def test_a_game_whose_silver_was_restored_to_another_commit_is_behind(settings, 
 
 
 def commit_of(lake: Path, version: int) -> Path:
-    return silver_of("uno").path(lake) / "_delta_log" / f"{version:020}.json"
+    return lake / silver_of("uno").relative / "_delta_log" / f"{version:020}.json"
 
 
 def write_silver(lake: Path, *times: float) -> None:
     """One commit at each time."""
     for version, at in enumerate(times):
-        write_deltalake(silver_of("uno").path(lake), ROW, mode="append")
+        write_deltalake(lake / silver_of("uno").relative, ROW, mode="append")
         os.utime(commit_of(lake, version), (at, at))
 
 
@@ -117,7 +117,7 @@ def test_a_view_is_behind_since_the_first_commit_that_it_lacks(settings, lake):
 def test_a_commit_that_the_log_forgot_is_long_ago(settings, lake):
     write_silver(lake, 100, 200, 300)
     write_gold(settings, 0)
-    DeltaTable(silver_of("uno").path(lake)).create_checkpoint()
+    DeltaTable(lake / silver_of("uno").relative).create_checkpoint()
     commit_of(lake, 1).unlink()
     assert behind_since(settings, GAMES) == {VIEW.name: {"uno": 0}}
 
@@ -139,7 +139,7 @@ def test_when_a_view_was_defined_anew_is_not_known(settings, lake):
 
 
 def test_a_game_that_is_held_up_is_not_behind(settings, lake):
-    write_deltalake(silver_of("uno").path(lake), ROW)
+    write_deltalake(lake / silver_of("uno").relative, ROW)
     blocking = GAMES.expectations[1].model_copy(update={"blocking": True})
     feed = GAMES.model_copy(update={"expectations": (blocking,)})
     at = datetime(2026, 11, 21, tzinfo=UTC)
@@ -153,7 +153,7 @@ ALL_FEED = GAMES.model_copy(update={"gold": (OF_ALL,)})
 
 
 def write_silver_of(lake: Path, key: str, at: float) -> None:
-    folder = silver_of(key).path(lake)
+    folder = lake / silver_of(key).relative
     write_deltalake(folder, ROW, mode="append")
     version = DeltaTable(folder).version()
     os.utime(folder / "_delta_log" / f"{version:020}.json", (at, at))
@@ -161,7 +161,7 @@ def write_silver_of(lake: Path, key: str, at: float) -> None:
 
 def write_gold_of_all(settings: Settings, **versions: int) -> None:
     write_deltalake(
-        ALL_FEED.gold_table(OF_ALL, EVERY_KEY).path(settings.lake_dir),
+        settings.lake_dir / ALL_FEED.gold_table(OF_ALL, EVERY_KEY).relative,
         ROW,
         mode="overwrite",
         commit_properties=CommitProperties(stands_for_all(settings, OF_ALL, **versions)),
@@ -204,13 +204,13 @@ def test_a_view_over_all_is_held_up_by_a_game_that_it_would_read(settings, lake)
 
 
 def test_what_is_behind_is_told_by_the_feeds_own_tables(settings, lake):
-    write_deltalake(RENAMED.silver_table("uno").path(lake), ROW)
-    write_deltalake(WITHOUT_ROUTE.silver_table("clicks").path(lake), ROW)
+    write_deltalake(lake / RENAMED.silver_table("uno").relative, ROW)
+    write_deltalake(lake / WITHOUT_ROUTE.silver_table("clicks").relative, ROW)
     assert views_behind(settings, RENAMED) == {VIEW.name: ("uno",)}
     assert views_behind(settings, WITHOUT_ROUTE) == {VIEW.name: ("clicks",)}
     assert views_behind(settings, GAMES) == {VIEW.name: ()}
     write_deltalake(
-        RENAMED.gold_table(VIEW, "uno").path(lake),
+        lake / RENAMED.gold_table(VIEW, "uno").relative,
         ROW,
         commit_properties=CommitProperties(stands_for(settings, VIEW, 0, feed=RENAMED)),
     )

@@ -24,7 +24,7 @@ def bring(spark, context):
 
 
 def gold(lake, key):
-    return DeltaTable(gold_of(key, VIEW.name).path(lake))
+    return DeltaTable(lake / gold_of(key, VIEW.name).relative)
 
 
 def rows(lake, key):
@@ -38,7 +38,7 @@ def alter(spark, lake):
 
     def run(table, *statements):
         for statement in statements:
-            spark.sql(statement.format(t=f"delta.`{table.path(lake)}`"))
+            spark.sql(statement.format(t=f"delta.`{lake / table.relative}`"))
 
     return run
 
@@ -74,7 +74,7 @@ def test_rows_deleted_from_a_view_itself_come_back_whole(bring, spark, lake, alt
     add_silver(lake, "uno", "cid", start=20)
     bring()
     bring()
-    found = spark.read.format("delta").load(str(table.path(lake))).collect()
+    found = spark.read.format("delta").load(str(lake / table.relative)).collect()
     assert sorted(row.gamer_id for row in found) == ["ann", "bob", "cid"]
 
 
@@ -95,7 +95,7 @@ def test_silver_whose_columns_were_renamed_is_refused_and_gold_is_left(bring, la
 def test_a_view_that_is_append_only_is_refused_before_anything_is_written(bring, lake, alter):
     add_silver(lake, "uno", "ann")
     bring()
-    folder = gold_of("uno", VIEW.name).path(lake)
+    folder = lake / gold_of("uno", VIEW.name).relative
     alter(gold_of("uno", VIEW.name), "ALTER TABLE {t} SET TBLPROPERTIES ('delta.appendOnly'=true)")
     before = sorted(folder.rglob("*"))
     add_silver(lake, "uno", "bob", start=10)

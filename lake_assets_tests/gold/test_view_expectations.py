@@ -15,6 +15,7 @@ from lake_assets.model.feeds import Action, Expectation
 from lake_assets.model.reports import Judged
 from lake_assets.parquet.writer import TABLE
 from lake_assets.spark.lake_context import open_lake
+from lake_assets.storage.local import LocalStore
 from lake_assets_tests.gold.silver import add_silver
 from lake_assets_tests.sample import GAMES, gold_of
 
@@ -117,18 +118,20 @@ def test_a_refresh_judges_its_rows_before_it_commits(run, settings, spark):
     with pytest.raises(ExpectationFailedError, match="1 of 2 rows"):
         run(view_of(few(Action.FAIL)))
     uno = gold_of("uno", "player_agg")
-    assert open_table(settings.lake_dir, uno) is None
-    assert list(uno.path(settings.lake_dir).glob("*.parquet")) == []
+    assert open_table(LocalStore.at(settings.lake_dir), uno) is None
+    assert list((settings.lake_dir / uno.relative).glob("*.parquet")) == []
     report = run(view_of(few(Action.DROP)))
     assert report.judged == {
         ("uno", "few"): Judged(seen=2, violated=1),
         ("go_fish", "few"): Judged(seen=1, violated=0),
     }
-    handle = open_table(settings.lake_dir, uno)
+    handle = open_table(LocalStore.at(settings.lake_dir), uno)
     assert handle.to_pyarrow_table()["gamer_id"].to_pylist() == ["bob"]
     run(view_of(few(Action.WARN)))
     handles = {
-        gold_of(g, "player_agg"): open_table(settings.lake_dir, gold_of(g, "player_agg"))
+        gold_of(g, "player_agg"): open_table(
+            LocalStore.at(settings.lake_dir), gold_of(g, "player_agg")
+        )
         for g in GAMES_ASKED
     }
     counted = recount(spark, view_of(few(Action.WARN)), handles)

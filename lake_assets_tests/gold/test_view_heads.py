@@ -18,7 +18,7 @@ VIEW = GoldView(name="player_agg", keys=("gamer_id",), measures={"n": "count(*)"
 
 @pytest.fixture
 def silver(lake):
-    return silver_of("uno").path(lake)
+    return lake / silver_of("uno").relative
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def delete(lake, silver):
 
 
 def change_gold(lake, _):
-    DeltaTable(gold_of("uno", VIEW.name).path(lake)).delete("gamer_id = 'bob'")
+    DeltaTable(lake / gold_of("uno", VIEW.name).relative).delete("gamer_id = 'bob'")
 
 
 def compact(_, silver):
@@ -79,13 +79,13 @@ def compact(_, silver):
 
 
 def drop_gold(lake, _):
-    folder = gold_of("uno", VIEW.name).path(lake)
+    folder = lake / gold_of("uno", VIEW.name).relative
     for file in sorted(folder.rglob("*"), reverse=True):
         file.rmdir() if file.is_dir() else file.unlink()
 
 
 def ask_more_of_writers(lake):
-    handle = DeltaTable(gold_of("uno", VIEW.name).path(lake))
+    handle = DeltaTable(lake / gold_of("uno", VIEW.name).relative)
     handle.alter.add_feature(TableFeatures.AppendOnly, allow_protocol_versions_increase=True)
 
 

@@ -28,7 +28,7 @@ CHANGED_ZONE = "America/New_York"
 
 @pytest.fixture
 def silver(lake):
-    return silver_of("uno").path(lake)
+    return lake / silver_of("uno").relative
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def bring(spark, settings):
 
 
 def counts(lake, view):
-    table = GAMES.gold_table(view, EVERY_KEY if view.is_over_all else "uno").path(lake)
+    table = lake / GAMES.gold_table(view, EVERY_KEY if view.is_over_all else "uno").relative
     return {row["gamer_id"]: row["n"] for row in DeltaTable(table).to_pyarrow_table().to_pylist()}
 
 
@@ -122,5 +122,5 @@ def test_another_time_zone_recomputes_a_view(spark, settings, context, lake):
     elsewhere.conf.set("spark.sql.session.timeZone", CHANGED_ZONE)
     (found,) = refresh(elsewhere, GAMES, view, ["uno"], replace(context, session=digest)).refreshed
     assert found.mode is Mode.FULL
-    table = DeltaTable(GAMES.gold_table(view, "uno").path(lake)).to_pyarrow_table()
+    table = DeltaTable(lake / GAMES.gold_table(view, "uno").relative).to_pyarrow_table()
     assert [(str(row["day"]), row["n"]) for row in table.to_pylist()] == [("1969-12-31", 2)]

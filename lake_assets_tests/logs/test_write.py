@@ -24,7 +24,7 @@ def entry(report, at=AT):
 
 
 def opened(context, table=STREAM_LOG):
-    return DeltaTable(table.path(context.lake))
+    return DeltaTable(context.lake.root.as_path() / table.relative)
 
 
 def batches(context, table=STREAM_LOG):

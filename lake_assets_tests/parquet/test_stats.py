@@ -159,7 +159,7 @@ def table(tmp_path, committer, land):
     committer.create({UNO: rows(1).schema})
     for version, sign in enumerate((-1, 1)):
         committer.append([land(UNO, rows(sign))], Batch("query", version))
-    return DeltaTable(UNO.path(tmp_path))
+    return DeltaTable(tmp_path / UNO.relative)
 
 
 FILTERS = [

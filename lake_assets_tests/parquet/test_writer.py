@@ -15,6 +15,7 @@ from lake_assets.parquet.writer import (
     notes_of,
     write_task,
 )
+from lake_assets.storage.local import LocalStore
 
 VALUES = pa.schema([("a", pa.int64())])
 LAYOUT = Layout(schema=VALUES, sources=("a",))
@@ -32,9 +33,11 @@ def batch(places, values=None, **more):
 @pytest.fixture
 def plan(tmp_path):
     def build(*, targets=3, layout=LAYOUT, buffer_bytes=PLENTY, partition=""):
+        store = LocalStore.at(tmp_path)
         return WritePlan(
+            store=store,
             targets=tuple(
-                Target(path=str(tmp_path / str(i)), layout="it", partition=partition)
+                Target(folder=store.root / str(i), layout="it", partition=partition)
                 for i in range(targets)
             ),
             layouts={"it": layout},
@@ -120,8 +123,9 @@ def test_memory_stays_below_the_buffer_however_skewed_the_rows(tmp_path, places)
     limit, width, size = 16 * 2**20, 200, 10_000
     schema = pa.schema([("a", pa.int64()), ("text", pa.string())])
     layout = Layout(schema=schema, sources=("a", "text"))
-    targets = tuple(Target(path=str(tmp_path / str(n)), layout="it") for n in range(3))
-    plan = WritePlan(targets=targets, layouts={"it": layout}, buffer_bytes=limit)
+    store = LocalStore.at(tmp_path)
+    targets = tuple(Target(folder=store.root / str(n), layout="it") for n in range(3))
+    plan = WritePlan(store=store, targets=targets, layouts={"it": layout}, buffer_bytes=limit)
     seen = []
 
     def batches():

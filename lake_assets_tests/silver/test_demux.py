@@ -33,6 +33,7 @@ from lake_assets.model.tables import Layer, quarantine_of
 from lake_assets.silver.demux import Demux
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.spark.scan import Rows
+from lake_assets.storage.local import LocalStore
 from lake_assets_tests.events import Topic, framed
 from lake_assets_tests.formats.protobuf.given import framed as frame
 from lake_assets_tests.formats.protobuf.given import message_of
@@ -111,7 +112,7 @@ def bronze(spark):
 @pytest.fixture
 def stored(settings):
     def read(table):
-        return DeltaTable(table.path(settings.lake_dir)).to_pyarrow_table().to_pylist()
+        return DeltaTable(settings.lake_dir / table.relative).to_pyarrow_table().to_pylist()
 
     return read
 
@@ -145,16 +146,16 @@ def test_tables_record_whose_they_are_and_old_ones_get_the_record(make, topic, s
     topic.register(0)
     lake = settings.lake_dir
     for key in ("uno", "chess"):
-        write_deltalake(silver_of(key).path(lake), pa.table({"game_name": [key]}))
+        write_deltalake(lake / silver_of(key).relative, pa.table({"game_name": [key]}))
     make(route=CREATE).prepare(spark)
     for key in ("uno", "chess"):
-        assert owner_of(lake, silver_of(key)) == Owner(feed="games", key=key)
-    assert owner_of(lake, quarantine_of("games")) == Owner(feed="games")
+        assert owner_of(LocalStore.at(lake), silver_of(key)) == Owner(feed="games", key=key)
+    assert owner_of(LocalStore.at(lake), quarantine_of("games")) == Owner(feed="games")
 
 
 def test_a_game_without_rows_has_a_table_and_no_commit(make, topic, bronze, settings):
     make()(bronze(framed(topic.register(0), "uno")), FIRST, no_position)
-    assert DeltaTable(silver_of("go_fish").path(settings.lake_dir)).version() == 0
+    assert DeltaTable(settings.lake_dir / silver_of("go_fish").relative).version() == 0
 
 
 def test_a_schema_registered_mid_stream_widens_the_tables(make, topic, bronze, stored, asked):
@@ -174,7 +175,7 @@ def test_a_batch_that_ran_twice_for_an_answer_is_committed_once(make, topic, bro
     demux(bronze(framed(old)), FIRST, no_position)
     new = topic.register(1)
     demux(bronze(framed(old), framed(new, version=1)), Batch("query", 1), no_position)
-    silver = DeltaTable(silver_of("uno").path(settings.lake_dir))
+    silver = DeltaTable(settings.lake_dir / silver_of("uno").relative)
     # Created, the first batch, a column, the second batch.
     assert (silver.version(), silver.to_pyarrow_table().num_rows) == (3, 3)
 
@@ -184,8 +185,10 @@ def test_a_batch_that_ran_twice_leaves_no_file_that_is_not_committed(make, topic
     demux = make()
     demux(bronze(framed(old)), FIRST, no_position)
     demux(bronze(framed(old), framed(topic.register(1), version=1)), Batch("query", 1), no_position)
-    silver = DeltaTable(silver_of("uno").path(settings.lake_dir))
-    files = {path.name for path in silver_of("uno").path(settings.lake_dir).glob("*.parquet")}
+    silver = DeltaTable(settings.lake_dir / silver_of("uno").relative)
+    files = {
+        path.name for path in (settings.lake_dir / silver_of("uno").relative).glob("*.parquet")
+    }
     assert files == {uri.rsplit("/", 1)[1] for uri in silver.file_uris()}
 
 
@@ -315,7 +318,7 @@ def test_a_row_that_fails_stops_its_whole_batch(make, topic, bronze, stored, rep
     with pytest.raises(ExpectationFailedError, match=found):
         failing(rows, FIRST, no_position)
     assert stored(silver_of("uno")) == []
-    assert list(silver_of("uno").path(settings.lake_dir).glob("*.parquet")) == []
+    assert list((settings.lake_dir / silver_of("uno").relative).glob("*.parquet")) == []
     (report,) = reports
     assert (report.rows, report.is_committed) == ({}, False)
     assert report.judged[("go_fish", "gamer_is_known")].violated == 5
@@ -456,7 +459,7 @@ def test_a_type_that_widens_widens_the_tables(evolve, stored, settings):
     found = {row["level"]: row["n"] for row in stored(silver_of("uno"))}
     assert found == {-1: None, -2: {"x": 1, "y": None}, 2**40: {"x": 0, "y": "y"}}
     assert stored(quarantine_of("games")) == []
-    kinds = DeltaTable(silver_of("uno").path(settings.lake_dir)).schema().fields
+    kinds = DeltaTable(settings.lake_dir / silver_of("uno").relative).schema().fields
     assert {f.name: f.type.type for f in kinds if f.name == "level"} == {"level": "long"}
 
 
@@ -544,7 +547,7 @@ def test_rows_that_all_violate_everything_are_all_kept_in_quarantine(make, topic
     )
     make(expectations=rules)(bronze(*[framed(known)] * 200_000), FIRST, no_position)
     assert stored(silver_of("uno")) == []
-    refused = DeltaTable(quarantine_of("games").path(make().context.lake)).to_pyarrow_table()
+    refused = make().context.committer.fresh(quarantine_of("games")).to_pyarrow_table()
     assert refused.num_rows == 200_000
     assert refused["detail"].unique().to_pylist() == ["never_2, never_5, never_8"]
 
@@ -595,7 +598,9 @@ def test_without_a_route_all_rows_go_to_the_table_of_the_feeds_name(
     demux(bronze(*values, b"bad", framed(known, gamer="bob")), FIRST, no_position)
     assert offsets(stored(silver_of("games"))) == [0, 1, 2, 3, 5]
     assert [row["reason"] for row in stored(quarantine_of("games"))] == ["not_framed"]
-    assert owner_of(settings.lake_dir, silver_of("games")) == Owner(feed="games", key="games")
+    assert owner_of(LocalStore.at(settings.lake_dir), silver_of("games")) == Owner(
+        feed="games", key="games"
+    )
     assert [path.name for path in (settings.lake_dir / "silver").iterdir()] == [
         "silver_games_events"
     ]

@@ -20,9 +20,9 @@ def test_rows_are_counted_by_game_and_expectation(settings):
     for key, found in devices.items():
         rows = {"game_name": [key] * len(found), "gamer_id": ["g"] * len(found)}
         table = pa.table({**rows, "device_id": found})
-        write_deltalake(silver_of(key).path(settings.lake_dir), table)
+        write_deltalake(settings.lake_dir / silver_of(key).relative, table)
     empty = table.slice(0, 0)
-    write_deltalake(silver_of("poker").path(settings.lake_dir), empty)
+    write_deltalake(settings.lake_dir / silver_of("poker").relative, empty)
     assert recheck(settings, GAMES, ["uno", "go_fish", "poker"]) == {
         ("uno", "gamer_is_known"): Judged(seen=3, violated=0),
         ("uno", "device_is_known"): Judged(seen=3, violated=2),
@@ -36,7 +36,7 @@ def test_rows_are_counted_by_game_and_expectation(settings):
 @pytest.mark.spark
 def test_without_a_route_all_rows_are_of_the_one_key(settings):
     rows = pa.table({"gamer_id": ["g", "h"], "device_id": ["d", ""]})
-    write_deltalake(WITHOUT_ROUTE.silver_table("clicks").path(settings.lake_dir), rows)
+    write_deltalake(settings.lake_dir / WITHOUT_ROUTE.silver_table("clicks").relative, rows)
     assert recheck(settings, WITHOUT_ROUTE, ["clicks"]) == {
         ("clicks", "gamer_is_known"): Judged(seen=2, violated=0),
         ("clicks", "device_is_known"): Judged(seen=2, violated=1),

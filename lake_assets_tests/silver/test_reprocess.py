@@ -23,6 +23,8 @@ from lake_assets.silver.demux_position import reprocess_app
 from lake_assets.silver.reprocess import Bronze, Redo
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.spark.scan import Rows
+from lake_assets.storage.local import LocalStore
+from lake_assets.storage.uri import LakeUri
 from lake_assets_tests.columns import KAFKA
 from lake_assets_tests.events import Topic, framed
 from lake_assets_tests.sample import silver_of
@@ -92,14 +94,22 @@ class Lake:
         return Redo(
             session=self.spark,
             demux=self.demux(**changes),
-            journal=ChangeJournal(self.journals / "games-redo.json", KAFKA),
+            journal=ChangeJournal(
+                LocalStore.at(self.journals),
+                LakeUri.local(self.journals / "games-redo.json"),
+                KAFKA,
+            ),
         )
 
     def event(self, key="uno", **parts):
         return framed(self.known, key, **parts)
 
     def stored(self, table):
-        return DeltaTable(table.path(self.context.lake)).to_pyarrow_table().to_pylist()
+        return (
+            DeltaTable(self.context.lake.root.as_path() / table.relative)
+            .to_pyarrow_table()
+            .to_pylist()
+        )
 
     def offsets(self, *keys):
         found = [sorted(row["_offset"] for row in self.stored(silver_of(g))) for g in keys]
@@ -178,9 +188,9 @@ def test_a_rebuild_brings_dropped_rows_back_and_keeps_what_the_stream_added_mean
 
 def test_a_rebuild_is_one_commit_a_table(lake):
     lake.stream(lake.event())
-    handle = DeltaTable(silver_of("uno").path(lake.context.lake))
+    handle = DeltaTable(lake.context.lake.root.as_path() / silver_of("uno").relative)
     lake.redo().rebuild(lake.rows())
-    handle_after = DeltaTable(silver_of("uno").path(lake.context.lake))
+    handle_after = DeltaTable(lake.context.lake.root.as_path() / silver_of("uno").relative)
     assert handle_after.version() == handle.version() + 1
 
 
@@ -296,7 +306,7 @@ def dying(redo, kind=Dying):
 
 
 def compact(lake, key):
-    DeltaTable(silver_of(key).path(lake.context.lake)).optimize.compact()
+    DeltaTable(lake.context.lake.root.as_path() / silver_of(key).relative).optimize.compact()
 
 
 def test_a_move_that_dies_between_two_commits_is_finished_from_its_journal(lake):
@@ -357,7 +367,7 @@ def test_rows_that_another_process_removes_meanwhile_are_moved_once(lake):
         """Another process empties the quarantine just before each commit."""
 
         def append(self, commits, batch):
-            DeltaTable(QUARANTINE.path(lake.context.lake)).delete()
+            DeltaTable(lake.context.lake.root.as_path() / QUARANTINE.relative).delete()
             return super().append(commits, batch)
 
     lake.stream(lake.event("chess"))
@@ -378,7 +388,7 @@ def test_a_change_of_which_nothing_happened_and_whose_files_are_gone_is_forgotte
     redo = dying(lake.redo(route=WITH_CHESS))
     with suppress(KeyboardInterrupt):
         dying(redo, DeadAtOnce).requeue()
-    for path in silver_of("chess").path(lake.context.lake).glob("*.parquet"):
+    for path in (lake.context.lake.root.as_path() / silver_of("chess").relative).glob("*.parquet"):
         path.unlink()
     assert finish(redo.journal, lake.context.committer) == {}
     assert (lake.refused(), redo.journal.read()) == ({0: "unknown_key"}, None)
@@ -397,7 +407,7 @@ def test_half_a_change_whose_files_are_gone_says_how_to_mend_silver(lake):
     redo = dying(lake.redo(route=both))
     with suppress(KeyboardInterrupt):
         redo.requeue()
-    for path in silver_of("go").path(lake.context.lake).glob("*.parquet"):
+    for path in (lake.context.lake.root.as_path() / silver_of("go").relative).glob("*.parquet"):
         path.unlink()
     with pytest.raises(LakeError, match="rebuild silver"):
         finish(redo.journal, lake.context.committer)

@@ -1,7 +1,9 @@
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from lake_assets.delta.commit import DataFile
 from lake_assets.silver.unused_columns import unmade, without_values
+from lake_assets_tests.table_logs import local_log
 
 EVENT = pa.schema([("game", pa.string()), ("b", pa.bool_())])
 CHAT = pa.schema([("game", pa.string()), ("text", pa.string())])
@@ -31,4 +33,9 @@ def test_what_has_a_value_somewhere_is_found(tmp_path):
     path = tmp_path / "rows.parquet"
     rows = {"a": [None, None], "b": [None, 1], "c": [[], None], "d": [{"x": None}, None]}
     pq.write_table(pa.table({**rows, "e": pa.nulls(2, pa.list_(pa.int32()))}), path)
-    assert without_values(path, ["a", "b", "c", "d", "e", "nobody"]) == ["a", "e", "nobody"]
+    file = DataFile(path=path.name, size=path.stat().st_size, rows=2, stats="")
+    assert without_values(local_log(tmp_path), file, ["a", "b", "c", "d", "e", "nobody"]) == [
+        "a",
+        "e",
+        "nobody",
+    ]

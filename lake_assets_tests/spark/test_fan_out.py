@@ -5,6 +5,7 @@ import pytest
 
 from lake_assets.parquet.writer import TABLE, UNRESOLVED, Layout, Target, WritePlan
 from lake_assets.spark.fan_out import FanOut, UnresolvedError, fan_out
+from lake_assets.storage.local import LocalStore
 
 pytestmark = pytest.mark.spark
 
@@ -14,8 +15,11 @@ LAYOUT = Layout(schema=pa.schema([("a", pa.int64())]), sources=("a",))
 @pytest.fixture
 def plan(tmp_path):
     def build(partition=""):
-        targets = (Target(str(tmp_path / str(i)), "it", partition) for i in range(3))
-        return WritePlan(targets=tuple(targets), layouts={"it": LAYOUT}, buffer_bytes=2**30)
+        store = LocalStore.at(tmp_path)
+        targets = (Target(store.root / str(i), "it", partition) for i in range(3))
+        return WritePlan(
+            store=store, targets=tuple(targets), layouts={"it": LAYOUT}, buffer_bytes=2**30
+        )
 
     return build
 

@@ -4,6 +4,7 @@ import pytest
 from lake_assets.delta.log_history import open_table
 from lake_assets.errors import LakeError
 from lake_assets.spark.lake_context import open_lake
+from lake_assets.storage.local import LocalStore
 from lake_assets_tests.sample import silver_of
 
 UNO = {silver_of("uno"): pa.schema([("a", pa.int64())])}
@@ -12,7 +13,7 @@ UNO = {silver_of("uno"): pa.schema([("a", pa.int64())])}
 def test_the_door_leads_to_the_lake_of_the_settings(settings):
     with open_lake(settings) as context:
         context.committer.create(UNO)
-    assert open_table(settings.lake_dir, silver_of("uno")) is not None
+    assert open_table(LocalStore.at(settings.lake_dir), silver_of("uno")) is not None
 
 
 def test_the_door_is_closed_at_the_end(settings):

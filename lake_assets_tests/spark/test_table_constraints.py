@@ -6,6 +6,8 @@ from lake_assets.delta.commit import DataFile
 from lake_assets.errors import ConstraintViolatedError
 from lake_assets.parquet.writer import write_file
 from lake_assets.spark.table_constraints import ensure_met
+from lake_assets.storage.local import LocalStore
+from lake_assets.storage.uri import LakeUri
 
 pytestmark = pytest.mark.spark
 
@@ -21,7 +23,10 @@ def table(tmp_path):
 
 def written(folder, day):
     return DataFile(
-        partition={"day": day}, **write_file(pa.table({"n": [1, 2]}), folder, f"day={day}")
+        partition={"day": day},
+        **write_file(
+            LocalStore.at(folder), pa.table({"n": [1, 2]}), LakeUri.local(folder), f"day={day}"
+        ),
     )
 
 

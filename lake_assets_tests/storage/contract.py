@@ -7,6 +7,7 @@ import hashlib
 import multiprocessing
 import pickle
 import threading
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -31,6 +32,8 @@ class Place:
 
     store: Store
     folder: LakeUri
+    clock_s: float = 0.0
+    """Seconds that the store's clock goes in steps of."""
 
     def put(self, *names: str, content: bytes = b"x") -> None:
         for name in names:
@@ -57,7 +60,7 @@ class StoreContract:
         content = bytes(range(256)) * (size // 256) + bytes(size % 256)
         assert place.store.put_if_absent(file, content)
         assert place.store.get(file) == content
-        assert place.store.size(file) == size
+        assert place.store.stat(file).size == size
 
     def test_of_racers_at_once_exactly_one_wins(self, place: Place):
         files = [place.folder / f"{number}.json" for number in range(ROUNDS)]
@@ -78,7 +81,7 @@ class StoreContract:
 
     def test_what_is_not_there_is_told_and_may_be_deleted(self, place: Place):
         for file in (place.folder / "none", place.folder / "no folder/none"):
-            assert place.store.size(file) is None
+            assert place.store.stat(file) is None
             with pytest.raises(FileNotFoundError):
                 place.store.get(file)
             with pytest.raises(FileNotFoundError):
@@ -89,9 +92,59 @@ class StoreContract:
     def test_a_deleted_name_is_free_again(self, place: Place):
         place.put("a", content=b"1")
         place.store.delete(place.folder / "a")
-        assert (place.names(), place.store.size(place.folder / "a")) == ([], None)
+        assert (place.names(), place.store.stat(place.folder / "a")) == ([], None)
         place.put("a", content=b"2")
         assert place.store.get(place.folder / "a") == b"2"
+
+    def test_another_file_of_the_name_is_told_by_its_tag(self, place: Place):
+        tags = set()
+        for _ in range(3):
+            place.put("file", content=b"same")
+            stat = place.store.stat(place.folder / "file")
+            assert stat == place.store.stat(place.folder / "file")
+            assert abs(stat.modified_ns / 1e9 - time.time()) < 60
+            tags.add(stat.tag)
+            place.store.delete(place.folder / "file")
+            time.sleep(place.clock_s)
+        assert len(tags) == 3
+
+    def test_folders_are_told_in_order_and_files_are_none(self, place: Place):
+        place.put("b/1", "a/2", "a/deep/3", "\u00e9 x/4", "file", ".hidden/5")
+        assert place.store.folders(place.folder) == [".hidden", "a", "b", "\u00e9 x"]
+        assert place.store.folders(place.folder / "a") == ["deep"]
+        assert place.store.folders(place.folder / "none") == []
+
+    def test_a_folder_goes_with_all_below_it(self, place: Place):
+        names = [f"gone/{number}/{number}" for number in range(30)]
+        place.put("gone/x", "gone/deep/down/y", "gone too/z", "stays", *names)
+        place.store.delete_folder(place.folder / "gone")
+        assert place.store.folders(place.folder) == ["gone too"]
+        assert place.names() == ["stays"]
+        assert place.store.stat(place.folder / "gone/deep/down/y") is None
+        place.put("gone/x", content=b"new")
+        assert list(place.store.list_from(place.folder / "gone")) == ["x"]
+        place.store.delete_folder(place.folder / "none")
+
+    def test_parts_of_a_file_can_be_read(self, place: Place):
+        rows = pa.table({"a": list(range(300_000)), "b": ["x"] * 300_000})
+        with place.store.open_for_writing(place.folder / "part.parquet") as stream:
+            pq.write_table(rows, stream, row_group_size=100_000)
+        with (
+            place.store.open_for_reading(place.folder / "part.parquet") as source,
+            pq.ParquetFile(source) as file,
+        ):
+            assert file.num_row_groups == 3
+            assert file.read_row_group(1, columns=["a"]) == rows.slice(100_000, 100_000).select(
+                ["a"]
+            )
+            assert file.read() == rows
+
+    def test_a_file_that_is_not_there_cannot_be_read(self, place: Place):
+        with (
+            pytest.raises(FileNotFoundError),
+            place.store.open_for_reading(place.folder / "none") as source,
+        ):
+            pq.read_table(source)
 
     def test_a_list_begins_at_a_name_and_is_in_order(self, place: Place):
         names = [f"{number:020}.json" for number in (9, 10, 99, 100, 101)]
@@ -116,7 +169,7 @@ class StoreContract:
         folder = place.folder / name
         assert list(place.store.list_from(folder)) == [name]
         assert place.store.get(folder / name) == name.encode()
-        assert place.store.size(folder / name) == len(name.encode())
+        assert place.store.stat(folder / name).size == len(name.encode())
         with place.store.open_for_writing(folder / name) as file:
             file.write(b"other")
         assert place.store.get(folder / name) == b"other"
@@ -128,9 +181,9 @@ class StoreContract:
         with place.store.open_for_writing(file) as stream:
             for _ in range(20):
                 stream.write(piece)
-                assert place.store.size(file) is None
+                assert place.store.stat(file) is None
             assert list(place.store.list_from(file.parent)) == []
-        assert place.store.size(file) == 20_000_000
+        assert place.store.stat(file).size == 20_000_000
         assert list(place.store.list_from(file.parent)) == [file.name]
 
     @pytest.mark.parametrize("pieces", [0, 1, 20])
@@ -152,7 +205,7 @@ class StoreContract:
         writer.kill()
         writer.join()
         assert place.names() == []
-        assert place.store.size(place.folder / "torn") is None
+        assert place.store.stat(place.folder / "torn") is None
 
     def test_a_file_takes_the_place_of_another(self, place: Place):
         place.put("file", content=b"long before")

@@ -69,7 +69,7 @@ def test_a_file_where_a_folder_should_be_is_an_error(place):
     for use in uses:
         with pytest.raises(LakeError, match="Check the folder and the disk"):
             use()
-    assert place.store.size(below) is None
+    assert place.store.stat(below) is None
 
 
 def test_what_cannot_be_deleted_or_replaced_is_told(place, tmp_path):

@@ -20,7 +20,7 @@ def place(s3, bucket):
 
 
 def place_in(server: S3Server, folder: LakeUri) -> Place:
-    return Place(ObjectStore(folder, server.options), folder)
+    return Place(ObjectStore(folder, server.options), folder, clock_s=1.1)
 
 
 class TestS3(StoreContract):

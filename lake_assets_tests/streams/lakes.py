@@ -94,7 +94,7 @@ class StreamedLake:
         self.demux(feed)
 
     def folder(self, table: TableRef) -> Path:
-        return table.path(self.settings.lake_dir)
+        return self.settings.lake_dir / table.relative
 
     def version(self, table: TableRef) -> int:
         return int(DeltaTable(self.folder(table)).version())

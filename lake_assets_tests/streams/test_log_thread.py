@@ -9,6 +9,7 @@ from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.tables import QUALITY_LOG, STREAM_LOG
 from lake_assets.settings.schema import LogSettings
 from lake_assets.spark.lake_context import open_lake
+from lake_assets.storage.local import LocalStore
 from lake_assets.streams.log_thread import LogThread, keep_log_thread, spool_folder
 from lake_assets_tests.logs.reports import demuxed
 from lake_assets_tests.sample import GAMES
@@ -17,7 +18,7 @@ NOBODY = Endpoints(kafka="127.0.0.1:1", registry="http://127.0.0.1:1")
 
 
 def logged(settings, table=STREAM_LOG):
-    found = open_table(settings.lake_dir, table)
+    found = open_table(LocalStore.at(settings.lake_dir), table)
     rows = found.to_pyarrow_table().to_pylist() if found else []
     return sorted((row["batch"], row.get("lag_rows")) for row in rows)
 
@@ -27,7 +28,7 @@ def test_batches_are_logged_at_the_end(settings):
         log_thread.add(demuxed(0))
         log_thread.add(demuxed(1))
     assert logged(settings) == [(0, 0), (1, 0)]
-    assert DeltaTable(STREAM_LOG.path(settings.lake_dir)).version() == 1
+    assert DeltaTable(settings.lake_dir / STREAM_LOG.relative).version() == 1
     assert len(logged(settings, QUALITY_LOG)) == 2
     assert list(spool_folder(settings).iterdir()) == []
 
@@ -35,7 +36,7 @@ def test_batches_are_logged_at_the_end(settings):
 def test_streams_without_a_batch_make_no_log(settings):
     with keep_log_thread(settings, [GAMES], NOBODY):
         pass
-    assert open_table(settings.lake_dir, STREAM_LOG) is None
+    assert open_table(LocalStore.at(settings.lake_dir), STREAM_LOG) is None
 
 
 def test_batches_are_logged_every_so_often(settings):
@@ -58,7 +59,7 @@ def test_what_a_killed_process_kept_is_logged_by_the_next(settings):
 
 
 def test_logs_that_cannot_be_written_wait_and_stop_nothing(settings, caplog):
-    folder = STREAM_LOG.path(settings.lake_dir)
+    folder = settings.lake_dir / STREAM_LOG.relative
     folder.parent.mkdir(parents=True)
     folder.write_text("in the way")
     with caplog.at_level(logging.WARNING), keep_log_thread(settings, [GAMES], NOBODY) as log_thread:

@@ -52,7 +52,7 @@ def test_a_view_over_all_games_lags_behind_all_their_silver(settings):
     rows = pa.table({"gamer_id": ["ann", "bob"]})
     counted = CommitProperties(custom_metadata={"rows": "2"})
     for key in ("uno", "go_fish"):
-        path = silver_of(key).path(lake)
+        path = lake / silver_of(key).relative
         write_deltalake(path, rows, mode="append", commit_properties=counted)
     *_, found = overview(settings, feed, None)
     assert (found.table.name, found.key, found.lag_rows) == ("all_games_top", None, 4)

@@ -63,7 +63,7 @@ def travel(pipeline, topic):
 
 
 def opened(settings, table):
-    return DeltaTable(table.path(settings.lake_dir))
+    return DeltaTable(settings.lake_dir / table.relative)
 
 
 def offsets(settings, table, prefix=""):

@@ -47,8 +47,8 @@ def lake(settings):
 def test_all_that_was_made_of_a_feed_goes_and_nothing_of_another(lake):
     dropped = reset_bronze(lake, GAMES.model_copy(update={"reset": Reset.ALLOWED}))
     assert set(dropped) == OWN
-    assert not any(table.path(lake.lake_dir).exists() for table in OWN)
-    assert all(table.path(lake.lake_dir).exists() for table in OTHERS)
+    assert not any((lake.lake_dir / table.relative).exists() for table in OWN)
+    assert all((lake.lake_dir / table.relative).exists() for table in OTHERS)
     for feed, stays in (("games", False), ("fitness", True)):
         assert checkpoint_of(lake.state_dir, feed).exists() is stays
         assert journal_of(lake.state_dir, feed, "waiting").path.exists() is stays
@@ -57,4 +57,4 @@ def test_all_that_was_made_of_a_feed_goes_and_nothing_of_another(lake):
 def test_a_protected_feed_says_how_to_lift_it(lake):
     with pytest.raises(FeedError, match="write `reset: allowed`"):
         reset_bronze(lake, GAMES)
-    assert all(table.path(lake.lake_dir).exists() for table in OWN)
+    assert all((lake.lake_dir / table.relative).exists() for table in OWN)

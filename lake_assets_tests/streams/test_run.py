@@ -82,7 +82,9 @@ def test_batches_are_in_the_logs_when_the_streams_have_ended(home, said):
     settings = Settings(home=home)
 
     def rows(table, *columns):
-        found = DeltaTable(table.path(settings.lake_dir)).to_pyarrow_table(columns=list(columns))
+        found = DeltaTable(settings.lake_dir / table.relative).to_pyarrow_table(
+            columns=list(columns)
+        )
         return sorted(found.to_pylist(), key=str)
 
     both = {"rows": 1, "files": 1, "lag_rows": 0}

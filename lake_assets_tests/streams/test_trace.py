@@ -36,7 +36,7 @@ def lake(settings):
 
 
 def add(settings, table, rows, *partition_by):
-    path = table.path(settings.lake_dir)
+    path = settings.lake_dir / table.relative
     write_deltalake(path, rows, mode="append", partition_by=list(partition_by) or None)
 
 
@@ -49,7 +49,7 @@ def ingested_until(settings, offset):
 def demuxed_until(settings, offset):
     """Quarantine says that demux takes this offset of partition 0 next."""
     position = Position(number=1, offsets={(TOPIC, 0): offset})
-    if not quarantine_of("games").path(settings.lake_dir).exists():
+    if not (settings.lake_dir / quarantine_of("games").relative).exists():
         add(settings, quarantine_of("games"), QUARANTINE.empty_table())
     info = {POSITION: position.to_json()}
     append_nothing(settings, quarantine_of("games"), [batch_of("games", 1)], info)
@@ -114,7 +114,7 @@ def test_if_nothing_drops_a_missing_row_is_not_blamed_on_an_expectation(lake):
 
 def test_a_compacted_file_was_demuxed_before(lake):
     demuxed_until(lake, 6)
-    DeltaTable(bronze_of("games").path(lake.lake_dir)).optimize.compact()
+    DeltaTable(lake.lake_dir / bronze_of("games").relative).optimize.compact()
     found = look(lake, 3)
     assert (found.whereabouts, found.places[0].version) == (Whereabouts.DROPPED, 4)
 

@@ -26,7 +26,7 @@ def test_a_table_that_the_streams_cannot_append_to_is_named_before_they_begin(se
         ensure_streamable(context, GAMES)
         context.committer.create({table: pa.schema([("a", pa.int64())])})
         ensure_streamable(context, GAMES)
-        _put_feature(table.path(context.lake), "rowTracking")
+        _put_feature(context.lake.root.as_path() / table.relative, "rowTracking")
         with pytest.raises(TableFeatureError, match=f"{table.name}: has .* rowTracking"):
             ensure_streamable(context, GAMES)
 

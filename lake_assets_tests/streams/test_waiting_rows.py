@@ -80,7 +80,7 @@ def world(spark, services, settings, line, topic, said):
 @pytest.fixture
 def offsets(settings):
     def read(table):
-        path = table.path(settings.lake_dir)
+        path = settings.lake_dir / table.relative
         rows = DeltaTable(path).to_pyarrow_table()
         return sorted(rows["_offset" if "silver" in table.name else "offset"].to_pylist())
 

@@ -1,0 +1,71 @@
+"""What a bucket answers, as errors that say what to do. Which call it answered is the store's."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from obstore.exceptions import BaseError
+
+from lake_assets.errors import LakeError, first_line
+from lake_assets.storage.uri import LakeUri
+
+_NO_BUCKET = ("NoSuchBucket", "ContainerNotFound", "The specified bucket does not exist")
+
+_REFUSED = (
+    "AccessDenied",
+    "ExpiredToken",
+    "Forbidden",
+    "InvalidAccessKeyId",
+    "InvalidToken",
+    "SignatureDoesNotMatch",
+    "Unauthorized",
+)
+
+_NO_CREDENTIALS = ("169.254.169.254", "metadata.google.internal", "MissingCredentials")
+"""Where a machine in a cloud finds its credentials: asked only if none are given."""
+
+_NO_ANSWER = ("error sending request", "dns error", "timed out", "operation timed out")
+
+
+@contextmanager
+def told(file: LakeUri, what: str) -> Iterator[None]:
+    """Tell what obstore says of a file as an error of ours, but for a file that is not there.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        LakeError: anything else.
+    """
+    try:
+        yield
+    except FileNotFoundError as problem:
+        ensure_bucket(file, problem)
+        raise FileNotFoundError(str(file)) from problem
+    except (BaseError, OSError, ValueError) as problem:
+        raise _unusable(file, what, problem) from problem
+
+
+def ensure_bucket(file: LakeUri, problem: FileNotFoundError) -> None:
+    """Make sure that what was not found is the file and not its bucket.
+
+    Raises:
+        LakeError: there is no such bucket.
+    """
+    if any(word in str(problem) for word in _NO_BUCKET):
+        raise _unusable(file, "found", problem) from problem
+
+
+def _unusable(file: LakeUri, what: str, problem: Exception) -> LakeError:
+    text = str(problem)
+    fact, step = f"cannot be {what} ({first_line(problem)})", "Check the bucket and the network"
+    if any(word in text for word in _NO_BUCKET):
+        fact = f"cannot be {what}: there is no bucket {file.bucket!r}"
+        step = "Create the bucket, or name another"
+    elif any(word in text for word in _NO_CREDENTIALS):
+        fact = f"cannot be {what}: no credentials are given, and this machine has none"
+        step = "Set the access key and its secret"
+    elif refusal := next((word for word in _REFUSED if word in text), None):
+        fact = f"cannot be {what}: the store refuses our credentials ({refusal})"
+        step = f"Check the access key and what it may do in bucket {file.bucket!r}"
+    elif any(word in text for word in _NO_ANSWER):
+        fact = f"cannot be {what}: the store does not answer ({first_line(problem)})"
+        step = "Check its endpoint and the network"
+    return LakeError(str(file), fact, step)
