@@ -54,6 +54,11 @@ def adds_of(commit: Path) -> list[dict[str, Any]]:
     return [action["add"] for action in _actions(commit) if "add" in action]
 
 
+def info_of(commit: Path) -> Mapping[str, Any]:
+    """What a commit says of itself, beside its actions."""
+    return next((action["commitInfo"] for action in _actions(commit) if "commitInfo" in action), {})
+
+
 def _actions(commit: Path) -> Iterator[dict[str, Any]]:
     return map(json.loads, commit.read_text().splitlines())
 

@@ -1,8 +1,9 @@
 """How long an event is on its way: from its production to the commit that makes it visible.
 
 The streams run as `lake-assets stream` runs them, in a process of its own and with the settings as
-they are. An event's way begins with its Kafka timestamp, which the producer sets, and ends with
-the moment when its silver table's commit appeared in the log.
+they are: once without gold, and once with a live view. An event's way begins with its Kafka
+timestamp, which the producer sets. It ends with the moment when its silver table's commit appeared
+in the log; and once more with that of the first commit of gold that stands for it.
 """
 
 import signal
@@ -12,6 +13,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -20,10 +22,11 @@ import pyarrow.parquet as pq
 import yaml
 from numpy.typing import NDArray
 
-from benchmarks.landed import added_by, commits_of
+from benchmarks.landed import added_by, commits_of, info_of
 from benchmarks.section import Figure, Section
 from benchmarks.topic import delete_topic, feed_of, keys_of
 from benchmarks.venue import Options, Venue
+from lake_assets.delta.refresh_position import SILVER_VERSION
 from lake_assets.errors import StreamError
 from lake_assets.model.feeds import Feed
 from lake_assets.runtime.command_line import command_line
@@ -46,7 +49,10 @@ _LOOK_EVERY_S = 1.0
 
 _AT = "_kafka_timestamp"
 
-_SHARES = {"p50_s": 50, "p95_s": 95, "p99_s": 99, "max_s": 100}
+_SHARES = {"p50_s": 50, "p99_s": 99}
+
+_VIEW = "player_agg"
+"""Of the feed that ships: the live one."""
 
 
 def measure_latency(venue: Venue) -> Section:
@@ -57,22 +63,28 @@ def measure_latency(venue: Venue) -> Section:
     """
     options = venue.options
     rows: list[dict[str, Figure]] = []
-    for rate in options.rates:
-        venue.announce(f"{LATENCY}: {rate:,} events/s for {options.seconds:.0f} s …")
-        rows.append({"rate": rate, **_measure(venue, venue.lake(), rate)})
-        venue.announce(f"{LATENCY}: {rate:,} events/s: p50 {rows[-1]['p50_s']} s")
+    for rate, views in product(options.rates, ((), (_VIEW,))):
+        name = f"{LATENCY}: {rate:,} events/s, {len(views)} live views"
+        venue.announce(f"{name}, for {options.seconds:.0f} s …")
+        measured = _measure(venue, venue.lake(), rate, views)
+        rows.append({"rate": rate, "live_views": len(views), **measured})
+        venue.announce(f"{name}: p50 {measured['p50_s']} s, of gold {measured.get('gold_p50_s')} s")
     return Section(
         name=LATENCY,
-        keys=("rate",),
+        keys=("rate", "live_views"),
         rows=rows,
         note=f"{options.some_tables} games, {options.seconds:.0f} s after "
         f"{_warm_up_s(options):.0f} s of warm-up, broker, producer and streams on this machine",
     )
 
 
-def _measure(venue: Venue, settings: Settings, rate: int) -> dict[str, Figure]:
+def _measure(
+    venue: Venue, settings: Settings, rate: int, views: Sequence[str]
+) -> dict[str, Figure]:
     options = venue.options
-    feed = feed_of(f"bench-latency-{settings.lake_dir.name[:8]}", keys_of(options.some_tables))
+    shipped = feed_of(f"bench-latency-{settings.lake_dir.name[:8]}", keys_of(options.some_tables))
+    live = tuple(view for view in shipped.gold if view.name in views)
+    feed = shipped.model_copy(update={"gold": live})
     topic, subject = feed.source.kafka.topic, feed.payload.subject
 
     def send(seconds: float, at: float) -> int:
@@ -93,11 +105,19 @@ def _measure(venue: Venue, settings: Settings, rate: int) -> dict[str, Figure]:
             counted = send(options.seconds, rate)
             ended = time.time()
             arrivals.wait_for(sent + counted)
+            _await_gold(settings, feed, process)
     finally:
         delete_topic(venue.endpoints, topic, subject)
-    latencies = _seconds_of_all(settings, feed, began, ended)
-    figures = {name: round(float(np.percentile(latencies, q)), 3) for name, q in _SHARES.items()}
-    return {**figures, "events": len(latencies), "sent_a_second": round(counted / (ended - began))}
+    ways = _ways(settings, feed, began, ended)
+    figures = {name: _percentile(ways.silver, q) for name, q in _SHARES.items()}
+    if live:
+        figures |= {f"gold_{name}": _percentile(ways.gold, q) for name, q in _SHARES.items()}
+    sent_a_second = round(counted / (ended - began))
+    return {**figures, "events": len(ways.silver), "sent_a_second": sent_a_second}
+
+
+def _percentile(seconds: NDArray[np.float64], share: int) -> float:
+    return round(float(np.percentile(seconds, share)), 3)
 
 
 def _warm_up_s(options: Options) -> float:
@@ -167,19 +187,59 @@ def _silver(settings: Settings, feed: Feed) -> list[Path]:
     return [settings.lake_dir / feed.silver_table(game).relative for game in feed.keys]
 
 
-def _seconds_of_all(
-    settings: Settings, feed: Feed, began: float, ended: float
-) -> NDArray[np.float64]:
-    """The way of each event that was produced in the time given, in seconds."""
-    latencies = []
-    for table in _silver(settings, feed):
+def _gold_commits(settings: Settings, feed: Feed, game: str) -> list[tuple[int, float]]:
+    """The version of silver that each commit of a game's live view stands for, and its time."""
+    found = []
+    for view in feed.gold:
+        for commit in commits_of(settings.lake_dir / feed.gold_table(view, game).relative):
+            version = info_of(commit).get(SILVER_VERSION)
+            if version is not None:
+                found.append((int(version), commit.stat().st_mtime))
+    return found
+
+
+def _await_gold(settings: Settings, feed: Feed, process: "subprocess.Popen[bytes]") -> None:
+    """Wait until the live view of each game stands for all of its silver.
+
+    Raises:
+        StreamError: it does not come so far.
+    """
+    deadline = time.monotonic() + _PATIENCE_S
+    behind = set(feed.keys) if feed.gold else set()
+    while behind:
+        for game in list(behind):
+            silver = commits_of(settings.lake_dir / feed.silver_table(game).relative)
+            gold = _gold_commits(settings, feed, game)
+            if not silver or (gold and gold[-1][0] >= int(silver[-1].stem)):
+                behind.discard(game)
+        if behind and (process.poll() is not None or time.monotonic() > deadline):
+            fact = f"gold of {len(behind)} games is behind"
+            raise StreamError(f"bench: {LATENCY}", fact, "Use a lower rate")
+        time.sleep(_LOOK_EVERY_S)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ways:
+    """Seconds that events were on their way."""
+
+    silver: NDArray[np.float64]
+    gold: NDArray[np.float64]
+    """To the live view; empty without one."""
+
+
+def _ways(settings: Settings, feed: Feed, began: float, ended: float) -> _Ways:
+    """The way of each event that was produced in the time given."""
+    to_silver, to_gold = [np.empty(0)], [np.empty(0)]
+    for game, table in zip(feed.keys, _silver(settings, feed), strict=True):
+        gold = _gold_commits(settings, feed, game)
         for commit in commits_of(table):
-            visible_at = commit.stat().st_mtime
+            in_gold = [at for version, at in gold if version >= int(commit.stem)]
             for path in added_by(commit):
                 at = pq.read_table(table / path, columns=[_AT], partitioning=None)[_AT].cast(
                     pa.timestamp("us")
                 )
                 sent = at.cast(pa.int64()).to_numpy() / 1e6
-                counts = (sent >= began) & (sent < ended)
-                latencies.append(visible_at - sent[counts])
-    return np.concatenate(latencies)
+                counted = sent[(sent >= began) & (sent < ended)]
+                to_silver.append(commit.stat().st_mtime - counted)
+                to_gold += [min(in_gold) - counted] if in_gold else []
+    return _Ways(np.concatenate(to_silver), np.concatenate(to_gold))

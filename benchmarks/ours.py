@@ -8,7 +8,7 @@ from benchmarks.ground import Ground, check, seconds_of, timed
 from lake_assets.errors import StreamError
 from lake_assets.formats.base import Surroundings
 from lake_assets.formats.catalog import format_of
-from lake_assets.model.feeds import Expectation
+from lake_assets.model.expectations import Expectation
 from lake_assets.model.reports import BatchReport, Stage, Waiting
 from lake_assets.spark.lake_context import LakeContext, open_lake
 from lake_assets.streams.pipeline import Pipeline, demux_of, follower_of, start_ingest

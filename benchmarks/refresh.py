@@ -21,7 +21,7 @@ from benchmarks.topic import topic_of
 from benchmarks.venue import Venue
 from lake_assets.errors import StreamError
 from lake_assets.gold.refresh import refresh
-from lake_assets.model.feeds import GoldView
+from lake_assets.model.gold_views import GoldView
 from lake_assets.model.reports import RefreshReport
 from lake_assets.spark.lake_context import LakeContext, open_lake
 

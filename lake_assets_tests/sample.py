@@ -1,6 +1,8 @@
 """A feed for tests of any room, like the one that ships and smaller."""
 
-from lake_assets.model.feeds import Action, Expectation, Feed, GoldView
+from lake_assets.model.expectations import Action, Expectation
+from lake_assets.model.feeds import Feed
+from lake_assets.model.gold_views import GoldView
 from lake_assets.model.payload import Payload, ProtobufPayload
 from lake_assets.model.routes import Route
 from lake_assets.model.sources import KafkaSource, Source

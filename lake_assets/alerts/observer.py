@@ -39,7 +39,8 @@ class FactReader(Protocol):
     def ticks(self) -> Mapping[str, float]:
         """By view, the newest tick of its schedule whose grace is over, in seconds since 1970.
 
-        Views whose schedule is turned off, or that have none, are left out.
+        Views that the streams refresh tick each minute. Those whose schedule or whose supervisor is
+        turned off, or that have none, are left out.
         """
         ...
 

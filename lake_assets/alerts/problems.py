@@ -219,7 +219,8 @@ def judge_refresh(asset: str, *, tick: float, behind: Mapping[str, float]) -> Pr
 
     Args:
         asset: the view.
-        tick: its schedule's newest tick whose time of grace is over.
+        tick: its schedule's newest tick whose time of grace is over; of a view that the streams
+            refresh, of each minute.
         behind: by key, since when its silver has had what the view lacks.
     """
     missed = sorted(key for key, since in behind.items() if since < tick)
@@ -233,7 +234,7 @@ def judge_refresh(asset: str, *, tick: float, behind: Mapping[str, float]) -> Pr
         severity=AlertSeverity.ERROR,
         since=tick,
         details=f"The refresh of {at} did not reach {len(missed)} key(s): {named}. "
-        "See the schedule's ticks and its runs",
+        "See the schedule's ticks and its runs, or the log of the streams that refresh it",
     )
 
 

@@ -12,7 +12,8 @@ from lake_assets.delta.refresh_position_all import PositionOfAll
 from lake_assets.delta.table_features import Use, features_of
 from lake_assets.delta.table_log import log_of
 from lake_assets.model.checks import DatasetCheck, GoldCheck, SilverCheck
-from lake_assets.model.feeds import Feed, GoldView
+from lake_assets.model.feeds import Feed
+from lake_assets.model.gold_views import GoldView
 from lake_assets.storage.store import Store
 
 

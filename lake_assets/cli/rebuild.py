@@ -11,11 +11,12 @@ from lake_assets.cli.refresh import show_report
 from lake_assets.cli.shared import FeedOption, LakeOption, for_each, pick_feed, pick_feeds
 from lake_assets.errors import SettingsError
 from lake_assets.model.feeds import Feed
+from lake_assets.model.reports import Refreshed
 from lake_assets.services import control
 from lake_assets.settings.load import load_settings
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.reprocess import Redone
-from lake_assets.streams.refresh import Refreshed, refresh_gold
+from lake_assets.streams.refresh import refresh_gold
 from lake_assets.streams.reprocess import rebuild_silver
 from lake_assets.streams.reset import reset_bronze
 

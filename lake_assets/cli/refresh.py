@@ -6,10 +6,10 @@ import typer
 
 from lake_assets.cli.console import stderr, stdout
 from lake_assets.cli.shared import FeedOption, LakeOption, for_each, pick_feeds
-from lake_assets.model.reports import RefreshReport
+from lake_assets.model.reports import Refreshed, RefreshReport
 from lake_assets.model.tables import EVERY_KEY, in_words
 from lake_assets.settings.load import load_settings
-from lake_assets.streams.refresh import Refreshed, refresh_gold
+from lake_assets.streams.refresh import refresh_gold
 
 
 def refresh(

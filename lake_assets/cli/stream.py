@@ -9,7 +9,7 @@ import typer
 from lake_assets.cli.console import stderr
 from lake_assets.cli.shared import LakeOption
 from lake_assets.feeds.load import load_feeds
-from lake_assets.model.reports import BatchReport, Waiting
+from lake_assets.model.reports import BatchReport, GoldRefreshed, RefreshReport, ViewFailed, Waiting
 from lake_assets.services import control
 from lake_assets.settings.load import load_settings
 from lake_assets.streams.run import StreamEvent, stream_events
@@ -59,4 +59,21 @@ def _show(event: StreamEvent, waiting: str) -> str:
             highlight=False,
         )
         return ""
+    if isinstance(event, ViewFailed):
+        text = f"view {event.view} of {event.feed}: {event.reason}"
+        stderr.print(text, markup=False, highlight=False, soft_wrap=True)
+    if isinstance(event, GoldRefreshed):
+        for report in event.refreshed.reports:
+            _show_refresh(event.feed, report)
     return waiting
+
+
+def _show_refresh(feed: str, report: RefreshReport) -> None:
+    seconds = sum(report.seconds.values())
+    if report.refreshed:
+        view, read = report.refreshed[0].view, sum(one.rows_read for one in report.refreshed)
+        stderr.print(
+            f"{feed} view {view}: {read:,} rows into {len(report.refreshed)} tables "
+            f"in {seconds:.1f} s",
+            highlight=False,
+        )

@@ -86,7 +86,15 @@ def _parse(text: str) -> Origin:
 def _in_words(place: Place, lake: Store) -> str:
     version = f"version {place.version}" if place.is_exact else f"version {place.version} or older"
     at = f", {place.at:%Y-%m-%d %H:%M:%S} UTC" if place.at else ""
-    return f"{place.table.name}: {place.file.relative_to(lake.root)} ({version}{at})"
+    return f"{place.table.name}: {_file(place, lake)} ({version}{at})"
+
+
+def _file(place: Place, lake: Store) -> str:
+    """Below the lake; or whole, of a table whose files are elsewhere."""
+    try:
+        return place.file.relative_to(lake.root)
+    except ValueError:
+        return str(place.file)
 
 
 def _as_json(found: Trace, lake: Store) -> dict[str, object]:
@@ -102,7 +110,7 @@ def _as_json(found: Trace, lake: Store) -> dict[str, object]:
                 "table": place.table.name,
                 "layer": place.table.layer.value,
                 "key": place.key,
-                "file": place.file.relative_to(lake.root),
+                "file": _file(place, lake),
                 "version": place.version,
                 "version_is_exact": place.is_exact,
                 "reason": place.reason,

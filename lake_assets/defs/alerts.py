@@ -41,6 +41,8 @@ _SEVERITIES = {
     dg.AssetCheckSeverity.ERROR: AlertSeverity.ERROR,
 }
 
+_EACH_MINUTE = "* * * * *"
+
 _DETAILS_AT_MOST = 200
 """Characters of a check's numbers in an alert."""
 
@@ -152,12 +154,19 @@ class DagsterReader:
     def ticks(self) -> Mapping[str, float]:
         """By asset of a view."""
         before = self._watch.last_utc - self._settings.alerts.refresh_grace_s
-        return {
+        scheduled = {
             name_of(gold_key(feed, view)): last_tick(view.schedule, before)
             for feed in self._feeds
             for view in feed.gold
             if view.schedule and schedule_name(feed, view) not in self._turned_off
         }
+        by_streams = {
+            name_of(gold_key(feed, view)): last_tick(_EACH_MINUTE, before - pace.total_seconds())
+            for feed in self._feeds
+            for view in feed.gold
+            if (pace := view.refresh) is not None and SUPERVISOR not in self._turned_off
+        }
+        return {**scheduled, **by_streams}
 
     def behind_since(self) -> Mapping[str, Mapping[str, float]]:
         """By asset of a view."""

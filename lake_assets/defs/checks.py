@@ -9,14 +9,14 @@ from collections.abc import Iterator, Sequence
 import dagster as dg
 
 from lake_assets.defs.internals.asset_checks import partitioned_check
-from lake_assets.defs.internals.materializations import latest_id, latest_ids
-from lake_assets.defs.keys import gold_key, identifier_of, key_partitions, partition_of, silver_key
+from lake_assets.defs.keys import gold_key, identifier_of, key_partitions, silver_key
 from lake_assets.defs.processes import note_process
-from lake_assets.defs.reports import Target, result_of
+from lake_assets.defs.reports import results_of
 from lake_assets.delta.catalog import keys_of
 from lake_assets.model.checks import DatasetCheck, GoldCheck, SilverCheck
-from lake_assets.model.feeds import Action, Expectation, Feed, GoldView
-from lake_assets.model.reports import CheckResult
+from lake_assets.model.expectations import Action, Expectation
+from lake_assets.model.feeds import Feed
+from lake_assets.model.gold_views import GoldView
 from lake_assets.settings.schema import Settings
 from lake_assets.state.lake_id import lake_id
 from lake_assets.storage.open_store import lake_of
@@ -48,21 +48,6 @@ def keys_asked_for(
         keys: Sequence[str] = context.partition_keys
         return keys
     return keys_of(lake_of(settings), feed)
-
-
-def results_of(
-    instance: dg.DagsterInstance,
-    run_id: str,
-    asset: dg.AssetKey,
-    results: Sequence[CheckResult],
-) -> Iterator[dg.AssetCheckEvaluation]:
-    """Results of one asset, each on the latest materialization of its partition."""
-    partitions = {partition for result in results if (partition := partition_of(result.key))}
-    ids = latest_ids(instance, asset, partitions)
-    for result in results:
-        partition = partition_of(result.key)
-        latest = latest_id(instance, asset) if partition is None else ids.get(partition)
-        yield result_of(asset, result, Target(run_id=run_id, storage_id=latest))
 
 
 def _of_silver(settings: Settings, feed: Feed) -> dg.AssetChecksDefinition:

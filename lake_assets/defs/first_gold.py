@@ -15,6 +15,7 @@ from lake_assets.defs.lake_scope import UNFINISHED, known_keys
 from lake_assets.gold.first_refresh import first_refreshes
 from lake_assets.gold.status import never_computed
 from lake_assets.model.feeds import Feed
+from lake_assets.model.gold_views import GoldView
 from lake_assets.settings.schema import Settings
 from lake_assets.state.failing_expectations import read_failures
 from lake_assets.state.lake_id import lake_id
@@ -23,15 +24,13 @@ from lake_assets.state.lake_id import lake_id
 def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
     """A sensor for each feed with scheduled views."""
     return dg.Definitions(
-        sensors=[
-            _sensor(settings, feed) for feed in feeds if any(view.schedule for view in feed.gold)
-        ]
+        sensors=[_sensor(settings, feed) for feed in feeds if any(map(_waits, feed.gold))]
     )
 
 
 def _sensor(settings: Settings, feed: Feed) -> dg.SensorDefinition:
     lake = lake_id(settings)
-    scheduled = {view.name: view for view in feed.gold if view.schedule}
+    scheduled = {view.name: view for view in feed.gold if _waits(view)}
     assets = [gold_key(feed, view) for view in scheduled.values()]
 
     @dg.sensor(
@@ -74,3 +73,8 @@ def _sensor(settings: Settings, feed: Feed) -> dg.SensorDefinition:
         )
 
     return first_gold
+
+
+def _waits(view: GoldView) -> bool:
+    """Whether a view has a schedule to wait for; what streams refresh, they refresh at once."""
+    return view.schedule is not None and view.refresh is None

@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterator, Sequence
 
 import dagster as dg
 
-from lake_assets.defs.checks import results_of
 from lake_assets.defs.internals.materializations import latest_id, latest_ids
 from lake_assets.defs.internals.runs import range_tags
 from lake_assets.defs.keys import (
@@ -26,17 +25,19 @@ from lake_assets.defs.keys import (
 from lake_assets.defs.lake_scope import UNFINISHED, known_keys, lake_tags, runs_of
 from lake_assets.defs.metadata import family_metadata, refresh_metadata, table_metadata
 from lake_assets.defs.processes import note_process
-from lake_assets.defs.reports import Event
+from lake_assets.defs.reports import Event, results_of
 from lake_assets.delta.catalog import keys_of
 from lake_assets.feeds.cron import slug
 from lake_assets.gold.status import views_behind
-from lake_assets.model.feeds import Feed, GoldView
+from lake_assets.model.feeds import Feed
+from lake_assets.model.gold_views import GoldView
+from lake_assets.model.reports import Refreshed
 from lake_assets.model.tables import EVERY_KEY, Layer
 from lake_assets.settings.schema import Settings
 from lake_assets.state.failing_expectations import read_failures
 from lake_assets.state.lake_id import lake_id
 from lake_assets.storage.open_store import lake_of
-from lake_assets.streams.refresh import Refreshed, refresh_gold
+from lake_assets.streams.refresh import refresh_gold
 
 
 def run_tags(lake: str) -> dict[str, str]:

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 import dagster as dg
 
 from lake_assets.errors import FeedError
-from lake_assets.model.feeds import Feed, GoldView
+from lake_assets.model.feeds import Feed
+from lake_assets.model.gold_views import GoldView
 from lake_assets.model.tables import EVERY_KEY, Layer, bronze_of, quarantine_of
 
 OWNERS = ["team:lake"]

@@ -5,7 +5,7 @@ import dagster as dg
 from lake_assets.delta.column_types import Column, column_types, columns_of
 from lake_assets.delta.log_history import open_table, state_of
 from lake_assets.model.feeds import Feed
-from lake_assets.model.reports import RefreshReport
+from lake_assets.model.reports import RefreshReport, ViewRefresh
 from lake_assets.model.tables import TableRef
 from lake_assets.storage.store import Store
 
@@ -52,13 +52,20 @@ def refresh_metadata(lake: Store, feed: Feed, report: RefreshReport) -> dict[str
     return {
         refresh.key: {
             **table_metadata(lake, feed.gold_table(views[refresh.view], refresh.key)),
-            "refresh": dg.MetadataValue.text(refresh.mode.value),
-            "refresh_why": dg.MetadataValue.text(refresh.why),
-            "rows_read": dg.MetadataValue.int(refresh.rows_read),
-            "rows_written": dg.MetadataValue.int(refresh.rows_written),
+            **view_metadata(refresh),
             "seconds_of_all_keys": dg.MetadataValue.json(seconds),
         }
         for refresh in report.refreshed
+    }
+
+
+def view_metadata(refresh: ViewRefresh) -> Metadata:
+    """What a refresh did to one table."""
+    return {
+        "refresh": dg.MetadataValue.text(refresh.mode.value),
+        "refresh_why": dg.MetadataValue.text(refresh.why),
+        "rows_read": dg.MetadataValue.int(refresh.rows_read),
+        "rows_written": dg.MetadataValue.int(refresh.rows_written),
     }
 
 

@@ -7,14 +7,21 @@ from datetime import datetime
 import dagster as dg
 
 from lake_assets.defs.internals.asset_checks import evaluation
-from lake_assets.defs.internals.materializations import latest_ids
-from lake_assets.defs.keys import bronze_key, partition_of, quarantine_key, silver_key
-from lake_assets.defs.metadata import VERSION, table_metadata
+from lake_assets.defs.internals.materializations import latest_id, latest_ids
+from lake_assets.defs.keys import (
+    bronze_key,
+    gold_key,
+    partition_of,
+    quarantine_key,
+    silver_key,
+)
+from lake_assets.defs.metadata import VERSION, table_metadata, view_metadata
 from lake_assets.delta.catalog import keys_of
-from lake_assets.model.feeds import Expectation, Feed
+from lake_assets.model.expectations import Expectation
+from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import CheckResult, Judged
 from lake_assets.model.severity import per_cent, severity_of
-from lake_assets.model.tables import TableRef, bronze_of, quarantine_of
+from lake_assets.model.tables import Layer, TableRef, bronze_of, quarantine_of
 from lake_assets.settings.schema import Settings
 from lake_assets.state.failing_expectations import read_failures
 from lake_assets.storage.open_store import lake_of
@@ -39,6 +46,8 @@ def events_of(
     for change in changes:
         if not change.is_finding:
             yield _materialization(settings, feed, change)
+    for checked, of_tables in _results_of_checks(feed, changes).items():
+        yield from results_of(instance, run_id, checked, of_tables)
     judged = {change.key: change.judged for change in changes if change.key and change.judged}
     asset = silver_key(feed)
     ids = latest_ids(instance, asset, judged)
@@ -58,12 +67,41 @@ def events_of(
                 )
 
 
+def _results_of_checks(
+    feed: Feed, changes: Sequence[Change]
+) -> dict[dg.AssetKey, list[CheckResult]]:
+    by_asset: dict[dg.AssetKey, list[CheckResult]] = {}
+    for change in changes:
+        if change.results:
+            by_asset.setdefault(_asset_of(feed, change), []).extend(change.results.values())
+    return by_asset
+
+
+def results_of(
+    instance: dg.DagsterInstance,
+    run_id: str,
+    asset: dg.AssetKey,
+    results: Sequence[CheckResult],
+) -> Iterator[dg.AssetCheckEvaluation]:
+    """Results of one asset, each on the latest materialization of its partition."""
+    partitions = {partition for result in results if (partition := partition_of(result.key))}
+    ids = latest_ids(instance, asset, partitions)
+    for result in results:
+        partition = partition_of(result.key)
+        latest = latest_id(instance, asset) if partition is None else ids.get(partition)
+        yield result_of(asset, result, Target(run_id=run_id, storage_id=latest))
+
+
 def _materialization(settings: Settings, feed: Feed, change: Change) -> dg.AssetMaterialization:
     metadata = table_metadata(lake_of(settings), change.table)
+    asset = _asset_of(feed, change)
+    if change.table.layer is Layer.GOLD:
+        metadata |= view_metadata(change.refresh) if change.refresh else {}
+        partition = partition_of(change.key) if change.key else None
+        return dg.AssetMaterialization(asset, partition=partition, metadata=metadata)
     metadata["rows_added"] = dg.MetadataValue.int(change.rows)
     if change.dropped:
         metadata["rows_dropped"] = dg.MetadataValue.int(change.dropped)
-    asset = _asset_of(feed, change.table)
     return dg.AssetMaterialization(asset, partition=change.key, metadata=metadata)
 
 
@@ -132,17 +170,26 @@ def unreported(settings: Settings, feed: Feed, instance: dg.DagsterInstance) -> 
     A run that was killed, or one outside of Dagster, had no time to report its last batches.
     """
     lake = lake_of(settings)
+    keys = keys_of(lake, feed)
     tables: list[tuple[TableRef, str | None]] = [
         (bronze_of(feed.feed), None),
         (quarantine_of(feed.feed), None),
-        *((feed.silver_table(key), key) for key in keys_of(lake, feed)),
+        *((feed.silver_table(key), key) for key in keys),
+        *(
+            (feed.gold_table(view, scope), scope)
+            for view in feed.gold
+            if view.refresh is not None
+            for scope in view.scopes(keys)
+        ),
     ]
     for table, key in tables:
+        change = Change(feed=feed.feed, table=table, key=key)
         now = table_metadata(lake, table)
-        then = latest_metadata(instance, _asset_of(feed, table), key)
+        partition = None if key is None else partition_of(key)
+        then = latest_metadata(instance, _asset_of(feed, change), partition)
         has_rows = bool(now) and now["dagster/row_count"].value
         if has_rows and then.get(VERSION) != now[VERSION]:
-            yield Change(feed=feed.feed, table=table, key=key)
+            yield change
 
 
 def latest_metadata(
@@ -157,7 +204,10 @@ def latest_metadata(
     return event.metadata if event else {}
 
 
-def _asset_of(feed: Feed, table: TableRef) -> dg.AssetKey:
-    if table == bronze_of(feed.feed):
+def _asset_of(feed: Feed, change: Change) -> dg.AssetKey:
+    if change.table.layer is Layer.GOLD:
+        views = {feed.gold_table(view, str(change.key)): view for view in feed.gold}
+        return gold_key(feed, views[change.table])
+    if change.table == bronze_of(feed.feed):
         return bronze_key(feed)
-    return quarantine_key(feed) if table == quarantine_of(feed.feed) else silver_key(feed)
+    return quarantine_key(feed) if change.table == quarantine_of(feed.feed) else silver_key(feed)

@@ -24,7 +24,8 @@ from lake_assets.defs.metadata import declared_metadata, family_metadata
 from lake_assets.defs.processes import note_process
 from lake_assets.defs.reports import Target, evaluation_of
 from lake_assets.delta.catalog import keys_of
-from lake_assets.model.feeds import Action, Expectation, Feed
+from lake_assets.model.expectations import Action, Expectation
+from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import Layer, quarantine_of
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.recount_expectations import recheck

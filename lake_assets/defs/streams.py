@@ -16,11 +16,12 @@ from lake_assets.defs.processes import Fence
 from lake_assets.defs.reports import Event, events_of, unreported
 from lake_assets.errors import LakeAssetsError
 from lake_assets.model.feeds import Feed
-from lake_assets.model.reports import BatchReport, Waiting
+from lake_assets.model.reports import BatchReport, GoldRefreshed, ViewFailed, Waiting
+from lake_assets.model.tables import EVERY_KEY
 from lake_assets.services.control import locate
 from lake_assets.settings.schema import Settings
 from lake_assets.state.lake_id import lake_id
-from lake_assets.streams.batch_totals import BatchTotals, Change, changes_of
+from lake_assets.streams.batch_totals import BatchTotals, Change, changes_of, changes_of_gold
 from lake_assets.streams.run import StreamEvent
 from lake_assets.streams.wait_for_services import wait_for_services
 
@@ -61,8 +62,9 @@ def job(
             try:
                 for event in it:
                     fence.check()
-                    if isinstance(event, BatchReport):
-                        reporter.add(event)
+                    reporter.add(event)
+                    if isinstance(event, ViewFailed):
+                        context.log.error("view %s of %s: %s", event.view, event.feed, event.reason)
                     elif isinstance(event, Waiting) and event != last_waiting:
                         # Said again every few seconds by the streams, and once by us.
                         last_waiting = event
@@ -109,9 +111,12 @@ class _Reporter:
         for feed in feeds:
             self._tally.add(unreported(settings, feed, instance))
 
-    def add(self, report: BatchReport) -> None:
-        """Count a batch in."""
-        self._tally.add(changes_of(self._feeds[report.feed], report))
+    def add(self, event: StreamEvent) -> None:
+        """Count in what a batch or a refresh of views changed; other events change nothing."""
+        if isinstance(event, BatchReport):
+            self._tally.add(changes_of(self._feeds[event.feed], event))
+        elif isinstance(event, GoldRefreshed):
+            self._tally.add(changes_of_gold(self._feeds[event.feed], event.refreshed))
 
     def due(self) -> Iterator[Event]:
         """Events of what is due by now."""
@@ -124,7 +129,8 @@ class _Reporter:
     def _events(self, changes: Sequence[Change]) -> Iterator[Event]:
         for name, feed in self._feeds.items():
             of_feed = [change for change in changes if change.feed == name]
-            keys = [change.key for change in of_feed if change.key]
+            # A key's silver and gold may be told of together.
+            keys = {c.key: None for c in of_feed if c.key and c.key != EVERY_KEY}
             if keys:
-                add_keys(self._instance, feed, self._lake, keys)
+                add_keys(self._instance, feed, self._lake, list(keys))
             yield from events_of(self._settings, feed, of_feed, self._instance, self._run_id)

@@ -285,4 +285,4 @@ def _actions(known: Known, commit: Commit, batch: Batch | None, at_ms: int) -> l
 
 
 def _quoted(file: DataFile) -> str:
-    return quote(file.path, safe="/=:+,@~")
+    return file.logged or quote(file.path, safe="/=:+,@~")

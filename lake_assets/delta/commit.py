@@ -1,9 +1,11 @@
 """What is to be committed to a table: files that come and go, and under which identity."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from lake_assets.model.tables import TableRef
+from lake_assets.storage.uri import is_address
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -11,12 +13,21 @@ class DataFile:
     """A Parquet file that waits for its commit."""
 
     path: str
-    """Relative to the table's folder."""
+    """Below the table's folder, or an address; not encoded."""
 
     size: int
     rows: int
     stats: str
     partition: Mapping[str, str | None] = field(default_factory=dict)
+
+    logged: str = ""
+    """The path as the table's log has it, encoded, if it has one: what removes the file must say
+    the same, since engines encode differently."""
+
+    @property
+    def as_json(self) -> dict[str, Any]:
+        """For a journal; earlier releases know no `logged`, which most files have no use for."""
+        return {name: value for name, value in asdict(self).items() if name != "logged" or value}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,6 +60,11 @@ class Batch:
 
     app_id: str
     version: int
+
+
+def is_encoded(logged: str) -> bool:
+    """Whether a path in a log may be written in more than one way."""
+    return "%" in logged or not logged.isascii() or is_address(logged)
 
 
 TABLE_ID = "lake_assets.table_id"

@@ -36,8 +36,8 @@ class Journal:
             {
                 "layer": commit.table.layer.value,
                 "name": commit.table.name,
-                "files": [asdict(file) for file in commit.files],
-                "removed": [asdict(file) for file in commit.removed],
+                "files": [file.as_json for file in commit.files],
+                "removed": [file.as_json for file in commit.removed],
                 "info": dict(commit.info),
                 "transactions": [asdict(transaction) for transaction in commit.transactions],
             }

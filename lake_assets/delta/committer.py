@@ -44,17 +44,13 @@ class Committer:
     """
 
     def __init__(
-        self,
-        store: Store,
-        *,
-        threads: int,
-        check_constraints: ConstraintCheck | None = None,
+        self, store: Store, *, threads: int, check_constraints: ConstraintCheck | None = None
     ) -> None:
         """Open the committer on the lake that is its store's root, for `threads` tables at once.
 
         Tables with constraints are refused where nothing can evaluate them.
         """
-        self._check_constraints = check_constraints
+        self._check_constraints, self._threads = check_constraints, threads
         self.store = store
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="commit")
         self._handles = Handles(store)
@@ -71,6 +67,11 @@ class Committer:
         self._pool.shutdown()
         with lake_errors(self.store.root):
             self._checkpoints.close()
+
+    def independent(self) -> "Committer":
+        """Another one on the lake: what this one has opened moves on when it is opened again."""
+        check = self._check_constraints
+        return Committer(self.store, threads=self._threads, check_constraints=check)
 
     def flush(self) -> None:
         """Make what was written to the lake so far outlive what its store's settings say.

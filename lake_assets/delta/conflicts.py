@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from urllib.parse import unquote
 
 import pyarrow as pa
 from deltalake import DeltaTable
@@ -44,7 +45,7 @@ def ensure_there(handle: DeltaTable, commit: Commit) -> None:
     Raises:
         CommitConflictError: it does not.
     """
-    active = set(pa.table(handle.get_add_actions())["path"].to_pylist())
+    active = {unquote(path) for path in pa.table(handle.get_add_actions())["path"].to_pylist()}
     gone = [file.path for file in commit.removed if file.path not in active]
     if gone:
         raise CommitConflictError(

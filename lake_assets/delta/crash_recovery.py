@@ -22,10 +22,11 @@ import pyarrow.parquet as pq
 from lake_assets.delta.log_tail import actions_of, last_checkpoint, newest_version, path_of
 from lake_assets.delta.table_log import LAST_CHECKPOINT, TableLog, log_of
 from lake_assets.errors import LakeError
-from lake_assets.model.tables import Layer, TableRef
+from lake_assets.model.tables import TABLE_NAME, Layer, TableRef
 from lake_assets.runtime.atomic_write import replace_bytes, replace_text
+from lake_assets.runtime.file_lock import lock
 from lake_assets.storage.store import Store
-from lake_assets.storage.uri import LakeUri, is_address
+from lake_assets.storage.uri import LakeUri
 
 _LOG = logging.getLogger(__name__)
 
@@ -54,6 +55,12 @@ def recover_after_crash(lake: Store, state_dir: Path, boot_id: str) -> list[SetA
     Raises:
         LakeError: a commit is torn that later ones stand on.
     """
+    state_dir.mkdir(parents=True, exist_ok=True)
+    with lock(state_dir / "recovery.lock"):  # a second one would take what the first has mended
+        return _recover_all(lake, state_dir, boot_id)
+
+
+def _recover_all(lake: Store, state_dir: Path, boot_id: str) -> list[SetAside]:
     note = state_dir / "checked_logs.json"
     done = _noted(note, boot_id)
     set_aside: list[SetAside] = []
@@ -78,7 +85,7 @@ _Mark: TypeAlias = tuple[int, str]
 
 def _tables(lake: Store) -> Iterator[TableRef]:
     for layer in Layer:
-        for name in lake.folders(lake.root / layer.value):
+        for name in filter(TABLE_NAME.fullmatch, lake.folders(lake.root / layer.value)):
             yield TableRef(layer=layer, name=name)
 
 
@@ -207,10 +214,11 @@ def _look(log: TableLog, version: int, removed: AbstractSet[str]) -> _Look:
 
 
 def _is_whole(log: TableLog, add: dict[str, Any]) -> bool:
-    path = path_of(add)
-    if is_address(path) and not path.startswith("file:"):
-        return True  # elsewhere, as a shallow clone's files may be
-    stat = log.store.stat(log.data_file(path))
+    try:
+        file = log.data_file(path_of(add))
+    except LakeError:
+        return True  # in another store, as a shallow clone's files may be
+    stat = log.store.stat(file)
     return stat is not None and stat.size == add["size"]
 
 

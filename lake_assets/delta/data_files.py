@@ -5,12 +5,13 @@ work.
 """
 
 from collections.abc import Sequence
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
-from lake_assets.delta.commit import DataFile
+from lake_assets.delta.commit import DataFile, is_encoded
 from lake_assets.delta.origins import Everything, RowSet
 from lake_assets.delta.table_log import TableLog
 from lake_assets.errors import LakeError
@@ -22,11 +23,12 @@ _PARTITION = "partition."
 
 
 def active_files(handle: DeltaTable) -> list[DataFile]:
-    """The files of a table's version, without their statistics."""
+    """The files of a table's version, without their statistics; paths as `delta.log_tail`'s."""
     actions = pa.table(handle.get_add_actions(flatten=True)).to_pylist()
     return [
         DataFile(
-            path=action["path"],
+            path=unquote(action["path"]),
+            logged=action["path"] if is_encoded(action["path"]) else "",
             size=action["size_bytes"],
             rows=action["num_records"] or 0,
             stats="",
@@ -80,10 +82,14 @@ def without(
         removed.append(file)
         if not goes.all():
             kept = read_file(log, file).filter(pa.array(~goes))
-            partition = "/".join(f"{name}={value}" for name, value in file.partition.items())
-            written = write_file(log.store, kept, log.folder, partition)
+            written = write_file(log.store, kept, log.folder, folder_in_table(file))
             added.append(DataFile(partition=file.partition, **written))  # type: ignore[arg-type]
     return removed, added
+
+
+def folder_in_table(file: DataFile) -> str:
+    """Where in a table a file goes that takes the place of this one, which may be elsewhere."""
+    return "/".join(f"{name}={value}" for name, value in file.partition.items())
 
 
 def read_file(log: TableLog, file: DataFile, columns: Sequence[str] | None = None) -> pa.Table:

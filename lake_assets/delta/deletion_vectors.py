@@ -13,16 +13,15 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from lake_assets.delta.table_features import Use, features_of, refused
-from lake_assets.delta.table_paths import folder_of
 from lake_assets.storage.uri import LakeUri
 
 Mask = npt.NDArray[np.bool_]
 
 
-def kept_rows(handle: DeltaTable) -> Mapping[str, Mask]:
-    """By path of a data file that has deleted rows, which of its rows are still there.
+def kept_rows(handle: DeltaTable) -> Mapping[LakeUri, Mask]:
+    """By data file that has deleted rows, which of its rows are still there.
 
-    Paths are as in `delta.data_files.active_files`; a mask has an element a row.
+    Files are as `TableLog.data_file` gives them; a mask has an element a row.
 
     Raises:
         TableFeatureError: deltalake cannot tell, since the table has other features besides.
@@ -37,9 +36,8 @@ def kept_rows(handle: DeltaTable) -> Mapping[str, Mask]:
         step = f"Run REORG TABLE {table} APPLY (PURGE), then ALTER TABLE {table} DROP FEATURE "
         step += "deletionVectors in Spark"
         raise refused(features.name, "deletionVectors", Use.READ, step) from problem
-    folder = folder_of(handle)
     return {
-        LakeUri.from_address(address).relative_to(folder): np.asarray(kept.values, dtype=np.bool_)
+        LakeUri.from_address(address): np.asarray(kept.values, dtype=np.bool_)
         for address, kept in zip(
             vectors["filepath"].to_pylist(), vectors["selection_vector"], strict=True
         )

@@ -15,6 +15,7 @@ from deltalake.transaction import AddAction, CommitProperties, RemoveAction, Tra
 from lake_assets.delta import rewrite
 from lake_assets.delta.commit import TABLE_ID, Batch, Commit, identity_of
 from lake_assets.delta.conflicts import ensure_seen, ensure_there, overtaken
+from lake_assets.delta.data_files import active_files
 from lake_assets.delta.table_features import features_of
 from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.model.tables import TableRef
@@ -46,7 +47,10 @@ def write_commit(
     ensure_seen(handle, commit)
     if replacing is not None:
         replacing = rewrite.with_traits(handle, replacing)
-    if not features_of(handle).is_writable_by_deltalake:
+    leaving = active_files(handle) if replacing is not None else commit.removed
+    # deltalake encodes paths in its own way, and other engines would take them for other files.
+    is_encoded = any(file.logged for file in leaving)
+    if is_encoded or not features_of(handle).is_writable_by_deltalake:
         rewrite.rewrite(log_of(lake, commit.table), handle, commit, replacing, batches)
         return
     now_ms = int(time.time() * 1000)

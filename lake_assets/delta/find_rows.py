@@ -3,6 +3,7 @@
 What a row means, and which table to look into, is the caller's business.
 """
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import and_
 from typing import Any
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -27,6 +29,10 @@ from lake_assets.storage.uri import LakeUri
 _SLACK_MS = 1000
 """Milliseconds that a commit's file may look older than the time that was noted in it: file systems
 round, and clocks of a mounted one differ a little."""
+
+
+_PLAIN = re.compile(r"[A-Za-z0-9-]+")
+"""What is in a log as it is in a name, however the rest is encoded."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,7 +73,7 @@ def find_rows(
     matches = []
     for path, modified_ms in _candidates(handle, key):
         file = log.data_file(path)
-        rows = _read(log.store, file, key, columns, kept.get(path))
+        rows = _read(log.store, file, key, columns, kept.get(file))
         if rows:
             added = _addition(log, path, modified_ms)
             matches += [FoundRow(file=file, row=row, added=added) for row in rows]
@@ -83,7 +89,7 @@ def _candidates(handle: DeltaTable, key: Mapping[str, object]) -> Iterator[tuple
                 scalar = pa.scalar(value, files[bound].type)
                 files = files.filter(may_be(files[bound], scalar).fill_null(fill_value=True))
     for file in files.select(["path", "modification_time"]).to_pylist():
-        yield file["path"], file["modification_time"]
+        yield unquote(file["path"]), file["modification_time"]
 
 
 def _read(
@@ -118,12 +124,16 @@ def _addition(log: TableLog, path: str, modified_ms: int) -> Addition:
     The log has one file a commit, in the order of time, so the look begins near the right one.
     """
     stems = (name.removesuffix(".json") for name in log.names_from() if name.endswith(".json"))
-    versions = [int(stem) for stem in stems if stem.isdigit()]
+    versions = [int(stem) for stem in stems if stem.isdecimal()]
     since_ms = modified_ms - _SLACK_MS
     first = bisect_left(versions, since_ms, key=lambda version: _committed_ms(log, version))
     # The rest, too: a clock that was set leaves commits that look older than those before.
+    name = max(_PLAIN.findall(path.rpartition("/")[2]), key=len, default="").encode()
     for version in [*versions[first:], *reversed(versions[:first])]:
-        with suppress(FileNotFoundError):  # swept away meanwhile
+        with suppress(FileNotFoundError, ValueError):  # swept away meanwhile; torn
+            # Most commits do not name it, and parsing one costs ten times a search in it.
+            if name not in log.commit(version):
+                continue
             for kind, action in actions_of(log, version):
                 if kind == "add" and path_of(action) == path:
                     return Addition(version=version, is_exact=True)

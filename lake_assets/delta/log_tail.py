@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
-from lake_assets.delta.commit import TABLE_ID, DataFile
+from lake_assets.delta.commit import TABLE_ID, DataFile, is_encoded
 from lake_assets.delta.table_log import LAST_CHECKPOINT, TableLog
 from lake_assets.errors import LakeError
-from lake_assets.storage.uri import is_address
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,19 +65,20 @@ def actions_of(log: TableLog, version: int) -> Iterator[tuple[str, Any]]:
 
 
 def path_of(action: Mapping[str, Any]) -> str:
-    """The file that an `add` or a `remove` is about, as `TableLog.data_file` takes it.
+    """The file that an `add` or a `remove` is about, not encoded, as `TableLog.data_file` takes it.
 
-    Below the table it is not encoded; an address is as it was.
+    A path below the table, or the address of a file elsewhere.
     """
-    path: str = action["path"]
-    return path if is_address(path) else unquote(path)
+    return unquote(action["path"])
 
 
 def file_of(action: Mapping[str, Any]) -> DataFile:
     """The file that an `add` adds to an unpartitioned table."""
     stats = action.get("stats") or "{}"
     rows = json.loads(stats).get("numRecords") or 0
-    return DataFile(path=path_of(action), size=action["size"], rows=rows, stats=stats)
+    logged = action["path"] if is_encoded(action["path"]) else ""
+    size, path = action["size"], path_of(action)
+    return DataFile(path=path, size=size, rows=rows, stats=stats, logged=logged)
 
 
 def texts_of(told: Mapping[str, object]) -> Mapping[str, str]:
@@ -111,7 +111,7 @@ def newest_version(log: TableLog) -> int:
 
 def _newest_listed(log: TableLog, since: int) -> int:
     names = (name.split(".")[0] for name in log.names_from(f"{since:020}"))
-    versions = [int(name) for name in names if name.isdigit()]
+    versions = [int(name) for name in names if name.isdecimal()]
     if not versions:
         raise FileNotFoundError(str(log.folder))
     return max(versions)

@@ -109,7 +109,7 @@ class ChangeJournal:
             "tables": [_noted(part) for part in change.tables],
             "companions": [_named(table) for table in change.companions],
         }
-        with self.store.open_for_writing(self.file) as stream:
+        with self.store.open_for_writing(self.file, durable=True) as stream:
             stream.write(json.dumps(noted).encode())
         self.store.sync(self.file)
 
@@ -263,7 +263,7 @@ def _rows(files: Sequence[DataFile]) -> int:
 def _noted(one: TableChange) -> dict[str, Any]:
     return {
         **_named(one.table),
-        "files": [asdict(file) for file in one.files],
+        "files": [file.as_json for file in one.files],
         "leaving": None if one.leaving is None else dict(_bounds(one.leaving)),
         "info": dict(one.info),
         "transactions": [asdict(batch) for batch in one.transactions],

@@ -120,7 +120,7 @@ def _version_of_rows(log: TableLog, version: int) -> int | None:
         if is_restore(info):
             restored = info.get("operationParameters", {}).get("version")
             # Put back to a version that is no older there is none to ask.
-            known = restored is not None and str(restored).isdigit() and int(restored) < at
+            known = restored is not None and str(restored).isdecimal() and int(restored) < at
             return _version_of_rows(log, int(restored)) if known else None
     return version
 

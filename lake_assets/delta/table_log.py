@@ -71,7 +71,7 @@ class TableLog:
         return (
             self.has(0)
             or self.store.stat(self.file(LAST_CHECKPOINT)) is not None
-            or any(name.endswith((".json", ".parquet")) for name in self.names_from())
+            or any(name.split(".")[0].isdecimal() for name in self.names_from())
         )
 
     def commit(self, version: int) -> bytes:
@@ -115,12 +115,10 @@ def log_of(lake: Store, table: TableRef) -> TableLog:
 def drop_table(lake: Store, table: TableRef) -> None:
     """Delete a table with all its versions.
 
-    Its log goes first: one that is dropped half is no table, and does not keep another one of its
-    name from being created.
+    On a disk in one step. In a bucket its newest version goes first: what is left of one that is
+    dropped half is an older version of it, or no table.
 
     Raises:
         LakeError: it cannot be deleted.
     """
-    folder = log_of(lake, table).folder
-    lake.delete_folder(folder / "_delta_log")
-    lake.delete_folder(folder)
+    lake.delete_folder(log_of(lake, table).folder, first="_delta_log")

@@ -18,7 +18,7 @@ from lake_assets.delta.log_tail import actions_of, last_checkpoint, newest_versi
 from lake_assets.delta.table_log import LAST_CHECKPOINT, TableLog, log_of
 from lake_assets.errors import LakeError, TableOwnedError, first_line
 from lake_assets.model.owners import Owner, OwnerRecord
-from lake_assets.model.tables import Layer, TableRef
+from lake_assets.model.tables import TABLE_NAME, Layer, TableRef
 from lake_assets.storage.store import Store
 from lake_assets.storage.uri import LakeUri
 
@@ -178,5 +178,6 @@ def _of_table(log: TableLog) -> Mapping[str, str]:
 
 
 def _tables_in(lake: Store, layer: Layer) -> Iterator[TableRef]:
-    tables = (TableRef(layer=layer, name=name) for name in lake.folders(lake.root / layer.value))
+    names = filter(TABLE_NAME.fullmatch, lake.folders(lake.root / layer.value))
+    tables = (TableRef(layer=layer, name=name) for name in names)
     yield from (table for table in tables if log_of(lake, table).exists())

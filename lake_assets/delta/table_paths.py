@@ -1,7 +1,10 @@
 """Where an opened table and its files lie, and how Spark takes paths; see `storage.uri`."""
 
+from urllib.parse import quote
+
 from deltalake import DeltaTable
 
+from lake_assets.errors import LakeError
 from lake_assets.storage.uri import LakeUri, is_address
 
 SPARK_OPTIONS = {"__globPaths__": "false", "recursiveFileLookup": "true"}
@@ -20,10 +23,25 @@ def data_file(folder: LakeUri, path: str) -> LakeUri:
 
     It is below the table's folder, or elsewhere, as those of a shallow clone are.
 
+    Args:
+        folder: of the table.
+        path: not encoded.
+
     Raises:
-        LakeError: it is elsewhere, and of a kind of store that is not known.
+        LakeError: it is in another store than the table.
     """
     if is_address(path):
-        return LakeUri.from_address(path)
+        return _elsewhere(folder, path)
     # Not by `/`, which looks at each name: these are known, and asked for often.
     return LakeUri(folder.scheme, folder.bucket, f"{folder.path}/{path}")
+
+
+def _elsewhere(folder: LakeUri, address: str) -> LakeUri:
+    place = LakeUri.from_address(quote(address, safe="/:@"))
+    if (place.scheme, place.bucket) != (folder.scheme, folder.bucket):
+        raise LakeError(
+            str(folder),
+            f"its log names {address}, which is in another store, as in a shallow clone",
+            "Copy the table whole",
+        )
+    return place

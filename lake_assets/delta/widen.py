@@ -15,7 +15,7 @@ from tenacity import retry, retry_if_exception_type, stop_after_attempt
 
 from lake_assets.delta.commit import Commit, DataFile
 from lake_assets.delta.committer import Committer
-from lake_assets.delta.data_files import active_files
+from lake_assets.delta.data_files import active_files, folder_in_table
 from lake_assets.delta.deletion_vectors import Mask, kept_rows, undeleted
 from lake_assets.delta.feature_gate import ensure_usable
 from lake_assets.delta.renamed_columns import Renames, under_newest, unmarked, without_stale_marks
@@ -117,7 +117,10 @@ def _change(
     if rewriting is not None:
         ensure_usable(handle, Use.READ, Use.REPLACE)
         kept = kept_rows(handle)
-        files = [_write(log, file, rewriting, kept.get(file.path)) for file in active_files(handle)]
+        files = [
+            _write(log, file, rewriting, kept.get(log.data_file(file.path)))
+            for file in active_files(handle)
+        ]
         change = Commit(table=table, files=files, info=rewriting.info, seen=version)
         committer.replace([change], rewriting.columns)
     return rewriting
@@ -173,7 +176,7 @@ def _is_other(have: pa.DataType, wanted: pa.DataType) -> bool:
 
 
 def _write(log: TableLog, file: DataFile, rewriting: _Rewriting, left: Mask | None) -> DataFile:
-    path = str(PurePosixPath(file.path).with_name(f"part-{uuid.uuid4()}.parquet"))
+    path = str(PurePosixPath(folder_in_table(file), f"part-{uuid.uuid4()}.parquet"))
     kept = pa.schema([field for field in rewriting.columns if field.name not in file.partition])
     lake = log.store
     with lake.open_for_reading(log.data_file(file.path)) as source, pq.ParquetFile(source) as rows:

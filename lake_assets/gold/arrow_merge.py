@@ -15,7 +15,7 @@ from lake_assets.delta.commit import DataFile
 from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.gold.arrow_aggregates import ArrowAggregates, NotMergeableError
 from lake_assets.gold.buckets import prefix_of
-from lake_assets.gold.refresh_plan import Brought, RefreshPlan
+from lake_assets.gold.refresh_plan import RefreshPlan, Rewritten
 from lake_assets.gold.view_heads import SmallGain
 from lake_assets.parquet.writer import TABLE, Layout, Target, WritePlan
 from lake_assets.spark.fan_out import fan_out
@@ -73,18 +73,19 @@ class Merging:
 
 def merge_in_arrow(
     session: SparkSession, gains: Sequence[SmallGain], context: LakeContext
-) -> list[Brought]:
+) -> list[Rewritten]:
     """Rewrite the keys' views, in one job of a task a core.
 
     A key of which only Spark can tell what its rows come to is left out, and so nothing of it is
     written. For those that gained no rows nothing is written either.
     """
-    gained = [gain for gain in gains if gain.work.silver_files]
+    gained = [gain for gain in gains if gain.plan.silver_files]
     files, unsure = _write(session, gained, context) if gained else ({}, set())
+    # One bucket: all of its files give way, or there are none where silver gained no rows.
     return [
-        gain.work.brought(files.get(gain.work.source.key, ()), gain.work.touched(()))
+        gain.plan.rewritten(files.get(gain.plan.source.key, ()), gain.plan.touched(()))
         for gain in gains
-        if gain.work.source.key not in unsure
+        if gain.plan.source.key not in unsure
     ]
 
 
@@ -92,16 +93,16 @@ def _write(
     session: SparkSession, gains: Sequence[SmallGain], context: LakeContext
 ) -> tuple[dict[str, list[DataFile]], set[str]]:
     """By key, new files; and the keys that Spark must merge."""
-    keys = [gain.work.source.key for gain in gains]
-    logs = [log_of(context.lake, gain.work.source.gold_table) for gain in gains]
+    keys = [gain.plan.source.key for gain in gains]
+    logs = [log_of(context.lake, gain.plan.source.gold_table) for gain in gains]
     plan = WritePlan(
         store=context.lake,
         targets=tuple(
-            Target(folder=log.folder, layout=gain.work.columns, prefix=prefix_of(0))
+            Target(folder=log.folder, layout=gain.plan.columns, prefix=prefix_of(0))
             for gain, log in zip(gains, logs, strict=True)
         ),
         layouts={
-            gain.work.columns: Layout(
+            gain.plan.columns: Layout(
                 schema=gain.aggregates.columns, sources=tuple(gain.aggregates.columns.names)
             )
             for gain in gains
@@ -109,9 +110,10 @@ def _write(
         buffer_bytes=context.buffer_bytes,
     )
     pieces = [
-        (_piece(index, gain, logs[index]), _load(gain.work)) for index, gain in enumerate(gains)
+        (_piece(index, gain, logs[index]), _load(gain.plan)) for index, gain in enumerate(gains)
     ]
-    shares, lake = share(pieces, session.sparkContext.defaultParallelism), context.lake
+    tasks = context.refresh_tasks or session.sparkContext.defaultParallelism
+    shares, lake = share(pieces, tasks), context.lake
     left = fan_out(numbered(session, shares), plan, lambda: Merging(lake, shares))
     files = {keys[index]: written.files for index, written in left.written.items()}
     return files, {keys[int(note)] for note in left.notes}
@@ -121,8 +123,8 @@ def _piece(target: int, one: SmallGain, gold: TableLog) -> Piece:
     return Piece(
         target=target,
         aggregates=one.aggregates,
-        silver_files=one.work.silver_files,
-        gold_files=tuple(gold.data_file(file.path) for file in one.work.gold_files),
+        silver_files=one.plan.silver_files,
+        gold_files=tuple(gold.data_file(file.path) for file in one.plan.gold_files),
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from lake_assets.gold.arrow_aggregates import SAFE_SUM, ArrowAggregate, ArrowAggregates, Average
-from lake_assets.model.feeds import GoldView
+from lake_assets.model.gold_views import GoldView
 from lake_assets.model.tables import STATE
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from lake_assets.gold.compiled_view import BUCKET, KEY
 from lake_assets.gold.view_expectations import GoldJudge
-from lake_assets.model.feeds import GoldView
+from lake_assets.model.gold_views import GoldView
 from lake_assets.parquet.writer import TABLE
 
 

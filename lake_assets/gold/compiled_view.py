@@ -16,7 +16,8 @@ from lake_assets.errors import FeedError, first_line
 from lake_assets.gold.measures import CannotMergeError, Mergeable, mergeable
 from lake_assets.gold.parse_measures import call_of, split_exact
 from lake_assets.gold.refresh_need import unmergeable
-from lake_assets.model.feeds import Feed, GoldView
+from lake_assets.model.feeds import Feed
+from lake_assets.model.gold_views import GoldView
 from lake_assets.model.tables import STATE
 from lake_assets.spark.determinism import is_repeatable
 from lake_assets.spark.jvm import arrow_schema, spark_schema

@@ -18,7 +18,7 @@ from lake_assets.errors import ExpectationFailedError
 from lake_assets.gold.bucket_routing import BucketRouting
 from lake_assets.gold.buckets import prefix_of
 from lake_assets.gold.compiled_view import BUCKET, KEY, CompiledView
-from lake_assets.gold.refresh_plan import Brought, RefreshPlan
+from lake_assets.gold.refresh_plan import RefreshPlan, Rewritten
 from lake_assets.gold.view_expectations import ensure_none_fails, judged_of, marked
 from lake_assets.model.reports import Judged
 from lake_assets.parquet.writer import Layout, Target, WritePlan
@@ -32,7 +32,7 @@ from lake_assets.storage.uri import LakeUri
 class Computed:
     """What one job came to."""
 
-    brought: Sequence[Brought]
+    rewritten: Sequence[Rewritten]
     judged: Mapping[tuple[str, str], Judged]
     """By key and expectation."""
 
@@ -66,11 +66,11 @@ def compute(
         discard(left.written, plan)
         raise
     files = _files_by_key(left, by_target)
-    brought = [
-        refresh.brought(files.get(refresh.source.key, ()), gone[refresh.source.key])
+    rewritten = [
+        refresh.rewritten(files.get(refresh.source.key, ()), gone[refresh.source.key])
         for refresh in work
     ]
-    return Computed(brought=brought, judged=judged)
+    return Computed(rewritten=rewritten, judged=judged)
 
 
 def _plan(

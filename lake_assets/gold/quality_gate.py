@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 
 from lake_assets.model.checks import Severity
+from lake_assets.model.expectations import Action
 from lake_assets.model.failures import Failing, Failures
-from lake_assets.model.feeds import Action, Feed
+from lake_assets.model.feeds import Feed
 
 
 def blocked_keys(

@@ -14,9 +14,10 @@ from lake_assets.delta.table_owners import claim
 from lake_assets.gold.arrow_merge import merge_in_arrow
 from lake_assets.gold.compiled_view import CompiledView, compiled_view_of
 from lake_assets.gold.job import compute
-from lake_assets.gold.refresh_plan import Brought, catch_up, open_all, report_of
+from lake_assets.gold.refresh_plan import Rewritten, catch_up, open_all, report_of
 from lake_assets.gold.view_heads import ViewHead, small_gain_of, view_heads_of
-from lake_assets.model.feeds import Feed, GoldView
+from lake_assets.model.feeds import Feed
+from lake_assets.model.gold_views import GoldView
 from lake_assets.model.owners import owner_of_view
 from lake_assets.model.reports import Judged, Mode, RefreshReport
 from lake_assets.spark.lake_context import LakeContext
@@ -51,11 +52,11 @@ def refresh(  # noqa: PLR0913 - where, what, and which of it
     phases, blocked = _Phases(), blocked or {}
     for key in keys:
         claim(context.lake, feed.gold_table(view, key), owner_of_view(feed, view.name, key))
-    ends = {} if full_refresh else view_heads_of(feed, view, keys, context)
-    current = {key for key, end in ends.items() if not end.source.is_behind}
-    behind = [end for key, end in ends.items() if key not in current and key not in blocked]
-    done = _merge_near(session, view, behind, context, phases)
-    merged = {refreshed.work.source.key for refreshed in done}
+    heads = {} if full_refresh else view_heads_of(feed, view, keys, context)
+    current = {key for key, head in heads.items() if not head.source.is_behind}
+    behind = [head for key, head in heads.items() if key not in current and key not in blocked]
+    done = _merge_small_gains(session, view, behind, context, phases)
+    merged = {refreshed.plan.source.key for refreshed in done}
     unseen = [key for key in keys if key not in current and key not in merged]
     opened = open_all(feed, view, unseen, context)
     wanting = [tables for tables in opened if full_refresh or tables.source.is_behind]
@@ -78,10 +79,10 @@ def refresh(  # noqa: PLR0913 - where, what, and which of it
         phases.end("plan")
         computed = compute(session, compiled_view, silver, plans, context)
         phases.end("job")
-        _commit(computed.brought, compiled_view, feed, context)
+        _commit(computed.rewritten, compiled_view, feed, context)
         phases.end("commit")
-        done, judged = [*done, *computed.brought], computed.judged
-    by_key = {refreshed.work.source.key: report_of(refreshed, view) for refreshed in done}
+        done, judged = [*done, *computed.rewritten], computed.judged
+    by_key = {refreshed.plan.source.key: report_of(refreshed, view) for refreshed in done}
     return RefreshReport(
         refreshed=tuple(by_key[key] for key in keys if key in by_key),
         up_to_date=tuple((key, view.name) for key in keys if key in current),
@@ -91,14 +92,14 @@ def refresh(  # noqa: PLR0913 - where, what, and which of it
     )
 
 
-def _merge_near(
+def _merge_small_gains(
     session: SparkSession,
     view: GoldView,
-    ends: Sequence[ViewHead],
+    heads: Sequence[ViewHead],
     context: LakeContext,
     phases: "_Phases",
-) -> list[Brought]:
-    gains = small_gain_of(view, ends, context)
+) -> list[Rewritten]:
+    gains = small_gain_of(view, heads, context)
     phases.end("plan")
     if not gains:
         return []
@@ -110,18 +111,18 @@ def _merge_near(
 
 
 def _commit(
-    brought: Sequence[Brought], compiled_view: CompiledView, feed: Feed, context: LakeContext
+    rewritten: Sequence[Rewritten], compiled_view: CompiledView, feed: Feed, context: LakeContext
 ) -> None:
     view, columns = compiled_view.view.name, compiled_view.columns
     owners = {
-        refreshed.commit.table: owner_of_view(feed, view, refreshed.work.source.key)
-        for refreshed in brought
-        if refreshed.work.is_first
+        refreshed.commit.table: owner_of_view(feed, view, refreshed.plan.source.key)
+        for refreshed in rewritten
+        if refreshed.plan.is_first
     }
     context.committer.create(dict.fromkeys(owners, columns), owners=owners)
-    full = [refreshed.commit for refreshed in brought if refreshed.work.mode is Mode.FULL]
+    full = [refreshed.commit for refreshed in rewritten if refreshed.plan.mode is Mode.FULL]
     context.committer.replace(full, columns)
-    merged = [refreshed.commit for refreshed in brought if refreshed.work.mode is not Mode.FULL]
+    merged = [refreshed.commit for refreshed in rewritten if refreshed.plan.mode is not Mode.FULL]
     context.committer.replace_files(merged)
 
 

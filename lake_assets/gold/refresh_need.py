@@ -14,7 +14,9 @@ from lake_assets.delta.refresh_position import (
     STATES,
     Position,
 )
-from lake_assets.model.feeds import Action, GoldView
+from lake_assets.model.expectations import Action
+from lake_assets.model.gold_views import GoldView
+from lake_assets.model.tables import TableRef
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,13 +32,13 @@ class Silver:
 
 
 def definition_of(view: GoldView, session: str) -> str:
-    """A hash of what a view computes; its schedule, checks and words do not matter.
+    """A hash of what a view computes; its pace, schedule, checks and words do not matter.
 
     Args:
         view: what is computed.
         session: `session_digest` of the session that computes it.
     """
-    text = view.model_dump_json(exclude={"schedule", "checks", "description"})
+    text = view.model_dump_json(exclude={"refresh", "schedule", "checks", "description"})
     return hashlib.sha256(f"{session} {text}".encode()).hexdigest()[:16]
 
 
@@ -91,6 +93,33 @@ def why_full(definition: str, silver: Silver, position: Position | None, commit_
         ),
     }
     return next((reason for reason, holds in reasons.items() if holds), "")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ViewSnapshot:
+    """One key's silver and gold at the versions that a refresh starts from."""
+
+    key: str
+    silver_table: TableRef
+    gold_table: TableRef
+    definition: str
+    """Of the view, as it is now."""
+
+    silver: Silver
+    gold_version: int
+    position: Position | None
+    commit_read: str = ""
+    """`commit_digest` of the position's version, as silver's log has it now."""
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the key's view must be brought up to date."""
+        return is_behind(self.definition, self.silver, self.position)
+
+    @property
+    def why_full(self) -> str:
+        """As `gold.refresh_need.why_full`."""
+        return why_full(self.definition, self.silver, self.position, self.commit_read)
 
 
 def info_of(

@@ -16,10 +16,11 @@ from lake_assets.delta.refresh_position import STATE_FORMAT, position_from
 from lake_assets.delta.table_features import features_of
 from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.gold.buckets import bucket_of, buckets_for, buckets_now
-from lake_assets.gold.refresh_need import info_of
+from lake_assets.gold.refresh_need import ViewSnapshot, info_of
 from lake_assets.gold.usable_tables import ensure_refreshable
-from lake_assets.gold.view_snapshot import ViewSnapshot, view_snapshot_of
-from lake_assets.model.feeds import Feed, GoldView
+from lake_assets.gold.view_snapshot import view_snapshot_of
+from lake_assets.model.feeds import Feed
+from lake_assets.model.gold_views import GoldView
 from lake_assets.model.reports import Mode, ViewRefresh
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.spark.read_tables import TableVersion, contents_of
@@ -76,7 +77,7 @@ class RefreshPlan:
         touched_buckets = set(buckets)
         return tuple(file for file in self.gold_files if bucket_of(file) in touched_buckets)
 
-    def brought(self, files: Sequence[DataFile], gone: Sequence[DataFile]) -> "Brought":
+    def rewritten(self, files: Sequence[DataFile], gone: Sequence[DataFile]) -> "Rewritten":
         """What puts `files` in the place of `gone`, and says what the view now stands for."""
         states = STATE_FORMAT if self.keeps_states else 0
         commit = Commit(
@@ -93,14 +94,14 @@ class RefreshPlan:
             seen=self.source.gold_version,
             plain_id=self.plain_id,
         )
-        return Brought(work=self, commit=commit)
+        return Rewritten(plan=self, commit=commit)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Brought:
+class Rewritten:
     """One key's view, written and to be committed."""
 
-    work: RefreshPlan
+    plan: RefreshPlan
     commit: Commit
 
 
@@ -242,9 +243,9 @@ def _full(one: Opened, context: LakeContext, why: str, *, keeps_states: bool) ->
     )
 
 
-def report_of(one: Brought, view: GoldView) -> ViewRefresh:
+def report_of(one: Rewritten, view: GoldView) -> ViewRefresh:
     """What became of one key."""
-    plan, commit = one.work, one.commit
+    plan, commit = one.plan, one.commit
     gone = {file.path for file in commit.removed}
     kept = [file for file in plan.gold_files if file.path not in gone]
     written = sum(file.rows for file in commit.files)

@@ -1,8 +1,10 @@
-"""A refresh from start to end: its turn, Spark started, views brought up to date, Spark stopped."""
+"""A refresh from start to end: its turn, a Spark session, views brought up to date."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from time import perf_counter
 
 from pyspark.sql import SparkSession
@@ -21,9 +23,10 @@ from lake_assets.errors import FeedError
 from lake_assets.gold.refresh import refresh
 from lake_assets.gold.sql_views import refresh_sql_views
 from lake_assets.gold.status import views_behind
-from lake_assets.logs.entries import entry_of_refresh
+from lake_assets.logs.entries import Entry, entry_of_refresh
 from lake_assets.logs.write import append
-from lake_assets.model.feeds import Feed, GoldView
+from lake_assets.model.feeds import Feed
+from lake_assets.model.gold_views import GoldView
 from lake_assets.model.owners import owner_of_view
 from lake_assets.model.reports import RefreshReport
 from lake_assets.model.tables import Layer
@@ -47,7 +50,42 @@ class Around:
     """Is told what was done."""
 
 
-def refresh_views(
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Warm:
+    """A Spark session that is there already, and the lake as it was opened for it."""
+
+    session: SparkSession
+    context: LakeContext
+    seconds: float = 0.0
+    """That its start took."""
+
+    has_turn: bool = False
+    """Whether whoever gives it has the turns of the views."""
+
+    keep: Callable[[Sequence[Entry]], None] | None = None
+    """Gets what is to be logged; by default it is committed to the log tables at once."""
+
+
+def turn_of(feed: Feed, view: GoldView) -> str:
+    """The turn that refreshes of a view take."""
+    return f"refresh-{feed.feed}-{view.name}"
+
+
+@contextmanager
+def turn_of_views(state_dir: Path, feed: Feed, views: Iterable[GoldView]) -> Iterator[None]:
+    """Wait until nobody else refreshes one of these views, and keep the others waiting.
+
+    Raises:
+        LakeError: the folder of the locks cannot be written.
+    """
+    with ExitStack() as turns:
+        # In one order, so that no two ever wait for each other.
+        for name in sorted(turn_of(feed, view) for view in views):
+            turns.enter_context(turn(state_dir, name))
+        yield
+
+
+def refresh_views(  # noqa: PLR0913 - what, which of it, and where
     settings: Settings,
     feed: Feed,
     *,
@@ -55,10 +93,11 @@ def refresh_views(
     keys: Sequence[str] | None = None,
     full_refresh: bool = False,
     around: Around | None = None,
+    warm: Warm | None = None,
 ) -> list[RefreshReport]:
     """Bring gold views of a feed up to date, one report a view.
 
-    Refreshes of one lake take turns. Spark is started only if a view is behind.
+    Refreshes of one view take turns. Spark is started only if a view is behind.
 
     Args:
         settings: where the lake is.
@@ -68,6 +107,7 @@ def refresh_views(
             are left alone.
         full_refresh: compute all keys again, also those whose silver did not change.
         around: what else to do while Spark is there.
+        warm: the session to use; by default one is started, and stopped at the end.
 
     Raises:
         FeedError: the feed has no such view or key, a view over all keys is asked for some, a
@@ -89,15 +129,19 @@ def refresh_views(
     else:
         ensure_none_renamed(lake_of(settings), feed, Layer.SILVER, Layer.GOLD)
     selected_keys = keys or known
-    with turn(settings.state_dir, "refresh"):
-        behind = views_behind(settings, feed)
+    has_turn = warm is not None and warm.has_turn
+    with nullcontext() if has_turn else turn_of_views(settings.state_dir, feed, chosen):
+        behind = views_behind(settings, feed.model_copy(update={"gold": tuple(chosen)}))
         if not full_refresh and not any(
             set(behind[v.name]) & set(v.scopes(selected_keys)) for v in chosen
         ):
             lake = lake_of(settings)
             current = [key for key in selected_keys if identity(lake, feed.silver_table(key))]
             return [_nothing_new(view, current) for view in chosen]
-        reports = _refresh(settings, feed, chosen, selected_keys, around, full_refresh=full_refresh)
+        with _warm(settings) if warm is None else nullcontext(warm) as spark:
+            reports = _refresh(
+                spark, feed, chosen, selected_keys, around, full_refresh=full_refresh
+            )
         if is_rebuild:
             _drop_renamed(settings, feed, reports)
         return reports
@@ -115,8 +159,20 @@ def _drop_renamed(settings: Settings, feed: Feed, reports: Sequence[RefreshRepor
     drop_tables(lake, [table for table in superseded if owner_of(lake, table) in computed])
 
 
+@contextmanager
+def _warm(settings: Settings) -> Iterator[Warm]:
+    started = perf_counter()
+    session = start_session(settings, ensure_runtime(settings))
+    try:
+        seconds = perf_counter() - started
+        with open_lake(settings, session) as context:
+            yield Warm(session=session, context=context, seconds=seconds)
+    finally:
+        session.stop()
+
+
 def _refresh(
-    settings: Settings,
+    warm: Warm,
     feed: Feed,
     views: Sequence[GoldView],
     keys: Sequence[str],
@@ -124,31 +180,27 @@ def _refresh(
     *,
     full_refresh: bool,
 ) -> list[RefreshReport]:
-    started = perf_counter()
-    session = start_session(settings, ensure_runtime(settings))
-    session_s = perf_counter() - started
-    try:
-        with open_lake(settings, session) as context:
-            blocked = around.before(session, keys) if around else {}
-            reports = [
-                _refresh_one(view)(
-                    session, feed, view, keys, context, blocked, full_refresh=full_refresh
-                )
-                for view in views
-            ]
-            reports = [report.with_seconds("session", session_s) for report in reports]
-            _log(context, feed, reports)
-            if around:
-                around.after(session, reports)
-    finally:
-        session.stop()
+    session, context = warm.session, warm.context
+    blocked = around.before(session, keys) if around else {}
+    reports = [
+        _refresh_one(view)(session, feed, view, keys, context, blocked, full_refresh=full_refresh)
+        for view in views
+    ]
+    reports = [report.with_seconds("session", warm.seconds) for report in reports]
+    _log(warm, feed, reports)
+    if around:
+        around.after(session, reports)
     return reports
 
 
-def _log(context: LakeContext, feed: Feed, reports: Sequence[RefreshReport]) -> None:
+def _log(warm: Warm, feed: Feed, reports: Sequence[RefreshReport]) -> None:
     now = datetime.now(UTC)
-    entries = [entry_of_refresh(report, feed, now) for report in reports]
-    append(context, [entry for entry in entries if entry])
+    logged = (entry_of_refresh(report, feed, now) for report in reports)
+    entries = [entry for entry in logged if entry]
+    if warm.keep is None:
+        append(warm.context, entries)
+    else:
+        warm.keep(entries)
 
 
 def _nothing_new(view: GoldView, keys: Sequence[str]) -> RefreshReport:

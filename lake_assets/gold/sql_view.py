@@ -31,7 +31,8 @@ from lake_assets.delta.commit import Commit
 from lake_assets.delta.table_log import log_of
 from lake_assets.errors import FeedError, first_line
 from lake_assets.gold.view_expectations import GoldJudge, marked
-from lake_assets.model.feeds import Feed, GoldView
+from lake_assets.model.feeds import Feed
+from lake_assets.model.gold_views import GoldView
 from lake_assets.model.queries import SILVER, SILVER_ALL
 from lake_assets.model.tables import TableRef
 from lake_assets.parquet.writer import TABLE, Layout, Target, WritePlan

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from time import perf_counter
 
 from deltalake import DeltaTable
+from pyspark import inheritable_thread_target
 from pyspark.sql import SparkSession
 
 from lake_assets.delta.catalog import keys_of
@@ -25,7 +26,8 @@ from lake_assets.gold.refresh_need_all import held_up_by, is_all_behind, positio
 from lake_assets.gold.sql_view import SqlViewInput, SqlViewQuery, SqlViewResult, compute
 from lake_assets.gold.usable_tables import ensure_refreshable
 from lake_assets.gold.view_expectations import ensure_none_fails, judged_of
-from lake_assets.model.feeds import Feed, GoldView
+from lake_assets.model.feeds import Feed
+from lake_assets.model.gold_views import GoldView
 from lake_assets.model.owners import owner_of_view
 from lake_assets.model.reports import Judged, RefreshReport, ViewRefresh
 from lake_assets.model.tables import EVERY_KEY
@@ -168,8 +170,11 @@ def _compute(
         lake=context.lake,
         buffer_bytes=context.buffer_bytes,
     )
-    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="view") as pool:
-        futures = [pool.submit(compute, session, query, source) for source in sources]
+    at_once = min(_AT_ONCE, context.refresh_tasks or _AT_ONCE)
+    with ThreadPoolExecutor(at_once, thread_name_prefix="view") as pool:
+        # In the job group and the scheduler's pool of whoever asked.
+        run = inheritable_thread_target(session)(compute)
+        futures = [pool.submit(run, session, query, source) for source in sources]
         try:
             return [future.result() for future in futures]
         except BaseException:

@@ -17,7 +17,8 @@ from lake_assets.gold.quality_gate import blocked_keys
 from lake_assets.gold.refresh_need import Silver, definition_of, is_behind
 from lake_assets.gold.refresh_need_all import held_up_by, is_all_behind, unread
 from lake_assets.model.failures import Failures
-from lake_assets.model.feeds import Feed, GoldView
+from lake_assets.model.feeds import Feed
+from lake_assets.model.gold_views import GoldView
 from lake_assets.model.tables import EVERY_KEY, TableRef
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.session_digest import session_digest
@@ -58,6 +59,24 @@ def views_behind(
         if held_up_by(standing.unread, blocked) is None:
             behind[standing.view] += (standing.scope,)
     return behind
+
+
+def other_definitions(settings: Settings, feed: Feed, view: GoldView) -> frozenset[str]:
+    """By which declarations of a view, other than this one, its tables are computed now.
+
+    Raises:
+        LakeError: a table's log cannot be read.
+    """
+    lake, own = lake_of(settings), definition_of(view, session_digest(settings))
+    with _reading(lake):
+        infos = [
+            newest_info(lake, feed.gold_table(view, scope))
+            for scope in view.scopes(keys_of(lake, feed))
+        ]
+    positions = [
+        PositionOfAll.of(info) if view.is_over_all else position_from(info) for info in infos
+    ]
+    return frozenset(p.definition for p in positions if p is not None) - {own}
 
 
 def never_computed(settings: Settings, feed: Feed, failures: Failures) -> tuple[str, ...]:

@@ -17,7 +17,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from lake_assets.errors import ExpectationFailedError, FeedError, first_line
-from lake_assets.model.feeds import Action, GoldView
+from lake_assets.model.expectations import Action
+from lake_assets.model.gold_views import GoldView
 from lake_assets.model.reports import Judged
 from lake_assets.model.tables import STATE, TableRef
 from lake_assets.parquet.writer import TABLE

@@ -1,4 +1,4 @@
-"""What the ends of logs tell of keys' views: which are up to date, and which gain a little.
+"""What the heads of logs tell of keys' views: which are up to date, and which gain a little.
 
 No table is opened: a refresh's newest commit says all of a view that is one file. Keys that it
 does not tell of are `gold.refresh_plan`'s.
@@ -18,9 +18,11 @@ from lake_assets.delta.table_log import log_of
 from lake_assets.gold.arrow_aggregates import ArrowAggregates
 from lake_assets.gold.arrow_mergeable import arrow_aggregates_of
 from lake_assets.gold.buckets import buckets_now
+from lake_assets.gold.refresh_need import ViewSnapshot
 from lake_assets.gold.refresh_plan import RefreshPlan, merging
-from lake_assets.gold.view_snapshot import ViewSnapshot, view_snapshot_of
-from lake_assets.model.feeds import Feed, GoldView
+from lake_assets.gold.view_snapshot import view_snapshot_of
+from lake_assets.model.feeds import Feed
+from lake_assets.model.gold_views import GoldView
 from lake_assets.spark.lake_context import LakeContext
 
 _MOST_ROWS = 1_000_000
@@ -40,14 +42,14 @@ class ViewHead:
 class SmallGain:
     """A key whose small gain a task merges into its view of one file."""
 
-    work: RefreshPlan
+    plan: RefreshPlan
     aggregates: ArrowAggregates
 
 
 def view_heads_of(
     feed: Feed, view: GoldView, keys: Sequence[str], context: LakeContext
 ) -> dict[str, ViewHead]:
-    """By key, where it stands; keys of which their logs' ends do not tell are absent."""
+    """By key, where it stands; keys of which their logs' heads do not tell are absent."""
     heads, store = {}, context.committer.store
     for key in keys:
         silver = log_tail_of(log_of(store, feed.silver_table(key)))
@@ -63,44 +65,44 @@ def view_heads_of(
 
 
 def small_gain_of(
-    view: GoldView, ends: Iterable[ViewHead], context: LakeContext
+    view: GoldView, heads: Iterable[ViewHead], context: LakeContext
 ) -> list[SmallGain]:
     """Those of the keys that a task can merge."""
     aggregates_of = cache(lambda columns: arrow_aggregates_of(view, _arrow(columns)))
     gains = []
-    for end in ends:
-        position = end.source.position
-        if position is None or not _is_small(end, position, context):
+    for head in heads:
+        position = head.source.position
+        if position is None or not _is_small(head, position, context):
             continue
         # A log is read only where its rows could be merged.
         aggregates = aggregates_of(position.columns)
-        if aggregates and (plan := _work(end, position, context)):
-            gains.append(SmallGain(work=plan, aggregates=aggregates))
+        if aggregates and (plan := _plan_of(head, position, context)):
+            gains.append(SmallGain(plan=plan, aggregates=aggregates))
     return gains
 
 
-def _is_small(end: ViewHead, position: Position, context: LakeContext) -> bool:
+def _is_small(head: ViewHead, position: Position, context: LakeContext) -> bool:
     """Whether gold is one bucket that goes on from where it is."""
-    gold_files = end.gold.added
+    gold_files = head.gold.added
     # With one bucket a refresh writes all rows or none, so what it added is all there is.
-    if position.buckets != 1 or not gold_files or not position.columns or not end.gold.table_id:
+    if position.buckets != 1 or not gold_files or not position.columns or not head.gold.table_id:
         return False
-    if end.source.why_full:
+    if head.source.why_full:
         return False
     return buckets_now(sum(file.rows for file in gold_files), 1, context.bucket_rows) == 1
 
 
-def _work(end: ViewHead, position: Position, context: LakeContext) -> RefreshPlan | None:
+def _plan_of(head: ViewHead, position: Position, context: LakeContext) -> RefreshPlan | None:
     """What a key gained; None if it is much, or not all that happened."""
-    source = end.source
+    source = head.source
     silver = log_of(context.lake, source.silver_table)
     gained = gained_between(silver, position.silver_version, source.silver.version)
     if gained.obstacle or gained.has_changed or gained.rows > _MOST_ROWS:
         return None
     return replace(
-        merging(source, gained, silver, end.gold.added),
+        merging(source, gained, silver, head.gold.added),
         columns=position.columns,
-        plain_id=end.gold.table_id,
+        plain_id=head.gold.table_id,
     )
 
 

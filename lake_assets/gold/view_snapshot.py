@@ -1,44 +1,15 @@
-"""Where one key's view stands: its silver and gold at the versions that a refresh starts from.
+"""Looking where one key's view stands, in the logs of its silver and gold.
 
 What follows from that is decided in `gold.refresh_need`.
 """
 
-from dataclasses import dataclass
-
 from lake_assets.delta.commit_digest import commit_digest
 from lake_assets.delta.refresh_position import Position
 from lake_assets.delta.table_log import log_of
-from lake_assets.gold.refresh_need import Silver, definition_of, is_behind, why_full
-from lake_assets.model.feeds import Feed, GoldView
-from lake_assets.model.tables import TableRef
+from lake_assets.gold.refresh_need import Silver, ViewSnapshot, definition_of
+from lake_assets.model.feeds import Feed
+from lake_assets.model.gold_views import GoldView
 from lake_assets.spark.lake_context import LakeContext
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ViewSnapshot:
-    """One key's silver and gold at the versions that a refresh starts from."""
-
-    key: str
-    silver_table: TableRef
-    gold_table: TableRef
-    definition: str
-    """Of the view, as it is now."""
-
-    silver: Silver
-    gold_version: int
-    position: Position | None
-    commit_read: str = ""
-    """`commit_digest` of the position's version, as silver's log has it now."""
-
-    @property
-    def is_behind(self) -> bool:
-        """Whether the key's view must be brought up to date."""
-        return is_behind(self.definition, self.silver, self.position)
-
-    @property
-    def why_full(self) -> str:
-        """As `gold.refresh_need.why_full`."""
-        return why_full(self.definition, self.silver, self.position, self.commit_read)
 
 
 def view_snapshot_of(

@@ -1,6 +1,6 @@
 """Dataset checks: what a feed's author declares of whole tables. Evaluating is for `checks`.
 
-A check is about one key's table at a time; an expectation (`model.feeds`) is about single rows.
+A check is about one key's table at a time; an expectation (`model.expectations`) of single rows.
 """
 
 from datetime import timedelta
@@ -20,7 +20,8 @@ class Severity(StrEnum):
     ERROR = "error"
 
 
-def _duration(value: object) -> timedelta:
+def duration(value: object) -> timedelta:
+    """A time span above zero, of `30s`, `15m`, `1h` or `2d`; raises a ValueError for others."""
     seconds = 0.0
     if isinstance(value, timedelta):
         seconds = value.total_seconds()
@@ -32,12 +33,16 @@ def _duration(value: object) -> timedelta:
     if seconds <= 0:
         message = f"{value!r} is no duration: write a number and a unit, as 30s, 15m, 1h or 2d"
         raise ValueError(message)
-    return timedelta(seconds=seconds)
+    try:
+        return timedelta(seconds=seconds)
+    except OverflowError as problem:
+        message = f"{value!r} is longer than any time"
+        raise ValueError(message) from problem
 
 
 Duration = Annotated[
     timedelta,
-    BeforeValidator(_duration),
+    BeforeValidator(duration),
     PlainSerializer(lambda found: f"{found.total_seconds():g}s", return_type=str),
 ]
 

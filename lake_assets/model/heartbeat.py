@@ -1,6 +1,7 @@
 """What the process that runs a lake's streams says of itself; `state` keeps it."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from lake_assets.model.processes import ProcessId
 
@@ -26,6 +27,9 @@ class Heartbeat:
 
     waiting_for: str | None = None
     """What the streams wait for, in words, if they do: a broker, the registry."""
+
+    refreshing: Mapping[str, float] = field(default_factory=dict)
+    """By gold view (`feed.view`) that is being refreshed, since when."""
 
     @property
     def pid(self) -> int:

@@ -1,9 +1,9 @@
 """What a batch and a refresh did, in numbers; made by the core, shown by Dagster and the CLI."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Self
+from typing import Self, TypeAlias
 
 from lake_assets.model.checks import Severity
 from lake_assets.model.origins import Origin
@@ -162,3 +162,38 @@ class RefreshReport:
     def with_seconds(self, phase: str, seconds: float) -> Self:
         """The same report with one more phase."""
         return replace(self, seconds={phase: seconds, **self.seconds})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Refreshed:
+    """What a refresh and its checks came to."""
+
+    reports: Sequence[RefreshReport]
+    """One a view."""
+
+    silver_checks: Sequence[CheckResult] = ()
+    """Blocking checks of the keys that were about to be refreshed."""
+
+    gold_checks: Mapping[str, Sequence[CheckResult]] = field(default_factory=dict)
+    """By view, of the keys that were."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GoldRefreshed:
+    """Some keys of a view were refreshed, or are held up."""
+
+    feed: str
+    refreshed: Refreshed
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ViewFailed:
+    """A view could not be refreshed."""
+
+    feed: str
+    view: str
+    reason: str
+    """In words, and what comes next."""
+
+
+GoldEvent: TypeAlias = GoldRefreshed | ViewFailed

@@ -1,7 +1,7 @@
 """How bad it is that rows violate an expectation. Pure."""
 
 from lake_assets.model.checks import Severity
-from lake_assets.model.feeds import Action, Expectation
+from lake_assets.model.expectations import Action, Expectation
 from lake_assets.model.reports import Judged
 
 

@@ -7,6 +7,9 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
+TABLE_NAME = re.compile(r"[A-Za-z0-9_-]+")
+"""Whatever else a layer's folder has (`lost+found`) is no table of a lake."""
+
 KEY_NAME = re.compile(r"[a-z0-9_]{1,64}")
 """A key's name becomes a folder and a table, so nothing else is let through."""
 

@@ -124,6 +124,10 @@ class StreamSettings(Group):
     """Seconds without progress after which the supervisor restarts the streams. Must exceed the
     longest micro-batch, or a large backlog is never worked off."""
 
+    view_timeout_s: float = Field(default=600.0, gt=0, le=86_400)
+    """Seconds that the refresh of a gold view may take in the streams' Spark. One that takes longer
+    is left to its schedule and to `lake-assets refresh`, which start a Spark of their own."""
+
     report_every_s: float = Field(default=30.0, gt=0)
     """Seconds between two reports to Dagster; each changed key costs 8-17 ms of its storage."""
 

@@ -1,4 +1,4 @@
 """Silver: decoded rows, routed to one append-only table a key, or to quarantine with a reason.
 
-Decoding is `decode`'s, and following bronze batch by batch is `streams`'.
+Decoding is `formats`', and following bronze batch by batch is `streams`'.
 """

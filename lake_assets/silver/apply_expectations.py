@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake_assets.model.feeds import Action
+from lake_assets.model.expectations import Action
 from lake_assets.model.origins import Origin, OriginColumns
 from lake_assets.model.quarantine import Reason
 from lake_assets.model.reports import Judged
@@ -26,7 +26,9 @@ from lake_assets.silver.rows import DETAIL, REASON
 EXAMPLES = 3
 """Origins kept of the rows that violate an expectation, a key."""
 
-Meet: TypeAlias = Callable[[Iterable[pa.RecordBatch]], Iterable[tuple[pa.RecordBatch, Marks]]]
+DecodeAndMark: TypeAlias = Callable[
+    [Iterable[pa.RecordBatch]], Iterable[tuple[pa.RecordBatch, Marks]]
+]
 """Makes decoded rows and their marks of what Spark hands over to a writing task."""
 
 _Ints: TypeAlias = npt.NDArray[np.int64]
@@ -97,7 +99,7 @@ class Judge:
         self,
         rules: Sequence[Rule],
         keys: int,
-        meet: Meet,
+        decode: DecodeAndMark,
         origin: OriginColumns,
         scope: Scope = EVERYTHING,
     ) -> None:
@@ -106,12 +108,12 @@ class Judge:
         Args:
             rules: the expectations.
             keys: how many there are.
-            meet: where the rows and their marks come from.
+            decode: where the rows and their marks come from.
             origin: the rows' columns that say where they came from.
             scope: which rows are written.
         """
         self._rules = rules
-        self._meet = meet
+        self._decode = decode
         self._origin = origin
         self._quarantine = keys
         self._scope = scope
@@ -122,7 +124,7 @@ class Judge:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The rows to write."""
-        for batch, marks in self._meet(batches):
+        for batch, marks in self._decode(batches):
             places = _places(batch)
             yield self._in_scope(self._act(batch, marks, places), places)
 

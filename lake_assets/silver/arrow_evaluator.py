@@ -5,7 +5,7 @@ Only what has the same meaning in both is computed here; which conditions these 
 judges the batch.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -13,9 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake_assets.parquet.writer import UNRESOLVED
-from lake_assets.silver.expectation_columns import MARKS_PER_COLUMN, Marks, Reading, packed, spread
-from lake_assets.silver.questions import SqlQuestion, encoded
+from lake_assets.silver.expectation_columns import MARKS_PER_COLUMN
 
 
 class NotEvaluableError(Exception):
@@ -46,25 +44,6 @@ class Call:
 
 
 Node: TypeAlias = Column | Constant | Call
-
-
-def judged_here(
-    batches: Iterable[pa.RecordBatch], reading: Reading, conditions: Sequence[Node]
-) -> Iterator[tuple[pa.RecordBatch, Marks]]:
-    """Each batch with the marks of its rows, or with a question where Spark must judge."""
-    for batch in batches:
-        if not batch.num_rows:
-            continue
-        kept, seen = packed(batch, reading)
-        places = kept.columns[batch.num_columns :]
-        try:
-            made = marks_of(seen, conditions)
-        except NotEvaluableError as problem:
-            question = pa.repeat(encoded(SqlQuestion(str(problem))), batch.num_rows)
-            index = batch.schema.get_field_index(UNRESOLVED)
-            yield batch.set_column(index, UNRESOLVED, question), ()
-        else:
-            yield batch, spread(made, places, batch.num_rows, reading)
 
 
 def marks_of(rows: pa.RecordBatch, conditions: Sequence[Node]) -> pa.RecordBatch:

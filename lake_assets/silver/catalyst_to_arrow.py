@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from lake_assets.model.feeds import Expectation
+from lake_assets.model.expectations import Expectation
 from lake_assets.silver.arrow_evaluator import OPERATIONS, Call, Column, Constant, Node
 from lake_assets.spark.conditions import without_ansi
 from lake_assets.spark.determinism import asks_session

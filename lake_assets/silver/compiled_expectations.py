@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from lake_assets.model.feeds import Expectation
+from lake_assets.model.expectations import Expectation
 from lake_assets.silver.catalyst_to_arrow import Program, program_of
 from lake_assets.silver.expectation_columns import Reading
 from lake_assets.silver.expectation_marks import reading_of

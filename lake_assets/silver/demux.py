@@ -25,7 +25,8 @@ from lake_assets.delta.table_owners import claim
 from lake_assets.delta.widen import widen
 from lake_assets.formats.base import Decoder, PayloadFormat, SchemaSource
 from lake_assets.formats.base import Question as FormatQuestion
-from lake_assets.model.feeds import Action, Feed
+from lake_assets.model.expectations import Action
+from lake_assets.model.feeds import Feed
 from lake_assets.model.origins import OriginColumns
 from lake_assets.model.owners import Owner
 from lake_assets.model.reports import BatchReport, Span, Stage
@@ -45,14 +46,13 @@ from lake_assets.spark.scan import Rows
 Reached: TypeAlias = Callable[[Iterable[TableRef]], Mapping[str, str]]
 """Tells what a batch's last commit records beside its rows, from the tables that get rows."""
 
-
 _CREATING = threading.Lock()
 """Held while keys get their tables: the feeds' threads may meet the same new one at once."""
 
 
 @dataclass(kw_only=True)
 class Demux:
-    """What `foreachBatch` calls for a feed's second stage; it remembers schemas and keys."""
+    """What a feed's second stage does with a batch; it remembers schemas and keys."""
 
     feed: Feed
     context: LakeContext
@@ -123,41 +123,24 @@ class Demux:
             )
         )
 
-    def _append(self, commits: Sequence[Commit], batch: Batch) -> None:
-        """Commit what no table had when demux began; who has it now got it from somebody else."""
-        for table in self.context.committer.append(commits, batch):
-            raise overtaken(table, f"it has batch {batch.version} already")
-
-    def _commits(self, demuxed: Demuxed, reached: Reached) -> list[Commit]:
-        """The batch's commits, quarantine's last."""
-        quarantine = quarantine_of(self.feed.feed)
-        attempt = {ATTEMPT: uuid4().hex}
-        commits = [
-            Commit(table=table, files=written.files, info={"rows": str(written.rows), **attempt})
-            for table, written in demuxed.written.items()
-            if table != quarantine
-        ]
-        refused = demuxed.written.get(quarantine, Written())
-        recorded = reached(commit.table for commit in commits)
-        info = {"rows": str(refused.rows), **attempt, **recorded}
-        return [*commits, Commit(table=quarantine, files=refused.files, info=info)]
-
-    @property
-    def tables(self) -> int:
-        """Into how many tables its rows may go; keys that nobody knows yet come in addition."""
-        return len(self._keys or self.feed.keys) + 1
-
-    def prepare(self, session: SparkSession) -> None:
-        """Make the tables ready before the first row comes; without it the first batch does.
-
-        Raises:
-            FeedError: an expectation does not fit the columns of the feed's schema.
-            LakeError: the lake cannot be written.
-        """
-        with self.alone:
-            adoptable = adoptable_keys(self.context.lake, self.feed)
-            self._adopt(self.schemas.newest(), (*self.feed.keys, *adoptable))
-            self._compiled(session)
+    def _write(self, bronze: Rows, batch: Batch, span: Span | None) -> Demuxed:
+        job, demuxed = self.derive(bronze)
+        violated = job.failures(demuxed)
+        if violated:
+            job.discard(demuxed)
+            self.report(
+                BatchReport(
+                    feed=self.feed.feed,
+                    stage=Stage.DEMUX,
+                    batch_id=batch.version,
+                    rows={},
+                    judged=violated,
+                    is_committed=False,
+                    span=span,
+                )
+            )
+            raise failure(violated)
+        return demuxed
 
     def derive(
         self, rows: Rows, scope: Callable[[tuple[str, ...]], Scope] = lambda _: EVERYTHING
@@ -183,6 +166,42 @@ class Demux:
             except UnresolvedError as problem:
                 self._answer(problem.questions)
 
+    def _commits(self, demuxed: Demuxed, reached: Reached) -> list[Commit]:
+        """The batch's commits, quarantine's last."""
+        quarantine = quarantine_of(self.feed.feed)
+        attempt = {ATTEMPT: uuid4().hex}
+        commits = [
+            Commit(table=table, files=written.files, info={"rows": str(written.rows), **attempt})
+            for table, written in demuxed.written.items()
+            if table != quarantine
+        ]
+        refused = demuxed.written.get(quarantine, Written())
+        recorded = reached(commit.table for commit in commits)
+        info = {"rows": str(refused.rows), **attempt, **recorded}
+        return [*commits, Commit(table=quarantine, files=refused.files, info=info)]
+
+    def _append(self, commits: Sequence[Commit], batch: Batch) -> None:
+        """Commit what no table had when demux began; who has it now got it from somebody else."""
+        for table in self.context.committer.append(commits, batch):
+            raise overtaken(table, f"it has batch {batch.version} already")
+
+    @property
+    def tables(self) -> int:
+        """Into how many tables its rows may go; keys that nobody knows yet come in addition."""
+        return len(self._keys or self.feed.keys) + 1
+
+    def prepare(self, session: SparkSession) -> None:
+        """Make the tables ready before the first row comes; without it the first batch does.
+
+        Raises:
+            FeedError: an expectation does not fit the columns of the feed's schema.
+            LakeError: the lake cannot be written.
+        """
+        with self.alone:
+            adoptable = adoptable_keys(self.context.lake, self.feed)
+            self._adopt(self.schemas.newest(), (*self.feed.keys, *adoptable))
+            self._compiled(session)
+
     def made(self) -> list[pa.Schema]:
         """The decoded columns of each message that rows may have, whatever the tables have.
 
@@ -197,25 +216,6 @@ class Demux:
         self._schemas = self._decoder = None
         self._keys = {}
         self._compiler.forget()
-
-    def _write(self, bronze: Rows, batch: Batch, span: Span | None) -> Demuxed:
-        job, demuxed = self.derive(bronze)
-        violated = job.failures(demuxed)
-        if violated:
-            job.discard(demuxed)
-            self.report(
-                BatchReport(
-                    feed=self.feed.feed,
-                    stage=Stage.DEMUX,
-                    batch_id=batch.version,
-                    rows={},
-                    judged=violated,
-                    is_committed=False,
-                    span=span,
-                )
-            )
-            raise failure(violated)
-        return demuxed
 
     @property
     def _origin(self) -> OriginColumns:

@@ -1,8 +1,10 @@
 """Demux's one Spark job: bronze rows decoded, judged by expectations, written to all tables.
 
-One step decodes, judges and writes, if the expectations are such that Arrow can judge
-(`silver.catalyst_to_arrow`). Else there are three: Python decodes, Spark SQL judges, Python writes;
-through Spark SQL goes only what expectations read, and the rows themselves wait beside the task
+In each task, a batch at a time: `spark.scan` reads bronze's files, `demux_task.decode_task` decodes
+and places the rows, `demux_task.mark_violations` marks them, `apply_expectations.Judge` drops or
+moves what is marked, `parquet.writer.write_task` writes a file a table; `spark.fan_out` runs that.
+Where Arrow cannot tell (`silver.catalyst_to_arrow`) Spark SQL marks, between two steps in Python;
+through it goes only what expectations read, and the rows themselves wait beside the task
 (`spark.batch_spill`). Nothing is committed here.
 """
 
@@ -14,22 +16,22 @@ from pyspark.sql import DataFrame
 
 from lake_assets.delta.table_log import log_of
 from lake_assets.errors import ExpectationFailedError
-from lake_assets.model.feeds import Action, Expectation, Feed
+from lake_assets.model.expectations import Action, Expectation
+from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Judged
 from lake_assets.model.tables import TableRef, quarantine_of, waiting_of
 from lake_assets.parquet.writer import Layout, Target, WritePlan
 from lake_assets.silver.apply_expectations import (
     EVERYTHING,
+    DecodeAndMark,
     Judge,
-    Meet,
     Outcome,
     Rule,
     Scope,
     outcomes,
 )
-from lake_assets.silver.arrow_evaluator import judged_here
 from lake_assets.silver.catalyst_to_arrow import Program
-from lake_assets.silver.demux_task import DecodePlan, decode_task, stage_schema
+from lake_assets.silver.demux_task import DecodePlan, decode_task, mark_violations, stage_schema
 from lake_assets.silver.expectation_columns import Reading, evaluated_columns, returned
 from lake_assets.silver.expectation_marks import marks
 from lake_assets.silver.rows import quarantine_schema, quarantine_sources, silver_schema
@@ -88,12 +90,12 @@ class Job:
         """
         rules = [_rule(expectation, self.plan.keys) for expectation in self.feed.expectations]
         origin = self.plan.origin.in_silver
-        keys, meet = len(self.plan.keys), self._meet(bronze)
+        keys, decode = len(self.plan.keys), self._decode_and_mark(bronze)
         with without_ansi(bronze.frame.sparkSession):
             done = fan_out(
                 self._judged(bronze),
                 self._write_plan(),
-                lambda: Judge(rules, keys, meet, origin, scope),
+                lambda: Judge(rules, keys, decode, origin, scope),
             )
         tables = self._tables()
         by_index = outcomes(done.notes, rules)
@@ -130,14 +132,14 @@ class Job:
         seen = pa.schema([schema.field(name) for name in reading.columns])
         return bronze.frame.mapInArrow(decode, spark_schema(seen)).select(*marks(expectations))
 
-    def _meet(self, bronze: Rows) -> Meet:
+    def _decode_and_mark(self, bronze: Rows) -> DecodeAndMark:
         """What the writing tasks do first: decode, unless Spark SQL judged what was decoded."""
         plan, reading, read = self.plan, self.reading, bronze.read
         if not self.feed.expectations:
             return lambda batches: ((batch, ()) for batch in decode_task(read(batches), plan))
         if self.program:
             conditions = self.program.conditions
-            return lambda rows: judged_here(decode_task(read(rows), plan), reading, conditions)
+            return lambda rows: mark_violations(decode_task(read(rows), plan), reading, conditions)
         return lambda batches: returned(batches, reading)
 
     def _write_plan(self) -> WritePlan:

@@ -1,9 +1,10 @@
 """The half of demux that runs in Spark's workers: decode a batch of bronze rows and place them.
 
-Expectations are Spark SQL and come after; writing is `parquet.writer`'s work.
+It marks rows that violate expectations, too, where Arrow can tell. What becomes of those is
+`silver.apply_expectations`', writing `parquet.writer`'s.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -14,7 +15,9 @@ from lake_assets.model.origins import OriginColumns
 from lake_assets.model.quarantine import Reason
 from lake_assets.model.tables import KEY_NAME
 from lake_assets.parquet.writer import TABLE, UNRESOLVED
-from lake_assets.silver.questions import KeyQuestion, encoded
+from lake_assets.silver.arrow_evaluator import Node, NotEvaluableError, marks_of
+from lake_assets.silver.expectation_columns import Marks, Reading, packed, spread
+from lake_assets.silver.questions import KeyQuestion, SqlQuestion, encoded
 from lake_assets.silver.rows import (
     DETAIL,
     REASON,
@@ -84,6 +87,25 @@ def decode_task(batches: Iterable[pa.RecordBatch], plan: DecodePlan) -> Iterator
     schema = stage_schema(plan)
     for batch in batches:
         yield _place(batch, plan, schema)
+
+
+def mark_violations(
+    batches: Iterable[pa.RecordBatch], reading: Reading, conditions: Sequence[Node]
+) -> Iterator[tuple[pa.RecordBatch, Marks]]:
+    """Each batch with the marks of its rows, or with a question where Spark must judge."""
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        kept, seen = packed(batch, reading)
+        places = kept.columns[batch.num_columns :]
+        try:
+            made = marks_of(seen, conditions)
+        except NotEvaluableError as problem:
+            question = pa.repeat(encoded(SqlQuestion(str(problem))), batch.num_rows)
+            index = batch.schema.get_field_index(UNRESOLVED)
+            yield batch.set_column(index, UNRESOLVED, question), ()
+        else:
+            yield batch, spread(made, places, batch.num_rows, reading)
 
 
 def _place(batch: pa.RecordBatch, plan: DecodePlan, schema: pa.Schema) -> pa.RecordBatch:

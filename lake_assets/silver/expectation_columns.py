@@ -1,4 +1,4 @@
-"""What of decoded rows goes through Spark SQL to be judged, and how its marks come back to rows.
+"""What of decoded rows is judged, by Spark SQL or in Arrow, and how its marks come back to rows.
 
 A condition over one column says the same of equal values, so most columns travel as their distinct
 values: a few thousand rows through the JVM instead of a few million. Runs in Spark's workers; which

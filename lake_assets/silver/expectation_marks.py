@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType
 
 from lake_assets.errors import FeedError, first_line
-from lake_assets.model.feeds import Expectation
+from lake_assets.model.expectations import Expectation
 from lake_assets.silver.expectation_columns import MARKS_PER_COLUMN, Reading
 from lake_assets.spark.jvm import analyzed_plan, spark_schema
 

@@ -11,7 +11,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from lake_assets.delta.log_history import open_table
-from lake_assets.model.feeds import Expectation, Feed
+from lake_assets.model.expectations import Expectation
+from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Judged
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings

@@ -34,7 +34,7 @@ class UnresolvedError(Exception):
 
 
 class RowTransform(Protocol):
-    """The last hand on rows before they are written, created again in each writing task."""
+    """Makes the rows to write of what Spark hands over, created again in each writing task."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Turn what Spark hands over into the rows to write."""

@@ -26,6 +26,9 @@ class LakeContext:
     committer: Committer
     buffer_bytes: int
     bucket_rows: int = FanoutSettings().bucket_rows
+    refresh_tasks: int | None = None
+    """At once, of a refresh beside streams; None for one a core."""
+
     session: str = ""
     """`session_digest` of the settings."""
 

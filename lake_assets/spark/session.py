@@ -52,6 +52,8 @@ def properties(settings: Settings, runtime: Runtime) -> dict[str, str]:
         # guess, is right for a store far away and makes a task of every 32 files.
         "spark.sql.files.openCostInBytes": str(256 * 1024),
         # The UI of a laptop's lake is Dagster's; Spark's own costs a port and a fifth of its start.
+        # Jobs of streams and of gold, in pools of their own, take turns at a core.
+        "spark.scheduler.mode": "FAIR",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.streaming.metricsEnabled": "false",
@@ -111,12 +113,18 @@ def _sockets(folder: str) -> dict[str, str]:
     }
 
 
-def start_session(settings: Settings, runtime: Runtime) -> SparkSession:
+def start_session(settings: Settings, runtime: Runtime, *, further_slots: int = 0) -> SparkSession:
     """Start Spark, or return the session that this process already has.
 
     Signal handlers stay as they were: PySpark replaces SIGINT's, and a process that is told to stop
     must reach its own clean-up first. While Spark starts, they wait. The environment, too, is as it
     was: other processes that this one starts find their own Java.
+
+    Args:
+        settings: Spark's among them.
+        runtime: Java and jars.
+        further_slots: for tasks, beyond one a core, where the master is the default: tasks that
+            take long, and are few, leave slots to others so.
 
     Raises:
         RuntimeSetupError: the JVM did not come up.
@@ -124,6 +132,8 @@ def start_session(settings: Settings, runtime: Runtime) -> SparkSession:
     builder = SparkSession.builder
     for key, value in properties(settings, runtime).items():
         builder = builder.config(key, value)
+    if further_slots and properties(settings, runtime)["spark.master"] == "local[*]":
+        builder = builder.master(f"local[{(os.cpu_count() or 2) + further_slots}]")
     # Where Spark runs nothing is set: deltalake reads the environment in threads of its own, and a
     # process that sets it meanwhile may crash, since the C library's `environ` has no lock.
     launch = {} if has_started() else _launch_environment(settings, runtime)

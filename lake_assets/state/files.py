@@ -7,7 +7,7 @@ import errno
 import os
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -94,8 +94,14 @@ _BEGAN_AT = time.monotonic()
 """When this process began, as near as matters: this module is loaded within a second or two."""
 
 
-def own_heartbeat(owner: str, *, progressed_at: float, waiting_for: str | None) -> Heartbeat:
-    """This process's heartbeat, now; `progressed_at` is a `time.monotonic()`."""
+def own_heartbeat(
+    owner: str,
+    *,
+    progressed_at: float,
+    waiting_for: str | None,
+    refreshing: Mapping[str, float] | None = None,
+) -> Heartbeat:
+    """This process's heartbeat, now; its times are `time.monotonic()`'s."""
     return Heartbeat(
         process=own_process(),
         owner=owner,
@@ -103,6 +109,7 @@ def own_heartbeat(owner: str, *, progressed_at: float, waiting_for: str | None) 
         at=time.monotonic(),
         progressed_at=progressed_at,
         waiting_for=waiting_for,
+        refreshing=refreshing or {},
     )
 
 

@@ -4,8 +4,8 @@ What a heartbeat says, and where it lies, is in `state`; who judges it, in `supe
 """
 
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -23,6 +23,9 @@ class Progress:
 
     waiting_for: str | None = None
     """What it waits for, in words, if it does."""
+
+    refreshing: Mapping[str, float] = field(default_factory=dict)
+    """By gold view that it refreshes now, since when."""
 
 
 class HeartbeatThread:
@@ -90,6 +93,9 @@ class HeartbeatThread:
     def _beat(self) -> None:
         progress = self._ask()
         beat = own_heartbeat(
-            self._owner, progressed_at=progress.progressed_at, waiting_for=progress.waiting_for
+            self._owner,
+            progressed_at=progress.progressed_at,
+            waiting_for=progress.waiting_for,
+            refreshing=progress.refreshing,
         )
         write_heartbeat(self._state_dir, beat)

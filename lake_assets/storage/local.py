@@ -8,6 +8,7 @@ import errno
 import glob
 import heapq
 import io
+import logging
 import os
 import shutil
 from collections.abc import Iterator, Mapping
@@ -21,6 +22,8 @@ from lake_assets.settings.schema import Durability
 from lake_assets.storage.durability import flush, sync_file
 from lake_assets.storage.store import DROPPED, STAGED, FileStat, Readable, Writing
 from lake_assets.storage.uri import LakeUri
+
+_LOG = logging.getLogger(__name__)
 
 _PAGE = 65_536
 """Names of a folder that are held at once, some 10 MB; each page reads the folder once."""
@@ -120,8 +123,8 @@ class LocalStore:
         """As `Store` has it."""
         try:
             with os.scandir(folder.path) as entries:
-                names = (e.name for e in entries if e.is_dir() and not e.name.endswith(DROPPED))
-                return sorted(names)
+                folders = (entry for entry in entries if not entry.name.endswith(DROPPED))
+                return sorted(entry.name for entry in folders if _is_folder(entry))
         except FileNotFoundError:
             return []
         except OSError as problem:
@@ -135,20 +138,24 @@ class LocalStore:
         except OSError as problem:
             raise _unusable(file, "deleted", problem) from problem
 
-    def delete_folder(self, folder: LakeUri) -> None:
+    def delete_folder(self, folder: LakeUri, *, first: str = "") -> None:  # noqa: ARG002 - at once
         """As `Store` has it: it gets another name, by which nobody finds it."""
         above = folder.parent.path
         leaving = f"{above}/.{uuid4().hex}{DROPPED}"
         try:
             with suppress(FileNotFoundError):
                 os.rename(folder.path, leaving)
-            for left in glob.iglob(f"{glob.escape(above)}/.*{DROPPED}"):
-                shutil.rmtree(left, onerror=_unless_gone)
+                _delete_tree(leaving)
         except OSError as problem:
             raise _unusable(folder, "deleted", problem) from problem
+        for left in glob.iglob(f"{glob.escape(above)}/.*{DROPPED}"):
+            try:
+                _delete_tree(left)
+            except OSError as problem:  # no fault of this folder's
+                _LOG.warning("%s is left of a folder that was deleted: %s", left, problem)
 
     @contextmanager
-    def open_for_writing(self, file: LakeUri) -> Iterator[Writing]:
+    def open_for_writing(self, file: LakeUri, *, durable: bool = False) -> Iterator[Writing]:
         """As `Store` has it; a rename makes the file appear, and its folder is made if need be."""
         # Not longer than any name may be, and not one that whoever deletes unused files leaves.
         staged = f"{file.path.rpartition('/')[0]}/staged-{uuid4().hex}{STAGED}"
@@ -156,6 +163,8 @@ class LocalStore:
             with io.BufferedWriter(self._create(file, staged)) as stream:
                 yield stream
             try:
+                if durable:
+                    sync_file(Path(staged))
                 os.replace(staged, file.path)
             except OSError as problem:
                 raise _unusable(file, "written", problem) from problem
@@ -197,6 +206,13 @@ class LocalStore:
             raise _unusable(file, "put onto the disk", problem) from problem
 
 
+def _is_folder(entry: "os.DirEntry[str]") -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link that leads in a circle
+        return False
+
+
 def put_new_file(target: str, content: bytes) -> bool:
     """Make `target` a file with this content; False if it is there already, and nothing happens.
 
@@ -225,6 +241,13 @@ def put_new_file(target: str, content: bytes) -> bool:
         with suppress(FileNotFoundError):
             os.unlink(staged)
     return True
+
+
+def _delete_tree(folder: str) -> None:
+    """Delete a folder; of a link to one, what it leads to, too."""
+    shutil.rmtree(os.path.realpath(folder), onerror=_unless_gone)
+    if os.path.islink(folder):
+        os.unlink(folder)
 
 
 def _unless_gone(_: object, __: str, failure: tuple[Any, BaseException, Any]) -> None:

@@ -159,15 +159,20 @@ class ObjectStore:
             except FileNotFoundError as problem:
                 ensure_bucket(file, problem)
 
-    def delete_folder(self, folder: LakeUri) -> None:
+    def delete_folder(self, folder: LakeUri, *, first: str = "") -> None:
         """As `Store` has it, a thousand files a request where the store takes them so."""
         key = self._key(folder)
         with told(folder, "deleted"):
-            for found in obstore.list(self._store, key or None, chunk_size=_LISTED):
-                obstore.delete(self._store, [one["path"] for one in found])
+            listed = obstore.list(self._store, key or None, chunk_size=_LISTED)
+            names = [one["path"] for found in listed for one in found]
+            begins = self._key(folder / first) + "/" if first else ""
+            ordered = sorted(names, reverse=True)
+            ordered.sort(key=lambda name: not name.startswith(begins))
+            for start in range(0, len(ordered), _LISTED):
+                obstore.delete(self._store, ordered[start : start + _LISTED])
 
     @contextmanager
-    def open_for_writing(self, file: LakeUri) -> Iterator[Writing]:
+    def open_for_writing(self, file: LakeUri, *, durable: bool = False) -> Iterator[Writing]:  # noqa: ARG002 - each is
         """As `Store` has it, in parts; those of a writer that died are never seen.
 
         A bucket keeps them until a rule of its life cycle deletes unfinished uploads: set one.

@@ -97,17 +97,21 @@ class Store(Protocol):
     def delete(self, file: LakeUri) -> None:
         """Delete a file; nothing happens if there is none."""
 
-    def delete_folder(self, folder: LakeUri) -> None:
+    def delete_folder(self, folder: LakeUri, *, first: str = "") -> None:
         """Delete all that is below a folder; nothing happens if there is none.
 
         On a disk it goes in one step for readers, and what a killed process leaves of it goes when
-        a folder beside it is deleted next. In a bucket files go one after the other.
+        a folder beside it is deleted next. In a bucket files go one after the other, what is below
+        the folder `first` in it before the rest, and the last name first.
         """
 
-    def open_for_writing(self, file: LakeUri) -> AbstractContextManager[Writing]:
+    def open_for_writing(
+        self, file: LakeUri, *, durable: bool = False
+    ) -> AbstractContextManager[Writing]:
         """Write a file of any size piece by piece, in bounded memory, in place of one of that name.
 
-        It appears when the block ends, and never if that raises.
+        It appears when the block ends, and never if that raises; with `durable` only when its
+        content is, whatever the settings ask.
         """
 
     def make_folder(self, folder: LakeUri) -> None:

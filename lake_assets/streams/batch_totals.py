@@ -8,7 +8,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from lake_assets.model.feeds import Feed
-from lake_assets.model.reports import BatchReport, Judged, Stage
+from lake_assets.model.reports import (
+    BatchReport,
+    CheckResult,
+    Judged,
+    Refreshed,
+    Stage,
+    ViewRefresh,
+)
 from lake_assets.model.tables import TableRef, bronze_of, quarantine_of, waiting_of
 
 _Key = tuple[str, TableRef]
@@ -24,7 +31,7 @@ class Change:
     feed: str
     table: TableRef
     key: str | None = None
-    """Whose silver table it is; None of bronze and quarantine."""
+    """Whose silver or gold table it is; None of bronze and quarantine."""
 
     rows: int = 0
     """Rows added."""
@@ -33,10 +40,18 @@ class Change:
     judged: Mapping[str, Judged] = field(default_factory=dict)
     """By expectation."""
 
+    refresh: ViewRefresh | None = None
+    """Of a view's table, whose key is `EVERY_KEY` if it is over all: the newest one, with the rows
+    of all."""
+
+    results: Mapping[str, CheckResult] = field(default_factory=dict)
+    """By check of the whole table, the newest."""
+
     @property
     def is_finding(self) -> bool:
         """Whether it is only known how rows were judged: none of them came into the table."""
-        return bool(self.judged) and not self.rows and not self.dropped
+        is_judged = bool(self.judged or self.results)
+        return is_judged and not self.rows and not self.dropped and self.refresh is None
 
     def plus(self, other: "Change") -> "Change":
         """Both changes of one table together."""
@@ -49,8 +64,23 @@ class Change:
                 examples=(before.examples + more.examples)[:_EXAMPLES],
             )
         return replace(
-            self, rows=self.rows + other.rows, dropped=self.dropped + other.dropped, judged=judged
+            self,
+            rows=self.rows + other.rows,
+            dropped=self.dropped + other.dropped,
+            judged=judged,
+            refresh=_together(self.refresh, other.refresh),
+            results={**self.results, **other.results},
         )
+
+
+def _together(first: ViewRefresh | None, then: ViewRefresh | None) -> ViewRefresh | None:
+    if first is None or then is None:
+        return then or first
+    return replace(
+        then,
+        rows_read=first.rows_read + then.rows_read,
+        rows_written=first.rows_written + then.rows_written,
+    )
 
 
 class BatchTotals:
@@ -115,6 +145,26 @@ def changes_of(feed: Feed, report: BatchReport) -> list[Change]:
     if refused:
         changes.append(Change(feed=feed.feed, table=quarantine, rows=refused))
     return [change for change in changes if change.rows or change.dropped or change.judged]
+
+
+def changes_of_gold(feed: Feed, done: Refreshed) -> list[Change]:
+    """What a refresh of some of a feed's views came to, by table."""
+    views = {view.name: view for view in feed.gold}
+    changes = [
+        Change(
+            feed=feed.feed,
+            table=feed.gold_table(views[refresh.view], refresh.key),
+            key=refresh.key,
+            rows=refresh.rows_written,
+            refresh=refresh,
+        )
+        for report in done.reports
+        for refresh in report.refreshed
+    ]
+    results = [*done.silver_checks, *(r for of_view in done.gold_checks.values() for r in of_view)]
+    return changes + [
+        Change(feed=feed.feed, table=r.table, key=r.key, results={r.name: r}) for r in results
+    ]
 
 
 def _keys(feed: Feed, report: BatchReport) -> set[str]:

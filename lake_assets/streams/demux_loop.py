@@ -1,7 +1,8 @@
 """Demux's loop: bronze's log followed from where silver's own commits say that demux is.
 
-One batch at a time, as plain Spark jobs in the caller's thread. What a batch does is
-`silver.demux`' work; what is done about one that was cut off, `silver.recovery`'s.
+One batch at a time, as plain Spark jobs in the caller's thread: `feed_streams.FeedStreams` steps
+it, woken by ingest. What a batch does is `silver.demux`' work; what is done about one that was cut
+off, `silver.recovery`'s.
 """
 
 from collections.abc import Iterable, Mapping
@@ -129,8 +130,9 @@ class Follower:
         # Versions that only added files deleted no rows.
         kept = {} if found.is_exact else kept_rows(self.demux.context.committer.fresh(bronze))
         files = [
-            ScannedFile(file=log.data_file(file.path), size=file.size, kept=kept.get(file.path))
+            ScannedFile(file=place, size=file.size, kept=kept.get(place))
             for file in found.files
+            for place in [log.data_file(file.path)]
         ]
         cores = self.session.sparkContext.defaultParallelism
         rows = scan(

@@ -31,16 +31,12 @@ from lake_assets.streams.demux_loop import Follower
 from lake_assets.streams.pipeline import Pipeline, catch_up_of, demux_of, follower_of, start_ingest
 from lake_assets.streams.reprocess import finish_interrupted
 from lake_assets.streams.schemas import Schemas, format_with
-from lake_assets.streams.triggers import demux_every_s
+from lake_assets.streams.triggers import demux_every_s, retry_delay_s
 from lake_assets.streams.usable_tables import ensure_streamable
 from lake_assets.streams.waiting_rows import CatchUp
 
 _PAUSE_S = 2.0
 """Seconds between two tries to reach a broker, or to write a disk that is full."""
-
-_LONGEST_PAUSE_S = 120.0
-"""Seconds between two starts of a feed that keeps failing: a cause that was repaired is noticed
-within this time."""
 
 _HEALTHY_AFTER_S = 300.0
 """A feed that ran this long begins a new count of failures."""
@@ -96,7 +92,7 @@ class FeedStreams:
                 self._tell(f"feed {self.feed.feed!r} failed, and others go on: {self.failure}")
                 if self.until_caught_up:
                     return
-                self._pause(delay_s(self._failures))
+                self._pause(retry_delay_s(self._failures))
             else:
                 return
 
@@ -205,12 +201,6 @@ class FeedStreams:
         self.waiting = waiting
         if waiting is not None:
             self.announce(waiting)
-
-
-def delay_s(failures: int) -> float:
-    """Seconds before the next start of a feed, by its failures in a row: 2, 4, 8, … 120."""
-    # The exponent is bounded so that a year of failures does not overflow a float.
-    return min(_PAUSE_S * 2.0 ** min(failures - 1, 32), _LONGEST_PAUSE_S)
 
 
 def told(problem: Exception) -> LakeAssetsError | Exception:

@@ -86,6 +86,14 @@ class LogThread:
             return
         self._heard.put((report, entry))
 
+    def keep(self, entries: Sequence[Entry]) -> None:
+        """Keep what was logged otherwise than by a batch, as `add` does."""
+        try:
+            for entry in entries:
+                self._spool.add(entry)
+        except OSError as problem:
+            _LOG.warning("a refresh is missing in the logs: %s", problem)
+
     def _run(self) -> None:
         next_at = time.monotonic()  # what a former process left is due at once
         while True:

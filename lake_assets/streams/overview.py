@@ -13,7 +13,8 @@ from lake_assets.delta.refresh_position_all import PositionOfAll
 from lake_assets.delta.table_log import log_of
 from lake_assets.errors import SourceError
 from lake_assets.model.endpoints import Endpoints
-from lake_assets.model.feeds import Feed, GoldView
+from lake_assets.model.feeds import Feed
+from lake_assets.model.gold_views import GoldView
 from lake_assets.model.tables import (
     EVERY_KEY,
     QUALITY_LOG,

@@ -4,7 +4,6 @@ All of it is one Spark session. How views are computed is `gold`'s business.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from pyspark.sql import SparkSession
@@ -12,33 +11,23 @@ from pyspark.sql import SparkSession
 from lake_assets.checks.run import Asked, evaluate, run_checks
 from lake_assets.delta.log_history import identity, open_table
 from lake_assets.gold.quality_gate import blocked_keys
-from lake_assets.gold.run import Around, refresh_views
+from lake_assets.gold.run import Around, Warm, refresh_views
 from lake_assets.gold.status import keys_unread
 from lake_assets.gold.view_expectations import recount
 from lake_assets.model.checks import Severity, SilverCheck
+from lake_assets.model.expectations import Action
 from lake_assets.model.failures import Failures
-from lake_assets.model.feeds import Action, Feed, GoldView
-from lake_assets.model.reports import CheckResult, Judged, RefreshReport
+from lake_assets.model.feeds import Feed
+from lake_assets.model.gold_views import GoldView
+from lake_assets.model.reports import CheckResult, Judged, Refreshed, RefreshReport
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.session import start_session
 from lake_assets.state.failing_expectations import Verdict, note_verdicts, read_failures
 from lake_assets.state.lake_id import ensure_bound
+from lake_assets.state.refresh_strikes import clear_strikes
 from lake_assets.storage.open_store import lake_of
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Refreshed:
-    """What a refresh and its checks came to."""
-
-    reports: Sequence[RefreshReport]
-    """One a view."""
-
-    silver_checks: Sequence[CheckResult] = ()
-    """Blocking checks of the keys that were about to be refreshed."""
-
-    gold_checks: Mapping[str, Sequence[CheckResult]] = field(default_factory=dict)
-    """By view, of the keys that were."""
+from lake_assets.streams.refresh_requests import ask_streams
 
 
 def refresh_gold(
@@ -48,8 +37,11 @@ def refresh_gold(
     views: Sequence[str] | None = None,
     keys: Sequence[str] | None = None,
     full_refresh: bool = False,
+    warm: Warm | None = None,
 ) -> Refreshed:
     """Bring gold views up to date, except for keys that a blocking expectation or check holds up.
+
+    The process of the lake's streams does it if there is one, since it has Spark already.
 
     Args:
         settings: where the lake is.
@@ -57,11 +49,16 @@ def refresh_gold(
         views: their names; by default all, but not those over all keys if `keys` are named.
         keys: keys to look at; all the lake knows by default.
         full_refresh: compute all keys again, also those whose silver did not change.
+        warm: the session to use; by default that of the streams, or one that is started.
 
     Raises:
         FeedError: the feed has no such view or key, or a view or a check does not compile.
         LakeAssetsError: Spark or the lake cannot be used.
     """
+    if warm is None and not full_refresh:
+        done = ask_streams(settings, feed, views=views, keys=keys)
+        if done is not None:
+            return done
     blocking_results: list[CheckResult] = []
     gold_results: dict[str, Sequence[CheckResult]] = {}
 
@@ -75,8 +72,17 @@ def refresh_gold(
 
     around = Around(before=before, after=after)
     reports = refresh_views(
-        settings, feed, views=views, keys=keys, full_refresh=full_refresh, around=around
+        settings,
+        feed,
+        views=views,
+        keys=keys,
+        full_refresh=full_refresh,
+        around=around,
+        warm=warm,
     )
+    if warm is None:
+        for view in {refresh.view for report in reports for refresh in report.refreshed}:
+            clear_strikes(settings.state_dir, f"{feed.feed}.{view}")
     return Refreshed(reports=reports, silver_checks=blocking_results, gold_checks=gold_results)
 
 
@@ -97,6 +103,7 @@ def check_silver(
 def _blocked(
     settings: Settings, feed: Feed, session: SparkSession, keys: Sequence[str]
 ) -> tuple[dict[str, str], list[CheckResult]]:
+    """By key that must be left as it is, why; and what silver's blocking checks came to."""
     lake = lake_of(settings)
     failures = read_failures(settings.state_dir, feed.feed)
     versions = {
@@ -131,6 +138,7 @@ def _note(settings: Settings, feed: Feed, results: Iterable[CheckResult]) -> Fai
 def _gold_checks(
     settings: Settings, feed: Feed, session: SparkSession, reports: Sequence[RefreshReport]
 ) -> dict[str, Sequence[CheckResult]]:
+    """By view, what its checks and expectations say of the keys that were refreshed."""
     done = [refresh for report in reports for refresh in report.refreshed]
     refreshed = {
         view.name: [refresh.key for refresh in done if refresh.view == view.name]

@@ -5,6 +5,7 @@ import shutil
 from lake_assets.delta.catalog import tables_of
 from lake_assets.delta.table_log import drop_table
 from lake_assets.errors import FeedError
+from lake_assets.gold.run import turn_of_views
 from lake_assets.model.feeds import Feed, Reset
 from lake_assets.model.tables import TableRef, bronze_of
 from lake_assets.settings.schema import Settings
@@ -37,7 +38,11 @@ def reset_bronze(settings: Settings, feed: Feed) -> list[TableRef]:
         )
     ensure_bound(settings)
     state_dir, lake = settings.state_dir, lake_of(settings)
-    with streams_lock(state_dir), turn(state_dir, "redo"), turn(state_dir, "refresh"):
+    with (
+        streams_lock(state_dir),
+        turn(state_dir, "redo"),
+        turn_of_views(state_dir, feed, feed.gold),
+    ):
         shutil.rmtree(checkpoint_of(state_dir, feed.feed), ignore_errors=True)
         for journal in state_dir.glob(f"journals/{feed.feed}-*.json"):
             journal.unlink()

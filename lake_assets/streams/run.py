@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
-from lake_assets.model.reports import BatchReport, Waiting
+from lake_assets.model.reports import BatchReport, GoldEvent, Waiting
 from lake_assets.settings.schema import Settings
 from lake_assets.state.files import streams_lock
 from lake_assets.state.heartbeat import HeartbeatThread, Progress
@@ -29,7 +29,7 @@ class Tick:
 _TICK_S = 1.0
 """Seconds without an event after which the caller may look around."""
 
-StreamEvent: TypeAlias = BatchReport | Waiting | Tick
+StreamEvent: TypeAlias = BatchReport | Waiting | GoldEvent | Tick
 
 
 def stream_events(
@@ -59,7 +59,7 @@ def stream_events(
     """
     ensure_bound(settings)
     with streams_lock(settings.state_dir):
-        outbox: queue.Queue[BatchReport | Waiting] = queue.Queue()
+        outbox: queue.Queue[BatchReport | Waiting | GoldEvent] = queue.Queue()
         with keep_log_thread(settings, feeds, endpoints) as log_thread:
             worker = Worker(
                 settings,
@@ -68,6 +68,7 @@ def stream_events(
                 outbox,
                 until_caught_up=until_caught_up,
                 heard=tee(log_thread.add, FailureBook(settings, feeds).note),
+                keep=log_thread.keep,
             )
             every_s = settings.stream.heartbeat_every_s
             with HeartbeatThread(
@@ -82,11 +83,15 @@ def stream_events(
 
 
 def _progress(worker: Worker) -> Progress:
-    return Progress(progressed_at=worker.progressed_at, waiting_for=worker.waiting_for)
+    return Progress(
+        progressed_at=worker.progressed_at,
+        waiting_for=worker.waiting_for,
+        refreshing=worker.refreshing,
+    )
 
 
 def _events(
-    worker: Worker, outbox: "queue.Queue[BatchReport | Waiting]"
+    worker: Worker, outbox: "queue.Queue[BatchReport | Waiting | GoldEvent]"
 ) -> Generator[StreamEvent, None, None]:
     while worker.is_alive() or not outbox.empty():
         try:

@@ -1,21 +1,31 @@
 """The thread that owns Spark while the streams run: a thread a feed is started, watched, ended."""
 
+import os
 import queue
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from lake_assets.errors import LakeAssetsError
+from lake_assets.gold.run import Warm
+from lake_assets.logs.entries import Entry
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
-from lake_assets.model.reports import BatchReport, Stage, Waiting
+from lake_assets.model.reports import BatchReport, GoldEvent, Stage, Waiting
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.spark.session import start_session
 from lake_assets.streams.feed_streams import FeedStreams
+from lake_assets.streams.live_gold import LiveGold
 from lake_assets.streams.pipeline import Pipeline
+from lake_assets.streams.refresh_requests import RequestServer
+
+_SLOTS_OF_A_VIEW = 16
+"""For its tasks, which wait for each other's end and not for the streams': one a stage and core but
+one, unless its SQL asks for more (`repartition`). An empty slot costs nothing."""
 
 _LOOK_EVERY_S = 0.5
 """Seconds between two looks at the feeds' threads."""
@@ -24,15 +34,16 @@ _LOOK_EVERY_S = 0.5
 class Worker:
     """Runs the streams of some feeds in threads of its own."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what to run, and who is told of it
         self,
         settings: Settings,
         feeds: Sequence[Feed],
         endpoints: Endpoints,
-        outbox: "queue.Queue[BatchReport | Waiting]",
+        outbox: "queue.Queue[BatchReport | Waiting | GoldEvent]",
         *,
         until_caught_up: bool,
         heard: Callable[[BatchReport], None],
+        keep: Callable[[Sequence[Entry]], None],
     ) -> None:
         """Prepare the thread; nothing starts yet.
 
@@ -41,8 +52,10 @@ class Worker:
             feeds: what to run.
             endpoints: broker and registry.
             outbox: gets what happens, for the caller's thread.
-            until_caught_up: end when all that was there at the start is in silver.
+            until_caught_up: end when all that was there at the start is in silver, and in the
+                views that the streams refresh.
             heard: is told of each batch before the next begins; must be quick.
+            keep: gets what is to be logged of refreshes; must be quick.
         """
         self._settings = settings
         self._feeds = feeds
@@ -50,6 +63,8 @@ class Worker:
         self._outbox = outbox
         self._until_caught_up = until_caught_up
         self._heard = heard
+        self._keep = keep
+        self._gold: LiveGold | None = None
         self._stop = threading.Event()
         self._failure: BaseException | None = None
         self._streams: dict[str, FeedStreams] = {}
@@ -75,6 +90,11 @@ class Worker:
             if streams.waiting is not None
         ]
         return "; ".join(dict.fromkeys(reasons)) or None
+
+    @property
+    def refreshing(self) -> Mapping[str, float]:
+        """By view that is being refreshed now, since when; as `time.monotonic`."""
+        return self._gold.refreshing() if self._gold else {}
 
     def start(self) -> None:
         """Start the thread."""
@@ -103,7 +123,14 @@ class Worker:
             self._failure = problem
 
     def _stream(self) -> None:
-        session = start_session(self._settings, ensure_runtime(self._settings))
+        # A core is left to the streams, and slots: their tasks wait for those of no view then.
+        view_tasks = max(1, (os.cpu_count() or 2) - 1)
+        views = sum(len(feed.gold) for feed in self._feeds)
+        session = start_session(
+            self._settings,
+            ensure_runtime(self._settings),
+            further_slots=_SLOTS_OF_A_VIEW * view_tasks * views,
+        )
         try:
             with open_lake(self._settings, session) as context:
                 pipeline = Pipeline(
@@ -116,7 +143,17 @@ class Worker:
                     feeds=self._feeds,
                     failed=self._note_failure,
                 )
-                self._run_feeds(pipeline)
+                beside = replace(context, refresh_tasks=view_tasks)
+                warm = Warm(session=session, context=beside, keep=self._keep)
+                self._gold = LiveGold(self._settings, self._feeds, warm, self._outbox.put)
+                self._gold.start()
+                try:
+                    with RequestServer(self._settings, self._feeds, self._gold.ask):
+                        self._run_feeds(pipeline)
+                    if self._until_caught_up:
+                        self._gold.finish(self._stop)
+                finally:
+                    self._gold.stop()
         finally:
             session.stop()
 
@@ -182,6 +219,8 @@ class Worker:
                 stream.wake()
         self._heard(report)
         self._outbox.put(report)
+        if self._gold is not None:
+            self._gold.note(report)
 
     def _note_failure(self, feed: str, problem: LakeAssetsError) -> None:
         self._streams[feed].query_failure = problem

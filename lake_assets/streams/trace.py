@@ -15,7 +15,8 @@ from lake_assets.delta.log_history import open_table
 from lake_assets.delta.table_log import log_of
 from lake_assets.errors import SourceError
 from lake_assets.model.endpoints import Endpoints
-from lake_assets.model.feeds import Action, Feed
+from lake_assets.model.expectations import Action
+from lake_assets.model.feeds import Feed
 from lake_assets.model.origins import Origin
 from lake_assets.model.quarantine import Reason
 from lake_assets.model.tables import TableRef, bronze_of, quarantine_of, waiting_of

@@ -1,4 +1,6 @@
-"""How often a feed's micro-batches come, and into how many tasks each is cut. Pure."""
+"""How often micro-batches and refreshes come, and into how many tasks each is cut. Pure."""
+
+from datetime import timedelta
 
 from lake_assets.model.feeds import Feed
 from lake_assets.settings.schema import StreamSettings
@@ -15,6 +17,36 @@ _ROWS_PER_TASK = 10_000
 _ROWS_PER_FILE = 200
 """A file costs as much CPU as that many rows, 1.5 ms; each task writes a file a table of its own,
 and each file costs all who read the table later."""
+
+
+_LIVE_PAUSE_S = 2.0
+"""Between two refreshes of a live view. Each writes files and a commit for every key that changed,
+and costs about the same for the rows of one second as for those of three."""
+
+_FIRST_PAUSE_S = 2.0
+
+_LONGEST_PAUSE_S = 120.0
+"""A cause that was repaired is noticed within this time."""
+
+
+def retry_delay_s(failures: int) -> float:
+    """Seconds before what failed is tried again, by its failures in a row: 2, 4, 8, … 120."""
+    # The exponent is bounded so that a year of failures does not overflow a float.
+    return min(_FIRST_PAUSE_S * 2.0 ** min(failures - 1, 32), _LONGEST_PAUSE_S)
+
+
+def next_refresh_at(pace: timedelta | None, began: float, ended: float) -> float:
+    """When a view may be refreshed next, if silver has something new by then.
+
+    Live views take half of the time at most, so that a slow one leaves Spark to the streams.
+
+    Args:
+        pace: time between the starts of two refreshes; none or zero of a live view.
+        began: when the last one began, in seconds, as is what comes back.
+        ended: when it ended.
+    """
+    rest_s = max(_LIVE_PAUSE_S, ended - began)
+    return max(ended + rest_s, began + (pace.total_seconds() if pace else 0.0))
 
 
 def ingest_every_s(feed: Feed, stream: StreamSettings) -> float:

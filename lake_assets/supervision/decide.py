@@ -121,7 +121,7 @@ def _watch(
     if fault:
         action = Action(kind=Kind.ASK_TO_END, why=fault, detail=name)
         return action, Asked(process=holder.process, at=observed.now)
-    return _praise(holder, observed), None
+    return _praise(holder, observed, policy), None
 
 
 def _fault(holder: Heartbeat, now: float, policy: Policy) -> Why | None:
@@ -132,13 +132,17 @@ def _fault(holder: Heartbeat, now: float, policy: Policy) -> Why | None:
     return None
 
 
-def _praise(holder: Heartbeat, observed: Observed) -> Action:
+def _praise(holder: Heartbeat, observed: Observed, policy: Policy) -> Action:
     phases = {run.run_id: run.phase for run in observed.runs}
     if phases.get(holder.owner) is not Phase.RUNNING:
         # Its record ended or is ending: it sees that itself within seconds, and goes.
         return Action(kind=Kind.NOTHING, why=Why.ENDING, detail=f"pid {holder.pid}")
     if holder.waiting_for is not None:
         return Action(kind=Kind.NOTHING, why=Why.WAITING, detail=holder.waiting_for)
+    ages = {view: observed.now - since for view, since in holder.refreshing.items()}
+    stuck = [f"{v} for {age:.0f} s" for v, age in ages.items() if age > policy.stall_after_s]
+    if stuck:
+        return Action(kind=Kind.NOTHING, why=Why.VIEW_STUCK, detail=", ".join(stuck))
     return Action(kind=Kind.NOTHING, why=Why.HEALTHY, detail=f"pid {holder.pid}")
 
 

@@ -88,6 +88,7 @@ class Why(StrEnum):
     BACKING_OFF = "the streams died; waiting before they are started again"
     HEALTHY = "the streams are running"
     WAITING = "the streams are running and wait for something"  # a broker: they go on by themselves
+    VIEW_STUCK = "the streams are running, and a view's refresh takes long"  # a restart cures none
     COMING_UP = "a run of the streams begins or ends"  # queued, launching, not at its lock, past it
     ENDING = "the streams are ending"  # cancelled or asked to end, and given time
     NOT_OURS = "another process runs the streams of this lake"  # `lake-assets stream`, another dev

@@ -6,7 +6,7 @@ from deltalake.transaction import CommitProperties
 
 from lake_assets.checks.checked_tables import gold_tables, silver_tables, told_by_log
 from lake_assets.model.checks import Freshness, GoldCheck, RowCount, SilverCheck
-from lake_assets.model.feeds import GoldView
+from lake_assets.model.gold_views import GoldView
 from lake_assets.model.tables import EVERY_KEY
 from lake_assets.storage.local import LocalStore
 from lake_assets_tests.gold.silver import add_silver, stands_for, stands_for_all

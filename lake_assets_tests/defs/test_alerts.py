@@ -24,7 +24,7 @@ from lake_assets.defs import silver
 from lake_assets.defs.alerts import build
 from lake_assets.defs.internals.materializations import latest_ids
 from lake_assets.defs.reports import Target, evaluation_of
-from lake_assets.model.feeds import GoldView
+from lake_assets.model.gold_views import GoldView
 from lake_assets.model.reports import Judged
 from lake_assets.settings.schema import AlertSettings
 from lake_assets.state.files import own_heartbeat, streams_lock, turn, write_heartbeat
@@ -280,6 +280,14 @@ def test_a_missed_refresh_of_a_view_over_all_games_is_told_as_one(told, instance
     sensor = Sensor(told, instance, hook, GAMES.model_copy(update={"gold": (view,)}))
     assert sensor.events() == [("begun", "refresh_missed", "gold_top")]
     assert "did not reach 1 key(s): all keys." in hook.got[0]["details"]
+
+
+@pytest.mark.parametrize(("pace", "missed"), [("live", True), ("90s", True), ("150s", False)])
+def test_a_view_that_the_streams_leave_behind_is_missed(told, instance, hook, pace, missed):
+    view = GoldView(name="top", sql="select gamer_id from silver", refresh=pace)
+    write_silver(told, age_s=151)
+    sensor = Sensor(told, instance, hook, GAMES.model_copy(update={"gold": (view,)}))
+    assert sensor.events() == ([("begun", "refresh_missed", "gold_top")] if missed else [])
 
 
 def test_a_view_is_not_missed_before_its_schedule_ticks(told, sensor):

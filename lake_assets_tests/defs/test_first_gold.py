@@ -15,7 +15,7 @@ from lake_assets.defs.first_gold import build
 from lake_assets.defs.gold import run_tags
 from lake_assets.defs.internals.instigators import turned_off
 from lake_assets.defs.internals.runs import range_tags
-from lake_assets.model.feeds import GoldView
+from lake_assets.model.gold_views import GoldView
 from lake_assets.model.tables import EVERY_KEY
 from lake_assets_tests.defs.origins import instigator
 from lake_assets_tests.sample import GAMES, gold_of, silver_of

@@ -14,7 +14,8 @@ from lake_assets.defs.processes import PROCESS
 from lake_assets.defs.reports import latest_metadata
 from lake_assets.gold.run import refresh_views
 from lake_assets.model.checks import GoldCheck, RowCount, Severity
-from lake_assets.model.feeds import Expectation, GoldView
+from lake_assets.model.expectations import Expectation
+from lake_assets.model.gold_views import GoldView
 from lake_assets.settings.schema import Settings
 from lake_assets.state.failing_expectations import Verdict, note_verdicts
 from lake_assets_tests.sample import GAMES, RENAMED, WITHOUT_ROUTE, silver_of

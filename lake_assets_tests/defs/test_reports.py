@@ -15,7 +15,7 @@ from lake_assets.defs.reports import (
     unreported,
 )
 from lake_assets.model.checks import Severity
-from lake_assets.model.feeds import Action, Expectation
+from lake_assets.model.expectations import Action, Expectation
 from lake_assets.model.origins import Origin
 from lake_assets.model.reports import CheckResult, Judged
 from lake_assets.model.tables import TableRef, bronze_of, quarantine_of

@@ -3,7 +3,7 @@ import pytest
 
 from lake_assets.defs.reprocess import job
 from lake_assets.errors import FeedError, SettingsError, StreamError
-from lake_assets.model.feeds import GoldView
+from lake_assets.model.gold_views import GoldView
 from lake_assets_tests.gold.silver import add_silver
 from lake_assets_tests.sample import GAMES
 

@@ -5,7 +5,7 @@ from deltalake import write_deltalake
 
 from lake_assets.defs.internals.runs import range_tags
 from lake_assets.defs.silver import build
-from lake_assets.model.feeds import Action, Expectation
+from lake_assets.model.expectations import Action, Expectation
 from lake_assets_tests.sample import GAMES, RENAMED, WITHOUT_ROUTE, silver_of
 
 SILVER = dg.AssetKey("silver_events")

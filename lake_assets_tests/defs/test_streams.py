@@ -1,3 +1,5 @@
+from datetime import timedelta
+
 import dagster as dg
 import pyarrow as pa
 import pytest
@@ -7,11 +9,25 @@ from deltalake import write_deltalake
 from lake_assets.defs.internals.materializations import latest_ids
 from lake_assets.defs.streams import build, job, run_tags
 from lake_assets.errors import ExpectationFailedError
-from lake_assets.model.reports import BatchReport, Judged, Stage, Waiting
-from lake_assets.model.tables import bronze_of
+from lake_assets.model.checks import Severity
+from lake_assets.model.gold_views import GoldView
+from lake_assets.model.reports import (
+    BatchReport,
+    CheckResult,
+    GoldRefreshed,
+    Judged,
+    Mode,
+    Refreshed,
+    RefreshReport,
+    Stage,
+    ViewFailed,
+    ViewRefresh,
+    Waiting,
+)
+from lake_assets.model.tables import EVERY_KEY, bronze_of
 from lake_assets.settings.schema import StreamSettings
 from lake_assets.streams.run import Tick
-from lake_assets_tests.sample import GAMES, silver_of
+from lake_assets_tests.sample import GAMES, gold_of, silver_of
 
 SILVER = dg.AssetKey("silver_events")
 
@@ -28,12 +44,43 @@ DEMUX = BatchReport(
 )
 
 
+GOLD = dg.AssetKey("gold_player_agg")
+
+ROWS = pa.table({"n": [1]})
+
+
+def refreshed(*, rows_read: int, passed: bool) -> Refreshed:
+    """A refresh of uno's `player_agg`, with a check."""
+    table = gold_of("uno", "player_agg")
+    check = CheckResult(
+        key="uno",
+        table=table,
+        name="some",
+        severity=Severity.ERROR,
+        passed=passed,
+        found=1.0,
+        limit=">= 1",
+        words="1 row",
+        version=0,
+    )
+    view = ViewRefresh(
+        key="uno",
+        view="player_agg",
+        rows=1,
+        silver_version=0,
+        mode=Mode.INCREMENTAL,
+        rows_read=rows_read,
+    )
+    report = RefreshReport(refreshed=(view,), up_to_date=())
+    return Refreshed(reports=[report], gold_checks={"player_agg": [check]})
+
+
 @pytest.fixture
 def run(settings, instance):
     for table in (bronze_of("games"), silver_of("uno")):
         write_deltalake(settings.lake_dir / table.relative, pa.table({"n": [1, 2]}))
 
-    def execute(*events, problem=None, report_every_s=1e-6):
+    def execute(*events, problem=None, report_every_s=1e-6, feed=GAMES):
         closed = []
         prompt = settings.model_copy(
             update={"stream": StreamSettings(report_every_s=report_every_s)}
@@ -48,7 +95,7 @@ def run(settings, instance):
             finally:
                 closed.append(True)
 
-        found = job(prompt, [GAMES], stream).execute_in_process(
+        found = job(prompt, [feed], stream).execute_in_process(
             instance=instance, raise_on_error=False
         )
         assert closed
@@ -113,6 +160,63 @@ def test_a_report_asks_once_and_for_its_games_alone(settings, stored, queries, k
     check = dg.AssetCheckKey(SILVER, "gamer_is_known")
     found = stored.event_log_storage.get_asset_check_partition_info([check])
     assert {i.partition_key for i in found if i.is_current} == set(names)
+
+
+def test_views_that_the_streams_refresh_are_materialized_and_checked(run, instance, settings):
+    view = GAMES.gold[0]
+    write_deltalake(settings.lake_dir / gold_of("uno", view.name).relative, pa.table({"n": [1]}))
+    refreshes = [
+        GoldRefreshed(feed="games", refreshed=refreshed(rows_read=n, passed=n > 2))
+        for n in (2, 3, 4)
+    ]
+    assert run(*refreshes, report_every_s=3600).success
+    records = instance.fetch_materializations(GOLD, limit=9).records
+    events = [record.asset_materialization for record in records]
+    told = [
+        (e.partition, e.metadata["refresh"].value, e.metadata["rows_read"].value) for e in events
+    ]
+    # The first at once, the others together when they are due.
+    assert told == [("uno", "incremental", 7), ("uno", "incremental", 2)]
+    (info,) = instance.event_log_storage.get_asset_check_partition_info(
+        [dg.AssetCheckKey(GOLD, "some")]
+    )
+    assert (info.partition_key, info.latest_execution_status.value) == ("uno", "SUCCEEDED")
+
+
+def test_a_view_over_all_keys_has_no_partition(run, instance, settings, lake):
+    over_all = GoldView(name="top", sql="select gamer_id from silver_all", refresh="live")
+    feed = GAMES.model_copy(update={"gold": (over_all,)})
+    write_deltalake(settings.lake_dir / feed.gold_table(over_all, EVERY_KEY).relative, ROWS)
+    done = Refreshed(
+        reports=[
+            RefreshReport(
+                refreshed=(ViewRefresh(key=EVERY_KEY, view="top", rows=1, silver_version=None),),
+                up_to_date=(),
+            )
+        ]
+    )
+    assert run(GoldRefreshed(feed="games", refreshed=done), feed=feed).success
+    newest = instance.get_latest_materialization_event(dg.AssetKey("gold_top"))
+    assert newest.asset_materialization.partition is None
+    assert EVERY_KEY not in instance.get_dynamic_partitions(f"games_{lake}")
+
+
+def test_what_a_killed_run_did_to_live_views_is_told_by_the_next(run, instance, settings):
+    live = GAMES.gold[0].model_copy(update={"refresh": timedelta(0)})
+    feed = GAMES.model_copy(update={"gold": (live,)})
+    write_deltalake(settings.lake_dir / gold_of("uno", live.name).relative, ROWS)
+    assert run(Tick(), feed=feed).success
+    (record,) = instance.fetch_materializations(GOLD, limit=9).records
+    assert record.asset_materialization.partition == "uno"
+    assert run(Tick(), feed=feed).success
+    assert len(instance.fetch_materializations(GOLD, limit=9).records) == 1
+
+
+def test_a_view_that_fails_is_logged(run, instance):
+    found = run(ViewFailed(feed="games", view="top", reason="no; it is tried again in 2 s"))
+    assert found.success
+    messages = [e.user_message for e in instance.all_logs(found.run_id)]
+    assert "view top of games: no; it is tried again in 2 s" in messages
 
 
 def test_waiting_is_logged(run, instance):

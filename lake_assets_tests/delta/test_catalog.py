@@ -5,7 +5,8 @@ import pytest
 
 from lake_assets.delta.catalog import adoptable_keys, keys_of, refused_keys, tables_of
 from lake_assets.delta.committer import Committer
-from lake_assets.model.feeds import Feed, GoldView
+from lake_assets.model.feeds import Feed
+from lake_assets.model.gold_views import GoldView
 from lake_assets.model.owners import Owner, owner_of_view
 from lake_assets.model.routes import Route, Unknown
 from lake_assets.model.tables import Layer, TableRef, bronze_of, quarantine_of, waiting_of

@@ -14,6 +14,7 @@ from lake_assets.delta.data_files import active_files
 from lake_assets.delta.deletion_vectors import deleted_rows, kept_rows, undeleted, without_deleted
 from lake_assets.delta.find_rows import find_rows
 from lake_assets.delta.log_history import newest_of, rows_of, state_of
+from lake_assets.delta.table_paths import data_file, folder_of
 from lake_assets.delta.widen import widen
 from lake_assets.errors import TableFeatureError
 from lake_assets_tests.sample import silver_of
@@ -58,7 +59,7 @@ def deleted(tmp_path, committer, land):
 
 def test_the_rows_that_are_left_are_known_by_file(deleted):
     (file,) = active_files(deleted)
-    (kept,) = (kept_rows(deleted)[file.path],)
+    kept = kept_rows(deleted)[data_file(folder_of(deleted), file.path)]
     assert tuple(np.flatnonzero(~kept)) == GONE
     assert deleted_rows(deleted) == len(GONE)
 

@@ -13,7 +13,7 @@ from lake_assets.delta.renamed_tables import (
 )
 from lake_assets.delta.table_owners import is_there, owner_of, owners_in
 from lake_assets.errors import FeedError
-from lake_assets.model.feeds import GoldView
+from lake_assets.model.gold_views import GoldView
 from lake_assets.model.owners import Owner, claims_of_key, owner_of_view
 from lake_assets.model.routes import Route
 from lake_assets.model.table_names import TableNames

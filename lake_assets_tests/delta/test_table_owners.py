@@ -4,6 +4,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
+from lake_assets.delta.crash_recovery import recover_after_crash
 from lake_assets.delta.table_owners import claim, is_there, owner_of, owners_in
 from lake_assets.errors import LakeError, TableOwnedError
 from lake_assets.model.owners import Owner
@@ -184,3 +185,12 @@ def test_a_copy_becomes_whose_it_is_claimed_for_and_that_once(tmp_path, folder):
         assert owner_of(LocalStore.at(tmp_path), OTHERWISE) == WHOSE
     assert DeltaTable(tmp_path / OTHERWISE.relative).version() == 1
     assert owner_of(LocalStore.at(tmp_path), UNO) == MINE
+
+
+def test_what_is_no_table_of_ours_is_passed_over(tmp_path):
+    log = tmp_path / "silver" / "lost+found" / "_delta_log"
+    log.mkdir(parents=True)
+    (log / f"{0:020}.json").write_text("rubbish")
+    (tmp_path / "silver" / "a\tb" / "_delta_log").mkdir(parents=True)
+    assert owners_in(LocalStore.at(tmp_path), Layer.SILVER) == {}
+    assert recover_after_crash(LocalStore.at(tmp_path), tmp_path / "state", "boot") == []

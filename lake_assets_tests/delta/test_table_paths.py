@@ -6,6 +6,7 @@ from deltalake import DeltaTable, write_deltalake
 
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.table_paths import data_file, folder_of
+from lake_assets.errors import LakeError
 from lake_assets.storage.uri import LakeUri
 
 ODD = "jo s\u00e9 100% {y} * + & ' \" , = ; : $ ~ ( ) @ ! < > `."
@@ -24,6 +25,12 @@ def test_a_folder_comes_back_as_it_was_given(tmp_path, name):
 def test_a_file_may_be_elsewhere():
     folder = LakeUri.local(Path("/lake/silver/uno"))
     assert data_file(folder, "day=a b/100%.parquet").path == "/lake/silver/uno/day=a b/100%.parquet"
-    elsewhere = "file:/other/a%20b/100%25.parquet"
-    assert data_file(folder, elsewhere).path == "/other/a b/100%.parquet"
-    assert str(data_file(folder, "s3://b/a%20b.parquet")) == "s3://b/a b.parquet"
+    assert data_file(folder, "file:/other/a b/100%.parquet").path == "/other/a b/100%.parquet"
+    bucket = LakeUri.parse("s3://b/lake/silver/uno")
+    assert str(data_file(bucket, "s3://b/a b%20.parquet")) == "s3://b/a b%20.parquet"
+
+
+@pytest.mark.parametrize("address", ["s3://b/a.parquet", "hdfs://h/a.parquet"])
+def test_a_file_in_another_store_cannot_be_read(address):
+    with pytest.raises(LakeError, match=r"another store|not supported"):
+        data_file(LakeUri.local(Path("/lake/silver/uno")), address)

@@ -55,14 +55,14 @@ record_classes(settings, ensure_runtime(settings).java, Path(sys.argv[1]))
 """
 
 
-def _started_below(folder) -> list[psutil.Process]:
-    """Processes that were told of a home below `folder`."""
+def _started_below(folder) -> list[str]:
+    """Command lines of the processes that were told of a home below `folder`."""
     found = []
     for process in psutil.process_iter():
         try:
             if str(folder) in process.environ().get("LAKE_ASSETS_HOME", ""):
-                found.append(process)
-        except psutil.Error:
+                found.append(" ".join(process.cmdline()))
+        except psutil.Error:  # it ends just now
             continue
     return found
 
@@ -72,7 +72,7 @@ def test_who_is_told_to_end_while_spark_starts_leaves_nothing_behind(settings, t
     folder = tmp_path / "classes"
     command = [sys.executable, "-c", _RECORDS, str(folder / "new.jsa")]
     with subprocess.Popen(command, env=child_environment(settings)) as process:  # noqa: S603
-        while not any("SparkSubmit" in " ".join(p.cmdline()) for p in _started_below(folder)):
+        while not any("SparkSubmit" in line for line in _started_below(folder)):
             assert process.poll() is None
             time.sleep(0.5)  # between two looks for the JVM, at all processes
         process.send_signal(signal.SIGTERM)

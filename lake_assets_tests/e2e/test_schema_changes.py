@@ -5,7 +5,8 @@ import pytest
 from deltalake import DeltaTable
 
 from lake_assets.errors import FeedError
-from lake_assets.model.feeds import Expectation, GoldView
+from lake_assets.model.expectations import Expectation
+from lake_assets.model.gold_views import GoldView
 from lake_assets.model.routes import Route
 from lake_assets.model.tables import quarantine_of
 from lake_assets.silver.rows import silver_schema

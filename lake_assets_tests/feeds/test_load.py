@@ -7,7 +7,8 @@ import pytest
 from lake_assets.errors import FeedError
 from lake_assets.feeds.load import find_feed, load_feeds
 from lake_assets.model.checks import Severity
-from lake_assets.model.feeds import Action, Reset
+from lake_assets.model.expectations import Action
+from lake_assets.model.feeds import Reset
 from lake_assets.model.routes import Unknown
 
 GOOD = """\

@@ -11,7 +11,8 @@ from lake_assets.delta.committer import Committer
 from lake_assets.delta.table_log import log_of
 from lake_assets.gold.refresh_need import Silver, definition_of, info_of
 from lake_assets.gold.refresh_need_all import position_now
-from lake_assets.model.feeds import Feed, GoldView
+from lake_assets.model.feeds import Feed
+from lake_assets.model.gold_views import GoldView
 from lake_assets.parquet.writer import write_file
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.session_digest import session_digest

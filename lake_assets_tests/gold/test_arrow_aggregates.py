@@ -7,7 +7,8 @@ import pytest
 from lake_assets.gold.arrow_aggregates import NotMergeableError
 from lake_assets.gold.arrow_mergeable import arrow_aggregates_of
 from lake_assets.gold.compiled_view import BUCKET, compiled_view_of
-from lake_assets.model.feeds import Expectation, GoldView
+from lake_assets.model.expectations import Expectation
+from lake_assets.model.gold_views import GoldView
 from lake_assets_tests.sample import GAMES
 
 SILVER = pa.schema(

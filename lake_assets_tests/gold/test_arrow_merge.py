@@ -6,7 +6,7 @@ from lake_assets.errors import CommitConflictError
 from lake_assets.gold.arrow_merge import merge_in_arrow
 from lake_assets.gold.refresh import refresh
 from lake_assets.gold.view_heads import small_gain_of, view_heads_of
-from lake_assets.model.feeds import GoldView
+from lake_assets.model.gold_views import GoldView
 from lake_assets.model.reports import Mode
 from lake_assets_tests.gold.silver import SCHEMA, add_silver, append_silver
 from lake_assets_tests.sample import GAMES, gold_of

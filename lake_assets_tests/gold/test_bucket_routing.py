@@ -4,7 +4,7 @@ import pyarrow as pa
 
 from lake_assets.gold.bucket_routing import BucketRouting
 from lake_assets.gold.compiled_view import BUCKET, KEY
-from lake_assets.model.feeds import Expectation
+from lake_assets.model.expectations import Expectation
 from lake_assets.parquet.writer import TABLE
 from lake_assets_tests.sample import GAMES
 

@@ -2,7 +2,8 @@ import pyarrow as pa
 import pytest
 
 from lake_assets.gold.compiled_view import BUCKET, KEY, compiled_view_of
-from lake_assets.model.feeds import Action, Expectation, GoldView
+from lake_assets.model.expectations import Action, Expectation
+from lake_assets.model.gold_views import GoldView
 from lake_assets_tests.gold.silver import SCHEMA
 from lake_assets_tests.sample import GAMES
 

@@ -15,7 +15,7 @@ from lake_assets.delta.committer import Committer
 from lake_assets.delta.widen import widen
 from lake_assets.gold.arrow_merge import merge_in_arrow
 from lake_assets.gold.refresh import refresh
-from lake_assets.model.feeds import GoldView
+from lake_assets.model.gold_views import GoldView
 from lake_assets.model.reports import Mode
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.storage.local import LocalStore
@@ -302,4 +302,4 @@ def test_a_view_equals_a_recomputation_whatever_happened(
         assert nearby
     else:
         # A table of one row for each bucket is split as soon as it has three.
-        assert all(sum(file.rows for file in one.work.gold_files) <= 2 for one in nearby)
+        assert all(sum(file.rows for file in one.plan.gold_files) <= 2 for one in nearby)

@@ -4,8 +4,8 @@ import pytest
 
 from lake_assets.gold.quality_gate import blocked_keys
 from lake_assets.model.checks import RowCount, Severity, SilverCheck
+from lake_assets.model.expectations import Action, Expectation
 from lake_assets.model.failures import Failing
-from lake_assets.model.feeds import Action, Expectation
 from lake_assets_tests.sample import GAMES
 
 AT = datetime(2026, 11, 21, 1, 2, 3, tzinfo=UTC)

@@ -9,7 +9,7 @@ from deltalake import Field as DeltaField
 from lake_assets.delta.table_owners import owner_of
 from lake_assets.errors import FeedError, TableOwnedError
 from lake_assets.gold.refresh import refresh
-from lake_assets.model.feeds import GoldView
+from lake_assets.model.gold_views import GoldView
 from lake_assets.model.owners import Owner
 from lake_assets.model.reports import Mode, ViewRefresh
 from lake_assets.storage.local import LocalStore

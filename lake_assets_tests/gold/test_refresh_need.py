@@ -12,7 +12,7 @@ from lake_assets.gold.refresh_need import (
     why_full,
 )
 from lake_assets.model.checks import GoldCheck
-from lake_assets.model.feeds import Action, Expectation
+from lake_assets.model.expectations import Action, Expectation
 from lake_assets_tests.sample import GAMES
 
 VIEW = GAMES.gold[0]

@@ -11,7 +11,8 @@ from lake_assets.delta.refresh_position import COLUMNS
 from lake_assets.errors import CommitConflictError, ExpectationFailedError
 from lake_assets.gold.refresh import refresh
 from lake_assets.gold.refresh_plan import open_all
-from lake_assets.model.feeds import Action, Expectation, GoldView
+from lake_assets.model.expectations import Action, Expectation
+from lake_assets.model.gold_views import GoldView
 from lake_assets.model.reports import Judged, Mode
 from lake_assets.storage.local import LocalStore
 from lake_assets_tests.gold.silver import SCHEMA, add_silver

@@ -6,12 +6,11 @@ from deltalake import DeltaTable
 
 from lake_assets.delta.committer import Committer
 from lake_assets.errors import FeedError
-from lake_assets.gold.run import refresh_views
-from lake_assets.model.feeds import GoldView
+from lake_assets.gold.run import refresh_views, turn_of_views
+from lake_assets.model.gold_views import GoldView
 from lake_assets.model.owners import Owner, owner_of_view
 from lake_assets.model.routes import Route
 from lake_assets.model.table_names import TableNames
-from lake_assets.state.files import turn
 from lake_assets.storage.local import LocalStore
 from lake_assets_tests.gold.silver import SCHEMA, add_silver
 from lake_assets_tests.programs import run_program
@@ -66,7 +65,7 @@ def test_nothing_new_needs_no_spark(settings, monkeypatch):
 
 def test_a_refresh_waits_for_the_one_under_way(settings):
     with ThreadPoolExecutor(1) as pool:
-        with turn(settings.state_dir, "refresh"):
+        with turn_of_views(settings.state_dir, GAMES, GAMES.gold):
             waiting = pool.submit(refresh_views, settings, GAMES)
             with pytest.raises(TimeoutError):
                 waiting.result(0.2)

@@ -6,7 +6,8 @@ from deltalake import DeltaTable, write_deltalake
 
 from lake_assets.errors import ExpectationFailedError, FeedError
 from lake_assets.gold.sql_views import refresh_sql_views
-from lake_assets.model.feeds import Action, Expectation, GoldView
+from lake_assets.model.expectations import Action, Expectation
+from lake_assets.model.gold_views import GoldView
 from lake_assets.model.reports import Judged, ViewRefresh
 from lake_assets.model.tables import EVERY_KEY
 from lake_assets_tests.gold.silver import SCHEMA, add_silver

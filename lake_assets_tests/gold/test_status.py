@@ -12,7 +12,7 @@ from lake_assets.errors import LakeError
 from lake_assets.gold.status import behind_since, keys_unread, views_behind
 from lake_assets.model.checks import Severity
 from lake_assets.model.failures import Failing
-from lake_assets.model.feeds import GoldView
+from lake_assets.model.gold_views import GoldView
 from lake_assets.model.tables import EVERY_KEY
 from lake_assets.settings.schema import Settings
 from lake_assets_tests.gold.silver import stands_for, stands_for_all

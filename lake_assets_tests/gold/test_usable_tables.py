@@ -5,7 +5,7 @@ from deltalake import DeltaTable
 
 from lake_assets.errors import ConstraintViolatedError, TableFeatureError
 from lake_assets.gold.refresh import refresh
-from lake_assets.model.feeds import GoldView
+from lake_assets.model.gold_views import GoldView
 from lake_assets.model.reports import Mode
 from lake_assets.spark.lake_context import open_lake
 from lake_assets_tests.gold.silver import add_silver

@@ -11,7 +11,7 @@ from lake_assets.gold.view_expectations import (
     marked,
     recount,
 )
-from lake_assets.model.feeds import Action, Expectation
+from lake_assets.model.expectations import Action, Expectation
 from lake_assets.model.reports import Judged
 from lake_assets.parquet.writer import TABLE
 from lake_assets.spark.lake_context import open_lake

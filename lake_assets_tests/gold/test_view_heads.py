@@ -7,7 +7,8 @@ from deltalake import Field as DeltaField
 
 from lake_assets.gold.refresh import refresh
 from lake_assets.gold.view_heads import small_gain_of, view_heads_of
-from lake_assets.model.feeds import Expectation, GoldView
+from lake_assets.model.expectations import Expectation
+from lake_assets.model.gold_views import GoldView
 from lake_assets_tests.gold.silver import SCHEMA, add_silver, append_silver
 from lake_assets_tests.sample import GAMES, gold_of, silver_of
 
@@ -46,8 +47,8 @@ def test_a_gain_is_told_without_opening_a_table(monkeypatch, bring, small_gains)
     bring()
     monkeypatch.setattr("deltalake.table.RawDeltaTable", None)
     (found,) = small_gains()
-    assert (found.work.rows_read, [file.rows for file in found.work.gold_files]) == (1, [2])
-    assert (found.work.why, found.aggregates.sources) == (
+    assert (found.plan.rows_read, [file.rows for file in found.plan.gold_files]) == (1, [2])
+    assert (found.plan.why, found.aggregates.sources) == (
         "silver gained 1 file since",
         ["gamer_id"],
     )

@@ -8,7 +8,7 @@ from lake_assets.delta.refresh_position import Position
 from lake_assets.gold.refresh import refresh
 from lake_assets.gold.sql_views import refresh_sql_views
 from lake_assets.gold.view_snapshot import view_snapshot_of
-from lake_assets.model.feeds import GoldView
+from lake_assets.model.gold_views import GoldView
 from lake_assets.model.reports import Mode
 from lake_assets.model.tables import EVERY_KEY
 from lake_assets.settings.schema import SparkSettings

@@ -2,7 +2,8 @@ import pytest
 from pydantic import ValidationError
 
 from lake_assets.model.checks import GoldCheck, RowCount
-from lake_assets.model.feeds import Expectation, GoldView
+from lake_assets.model.expectations import Expectation
+from lake_assets.model.gold_views import GoldView
 from lake_assets.model.routes import Route, Unknown
 from lake_assets.model.tables import EVERY_KEY, is_key_name
 from lake_assets_tests.sample import GAMES, RENAMED, WITHOUT_ROUTE

@@ -1,6 +1,6 @@
 import pytest
 
-from lake_assets.model.feeds import GoldView
+from lake_assets.model.gold_views import GoldView
 from lake_assets.model.owners import Owner, OwnerRecord, claims_of, owner_of_view
 from lake_assets.model.tables import EVERY_KEY, Layer, gold_of_all
 from lake_assets_tests.sample import GAMES, RENAMED, gold_of, silver_of

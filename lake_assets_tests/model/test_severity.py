@@ -1,7 +1,7 @@
 import pytest
 
 from lake_assets.model.checks import Severity
-from lake_assets.model.feeds import Action, Expectation
+from lake_assets.model.expectations import Action, Expectation
 from lake_assets.model.reports import Judged
 from lake_assets.model.severity import per_cent, severity_of, share_in_words
 

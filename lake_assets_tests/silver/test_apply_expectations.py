@@ -2,7 +2,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lake_assets.model.feeds import Action
+from lake_assets.model.expectations import Action
 from lake_assets.model.origins import Origin
 from lake_assets.model.reports import Judged
 from lake_assets.parquet.writer import TABLE

@@ -3,7 +3,7 @@ from datetime import UTC, date, datetime, timedelta
 import pyarrow as pa
 import pytest
 
-from lake_assets.model.feeds import Expectation
+from lake_assets.model.expectations import Expectation
 from lake_assets.silver.arrow_evaluator import NotEvaluableError, marks_of
 from lake_assets.silver.catalyst_to_arrow import program_of
 from lake_assets.silver.expectation_marks import marks

@@ -23,7 +23,7 @@ from lake_assets.formats.base import SchemaIdQuestion
 from lake_assets.formats.confluent.registry import Registry
 from lake_assets.formats.protobuf.language import PROTOBUF
 from lake_assets.formats.protobuf.payload_format import ProtobufFormat
-from lake_assets.model.feeds import Action, Expectation
+from lake_assets.model.expectations import Action, Expectation
 from lake_assets.model.origins import Origin
 from lake_assets.model.owners import Owner
 from lake_assets.model.payload import ProtobufPayload

@@ -2,7 +2,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from lake_assets.model.feeds import Expectation
+from lake_assets.model.expectations import Expectation
 from lake_assets.silver.expectation_columns import MARKS_PER_COLUMN, evaluated_columns, returned
 from lake_assets.silver.expectation_marks import marks, reading_of
 

@@ -2,7 +2,7 @@ import pyarrow as pa
 import pytest
 
 from lake_assets.errors import FeedError
-from lake_assets.model.feeds import Expectation
+from lake_assets.model.expectations import Expectation
 from lake_assets.silver.expectation_columns import MARKS_PER_COLUMN, Reading
 from lake_assets.silver.expectation_marks import marks, reading_of
 

@@ -14,7 +14,7 @@ from lake_assets.errors import ExpectationFailedError, LakeError
 from lake_assets.formats.confluent.registry import Registry
 from lake_assets.formats.protobuf.language import PROTOBUF
 from lake_assets.formats.protobuf.payload_format import ProtobufFormat
-from lake_assets.model.feeds import Action, Expectation
+from lake_assets.model.expectations import Action, Expectation
 from lake_assets.model.payload import ProtobufPayload
 from lake_assets.model.routes import Route
 from lake_assets.model.tables import quarantine_of, waiting_of

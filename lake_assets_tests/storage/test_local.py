@@ -135,6 +135,34 @@ print(store.get(root / "small"))
 """
 
 
+def test_a_folder_that_is_a_link_goes_with_what_it_leads_to(tmp_path):
+    elsewhere = tmp_path / "other disk" / "table"
+    elsewhere.mkdir(parents=True)
+    (elsewhere / "file").write_text("x")
+    store = LocalStore.at(tmp_path / "lake")
+    (tmp_path / "lake").mkdir()
+    (tmp_path / "lake" / "table").symlink_to(elsewhere)
+    store.delete_folder(store.root / "table")
+    assert not elsewhere.exists()
+    assert list((tmp_path / "lake").iterdir()) == []
+
+
+def test_what_cannot_be_deleted_of_another_folder_is_told_and_holds_up_none(tmp_path, caplog):
+    store = LocalStore.at(tmp_path)
+    (tmp_path / ".left.dropped").write_text("no folder")
+    (tmp_path / "table" / "deep").mkdir(parents=True)
+    store.delete_folder(store.root / "table")
+    assert [path.name for path in tmp_path.iterdir()] == [".left.dropped"]
+    assert ".left.dropped is left of a folder that was deleted" in caplog.text
+
+
+def test_a_link_that_leads_in_a_circle_is_no_folder(tmp_path):
+    (tmp_path / "circle").symlink_to("circle")
+    (tmp_path / "table").mkdir()
+    store = LocalStore.at(tmp_path)
+    assert store.folders(store.root) == ["table"]
+
+
 def test_a_full_disk_and_a_read_only_one_are_told(tmp_path):
     namespace = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--mount", "-r"]
     said = run_program(_ON_A_SMALL_DISK, [str(tmp_path)], through=namespace).splitlines()

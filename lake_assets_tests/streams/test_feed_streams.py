@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from lake_assets.streams.feed_streams import delay_s
+from lake_assets.streams.triggers import retry_delay_s
 from lake_assets_tests.events import Topic, framed
 from lake_assets_tests.programs import run_program
 from lake_assets_tests.sample import GAMES
@@ -84,4 +84,4 @@ def test_a_caught_up_feed_is_done_though_another_fails_and_the_failure_is_told(r
 
 
 def test_pauses_between_failures_grow_up_to_two_minutes():
-    assert [delay_s(n) for n in (1, 2, 3, 7, 10_000)] == [2.0, 4.0, 8.0, 120.0, 120.0]
+    assert [retry_delay_s(n) for n in (1, 2, 3, 7, 10_000)] == [2.0, 4.0, 8.0, 120.0, 120.0]

@@ -4,7 +4,7 @@ from deltalake.transaction import CommitProperties
 
 from lake_assets.delta.commit import Commit
 from lake_assets.logs.entries import SCHEMAS
-from lake_assets.model.feeds import GoldView
+from lake_assets.model.gold_views import GoldView
 from lake_assets.model.owners import Owner
 from lake_assets.model.tables import EVERY_KEY, bronze_of, waiting_of
 from lake_assets.spark.lake_context import open_lake

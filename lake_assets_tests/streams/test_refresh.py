@@ -18,7 +18,7 @@ import json, sys
 from datetime import UTC, datetime
 from lake_assets.state.failing_expectations import Verdict, note_verdicts, read_failures
 from lake_assets.model.checks import GoldCheck, RowCount, Severity, SilverCheck
-from lake_assets.model.feeds import Expectation
+from lake_assets.model.expectations import Expectation
 from lake_assets.settings.schema import Settings
 from lake_assets.streams.refresh import check_gold, refresh_gold
 from lake_assets_tests.gold.silver import add_silver

@@ -27,7 +27,8 @@ for text in sys.argv[4:]:
     feed = Feed.model_validate_json(text)
     outbox = queue.Queue()
     worker = Worker(
-        settings, [feed], endpoints, outbox, until_caught_up=True, heard=lambda _: None
+        settings, [feed], endpoints, outbox,
+        until_caught_up=True, heard=lambda _: None, keep=lambda _: None,
     )
     worker.start()
     worker._thread.join()
@@ -86,7 +87,9 @@ def test_what_keeps_spark_from_starting_is_raised_in_the_callers_thread(settings
     (tmp_path / "file").write_text("")
     broken = settings.model_copy(update={"runtime": RuntimeSettings(cache=tmp_path / "file")})
     endpoints = Endpoints(kafka="127.0.0.1:1", registry="http://127.0.0.1:1")
-    worker = Worker(broken, [GAMES], endpoints, queue.Queue(), until_caught_up=True, heard=print)
+    worker = Worker(
+        broken, [GAMES], endpoints, queue.Queue(), until_caught_up=True, heard=print, keep=print
+    )
     worker.start()
     worker.stop()
     with pytest.raises(RuntimeSetupError):

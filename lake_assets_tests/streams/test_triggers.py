@@ -3,7 +3,12 @@ from datetime import timedelta
 import pytest
 
 from lake_assets.settings.schema import StreamSettings
-from lake_assets.streams.triggers import demux_every_s, ingest_every_s, tasks_of
+from lake_assets.streams.triggers import (
+    demux_every_s,
+    ingest_every_s,
+    next_refresh_at,
+    tasks_of,
+)
 from lake_assets_tests.sample import GAMES
 
 
@@ -45,3 +50,16 @@ def test_demux_looks_no_less_often_than_ingest():
 )
 def test_a_batch_is_cut_as_far_as_its_rows_are_worth_it(rows, tables, tasks):
     assert tasks_of(rows, tables, cores=4) == tasks
+
+
+@pytest.mark.parametrize(
+    ("pace", "took", "after"),
+    [
+        (0, 0.5, 2.5),  # a live view rests for two seconds at least
+        (0, 10, 20),  # and as long as it took
+        (30, 0.5, 30),
+        (30, 20, 40),
+    ],
+)
+def test_a_view_is_due_again_by_its_pace_and_takes_half_of_the_time_at_most(pace, took, after):
+    assert next_refresh_at(timedelta(seconds=pace), 100.0, 100.0 + took) == 100.0 + after

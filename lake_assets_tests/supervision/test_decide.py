@@ -106,6 +106,14 @@ SITUATIONS: dict[str, tuple[Observed, Kind, Why, str | None]] = {
     "a second run is on record and has no lock": (
         held(beat(), run("B", age_s=21), run()), Kind.FAIL_RUN, Why.SURPLUS, "B",
     ),
+    "a view is refreshed for as long as streams may": (
+        held(replace(beat(), refreshing={"games.top": NOW - 180}), run()),
+        NOTHING, Why.HEALTHY, None,
+    ),
+    "a view is stuck, and the streams are not": (
+        held(replace(beat(), refreshing={"games.top": NOW - 181}), run()),
+        NOTHING, Why.VIEW_STUCK, None,
+    ),
     # ill
     "no heartbeat at the limit": (held(beat(silent_s=60), run()), NOTHING, Why.HEALTHY, None),
     "no heartbeat": (held(beat(silent_s=61), run()), Kind.ASK_TO_END, Why.SILENT, None),

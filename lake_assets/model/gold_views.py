@@ -1,0 +1,166 @@
+"""Gold views, as a feed declares them; how one is computed is `gold`'s."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Annotated, Self
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    field_validator,
+    model_validator,
+)
+
+from lake_assets.model.base import Identifier, Noun
+from lake_assets.model.checks import GoldCheck, duration
+from lake_assets.model.expectations import Action, Expectation
+from lake_assets.model.queries import columns_of, reads_all
+from lake_assets.model.tables import EVERY_KEY
+from lake_assets.model.unique_names import refuse_twins
+
+
+def _readable(sql: str) -> str:
+    reads_all(sql)  # raises what is wrong with it
+    return sql
+
+
+_LIVE = "live"
+
+_LONGEST_PACE = timedelta(days=1)
+
+
+def _pace(value: object) -> timedelta:
+    if value in (_LIVE, timedelta(0)):
+        return timedelta(0)
+    try:
+        pace = duration(value)
+    except ValueError as problem:
+        message = f"{value!r} is neither `live` nor a duration as 30s, 15m, 1h or 2d"
+        raise ValueError(message) from problem
+    if pace > _LONGEST_PACE:
+        message = f"{value!r} is longer than a day: leave it to a schedule"
+        raise ValueError(message)
+    return pace
+
+
+Pace = Annotated[
+    timedelta,
+    BeforeValidator(_pace, json_schema_input_type=str),
+    PlainSerializer(lambda pace: f"{pace.total_seconds():g}s" if pace else _LIVE, return_type=str),
+]
+"""`live`, which is no time at all, or a duration."""
+
+
+class GoldView(Noun):
+    """A materialized view: `keys` and `measures`, or free `sql`.
+
+    With keys and measures it has a table a key, one row for each combination of the keys. Free SQL
+    over `silver` has a table a key as well; over `silver_all`, all keys' rows, it has one table.
+    """
+
+    name: Identifier
+    """Unique in the feed; part of its tables' names."""
+
+    description: str | None = None
+    """What it is good for, in Markdown; Dagster shows it."""
+
+    keys: dict[Identifier, str] = Field(default_factory=dict)
+    """Column name to Spark SQL expression over silver's columns; a list names columns of silver."""
+
+    measures: dict[Identifier, str] = Field(default_factory=dict)
+    """Column name to Spark SQL aggregate over silver's columns. As with `sql`, what asks the clock
+    or chance changes only when silver does; such a view is recomputed in full then."""
+
+    sql: Annotated[str, AfterValidator(_readable)] | None = None
+    """A Spark SQL query over `silver` or `silver_all`; its columns are the view's. What it computes
+    from the clock or by chance changes only when silver does."""
+
+    refresh: Pace | None = None
+    """When the streams refresh it, while they run: `live`, as soon as silver has something new, or
+    at most every so often (`30s`, `5m`); unset, they do not."""
+
+    schedule: str | None = None
+    """Cron expression of the refresh by Dagster, beside `refresh` or instead; with neither, the
+    view is refreshed by hand."""
+
+    expectations: tuple[Expectation, ...] = ()
+    """Of the view's rows, over its columns; judged before a refresh commits."""
+
+    checks: tuple[GoldCheck, ...] = ()
+    """Of each of the view's tables."""
+
+    @field_validator("keys", mode="before")
+    @classmethod
+    def _a_list_names_columns(cls, keys: object) -> object:
+        if not isinstance(keys, list | tuple) or not all(isinstance(key, str) for key in keys):
+            return keys
+        refuse_twins("keys", list(keys))
+        return {key: key for key in keys}
+
+    @field_validator("expectations")
+    @classmethod
+    def _a_view_has_nothing_to_quarantine(
+        cls, expectations: tuple[Expectation, ...]
+    ) -> tuple[Expectation, ...]:
+        for expectation in expectations:
+            if expectation.action is Action.QUARANTINE or expectation.blocking:
+                message = (
+                    f"{expectation.name} is of a view, whose rows have no message to quarantine "
+                    "and nothing behind them to block: use warn, drop or fail"
+                )
+                raise ValueError(message)
+        return expectations
+
+    @model_validator(mode="after")
+    def _is_computed_one_way(self) -> Self:
+        if self.sql is not None and (self.keys or self.measures):
+            message = "give keys and measures, or sql, not both"
+            raise ValueError(message)
+        if self.sql is None and not (self.keys and self.measures):
+            message = "give keys and measures, or sql"
+            raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
+    def _columns_are_unique(self) -> Self:
+        both = sorted(set(self.keys) & set(self.measures))
+        if both:
+            message = f"named as key and as measure: {', '.join(both)}"
+            raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
+    def _checks_have_names_of_their_own(self) -> Self:
+        names = [*(e.name for e in self.expectations), *(check.name for check in self.checks)]
+        refuse_twins("expectations and checks", names)
+        return self
+
+    @model_validator(mode="after")
+    def _keys_are_told_apart_where_there_are_some(self) -> Self:
+        choosy = [e.name for e in self.expectations if e.keys is not None]
+        choosy += [check.name for check in self.checks if check.keys is not None]
+        if self.is_over_all and choosy:
+            message = f"{choosy[0]} is of some keys, and the view is over all: leave keys out"
+            raise ValueError(message)
+        return self
+
+    @property
+    def is_over_all(self) -> bool:
+        """Whether it has one table, of all keys' rows."""
+        return self.sql is not None and reads_all(self.sql)
+
+    @property
+    def key_expressions(self) -> dict[str, str]:
+        """By key column, its SQL; a column is quoted, since `current_date` is a function, too."""
+        return {name: f"`{sql}`" if name == sql else sql for name, sql in self.keys.items()}
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """Names of its columns; None where only Spark can tell."""
+        return (*self.keys, *self.measures) if self.sql is None else columns_of(self.sql)
+
+    def scopes(self, keys: Iterable[str]) -> tuple[str, ...]:
+        """What it has a table for: each of these keys, or all of them together."""
+        return (EVERY_KEY,) if self.is_over_all else tuple(keys)
