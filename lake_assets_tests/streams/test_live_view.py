@@ -1,4 +1,5 @@
 import queue
+import threading
 import time
 
 import pytest
@@ -9,7 +10,7 @@ from lake_assets.model.gold_views import GoldView
 from lake_assets.model.reports import GoldRefreshed, ViewFailed
 from lake_assets.settings.schema import StreamSettings
 from lake_assets.spark.lake_context import open_lake
-from lake_assets.state.files import turn
+from lake_assets.state.files import turn, turn_if_free
 from lake_assets.state.refresh_strikes import strikes_of
 from lake_assets.streams.live_view import LiveView
 from lake_assets.streams.refresh import refresh_gold
@@ -124,14 +125,22 @@ def test_whoever_asks_for_one_that_takes_too_long_does_it(settings, run):
             view.ask(None).result(60)
 
 
-def test_waiting_for_its_turn_is_no_time_of_its_own(settings, run):
+def test_waiting_for_its_turn_is_no_time_of_its_own(settings, run, monkeypatch):
+    tries = queue.SimpleQueue()
+
+    def tried(*arguments):
+        tries.put(arguments)
+        return turn_if_free(*arguments)
+
+    monkeypatch.setattr("lake_assets.streams.live_view.turn_if_free", tried)
     add_silver(settings.lake_dir, "uno", "ann")
     with turn(settings.state_dir, turn_of(GAMES, LIVE)):
-        view, events = run(LIVE, view_timeout_s=10)
-        time.sleep(11)
+        view, events = run(LIVE)
+        for _ in range(3):
+            tries.get(timeout=60)
         assert view.refreshing_since is None
-    events.get(timeout=60)
-    assert not view.suspended
+        assert [each for each in threading.enumerate() if isinstance(each, threading.Timer)] == []
+    assert isinstance(events.get(timeout=60), GoldRefreshed)
 
 
 def test_it_follows_what_others_do_to_silver(settings, run, monkeypatch):
