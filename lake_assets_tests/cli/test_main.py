@@ -16,9 +16,9 @@ def test_every_command_explains_itself(settings, name):
     assert "Usage:" in done.stdout
 
 
-@pytest.mark.parametrize("words", [("--verbose", "stream"), ("stream", "--verbose")])
+@pytest.mark.parametrize("words", [("--verbose", "produce"), ("produce", "--verbose")])
 def test_verbose_shows_the_trace_of_an_error(settings, words):
-    done = lake_assets(settings, *words)
+    done = lake_assets(settings, *words, "--events", "1")
     assert done.returncode == 1
     assert "Traceback" in done.stderr
     assert "ServiceError" in done.stderr
@@ -28,7 +28,7 @@ def test_a_wrong_setting_is_one_line_that_names_the_variable(settings):
     wrong = settings.model_copy(
         update={"stream": settings.stream.model_copy(update={"stall_after_s": -1.0})}
     )
-    done = lake_assets(wrong, "tables")
+    done = sparkless_here(wrong, "tables")
     assert done.returncode == 1
     assert done.stderr.startswith("error: LAKE_ASSETS_STREAM_STALL_AFTER_S")
     assert len(done.stderr.splitlines()) == 1

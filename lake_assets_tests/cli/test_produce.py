@@ -8,7 +8,7 @@ from lake_assets.runtime.command_line import command_line
 from lake_assets.settings.load import child_environment
 from lake_assets.settings.schema import Settings
 from lake_assets.sources.kafka.topics import end_offsets
-from lake_assets_tests.commandline import lake_assets
+from lake_assets_tests.commandline import lake_assets, sparkless_here
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_a_feed_without_keys_needs_games(fed):
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(settings, arguments, problem):
-    done = lake_assets(settings, "produce", *arguments)
+    done = sparkless_here(settings, "produce", *arguments)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith(problem)
     assert len(done.stderr.splitlines()) == 1

@@ -5,7 +5,7 @@ import pytest
 from lake_assets.feeds.load import load_feeds
 from lake_assets.services.control import locate
 from lake_assets.sources.kafka.topics import end_offsets
-from lake_assets_tests.commandline import lake_assets
+from lake_assets_tests.commandline import lake_assets, sparkless_here
 
 
 @pytest.mark.kafka
@@ -27,7 +27,7 @@ def test_services_outlive_the_shell_that_started_them_and_end_with_down(settings
 
 
 def test_status_of_stopped_services_is_json_too(settings):
-    done = lake_assets(settings, "services", "status", "--json")
+    done = sparkless_here(settings, "services", "status", "--json")
     assert json.loads(done.stdout) == {
         "kafka": None,
         "registry": None,
@@ -38,13 +38,13 @@ def test_status_of_stopped_services_is_json_too(settings):
 
 
 def test_status_for_people_is_a_table(settings):
-    assert "stopped" in lake_assets(settings, "services", "status").stdout
+    assert "stopped" in sparkless_here(settings, "services", "status").stdout
 
 
 def test_an_error_is_one_line(settings, tmp_path):
     (tmp_path / "file").touch()
     blocked = settings.model_copy(update={"home": tmp_path / "file" / "home"})
-    done = lake_assets(blocked, "services", "up")
+    done = sparkless_here(blocked, "services", "up")
     assert done.returncode == 1
     assert done.stdout == ""
     assert done.stderr.startswith("error: services folder")

@@ -5,7 +5,7 @@ import pytest
 
 from lake_assets.settings.load import child_environment
 from lake_assets.state.files import streams_lock
-from lake_assets_tests.commandline import COMMAND, lake_assets
+from lake_assets_tests.commandline import COMMAND, lake_assets, sparkless_here
 
 
 def _error_of(done):
@@ -15,7 +15,7 @@ def _error_of(done):
 
 
 def test_without_services_it_says_how_to_start_them(settings):
-    assert "lake-assets services up" in _error_of(lake_assets(settings, "stream"))
+    assert "lake-assets services up" in _error_of(sparkless_here(settings, "stream"))
 
 
 def test_a_lake_that_another_process_streams_into_is_refused(settings):
@@ -26,7 +26,7 @@ def test_a_lake_that_another_process_streams_into_is_refused(settings):
         }
     )
     with streams_lock(own.state_dir):
-        assert "already running for this lake" in _error_of(lake_assets(own, "stream"))
+        assert "already running for this lake" in _error_of(sparkless_here(own, "stream"))
 
 
 @pytest.mark.kafka

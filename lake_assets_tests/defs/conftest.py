@@ -1,5 +1,6 @@
 """A Dagster instance of its own for each test."""
 
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -29,11 +30,21 @@ def instance() -> Iterator[dg.DagsterInstance]:
         yield found
 
 
+@pytest.fixture(scope="session")
+def empty_storage(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An instance's files, with nothing in them: half a second of migrations."""
+    folder = tmp_path_factory.mktemp("dagster")
+    with dg.DagsterInstance.local_temp(str(folder)) as made:
+        made.get_runs(limit=1)
+        made.all_asset_keys()
+        made.all_instigator_state()
+    return folder
+
+
 @pytest.fixture
-def stored(tmp_path: Path) -> Iterator[dg.DagsterInstance]:
+def stored(tmp_path: Path, empty_storage: Path) -> Iterator[dg.DagsterInstance]:
     """With files, as users have it; what is handed to another process must be."""
-    folder = tmp_path / "dagster"
-    folder.mkdir()
+    folder = shutil.copytree(empty_storage, tmp_path / "dagster")
     with dg.DagsterInstance.local_temp(str(folder)) as found:
         yield found
 

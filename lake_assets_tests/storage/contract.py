@@ -23,7 +23,7 @@ from lake_assets.storage.uri import LakeUri
 
 ODD = "jo s\u00e9 100% %20 {y} [z] * + & ' \" , = ; : $ ~ ( ) @ ! < > ` # ? ^ |."
 
-PROCESSES, THREADS, ROUNDS = 4, 4, 12
+PROCESSES, THREADS, ROUNDS = 2, 8, 12
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,8 @@ class Place:
     folder: LakeUri
     clock_s: float = 0.0
     """Seconds that the store's clock goes in steps of."""
+    page: int = 0
+    """Names that the store tells at once; 0 where it tells all."""
 
     def put(self, *names: str, content: bytes = b"x") -> None:
         for name in names:
@@ -98,14 +100,14 @@ class StoreContract:
 
     def test_another_file_of_the_name_is_told_by_its_tag(self, place: Place):
         tags = set()
-        for _ in range(3):
+        for number in range(3):
+            time.sleep(place.clock_s if number else 0)
             place.put("file", content=b"same")
             stat = place.store.stat(place.folder / "file")
             assert stat == place.store.stat(place.folder / "file")
             assert abs(stat.modified_ns / 1e9 - time.time()) < 60
             tags.add(stat.tag)
             place.store.delete(place.folder / "file")
-            time.sleep(place.clock_s)
         assert len(tags) == 3
 
     def test_folders_are_told_in_order_and_files_are_none(self, place: Place):
@@ -156,10 +158,10 @@ class StoreContract:
             assert place.names(start) == [name for name in everything if name >= start]
 
     def test_a_long_list_comes_piece_by_piece(self, place: Place):
-        names = [f"{number:05}" for number in range(1_100)]
+        names = [f"{number:05}" for number in range(place.page + 100)]
         with ThreadPoolExecutor(8) as pool:
             assert all(pool.map(lambda n: place.store.put_if_absent(place.folder / n, b""), names))
-        assert place.names("00100") == names[100:]
+        assert place.names("00010") == names[10:]
         first = place.store.list_from(place.folder)
         assert next(first) == "00000"
 

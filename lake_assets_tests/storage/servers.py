@@ -12,8 +12,9 @@ import httpx
 
 _PROGRAM = """
 import os, sys, threading
-if len(sys.argv) > 1:
-    os.environ["INITIAL_NO_AUTH_ACTION_COUNT"] = sys.argv[1]
+os.environ["MOTO_S3_DEFAULT_MAX_KEYS"] = sys.argv[1]
+if len(sys.argv) > 2:
+    os.environ["INITIAL_NO_AUTH_ACTION_COUNT"] = sys.argv[2]
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import make_server
 
@@ -30,6 +31,9 @@ print(server.server_port, flush=True)
 sys.stdin.read()  # until whoever started it ends
 server.shutdown()
 """
+
+PAGE = 100
+"""Names that the server tells at once; S3 tells a thousand."""
 
 KEYS = {"aws_access_key_id": "test", "aws_secret_access_key": "test", "aws_region": "us-east-1"}
 
@@ -49,7 +53,7 @@ class S3Server:
         httpx.put(f"{self.url}/{bucket}", trust_env=False).raise_for_status()
 
     def keys(self, bucket: str) -> list[str]:
-        """What the server calls the files of a bucket, up to a thousand."""
+        """What the server calls the files of a bucket, up to a page."""
         answer = httpx.get(f"{self.url}/{bucket}?list-type=2", trust_env=False).raise_for_status()
         return [html.unescape(key) for key in re.findall("<Key>(.*?)</Key>", answer.text)]
 
@@ -61,7 +65,7 @@ def run_s3(trusting: int | None = None) -> Iterator[S3Server]:
     Args:
         trusting: requests until it looks at credentials; by default it never does.
     """
-    arguments = [] if trusting is None else [str(trusting)]
+    arguments = [str(PAGE), *([] if trusting is None else [str(trusting)])]
     with subprocess.Popen(  # noqa: S603 - our own program
         [sys.executable, "-c", _PROGRAM, *arguments],
         stdin=subprocess.PIPE,

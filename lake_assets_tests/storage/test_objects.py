@@ -6,7 +6,7 @@ from lake_assets.errors import LakeError, SettingsError
 from lake_assets.storage.objects import ObjectStore
 from lake_assets.storage.uri import LakeUri
 from lake_assets_tests.storage.contract import ODD, Place, StoreContract
-from lake_assets_tests.storage.servers import KEYS, S3Server, run_s3
+from lake_assets_tests.storage.servers import KEYS, PAGE, S3Server, run_s3
 
 TABLE = "jo s\u00e9 100% {y} [z] * # ? ^ |"
 """Not `%20`: deltalake decodes that twice."""
@@ -20,7 +20,7 @@ def place(s3, bucket):
 
 
 def place_in(server: S3Server, folder: LakeUri) -> Place:
-    return Place(ObjectStore(folder, server.options), folder, clock_s=1.1)
+    return Place(ObjectStore(folder, server.options), folder, clock_s=1.1, page=PAGE)
 
 
 class TestS3(StoreContract):

@@ -1,5 +1,6 @@
 """JSON feeds' decoders, and what they make of values."""
 
+from functools import cache
 from typing import Any
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ def payload_format(ddl: str = FITNESS, **rules: str) -> JsonFormat:
     return JsonFormat("fitness", JsonPayload(ddl=ddl, **rules))
 
 
+@cache
 def decoder(ddl: str = FITNESS, *, have: pa.Schema = NOTHING, **rules: str) -> JsonDecoder:
     """The decoder of a feed that was declared so, whose tables have some columns."""
     made = payload_format(ddl, **rules)
