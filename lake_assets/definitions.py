@@ -10,6 +10,7 @@ from lake_assets.defs import (
     checks,
     first_gold,
     gold,
+    maintenance,
     reprocess,
     silver,
     streams,
@@ -21,7 +22,18 @@ from lake_assets.model.feeds import Feed
 from lake_assets.settings.load import load_settings
 from lake_assets.settings.schema import Settings
 
-_ROOMS = (bronze, silver, gold, first_gold, checks, streams, supervision, reprocess, alerts)
+_ROOMS = (
+    bronze,
+    silver,
+    gold,
+    first_gold,
+    checks,
+    streams,
+    supervision,
+    reprocess,
+    alerts,
+    maintenance,
+)
 
 
 def assemble(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:

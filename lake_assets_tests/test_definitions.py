@@ -24,6 +24,7 @@ def test_every_definition_is_on_the_list(settings):
             "bronze_games",
             "game_stream",
             "gold_player_agg",
+            "maintenance",
             "quarantine_games",
             "silver_events",
         ],
@@ -32,11 +33,12 @@ def test_every_definition_is_on_the_list(settings):
             "__ASSET_JOB",
             "__anonymous_asset_job_first_gold_of_games",  # the sensor's; Dagster does not show it
             "gold_refresh_every_1",
+            "maintain_games",
             "rebuild",
             "streams",
         ],
         "sensors": ["alerts", "first_gold_of_games", "supervisor"],
-        "schedules": ["gold_refresh_every_1_schedule"],
+        "schedules": ["gold_refresh_every_1_schedule", "maintain_games_schedule"],
     }
 
 
@@ -44,7 +46,7 @@ def test_two_feeds_go_together(settings):
     fitness = GAMES.model_copy(update={"feed": "fitness"})
     found = assemble(settings, [GAMES, fitness])
     dg.Definitions.validate_loadable(found)
-    assert len(found.resolve_asset_graph().get_all_asset_keys()) == 9
+    assert len(found.resolve_asset_graph().get_all_asset_keys()) == 11
 
 
 def test_every_asset_has_a_group_kinds_an_owner_and_a_description(settings):

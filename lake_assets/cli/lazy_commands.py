@@ -25,6 +25,7 @@ SUMMARIES: Mapping[str, str] = {
     ),
     "requeue": "Move quarantined rows that now decode, route and pass to their silver tables.",
     "rebuild": "Derive silver from bronze, or gold from silver, from scratch.",
+    "maintain": "Join small files, delete files that no version needs any more, and shorten logs.",
     "tables": (
         "Show every table: rows, files, bytes, last commit, and how many rows it lags behind."
     ),

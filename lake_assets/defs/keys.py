@@ -45,6 +45,11 @@ def gold_key(feed: Feed, view: GoldView) -> dg.AssetKey:
     return dg.AssetKey(f"{gold_prefix(feed)}_{view.name}")
 
 
+def maintenance_key(feed: Feed) -> dg.AssetKey:
+    """The upkeep of all tables of a feed."""
+    return dg.AssetKey("maintenance" if feed.feed == _PLAIN else f"maintenance_{feed.feed}")
+
+
 def gold_prefix(feed: Feed) -> str:
     """What the names of all that a feed has of gold begin with."""
     return "gold" if feed.feed == _PLAIN else f"gold_{feed.feed}"
@@ -91,7 +96,7 @@ def ensure_unique(feeds: Sequence[Feed]) -> None:
     """
     seen: dict[dg.AssetKey, str] = {}
     for feed in feeds:
-        keys = {bronze_key(feed), quarantine_key(feed), silver_key(feed)}
+        keys = {bronze_key(feed), quarantine_key(feed), silver_key(feed), maintenance_key(feed)}
         keys |= {gold_key(feed, view) for view in feed.gold}
         for key in sorted(keys):
             if key in seen:

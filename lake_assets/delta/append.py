@@ -262,7 +262,7 @@ def _actions(known: Known, commit: Commit, batch: Batch | None, at_ms: int) -> l
                 "partitionValues": dict(file.partition),
                 "size": file.size,
                 "modificationTime": at_ms,
-                "dataChange": True,
+                "dataChange": not commit.is_rearrangement,
                 "stats": file.stats,
             }
         }
@@ -273,7 +273,7 @@ def _actions(known: Known, commit: Commit, batch: Batch | None, at_ms: int) -> l
             "remove": {
                 "path": _quoted(file),
                 "deletionTimestamp": at_ms,
-                "dataChange": True,
+                "dataChange": not commit.is_rearrangement,
                 "extendedFileMetadata": True,
                 "partitionValues": dict(file.partition),
                 "size": file.size,

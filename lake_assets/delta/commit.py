@@ -46,6 +46,10 @@ class Commit:
     removed: Sequence[DataFile] = ()
     """Files that leave the table in the same step."""
 
+    is_rearrangement: bool = False
+    """Whether the files that come hold just the rows of those that leave: nobody who follows the
+    table has anything new to read."""
+
     seen: int | None = None
     """Version of the table that the commit was made for; on a newer one it is refused."""
 

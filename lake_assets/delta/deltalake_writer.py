@@ -54,13 +54,13 @@ def write_commit(
         rewrite.rewrite(log_of(lake, commit.table), handle, commit, replacing, batches)
         return
     now_ms = int(time.time() * 1000)
+    is_change = not commit.is_rearrangement
     adds = [
-        AddAction(f.path, f.size, dict(f.partition), now_ms, data_change=True, stats=f.stats)
+        AddAction(f.path, f.size, dict(f.partition), now_ms, data_change=is_change, stats=f.stats)
         for f in commit.files
     ]
     gone = [
-        RemoveAction(f.path, True, now_ms, f.size, dict(f.partition))  # noqa: FBT003 - positional there
-        for f in commit.removed
+        RemoveAction(f.path, is_change, now_ms, f.size, dict(f.partition)) for f in commit.removed
     ]
     info = {**commit.info, TABLE_ID: str(handle.metadata().id), **identity_of(batches)}
     marks = [

@@ -55,6 +55,9 @@ def ensure_committable(
         ConstraintViolatedError: new rows violate a constraint of the table.
         LakeError: a constraint cannot be evaluated.
     """
+    if commit.is_rearrangement:
+        ensure_usable(handle, Use.COMPACT)
+        return
     if replacing is not None:
         ensure_usable(handle, Use.REPLACE)
     else:

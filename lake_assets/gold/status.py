@@ -146,6 +146,25 @@ def behind_since(settings: Settings, feed: Feed) -> dict[str, Mapping[str, float
     return dict(since)
 
 
+def needed_since(settings: Settings, feed: Feed) -> dict[str, dict[str, float]]:
+    """By key and view, the time since when the view needs silver's versions to go on from them.
+
+    That is of silver's first commit after the one that the view stands for; a view that is up to
+    date, or is computed anew anyway, needs none. Seconds since 1970.
+
+    Raises:
+        LakeError: a table's log cannot be read.
+    """
+    lake = lake_of(settings)
+    needed: dict[str, dict[str, float]] = {}
+    for standing in _standings(settings, feed, _silver_now(lake, feed)):
+        for key, version in standing.lacking.items():
+            at = committed_at(lake, feed.silver_table(key), version) if version else None
+            if at is not None:
+                needed.setdefault(key, {})[standing.view] = at
+    return needed
+
+
 def _silver_now(lake: Store, feed: Feed) -> dict[str, Silver]:
     """By key of the feed, its silver; keys without silver are absent."""
     with _reading(lake):

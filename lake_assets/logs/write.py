@@ -18,7 +18,7 @@ from lake_assets.delta.table_log import log_of
 from lake_assets.logs.entries import SCHEMAS, Entry, table_of
 from lake_assets.model.tables import TableRef
 from lake_assets.parquet.writer import TABLE, Layout, Target, WritePlan, write_task
-from lake_assets.settings.schema import LogSettings
+from lake_assets.settings.upkeep import LogSettings
 from lake_assets.spark.lake_context import LakeContext
 
 _PROPERTIES = {

@@ -12,6 +12,7 @@ from lake_assets.model.endpoints import RegistryAccess
 from lake_assets.settings.access import access_complaint, kafka_complaint, without_login
 from lake_assets.settings.checks import alert_complaint
 from lake_assets.settings.group import Group, RelatedGroup, refuse
+from lake_assets.settings.upkeep import LogSettings, MaintenanceSettings
 
 
 class KafkaSettings(Group):
@@ -219,19 +220,6 @@ class AlertSettings(RelatedGroup):
     """Seconds that a scheduled refresh may take before it counts as missed."""
 
 
-class LogSettings(Group):
-    """The Delta tables `quality_log` and `stream_log`, which the process of the streams keeps."""
-
-    append_every_s: float = Field(default=30.0, gt=0)
-    """Seconds that entries wait for each other; each append is a commit and a file in a table."""
-
-    keep_days: int = Field(default=30, ge=1)
-    """Days after which an entry is deleted; up to a day later, since deleting rewrites files."""
-
-    compact_above_files: int = Field(default=100, ge=2)
-    """Files of a log that are joined into one. Lower costs rewrites, higher costs each query."""
-
-
 class RuntimeSettings(Group):
     """Where the jars of Spark and of the embedded services come from and where they are kept."""
 
@@ -270,6 +258,7 @@ class Settings(Group):
     fanout: FanoutSettings = FanoutSettings()
     alerts: AlertSettings = AlertSettings()
     log: LogSettings = LogSettings()
+    maintenance: MaintenanceSettings = MaintenanceSettings()
     runtime: RuntimeSettings = RuntimeSettings()
 
     @property

@@ -119,6 +119,16 @@ class LocalStore:
         except OSError as problem:
             raise _unusable(folder, "listed", problem) from problem
 
+    def staged(self, folder: LakeUri) -> list[str]:
+        """As `Store` has it."""
+        try:
+            with os.scandir(folder.path) as entries:
+                return sorted(entry.name for entry in entries if entry.name.endswith(STAGED))
+        except FileNotFoundError:
+            return []
+        except OSError as problem:
+            raise _unusable(folder, "listed", problem) from problem
+
     def folders(self, folder: LakeUri) -> list[str]:
         """As `Store` has it."""
         try:

@@ -143,6 +143,10 @@ class ObjectStore:
                     if name >= start and "/" not in name and not name.endswith(STAGED):
                         yield name
 
+    def staged(self, folder: LakeUri) -> list[str]:  # noqa: ARG002 - there are none
+        """As `Store` has it: a file appears when all of its parts are there."""
+        return []
+
     def folders(self, folder: LakeUri) -> list[str]:
         """As `Store` has it."""
         key = self._key(folder)

@@ -91,6 +91,12 @@ class Store(Protocol):
         folder that is not there. Files that come or go meanwhile may be among them or not.
         """
 
+    def staged(self, folder: LakeUri) -> list[str]:
+        """Names of files right in a folder that are being written, or whose writer was killed.
+
+        None where a store keeps what is not finished out of sight, as a bucket does.
+        """
+
     def folders(self, folder: LakeUri) -> list[str]:
         """Names of the folders right in a folder, in order; none of one that is not there."""
 

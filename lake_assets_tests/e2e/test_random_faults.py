@@ -26,9 +26,11 @@ from hypothesis.stateful import (
 from pyspark.sql import SparkSession
 
 from lake_assets.errors import StreamError
+from lake_assets.maintenance.run import maintain
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Reset
 from lake_assets.settings.schema import Settings
+from lake_assets.settings.upkeep import MaintenanceSettings
 from lake_assets.streams.reset import reset_bronze
 from lake_assets_tests.clock import wall_clock
 from lake_assets_tests.e2e.dying import POINTS, KilledError, doomed
@@ -237,6 +239,14 @@ class Machine(RuleBasedStateMachine):
         DeltaTable(self.folder(name, of)).vacuum(
             retention_hours=0, enforce_retention_duration=False, dry_run=False
         )
+
+    @a_part(has_bronze)
+    def maintain(self, name):
+        """All that may go goes at once."""
+        upkeep = MaintenanceSettings(keep_hours=1e-9, join_at_files=2)
+        maintained = self.settings.model_copy(update={"maintenance": upkeep})
+        notes = [note for u in maintain(maintained, self.parts[name].feed) for note in u.notes]
+        assert all(note.startswith("older versions are kept") for note in notes), notes
 
     @a_part(is_whole, data=strategies.data())
     def delete_a_row(self, name, data):

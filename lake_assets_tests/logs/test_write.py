@@ -7,7 +7,7 @@ from deltalake import DeltaTable
 from lake_assets.logs.entries import SCHEMAS, Entry, entry_of
 from lake_assets.logs.write import append, keep_up
 from lake_assets.model.tables import QUALITY_LOG, STREAM_LOG
-from lake_assets.settings.schema import LogSettings
+from lake_assets.settings.upkeep import LogSettings
 from lake_assets.spark.lake_context import open_lake
 from lake_assets_tests.logs.reports import AT, demuxed, ingested
 from lake_assets_tests.sample import GAMES

@@ -247,6 +247,19 @@ class StoreContract:
         place.put("a.tmp", "b")
         assert place.names() == ["b"]
 
+    def test_what_is_being_written_is_staged_or_out_of_sight(self, place: Place):
+        place.put("b")
+        with place.store.open_for_writing(place.folder / "c") as stream:
+            stream.write(b"x")
+            staged = place.store.staged(place.folder)
+            assert len(staged) == (1 if place.folder.is_local else 0)
+            assert [place.store.stat(place.folder / name) is not None for name in staged] in (
+                [True],
+                [],
+            )
+        assert place.store.staged(place.folder) == []
+        assert place.store.staged(place.folder / "none") == []
+
     def test_a_name_that_leads_elsewhere_is_refused(self, place: Place):
         with pytest.raises(LakeError, match="can have nothing below it"):
             place.store.get(place.folder / "../other")

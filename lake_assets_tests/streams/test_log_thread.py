@@ -7,7 +7,7 @@ from deltalake import DeltaTable
 from lake_assets.delta.log_history import open_table
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.tables import QUALITY_LOG, STREAM_LOG
-from lake_assets.settings.schema import LogSettings
+from lake_assets.settings.upkeep import LogSettings
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.storage.local import LocalStore
 from lake_assets.streams.log_thread import LogThread, keep_log_thread, spool_folder

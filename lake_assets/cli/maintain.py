@@ -1,0 +1,79 @@
+"""`lake-assets maintain`: small files joined, unused ones deleted, logs kept short."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+from rich.filesize import decimal
+from rich.table import Table
+
+from lake_assets.cli.console import stdout
+from lake_assets.cli.shared import FeedOption, JsonOption, LakeOption, for_each, pick_feeds
+from lake_assets.maintenance.run import TableUpkeep
+from lake_assets.maintenance.run import maintain as maintain_tables
+from lake_assets.settings.load import load_settings
+
+
+def maintain(
+    *,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Tell what would be done, and change nothing.")
+    ] = False,
+    key: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--key",
+            "--game",
+            help="Only silver and gold of this key; may be given again.",
+            show_default="all tables",
+        ),
+    ] = None,
+    feed: FeedOption = None,
+    lake: LakeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Join small files, delete files that no version needs any more, and shorten logs.
+
+    The streams may go on meanwhile. Dagster does the same on a schedule. How long versions of a
+    table stay readable is a setting (LAKE_ASSETS_MAINTENANCE_KEEP_HOURS).
+    """
+    settings = load_settings(lake=lake)
+    done: list[TableUpkeep] = []
+    for_each(
+        pick_feeds(settings, feed, keys=key),
+        lambda one: done.extend(maintain_tables(settings, one, keys=key, dry_run=dry_run)),
+    )
+    if as_json:
+        print(json.dumps([_as_json(upkeep) for upkeep in done]))
+        return
+    busy = [upkeep for upkeep in done if not upkeep.is_idle]
+    if busy:
+        stdout.print(_table(busy, dry_run=dry_run))
+    idle = len(done) - len(busy)
+    if idle or not done:
+        stdout.print(f"{idle} tables need nothing", highlight=False)
+
+
+def _table(done: Sequence[TableUpkeep], *, dry_run: bool) -> Table:
+    shown = Table(title="what would be done" if dry_run else None)
+    shown.add_column("table", no_wrap=True)
+    for title in ("joined", "into", "deleted", "freed", "log files"):
+        shown.add_column(title, justify="right")
+    shown.add_column("notes")
+    for upkeep in done:
+        shown.add_row(
+            upkeep.table.name,
+            f"{upkeep.joined:,}",
+            f"{upkeep.into:,}",
+            f"{upkeep.deleted:,}",
+            decimal(upkeep.deleted_bytes),
+            f"{upkeep.log_files:,}",
+            "; ".join(upkeep.notes),
+        )
+    return shown
+
+
+def _as_json(one: TableUpkeep) -> dict[str, object]:
+    return {**asdict(one), "table": one.table.name, "layer": one.table.layer.value}

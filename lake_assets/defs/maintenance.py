@@ -1,0 +1,118 @@
+"""Maintenance: an asset a feed, materialized on a schedule; an event each time something was done.
+
+Not partitioned: a partition's event for each key and run would be most of what Dagster stores. One
+key is maintained by the run's configuration.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import dagster as dg
+from pydantic import Field
+
+from lake_assets.defs.keys import OWNERS, maintenance_key
+from lake_assets.defs.lake_scope import UNFINISHED, lake_tags, runs_of
+from lake_assets.defs.processes import note_process
+from lake_assets.maintenance.run import TableUpkeep, maintain
+from lake_assets.model.feeds import Feed
+from lake_assets.settings.schema import Settings
+from lake_assets.state.lake_id import lake_id
+
+_MOST_SHOWN = 50
+"""Tables in an event's metadata; a feed may have thousands."""
+
+
+class MaintenanceConfig(dg.Config):
+    """The form of the launchpad."""
+
+    keys: list[str] = Field(
+        default_factory=list, description="Only silver and gold of these keys; all if empty."
+    )
+
+
+def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
+    """Of each feed the asset, its job and its schedule."""
+    return dg.Definitions.merge(*(_build_feed(settings, feed) for feed in feeds), dg.Definitions())
+
+
+def _build_feed(settings: Settings, feed: Feed) -> dg.Definitions:
+    job = dg.define_asset_job(
+        f"maintain_{feed.feed}",
+        selection=dg.AssetSelection.assets(maintenance_key(feed)),
+        description=f"Joins small files, deletes unused ones and shortens logs of {feed.feed}.",
+        tags={**lake_tags(lake_id(settings)), "dagster/max_runtime": "7200"},
+    )
+    return dg.Definitions(
+        assets=[_asset(settings, feed)], jobs=[job], schedules=[_schedule(settings, job.name)]
+    )
+
+
+def _asset(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
+    lake, key = lake_id(settings), maintenance_key(feed)
+
+    @dg.multi_asset(
+        name=f"maintain_tables_of_{feed.feed}",
+        specs=[
+            dg.AssetSpec(
+                key,
+                skippable=True,
+                group_name="maintenance",
+                description=(
+                    "Small files joined, files deleted that no version needs any more, and logs "
+                    "shortened, beside the streams. No event where there was nothing to do."
+                ),
+                kinds={"delta"},
+                owners=OWNERS,
+            )
+        ],
+    )
+    def run_maintenance(
+        context: dg.AssetExecutionContext, config: MaintenanceConfig
+    ) -> Iterator[dg.MaterializeResult]:
+        note_process(context.instance, context.run.run_id, lake)
+        done = maintain(settings, feed, keys=config.keys or None)
+        for upkeep in done:
+            for note in upkeep.notes:
+                context.log.info("%s: %s", upkeep.table.name, note)
+        busy = [u for u in done if u.joined or u.deleted or u.log_files]
+        if busy:
+            yield dg.MaterializeResult(asset_key=key, metadata=_metadata(busy))
+
+    return run_maintenance
+
+
+def _metadata(busy: Sequence[TableUpkeep]) -> dict[str, dg.MetadataValue]:
+    columns = ("joined", "into", "deleted", "deleted_bytes", "log_files")
+    shown = sorted(busy, key=lambda upkeep: -(upkeep.joined + upkeep.deleted))[:_MOST_SHOWN]
+    return {
+        "tables": dg.MetadataValue.int(len(busy)),
+        "files_joined": dg.MetadataValue.int(sum(u.joined for u in busy)),
+        "files_deleted": dg.MetadataValue.int(sum(u.deleted for u in busy)),
+        "bytes_freed": dg.MetadataValue.int(sum(u.deleted_bytes for u in busy)),
+        "log_files_deleted": dg.MetadataValue.int(sum(u.log_files for u in busy)),
+        "by_table": dg.MetadataValue.table(
+            [
+                dg.TableRecord(
+                    {"table": u.table.name, **{name: getattr(u, name) for name in columns}}
+                )
+                for u in shown
+            ]
+        ),
+    }
+
+
+def _schedule(settings: Settings, job_name: str) -> dg.ScheduleDefinition:
+    lake = lake_id(settings)
+
+    @dg.schedule(
+        name=f"{job_name}_schedule",
+        cron_schedule=settings.maintenance.schedule,
+        job_name=job_name,
+        default_status=dg.DefaultScheduleStatus.RUNNING,
+        description="Maintains the feed's tables, unless the last run is still at it.",
+    )
+    def maintain_tables(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
+        if context.instance.get_run_records(runs_of(lake, UNFINISHED, job_name=job_name), limit=1):
+            return dg.SkipReason("The last run is still under way")
+        return dg.RunRequest()
+
+    return maintain_tables

@@ -1,0 +1,38 @@
+"""What of a feed's tables somebody still goes on from: by table, who, and since when.
+
+Reads logs only.
+"""
+
+from collections.abc import Mapping
+
+from lake_assets.delta.log_history import committed_at, open_table
+from lake_assets.gold.status import needed_since
+from lake_assets.model.feeds import Feed
+from lake_assets.model.tables import TableRef, bronze_of, quarantine_of
+from lake_assets.settings.schema import Settings
+from lake_assets.silver.demux_position import read_position
+from lake_assets.storage.open_store import lake_of
+from lake_assets.storage.store import Store
+
+
+def holds_of(settings: Settings, feed: Feed) -> dict[TableRef, dict[str, float]]:
+    """By table, what needs its older versions, in words, and since when; seconds since 1970.
+
+    Raises:
+        LakeError: a table's log cannot be read.
+    """
+    holds = {
+        feed.silver_table(key): {f"view {view} is behind": at for view, at in views.items()}
+        for key, views in needed_since(settings, feed).items()
+    }
+    return {**holds, **_of_bronze(lake_of(settings), feed)}
+
+
+def _of_bronze(lake: Store, feed: Feed) -> Mapping[TableRef, dict[str, float]]:
+    """Demux goes on from the version that the quarantine's commits name."""
+    quarantine, bronze = open_table(lake, quarantine_of(feed.feed)), bronze_of(feed.feed)
+    position = read_position(quarantine, feed.feed) if quarantine is not None else None
+    if position is None or position.bronze.version < 0:
+        return {}
+    at = committed_at(lake, bronze, position.bronze.version + 1)
+    return {} if at is None else {bronze: {"silver is behind": at}}

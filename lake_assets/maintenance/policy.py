@@ -1,0 +1,165 @@
+"""What is to be done about a table: which files are joined, and which deleted. Pure.
+
+Sizes are bytes, times seconds since 1970.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from math import log
+
+from lake_assets.delta.commit import DataFile
+
+_SMALLEST = 64 * 1024
+"""Bytes of a file below which all are alike: opening one takes longer than reading it."""
+
+_GROWTH = 8
+"""How much larger the files of the next tier are. A row is rewritten about once a tier."""
+
+MOST_HELD_S = 7 * 86_400.0
+"""Seconds after which nobody's lag holds anything back any more: what lags more is computed anew,
+and costs less than keeping all for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFile:
+    """A file of a table's newest version."""
+
+    file: DataFile
+    written_ms: int
+    """When it was written, milliseconds since 1970."""
+
+
+def files_to_join(
+    files: Sequence[WrittenFile], *, target: int, at_least: int
+) -> list[tuple[DataFile, ...]]:
+    """Which files are to become one, in the order of their rows' age.
+
+    Files of one partition and of about one size are joined where there are enough of them, so a
+    table has fewer than `at_least` small files a tier (64 kB, 512 kB, 4 MB, …), and a row is
+    rewritten once a tier. What has half of the target is big enough.
+
+    Args:
+        files: of the table.
+        target: of a file that is joined.
+        at_least: files that are worth a rewrite.
+    """
+    small = [each for each in files if each.file.size * 2 < target]
+    ordered = sorted(small, key=_group)
+    return [
+        bin_
+        for _, group in groupby(ordered, key=_group)
+        for bin_ in _bins(list(group), target, at_least)
+    ]
+
+
+def _group(written: WrittenFile) -> tuple[str, int]:
+    return repr(sorted(written.file.partition.items())), _tier(written.file.size)
+
+
+def _tier(size: int) -> int:
+    return max(0, int(log(max(1, size) / _SMALLEST, _GROWTH)) + (size >= _SMALLEST))
+
+
+def _bins(
+    group: Sequence[WrittenFile], target: int, at_least: int
+) -> Iterator[tuple[DataFile, ...]]:
+    if len(group) < at_least:
+        return
+    bin_: list[DataFile] = []
+    size = 0
+    for written in sorted(group, key=lambda each: (each.written_ms, each.file.path)):
+        if bin_ and size + written.file.size > target:
+            yield tuple(bin_)
+            bin_, size = [], 0
+        bin_.append(written.file)
+        size += written.file.size
+    if len(bin_) > 1:
+        yield tuple(bin_)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Kept:
+    """Since when all of a table must stay readable, and why."""
+
+    since: float
+    because: str = ""
+    """What holds it back longer than time travel, in words; empty if nothing does."""
+
+
+def kept_since(now: float, keep_s: float, holds: Mapping[str, float]) -> Kept:
+    """Since when the versions of a table are kept.
+
+    Args:
+        now: the time.
+        keep_s: how long each version stays readable after the next has come.
+        holds: by what needs it, in words, the time since when that needs the table's versions.
+    """
+    since = now - keep_s
+    longest = {why: at for why, at in holds.items() if now - MOST_HELD_S <= at < since}
+    if not longest:
+        return Kept(since=since)
+    why = min(longest, key=lambda reason: longest[reason])
+    return Kept(since=longest[why], because=why)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unused:
+    """What decides about a file that a table's newest version does not have."""
+
+    removed_in: int | None
+    """The version that removed it; None if no commit that is there names it."""
+
+    written_at: float
+    unnamed_for_s: float
+    """Since when it is known that no commit names it, by a clock that nobody sets."""
+
+    is_noted: bool
+    """Whether a journal names it: what it is about may yet be committed."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limits:
+    """What an unused file must be past to be deleted."""
+
+    oldest_kept: int
+    """The table's oldest version that must stay readable."""
+
+    now: float
+    orphan_s: float
+    """How long the longest job takes, with much to spare: what no commit names may be its."""
+
+    watched_s: float
+    """How long it must be known that no commit names a file: a clock may have been set ahead."""
+
+
+def may_go(file: Unused, limits: Limits) -> bool:
+    """Whether an unused file is deleted."""
+    if file.is_noted:
+        return False
+    if file.removed_in is not None:
+        return file.removed_in <= limits.oldest_kept
+    is_old = limits.now - file.written_at >= limits.orphan_s
+    return is_old and file.unnamed_for_s >= limits.watched_s
+
+
+def within(
+    bins: Sequence[tuple[DataFile, ...]], most: int
+) -> tuple[list[tuple[DataFile, ...]], int]:
+    """Those of the bins that a run takes, most files first, and how many bytes they have."""
+    taken: list[tuple[DataFile, ...]] = []
+    size = 0
+    for bin_ in sorted(bins, key=len, reverse=True):
+        more = sum(file.size for file in bin_)
+        if taken and size + more > most:
+            continue
+        taken.append(bin_)
+        size += more
+    return taken, size
+
+
+def still_unnamed(
+    known: Mapping[str, float], paths: Collection[str], now: float
+) -> dict[str, float]:
+    """Since when each of some files is known to be named by no commit."""
+    return {path: known.get(path, now) for path in paths}

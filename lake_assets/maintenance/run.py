@@ -1,0 +1,264 @@
+"""Maintaining a feed's tables: each looked at, and what the policy says done to it.
+
+Beside whatever else runs: streams append meanwhile, and a table's turn is waited for by requeue and
+rebuild, whose own it skips. Needs no Spark.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from deltalake.exceptions import DeltaError
+from humanfriendly import InvalidTimespan, parse_timespan
+
+from lake_assets.delta.catalog import ensure_known, keys_found, tables_of
+from lake_assets.delta.compaction import join_files, joinable_files
+from lake_assets.delta.conflicts import lake_errors
+from lake_assets.delta.log_cleanup import delete_old_log, old_log, version_at
+from lake_assets.delta.log_history import open_table
+from lake_assets.delta.table_log import TableLog, log_of
+from lake_assets.delta.unused_files import UnusedFile, delete_unused, unused_files
+from lake_assets.errors import LakeError
+from lake_assets.maintenance.holds import holds_of
+from lake_assets.maintenance.orphans import Orphans
+from lake_assets.maintenance.policy import (
+    Limits,
+    Unused,
+    WrittenFile,
+    files_to_join,
+    kept_since,
+    may_go,
+    still_unnamed,
+    within,
+)
+from lake_assets.model.feeds import Feed
+from lake_assets.model.tables import Layer, TableRef
+from lake_assets.settings.schema import Settings
+from lake_assets.settings.upkeep import MaintenanceSettings
+from lake_assets.spark.lake_context import LakeContext, open_lake
+from lake_assets.state.files import turn_if_free
+from lake_assets.streams.noted_changes import REDO_TURN, reprocess_journal
+
+_TURN = "maintenance"
+"""What at most one process of a lake does at a time."""
+
+_JOINED = {Layer.BRONZE, Layer.SILVER, Layer.QUARANTINE}
+"""Layers whose files are joined. A gold table's are rewritten with each refresh, by bucket."""
+
+_BATCHES = {Layer.BRONZE: 10, Layer.SILVER: 10, Layer.QUARANTINE: 10}
+"""By layer, the batches whose commits stay whatever their age: what a batch that was cut off is
+undone by. Of gold the newest commit says all."""
+
+_WATCHED_S = 3600.0
+"""Seconds of this machine's own time for which no commit may name a file before it is deleted: one
+hour shows that a running job's file is none, should the clock have been set ahead by a day."""
+
+_RETENTIONS = ("delta.deletedFileRetentionDuration", "delta.logRetentionDuration")
+
+
+@dataclass(kw_only=True, slots=True)
+class TableUpkeep:
+    """What was done to a table, or would be."""
+
+    table: TableRef
+    joined: int = 0
+    """Small files that became fewer."""
+
+    into: int = 0
+    """Files that they became."""
+
+    joined_bytes: int = 0
+    deleted: int = 0
+    """Files that no version needs any more."""
+
+    deleted_bytes: int = 0
+    log_files: int = 0
+    """Files of its log that were deleted."""
+
+    notes: list[str] = field(default_factory=list)
+    """In words, what was left and why."""
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether there was nothing to do."""
+        return not (self.joined or self.deleted or self.log_files or self.notes)
+
+
+def maintain(
+    settings: Settings, feed: Feed, *, keys: Sequence[str] | None = None, dry_run: bool = False
+) -> list[TableUpkeep]:
+    """Bring a feed's tables into shape: files joined, unused ones deleted, logs shortened.
+
+    Bounded in time and bytes; the next run goes on. A process that dies leaves tables as they were,
+    or better.
+
+    Args:
+        settings: where the lake is, and the limits (`maintenance`).
+        feed: whose tables.
+        keys: only their silver and gold; all tables by default.
+        dry_run: whether to tell what would be done, and change nothing.
+
+    Returns:
+        What was done, by table, in the order data travels.
+
+    Raises:
+        FeedError: the lake has no such key.
+        ForeignStateError: the state folder is not this lake's.
+        LakeError: the lake cannot be read or written, or another process maintains it.
+    """
+    with open_lake(settings) as context, turn_if_free(settings.state_dir, _TURN) as is_ours:
+        if not is_ours:
+            raise LakeError(
+                str(settings.lake_dir),
+                "is being maintained by another process",
+                "Wait until it is done; it takes minutes",
+            )
+        with lake_errors(context.lake.root):
+            return _Maintenance(settings=settings, feed=feed, context=context, dry_run=dry_run).run(
+                keys
+            )
+
+
+@dataclass(kw_only=True)
+class _Maintenance:
+    """A run."""
+
+    settings: Settings
+    feed: Feed
+    context: LakeContext
+    dry_run: bool
+    ends_at: float = 0.0
+    """No rewrite begins after it; `time.monotonic`."""
+
+    def run(self, keys: Sequence[str] | None) -> list[TableUpkeep]:
+        lake, limits = self.context.lake, self.settings.maintenance
+        self.ends_at = time.monotonic() + limits.run_minutes * 60
+        ensure_known(self.feed, keys_found(lake, self.feed), keys or ())
+        holds, orphans = holds_of(self.settings, self.feed), Orphans.of(self.settings.state_dir)
+        done = []
+        for table in self._tables(keys):
+            upkeep = TableUpkeep(table=table)
+            done.append(upkeep)
+            with turn_if_free(self.settings.state_dir, REDO_TURN) as is_free:
+                if not is_free:
+                    upkeep.notes.append("left: a requeue, a rebuild or catching up is under way")
+                    continue
+                try:
+                    self._maintain(upkeep, holds.get(table, {}), orphans)
+                except (LakeError, DeltaError) as problem:  # each table's trouble is its own
+                    upkeep.notes.append(str(problem))
+        if not self.dry_run:
+            orphans.save()
+        return done
+
+    def _tables(self, keys: Sequence[str] | None) -> list[TableRef]:
+        tables = tables_of(self.context.lake, self.feed)
+        if keys is None:
+            return list(tables)
+        own = {self.feed.silver_table(key) for key in keys}
+        own |= {self.feed.gold_table(view, key) for view in self.feed.gold for key in keys}
+        return [table for table in tables if table in own]
+
+    def _maintain(self, upkeep: TableUpkeep, holds: Mapping[str, float], orphans: Orphans) -> None:
+        table = upkeep.table
+        log = log_of(self.context.lake, table)
+        if table.layer in _JOINED:
+            self._join(upkeep)
+        kept = kept_since(time.time(), self._keep_s(table), holds)
+        if kept.because:
+            upkeep.notes.append(f"older versions are kept: {kept.because}")
+        oldest = version_at(log, kept.since)
+        self._delete_unused(upkeep, log, oldest, orphans)
+        self._shorten_log(upkeep, log, oldest)
+
+    def _join(self, upkeep: TableUpkeep) -> None:
+        table, limits = upkeep.table, self.settings.maintenance
+        files = [WrittenFile(*each) for each in joinable_files(self.context.committer, table)]
+        bins = files_to_join(
+            files, target=limits.target_file_mb << 20, at_least=limits.join_at_files
+        )
+        taken, _ = within(bins, int(limits.run_gb * (1 << 30)))
+        left = len(bins) - len(taken)
+        for bin_ in taken:
+            if time.monotonic() > self.ends_at:
+                left += 1
+            elif self.dry_run or join_files(self.context.committer, table, bin_):
+                upkeep.joined += len(bin_)
+                upkeep.into += 1
+                upkeep.joined_bytes += sum(file.size for file in bin_)
+            else:
+                upkeep.notes.append(f"{len(bin_)} files were left: others changed them meanwhile")
+        if left:
+            upkeep.notes.append(f"{left} more files to make are left to the next run")
+
+    def _keep_s(self, table: TableRef) -> float:
+        """How long versions stay readable: what the table says, or else the settings."""
+        handle = open_table(self.context.lake, table)
+        properties = handle.metadata().configuration if handle is not None else {}
+        own = [seconds_of(properties[name]) for name in _RETENTIONS if name in properties]
+        return max(own, default=self.settings.maintenance.keep_hours * 3600)
+
+    def _delete_unused(
+        self, upkeep: TableUpkeep, log: TableLog, oldest: int, orphans: Orphans
+    ) -> None:
+        found = unused_files(log)
+        unnamed = {file.path for file in found if file.removed_in is None}
+        since = still_unnamed(orphans.known(upkeep.table), unnamed, orphans.now())
+        noted, limits = self._noted(), _limits(self.settings.maintenance, oldest)
+        going = [file for file in found if may_go(_facts(file, since, noted, orphans), limits)]
+        orphans.note(upkeep.table, since)
+        if not self.dry_run:
+            delete_unused(log, going)
+        upkeep.deleted = len(going)
+        upkeep.deleted_bytes = sum(file.size for file in going)
+
+    def _noted(self) -> str:
+        """What all journals say: files in them may yet be committed."""
+        journals = sorted((self.settings.state_dir / "journals").glob("*.json"))
+        texts = [journal.read_text() for journal in journals]
+        change = reprocess_journal(self.context.lake, self.feed)
+        with suppress(FileNotFoundError):
+            texts.append(change.store.get(change.file).decode())
+        return "".join(texts)
+
+    def _shorten_log(self, upkeep: TableUpkeep, log: TableLog, oldest: int) -> None:
+        self.context.committer.settle()
+        old = old_log(log, oldest, batches=_BATCHES.get(upkeep.table.layer, 0))
+        if old is None:
+            return
+        if not self.dry_run:
+            delete_old_log(log, old)
+        upkeep.log_files = len(old.files)
+
+
+def _limits(settings: MaintenanceSettings, oldest: int) -> Limits:
+    return Limits(
+        oldest_kept=oldest,
+        now=time.time(),
+        orphan_s=settings.orphan_hours * 3600,
+        watched_s=_WATCHED_S,
+    )
+
+
+def _facts(file: UnusedFile, since: Mapping[str, float], noted: str, orphans: Orphans) -> Unused:
+    return Unused(
+        removed_in=file.removed_in,
+        written_at=file.written_at,
+        unnamed_for_s=orphans.now() - since.get(file.path, orphans.now()),
+        is_noted=file.path.rpartition("/")[2] in noted,
+    )
+
+
+def seconds_of(interval: str) -> float:
+    """Seconds of a duration as Delta's table properties have it: `interval 7 days`.
+
+    Raises:
+        LakeError: it is none.
+    """
+    try:
+        return float(parse_timespan(interval.lower().removeprefix("interval ")))
+    except InvalidTimespan as problem:
+        raise LakeError(
+            f"table property {interval!r}", "is no duration", "Write it like 'interval 7 days'"
+        ) from problem
