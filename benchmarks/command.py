@@ -16,6 +16,7 @@ from rich.box import SIMPLE
 from rich.table import Table
 
 from benchmarks.chart import draw, ensure_drawable
+from benchmarks.endurance import ENDURANCE
 from benchmarks.floor import FLOOR
 from benchmarks.latency import LATENCY
 from benchmarks.memory import MEMORY
@@ -79,7 +80,7 @@ def bench(
         str | None,
         typer.Option(
             help=f"What to measure, joined by commas, of {', '.join(ALL)}; by default all but "
-            "the two that compare numbers of expectations.",
+            f"{ENDURANCE} and the two that compare numbers of expectations.",
             show_default=False,
         ),
     ] = None,
@@ -129,7 +130,8 @@ def bench(
         int | None,
         typer.Option(
             min=10,
-            help=f"How many batches {SMALL} runs; by default as many as take two or three minutes.",
+            help=f"How many batches {SMALL} runs, by default as many as take two or three "
+            f"minutes, and {ENDURANCE}, by default an hour's.",
             show_default=False,
         ),
     ] = None,

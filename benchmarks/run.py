@@ -16,7 +16,7 @@ from benchmarks.landed import files_below
 from benchmarks.peers import MEASURES, USUAL, Peer, peers_of, who_runs
 from benchmarks.report import BenchReport, Machine
 from benchmarks.rounds import LONG_S, play
-from benchmarks.sections import SECTIONS
+from benchmarks.sections import SECTIONS, USUAL_SECTIONS
 from benchmarks.topic import Topic, topic_of
 from benchmarks.venue import Announce, Options, Venue
 from lake_assets.errors import SettingsError
@@ -45,7 +45,7 @@ def run_bench(
         LakeAssetsError: services, Spark or a peer cannot be used.
         KeyboardInterrupt: `stop` said so; all was put away as at the end.
     """
-    options = replace(options, only=options.only or (*USUAL, *SECTIONS))
+    options = replace(options, only=options.only or (*USUAL, *USUAL_SECTIONS))
     _refuse(settings, options)
     machine = Machine(
         cpus=os.cpu_count() or 1,

@@ -43,7 +43,7 @@ def test_all_peers_are_measured(connected, tmp_path):
 @pytest.mark.slow
 @pytest.mark.kafka
 @pytest.mark.spark
-def test_refresh_small_batches_latency_and_memory_are_measured(connected):
+def test_all_sections_are_measured(connected):
     sections = ("--history", "4000", "--batches", "10", "--seconds", "3", "--rates", "200")
     only = ",".join([*SECTIONS, "floor"])
     asked = ("--quick", "--events", "2000", "--tables", "2", "--only", only, "--json", *sections)
@@ -66,6 +66,10 @@ def test_refresh_small_batches_latency_and_memory_are_measured(connected):
     assert live["p50_s"] <= live["gold_p50_s"] <= live["gold_p99_s"]
     assert "gold_p50_s" not in without_gold
     assert found["memory"]["floor"]["peak_mb"] > found["memory"]["floor"]["jvm_mb"] > 100
+    maintained, left = found["endurance"]["maintained"], found["endurance"]["left alone"]
+    assert maintained["batches"] == left["batches"] == 24
+    assert maintained["live_files"] < left["live_files"]
+    assert maintained["last_batch_s"] > 0
     assert not connected.home.exists()
 
 
