@@ -33,12 +33,12 @@ def test_every_definition_is_on_the_list(settings):
             "__ASSET_JOB",
             "__anonymous_asset_job_first_gold_of_games",  # the sensor's; Dagster does not show it
             "gold_refresh_every_1",
-            "maintain_games",
+            "maintain",
             "rebuild",
             "streams",
         ],
         "sensors": ["alerts", "first_gold_of_games", "supervisor"],
-        "schedules": ["gold_refresh_every_1_schedule", "maintain_games_schedule"],
+        "schedules": ["gold_refresh_every_1_schedule", "maintain_schedule"],
     }
 
 

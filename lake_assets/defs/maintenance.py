@@ -17,6 +17,8 @@ from lake_assets.model.feeds import Feed
 from lake_assets.settings.schema import Settings
 from lake_assets.state.lake_id import lake_id
 
+NAME = "maintain"
+
 _MOST_SHOWN = 50
 """Tables in an event's metadata; a feed may have thousands."""
 
@@ -30,19 +32,18 @@ class MaintenanceConfig(dg.Config):
 
 
 def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
-    """Of each feed the asset, its job and its schedule."""
-    return dg.Definitions.merge(*(_build_feed(settings, feed) for feed in feeds), dg.Definitions())
-
-
-def _build_feed(settings: Settings, feed: Feed) -> dg.Definitions:
+    """Of each feed an asset; of all together one job and one schedule: a run is a process."""
+    lake = lake_id(settings)
     job = dg.define_asset_job(
-        f"maintain_{feed.feed}",
-        selection=dg.AssetSelection.assets(maintenance_key(feed)),
-        description=f"Joins small files, deletes unused ones and shortens logs of {feed.feed}.",
-        tags={**lake_tags(lake_id(settings)), "dagster/max_runtime": "7200"},
+        NAME,
+        selection=dg.AssetSelection.assets(*map(maintenance_key, feeds)),
+        description="Joins small files, deletes unused ones and shortens logs.",
+        tags={**lake_tags(lake), "dagster/max_runtime": "7200"},
     )
     return dg.Definitions(
-        assets=[_asset(settings, feed)], jobs=[job], schedules=[_schedule(settings, job.name)]
+        assets=[_asset(settings, feed) for feed in feeds],
+        jobs=[job],
+        schedules=[_schedule(settings, lake)],
     )
 
 
@@ -100,18 +101,16 @@ def _metadata(busy: Sequence[TableUpkeep]) -> dict[str, dg.MetadataValue]:
     }
 
 
-def _schedule(settings: Settings, job_name: str) -> dg.ScheduleDefinition:
-    lake = lake_id(settings)
-
+def _schedule(settings: Settings, lake: str) -> dg.ScheduleDefinition:
     @dg.schedule(
-        name=f"{job_name}_schedule",
+        name=f"{NAME}_schedule",
         cron_schedule=settings.maintenance.schedule,
-        job_name=job_name,
+        job_name=NAME,
         default_status=dg.DefaultScheduleStatus.RUNNING,
-        description="Maintains the feed's tables, unless the last run is still at it.",
+        description="Maintains all tables, unless the last run is still at it.",
     )
     def maintain_tables(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
-        if context.instance.get_run_records(runs_of(lake, UNFINISHED, job_name=job_name), limit=1):
+        if context.instance.get_run_records(runs_of(lake, UNFINISHED, job_name=NAME), limit=1):
             return dg.SkipReason("The last run is still under way")
         return dg.RunRequest()
 

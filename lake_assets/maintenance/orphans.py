@@ -25,16 +25,16 @@ class _Noted(BaseModel):
 
 @dataclass(kw_only=True)
 class Orphans:
-    """What is known of a lake's files that no commit names."""
+    """What is known of the files of a feed's tables that no commit names."""
 
     path: Path
     boot: str
     tables: dict[str, dict[str, float]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, state_dir: Path) -> Self:
-        """What was noted of a lake; nothing, where it cannot be read or is of another boot."""
-        path, boot = state_dir / "orphans.json", boot_id()
+    def of(cls, state_dir: Path, feed: str) -> Self:
+        """What was noted of a feed; nothing, where it cannot be read or is of another boot."""
+        path, boot = state_dir / "orphans" / f"{feed}.json", boot_id()
         try:
             noted = _Noted.model_validate_json(path.read_bytes())
         except (OSError, ValidationError):
@@ -56,6 +56,7 @@ class Orphans:
             OSError: the state folder cannot be written.
         """
         tables = {name: files for name, files in self.tables.items() if files}
+        self.path.parent.mkdir(exist_ok=True)
         replace_text(self.path, _Noted(boot=self.boot, tables=tables).model_dump_json())
 
     @staticmethod

@@ -41,7 +41,7 @@ from lake_assets.state.files import turn_if_free
 from lake_assets.streams.noted_changes import REDO_TURN, reprocess_journal
 
 _TURN = "maintenance"
-"""What at most one process of a lake does at a time."""
+"""With the feed's name, what at most one process of a lake does at a time."""
 
 _JOINED = {Layer.BRONZE, Layer.SILVER, Layer.QUARANTINE}
 """Layers whose files are joined. A gold table's are rewritten with each refresh, by bucket."""
@@ -105,12 +105,15 @@ def maintain(
     Raises:
         FeedError: the lake has no such key.
         ForeignStateError: the state folder is not this lake's.
-        LakeError: the lake cannot be read or written, or another process maintains it.
+        LakeError: the lake cannot be read or written, or another process maintains the feed.
     """
-    with open_lake(settings) as context, turn_if_free(settings.state_dir, _TURN) as is_ours:
+    with (
+        open_lake(settings) as context,
+        turn_if_free(settings.state_dir, f"{_TURN}-{feed.feed}") as is_ours,
+    ):
         if not is_ours:
             raise LakeError(
-                str(settings.lake_dir),
+                f"feed {feed.feed!r}",
                 "is being maintained by another process",
                 "Wait until it is done; it takes minutes",
             )
@@ -135,7 +138,10 @@ class _Maintenance:
         lake, limits = self.context.lake, self.settings.maintenance
         self.ends_at = time.monotonic() + limits.run_minutes * 60
         ensure_known(self.feed, keys_found(lake, self.feed), keys or ())
-        holds, orphans = holds_of(self.settings, self.feed), Orphans.of(self.settings.state_dir)
+        holds, orphans = (
+            holds_of(self.settings, self.feed),
+            Orphans.of(self.settings.state_dir, self.feed.feed),
+        )
         done = []
         for table in self._tables(keys):
             upkeep = TableUpkeep(table=table)

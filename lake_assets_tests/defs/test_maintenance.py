@@ -18,7 +18,7 @@ def defs(settings):
 @pytest.fixture
 def run(defs, instance):
     def go(**config):
-        job = defs.resolve_job_def("maintain_games")
+        job = defs.resolve_job_def("maintain")
         ops = {"ops": {"maintain_tables_of_games": {"config": config}}}
         done = job.execute_in_process(instance=instance, run_config=ops)
         return done.get_asset_materialization_events()
@@ -41,14 +41,12 @@ def test_an_event_tells_what_was_done_and_there_is_none_where_nothing_was(run, s
     assert run(keys=["uno"]) == []
 
 
-def test_each_feed_has_a_schedule_that_waits_for_the_last_run(defs, stored, lake):
-    schedules = {schedule.name: schedule for schedule in defs.schedules}
-    assert set(schedules) == {"maintain_games_schedule", "maintain_renamed_schedule"}
-    schedule = schedules["maintain_games_schedule"]
+def test_the_schedule_waits_for_the_last_run(defs, stored, lake):
+    (schedule,) = defs.schedules
     assert (schedule.cron_schedule, schedule.default_status.value) == ("*/15 * * * *", "RUNNING")
     with dg.build_schedule_context(instance=stored) as context:
         assert schedule.evaluate_tick(context).run_requests
-        job = defs.resolve_job_def("maintain_games")
+        job = defs.resolve_job_def("maintain")
         under_way = stored.create_run_for_job(
             job, status=dg.DagsterRunStatus.STARTED, tags=lake_tags(lake)
         )

@@ -121,7 +121,7 @@ def test_files_of_a_batch_that_is_noted_stay(lake, at_once):
 
 def later(settings):
     """An hour of the machine's own time passes."""
-    file = settings.state_dir / "orphans.json"
+    file = settings.state_dir / "orphans" / "games.json"
     noted = json.loads(file.read_text())
     for files in noted["tables"].values():
         for name in files:
@@ -161,7 +161,7 @@ def test_orphans_are_watched_anew_after_another_boot(lake, at_once):
     (lake.path(UNO) / "part-1.parquet").write_bytes(b"half")
     lake.age(UNO, 48)
     upkeep_of(at_once)
-    file = at_once.state_dir / "orphans.json"
+    file = at_once.state_dir / "orphans" / "games.json"
     file.write_text(file.read_text().replace('"boot":"', '"boot":"other-'))
     later(at_once)
     assert upkeep_of(at_once).deleted == 0
@@ -175,7 +175,7 @@ def test_a_dry_run_changes_nothing(lake, at_once):
     done = upkeep_of(at_once, dry_run=True)
     assert (done.joined, done.into) == (30, 1)
     assert (lake.log(UNO), lake.data(UNO)) == before
-    assert not (at_once.state_dir / "orphans.json").exists()
+    assert not (at_once.state_dir / "orphans" / "games.json").exists()
 
 
 def test_a_tables_own_retention_goes_first(lake, at_once):
@@ -228,7 +228,7 @@ def test_tables_are_left_to_a_rebuild_that_is_under_way(lake, at_once):
 @pytest.mark.usefixtures("lake")
 def test_a_second_one_is_refused(at_once):
     with (
-        turn(at_once.state_dir, "maintenance"),
+        turn(at_once.state_dir, "maintenance-games"),
         pytest.raises(LakeError, match="maintained by another process"),
     ):
         maintain(at_once, GAMES)
