@@ -107,7 +107,11 @@ class _Reporter:
         self._instance = instance
         self._run_id = run_id
         self._lake = lake
-        self._tally = BatchTotals(every_s=settings.stream.report_every_s, at_most=_AT_MOST)
+        self._tally = BatchTotals(
+            every_s=settings.stream.report_every_s,
+            at_most=_AT_MOST,
+            events_a_day=settings.stream.report_events_per_day,
+        )
         for feed in feeds:
             self._tally.add(unreported(settings, feed, instance))
 

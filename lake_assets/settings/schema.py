@@ -130,7 +130,12 @@ class StreamSettings(Group):
     is left to its schedule and to `lake-assets refresh`, which start a Spark of their own."""
 
     report_every_s: float = Field(default=30.0, gt=0)
-    """Seconds between two reports to Dagster; each changed key costs 8-17 ms of its storage."""
+    """Seconds between two reports to Dagster at least; each changed key costs 8-17 ms of its
+    storage."""
+
+    report_events_per_day: int = Field(default=100_000, ge=1)
+    """Events that these reports come to, about. With more keys they come more rarely, ten minutes
+    apart at most; what changes a check's verdict does not wait."""
 
 
 class Durability(StrEnum):

@@ -48,6 +48,17 @@ class Change:
     """By check of the whole table, the newest."""
 
     @property
+    def events(self) -> int:
+        """How many of Dagster's events tell of it."""
+        return 1 + len(self.judged) + len(self.results)
+
+    @property
+    def verdicts(self) -> Mapping[str, bool]:
+        """By expectation and check, whether it is met."""
+        judged = {name: not judged.violated for name, judged in self.judged.items()}
+        return judged | {name: result.passed for name, result in self.results.items()}
+
+    @property
     def is_finding(self) -> bool:
         """Whether it is only known how rows were judged: none of them came into the table."""
         is_judged = bool(self.judged or self.results)
@@ -83,17 +94,32 @@ def _together(first: ViewRefresh | None, then: ViewRefresh | None) -> ViewRefres
     )
 
 
+RAREST_S = 600.0
+"""Seconds between two reports at most, however many tables there are."""
+
+_DAY_S = 86_400.0
+
+
 class BatchTotals:
     """Adds up changes, and hands them out when they are due."""
 
-    def __init__(self, *, every_s: float, at_most: int) -> None:
-        """Prepare for a report every `every_s` seconds, `at_most` changes at once.
+    def __init__(self, *, every_s: float, at_most: int, events_a_day: float) -> None:
+        """Prepare for reports.
 
-        A table's first change is due at once, so that somebody who waits for it sees it.
+        A table's first change is due at once, so that somebody who waits for it sees it. What
+        changes the verdict of a check is due after `every_s`.
+
+        Args:
+            every_s: seconds between two reports at least.
+            at_most: changes at once.
+            events_a_day: that reports come to, about; where they would be more, reports come more
+                rarely, up to `RAREST_S` apart.
         """
         self._every_s = every_s
         self._at_most = at_most
-        self._next_at = 0.0
+        self._event_s = _DAY_S / events_a_day
+        self._next_at = self._next_news_at = 0.0
+        self._told: dict[_Key, dict[str, bool]] = {}
         self._pending: dict[_Key, Change] = {}
         self._due: list[Change] = []
         self._known: set[_Key] = set()
@@ -119,14 +145,28 @@ class BatchTotals:
         return due + [pending[key] for key in sorted(pending)]
 
     def _due_at(self, now: float) -> list[Change]:
-        if now >= self._next_at:
+        keys = set(self._pending) - self._known
+        if now >= self._next_at and self._pending:
             keys = set(self._pending)
-            if keys:
-                self._next_at = now + self._every_s
-        else:
-            keys = set(self._pending) - self._known
+            events = sum(change.events for change in self._pending.values())
+            pause_s = min(RAREST_S, events * self._event_s)
+            self._next_at = now + max(self._every_s, pause_s)
+            self._next_news_at = now + self._every_s
+        elif now >= self._next_news_at:
+            news = {key for key, change in self._pending.items() if self._is_news(key, change)}
+            if news:
+                keys |= news
+                self._next_news_at = now + self._every_s
         self._known |= keys
-        return [self._pending.pop(key) for key in sorted(keys)]
+        due = [self._pending.pop(key) for key in sorted(keys)]
+        for key, change in zip(sorted(keys), due, strict=True):
+            self._told.setdefault(key, {}).update(change.verdicts)
+        return due
+
+    def _is_news(self, key: _Key, change: Change) -> bool:
+        """Whether a check of a table is met that was not, or the other way round."""
+        told = self._told.get(key, {})
+        return any(told.get(name) != met for name, met in change.verdicts.items())
 
 
 def changes_of(feed: Feed, report: BatchReport) -> list[Change]:

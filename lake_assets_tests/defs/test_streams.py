@@ -83,7 +83,11 @@ def run(settings, instance):
     def execute(*events, problem=None, report_every_s=1e-6, feed=GAMES):
         closed = []
         prompt = settings.model_copy(
-            update={"stream": StreamSettings(report_every_s=report_every_s)}
+            update={
+                "stream": StreamSettings(
+                    report_every_s=report_every_s, report_events_per_day=10**15
+                )
+            }
         )
 
         def stream(_settings, _feeds, _locate, *, owner):
@@ -153,7 +157,9 @@ def test_a_report_asks_once_and_for_its_games_alone(settings, stored, queries, k
         queries.clear()  # what the start of the streams asks is another matter
         yield report
 
-    prompt = settings.model_copy(update={"stream": StreamSettings(report_every_s=1e-6)})
+    prompt = settings.model_copy(
+        update={"stream": StreamSettings(report_every_s=1e-6, report_events_per_day=10**15)}
+    )
     assert job(prompt, [GAMES], stream).execute_in_process(instance=stored).success
     (asked,) = [text for text in queries if "GROUP BY" in text and "max(" in text]
     assert "event_logs.partition IN" in asked

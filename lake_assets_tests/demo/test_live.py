@@ -29,7 +29,11 @@ def _read_until(process, wanted, seen):
 def test_the_demo_fills_gold_and_ctrl_c_leaves_nothing_behind(settings):
     """Embedded services of its own, Dagster's page, gold rows by a schedule, and a clean end."""
     settings = settings.model_copy(update={"feeds": None})  # all that ship
-    quick = settings.model_copy(update={"stream": StreamSettings(trigger_s=5, report_every_s=5)})
+    quick = settings.model_copy(
+        update={
+            "stream": StreamSettings(trigger_s=5, report_every_s=5, report_events_per_day=10**9)
+        }
+    )
     process = subprocess.Popen(  # noqa: S603 - our own command line
         [*COMMAND, "demo", "--games", "chess,go", "--rate", "50"],
         env=child_environment(quick) | {"PYTHONUNBUFFERED": "1"},

@@ -63,7 +63,7 @@ def connected(connected: Settings, tmp_path: Path, topic: str, gold: str) -> Set
     feeds.mkdir()
     (feeds / "games.yaml").write_text(FEED.replace("TOPIC", topic) + gold)
     # A batch each second costs as much as all the rest of these tests.
-    stream = StreamSettings(trigger_s=5, report_every_s=5)
+    stream = StreamSettings(trigger_s=5, report_every_s=5, report_events_per_day=10**9)
     return connected.model_copy(update={"feeds": feeds, "stream": stream})
 
 

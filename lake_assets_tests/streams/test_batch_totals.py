@@ -1,10 +1,13 @@
 from collections.abc import Mapping
+from itertools import pairwise
+
+import pytest
 
 from lake_assets.model.origins import Origin
 from lake_assets.model.reports import BatchReport, Judged, Stage
 from lake_assets.model.tables import bronze_of, quarantine_of
 from lake_assets.streams.batch_totals import BatchTotals, Change, changes_of
-from lake_assets_tests.sample import GAMES, RENAMED, silver_of
+from lake_assets_tests.sample import GAMES, RENAMED, gold_of, silver_of
 
 
 def change(
@@ -20,8 +23,8 @@ def change(
     )
 
 
-def batch_totals(at_most: int = 100) -> BatchTotals:
-    return BatchTotals(every_s=30, at_most=at_most)
+def batch_totals(at_most: int = 100, events_a_day: float = 1e9) -> BatchTotals:
+    return BatchTotals(every_s=30, at_most=at_most, events_a_day=events_a_day)
 
 
 def test_an_ingest_batch_changes_bronze():
@@ -112,6 +115,47 @@ def test_later_changes_add_up_until_they_are_due():
         change("uno", 5, dropped=1, judged={"a": Judged(seen=6, violated=1)})
     ]
     assert counts.take(999) == []
+
+
+@pytest.mark.parametrize(
+    ("keys", "most", "pause_s"), [(7, 100_000, 31), (100, 150_000, 360), (1000, 1_500_000, 600)]
+)
+def test_a_day_of_many_games_comes_to_few_events(keys, most, pause_s):
+    """Silver and a live view of each, two expectations, a change of each every ten seconds."""
+    counts = batch_totals(at_most=10_000, events_a_day=100_000)
+    ok = {"a": Judged(seen=9, violated=0), "b": Judged(seen=9, violated=0)}
+    changes = [change(f"g{n}", judged=ok) for n in range(keys)]
+    changes += [
+        Change(feed="games", table=gold_of(f"g{n}", "top"), key=f"g{n}", rows=1)
+        for n in range(keys)
+    ]
+    reports = []
+    for second in range(0, 7200, 10):
+        counts.add(changes)
+        if taken := counts.take(second):
+            reports.append((second, sum(each.events for each in taken)))
+    later = reports[1:]
+    a_day = sum(events for _, events in later) * 86_400 / (later[-1][0] - reports[0][0])
+    assert a_day <= most
+    assert min(after[0] - before[0] for before, after in pairwise(reports)) >= min(pause_s, 30)
+    assert max(after[0] - before[0] for before, after in pairwise(reports)) <= pause_s + 10
+
+
+def test_what_changes_a_verdict_does_not_wait():
+    counts = batch_totals(events_a_day=1)
+    met, violated = {"a": Judged(seen=1, violated=0)}, {"a": Judged(seen=1, violated=1)}
+    counts.add([change("uno", judged=met), change("chess", judged=met)])
+    assert len(counts.take(100)) == 2
+    counts.add([change("uno", judged=violated), change("chess", judged=met)])
+    assert counts.take(129) == []
+    assert counts.take(130) == [change("uno", judged=violated)]
+    counts.add([change("uno", judged=violated)])
+    assert counts.take(500) == []
+    counts.add([change("uno", judged=met)])
+    assert counts.take(501) == []  # of both batches together it is still violated
+    assert len(counts.take(100 + 600)) == 2
+    counts.add([change("uno", judged=met)])
+    assert counts.take(731) == [change("uno", judged=met)]
 
 
 def test_many_changes_come_out_a_few_at_a_time():
