@@ -93,6 +93,8 @@ def join_files(committer: Committer, table: TableRef, files: Sequence[DataFile])
     except FileNotFoundError:
         return False  # rewritten and vacuumed meanwhile
     joined = DataFile(partition=partition, **written)  # type: ignore[arg-type]
+    # Whatever the settings ask: the files that it stands for will be deleted.
+    log.store.sync(log.data_file(joined.path))
     commit = Commit(
         table=table,
         files=[joined],

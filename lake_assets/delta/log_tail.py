@@ -102,8 +102,9 @@ def newest_version(log: TableLog) -> int:
     if not log.folder.is_local:
         # There a list costs what one look does.
         return _newest_listed(log, version)
-    if version == 0 and not log.has(0):
-        version = _newest_listed(log, 0)
+    if not log.has(version + 1) and not log.has(version):
+        # There is no table, or what is noted is older than the log: another checkpoint came late.
+        version = _newest_listed(log, version)
     while log.has(version + 1):
         version += 1
     return version

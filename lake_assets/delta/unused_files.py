@@ -5,8 +5,10 @@ be a running job's, or left by one that was killed. Which of them go is decided 
 `maintenance.policy`. Deletion vectors and whatever else is no Parquet file are left alone.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.log_tail import actions_of, path_of
@@ -28,11 +30,12 @@ class UnusedFile:
     tag: str
     """As `FileStat.tag`."""
 
-    written_at: float
-    """Seconds since 1970."""
-
     removed_in: int | None
     """The version that removed it; None if no commit in the log names it."""
+
+    has_gone_rows: bool
+    """Whether that version's rows are others: someone deleted or rewrote some. A compaction's are
+    not."""
 
 
 def unused_files(log: TableLog) -> list[UnusedFile]:
@@ -56,19 +59,25 @@ def unused_files(log: TableLog) -> list[UnusedFile]:
             path=path,
             size=stat.size,
             tag=stat.tag,
-            written_at=stat.modified_ns / 1e9,
-            removed_in=removed.get(path),
+            removed_in=removed[path].version if path in removed else None,
+            has_gone_rows=path in removed and removed[path].is_change,
         )
         for path, stat in found.items()
     ]
 
 
-def delete_unused(log: TableLog, files: Iterable[UnusedFile]) -> None:
+def delete_unused(log: TableLog, files: Sequence[UnusedFile]) -> None:
     """Delete files; those that are others by now stay.
+
+    A commit that removed one outlives a power cut before the file is gone, whatever the settings
+    ask of commits: it would come back without its files else.
 
     Raises:
         LakeError: the store cannot be written.
     """
+    for version in sorted({file.removed_in for file in files if file.removed_in is not None}):
+        with suppress(FileNotFoundError):  # swept away since, by whoever has a checkpoint of it
+            log.store.sync(log.commit_file(version))
     for file in files:
         place = log.data_file(file.path)
         stat = log.store.stat(place)
@@ -91,17 +100,23 @@ def _is_data(name: str) -> bool:
     return name.endswith(".parquet") and not name.startswith(("_", "."))
 
 
-def _removed(log: TableLog, newest: int) -> dict[str, int]:
-    """By file, the version that removed it, as far back as the log's commits tell."""
-    removed: dict[str, int] = {}
+class _Removal(NamedTuple):
+    version: int
+    is_change: bool
+
+
+def _removed(log: TableLog, newest: int) -> dict[str, _Removal]:
+    """By file, the version that removed it last, as far back as the log's commits tell."""
+    removed: dict[str, _Removal] = {}
     for version in range(newest, -1, -1):
         try:
             if b'"remove"' not in log.commit(version):
                 continue
             actions = actions_of(log, version)
-            gone = [path_of(action) for kind, action in actions if kind == "remove"]
+            gone = [action for kind, action in actions if kind == "remove"]
         except FileNotFoundError:
             break
-        for path in gone:
-            removed.setdefault(path, version)
+        for action in gone:
+            removal = _Removal(version, is_change=bool(action.get("dataChange", True)))
+            removed.setdefault(path_of(action), removal)
     return removed

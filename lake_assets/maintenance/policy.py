@@ -3,7 +3,7 @@
 Sizes are bytes, times seconds since 1970.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from math import log
@@ -110,9 +110,14 @@ class Unused:
     removed_in: int | None
     """The version that removed it; None if no commit that is there names it."""
 
-    written_at: float
-    unnamed_for_s: float
-    """Since when it is known that no commit names it, by a clock that nobody sets."""
+    is_rearranged: bool
+    """Whether its rows are in other files of that version, or derived from other tables."""
+
+    unused_for_s: float
+    """How long it has been known to be unused, by the clock."""
+
+    watched_s: float
+    """The same by a clock that nobody sets, since the machine's start."""
 
     is_noted: bool
     """Whether a journal names it: what it is about may yet be committed."""
@@ -125,22 +130,20 @@ class Limits:
     oldest_kept: int
     """The table's oldest version that must stay readable."""
 
-    now: float
-    orphan_s: float
-    """How long the longest job takes, with much to spare: what no commit names may be its."""
+    keep_deleted_s: float
+    """How long rows that somebody deleted stay, and files that may be a running job's."""
 
     watched_s: float
-    """How long it must be known that no commit names a file: a clock may have been set ahead."""
+    """How long it must have been watched: the clock may have been set ahead."""
 
 
 def may_go(file: Unused, limits: Limits) -> bool:
     """Whether an unused file is deleted."""
-    if file.is_noted:
+    if file.is_noted or (file.removed_in is not None and file.removed_in > limits.oldest_kept):
         return False
-    if file.removed_in is not None:
-        return file.removed_in <= limits.oldest_kept
-    is_old = limits.now - file.written_at >= limits.orphan_s
-    return is_old and file.unnamed_for_s >= limits.watched_s
+    if file.removed_in is not None and file.is_rearranged:
+        return True
+    return file.unused_for_s >= limits.keep_deleted_s and file.watched_s >= limits.watched_s
 
 
 def within(
@@ -156,10 +159,3 @@ def within(
         taken.append(bin_)
         size += more
     return taken, size
-
-
-def still_unnamed(
-    known: Mapping[str, float], paths: Collection[str], now: float
-) -> dict[str, float]:
-    """Since when each of some files is known to be named by no commit."""
-    return {path: known.get(path, now) for path in paths}

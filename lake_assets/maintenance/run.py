@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+import pyarrow as pa
 from deltalake.exceptions import DeltaError
 from humanfriendly import InvalidTimespan, parse_timespan
 
@@ -21,7 +22,6 @@ from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.delta.unused_files import UnusedFile, delete_unused, unused_files
 from lake_assets.errors import LakeError
 from lake_assets.maintenance.holds import holds_of
-from lake_assets.maintenance.orphans import Orphans
 from lake_assets.maintenance.policy import (
     Limits,
     Unused,
@@ -29,9 +29,9 @@ from lake_assets.maintenance.policy import (
     files_to_join,
     kept_since,
     may_go,
-    still_unnamed,
     within,
 )
+from lake_assets.maintenance.unused_since import Since, UnusedSince
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import Layer, TableRef
 from lake_assets.settings.schema import Settings
@@ -51,8 +51,11 @@ _BATCHES = {Layer.BRONZE: 10, Layer.SILVER: 10, Layer.QUARANTINE: 10}
 undone by. Of gold the newest commit says all."""
 
 _WATCHED_S = 3600.0
-"""Seconds of this machine's own time for which no commit may name a file before it is deleted: one
-hour shows that a running job's file is none, should the clock have been set ahead by a day."""
+"""Seconds of this machine's own time for which a file must be known to be unused before it counts
+as long unused: should the clock have been set ahead, a running batch is done by then."""
+
+_TROUBLE = (LakeError, DeltaError, pa.ArrowException, OSError)
+"""What may be the matter with a table's log or files."""
 
 _RETENTIONS = ("delta.deletedFileRetentionDuration", "delta.logRetentionDuration")
 
@@ -138,10 +141,8 @@ class _Maintenance:
         lake, limits = self.context.lake, self.settings.maintenance
         self.ends_at = time.monotonic() + limits.run_minutes * 60
         ensure_known(self.feed, keys_found(lake, self.feed), keys or ())
-        holds, orphans = (
-            holds_of(self.settings, self.feed),
-            Orphans.of(self.settings.state_dir, self.feed.feed),
-        )
+        holds = holds_of(self.settings, self.feed)
+        unused = UnusedSince.of(self.settings.state_dir, self.feed.feed)
         done = []
         for table in self._tables(keys):
             upkeep = TableUpkeep(table=table)
@@ -151,11 +152,11 @@ class _Maintenance:
                     upkeep.notes.append("left: a requeue, a rebuild or catching up is under way")
                     continue
                 try:
-                    self._maintain(upkeep, holds.get(table, {}), orphans)
-                except (LakeError, DeltaError) as problem:  # each table's trouble is its own
+                    self._maintain(upkeep, holds.get(table, {}), unused)
+                except _TROUBLE as problem:  # each table's is its own
                     upkeep.notes.append(str(problem))
         if not self.dry_run:
-            orphans.save()
+            unused.save()
         return done
 
     def _tables(self, keys: Sequence[str] | None) -> list[TableRef]:
@@ -166,7 +167,9 @@ class _Maintenance:
         own |= {self.feed.gold_table(view, key) for view in self.feed.gold for key in keys}
         return [table for table in tables if table in own]
 
-    def _maintain(self, upkeep: TableUpkeep, holds: Mapping[str, float], orphans: Orphans) -> None:
+    def _maintain(
+        self, upkeep: TableUpkeep, holds: Mapping[str, float], unused: UnusedSince
+    ) -> None:
         table = upkeep.table
         log = log_of(self.context.lake, table)
         if table.layer in _JOINED:
@@ -175,7 +178,7 @@ class _Maintenance:
         if kept.because:
             upkeep.notes.append(f"older versions are kept: {kept.because}")
         oldest = version_at(log, kept.since)
-        self._delete_unused(upkeep, log, oldest, orphans)
+        self._delete_unused(upkeep, log, oldest, unused)
         self._shorten_log(upkeep, log, oldest)
 
     def _join(self, upkeep: TableUpkeep) -> None:
@@ -206,14 +209,17 @@ class _Maintenance:
         return max(own, default=self.settings.maintenance.keep_hours * 3600)
 
     def _delete_unused(
-        self, upkeep: TableUpkeep, log: TableLog, oldest: int, orphans: Orphans
+        self, upkeep: TableUpkeep, log: TableLog, oldest: int, unused: UnusedSince
     ) -> None:
         found = unused_files(log)
-        unnamed = {file.path for file in found if file.removed_in is None}
-        since = still_unnamed(orphans.known(upkeep.table), unnamed, orphans.now())
+        since = unused.meet(upkeep.table, [file.path for file in found])
         noted, limits = self._noted(), _limits(self.settings.maintenance, oldest)
-        going = [file for file in found if may_go(_facts(file, since, noted, orphans), limits)]
-        orphans.note(upkeep.table, since)
+        is_derived = upkeep.table.layer is Layer.GOLD
+        going = [
+            file
+            for file in found
+            if may_go(_facts(file, since[file.path], noted, is_derived=is_derived), limits)
+        ]
         if not self.dry_run:
             delete_unused(log, going)
         upkeep.deleted = len(going)
@@ -222,10 +228,10 @@ class _Maintenance:
     def _noted(self) -> str:
         """What all journals say: files in them may yet be committed."""
         journals = sorted((self.settings.state_dir / "journals").glob("*.json"))
-        texts = [journal.read_text() for journal in journals]
+        texts = [journal.read_text(errors="replace") for journal in journals]
         change = reprocess_journal(self.context.lake, self.feed)
         with suppress(FileNotFoundError):
-            texts.append(change.store.get(change.file).decode())
+            texts.append(change.store.get(change.file).decode(errors="replace"))
         return "".join(texts)
 
     def _shorten_log(self, upkeep: TableUpkeep, log: TableLog, oldest: int) -> None:
@@ -241,17 +247,17 @@ class _Maintenance:
 def _limits(settings: MaintenanceSettings, oldest: int) -> Limits:
     return Limits(
         oldest_kept=oldest,
-        now=time.time(),
-        orphan_s=settings.orphan_hours * 3600,
+        keep_deleted_s=settings.keep_deleted_days * 86_400,
         watched_s=_WATCHED_S,
     )
 
 
-def _facts(file: UnusedFile, since: Mapping[str, float], noted: str, orphans: Orphans) -> Unused:
+def _facts(file: UnusedFile, since: Since, noted: str, *, is_derived: bool) -> Unused:
     return Unused(
         removed_in=file.removed_in,
-        written_at=file.written_at,
-        unnamed_for_s=orphans.now() - since.get(file.path, orphans.now()),
+        is_rearranged=is_derived or not file.has_gone_rows,
+        unused_for_s=time.time() - since.wall,
+        watched_s=time.monotonic() - since.monotonic,
         is_noted=file.path.rpartition("/")[2] in noted,
     )
 

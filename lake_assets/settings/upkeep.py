@@ -42,6 +42,7 @@ class MaintenanceSettings(Group):
     run_minutes: float = Field(default=10.0, gt=0)
     """Minutes after which a run begins no further rewrite."""
 
-    orphan_hours: float = Field(default=24.0, ge=1)
-    """Hours after which a file that no commit names is taken for a killed job's and deleted. More
-    than any job takes."""
+    keep_deleted_days: float = Field(default=7.0, ge=0.1)
+    """Days for which files of bronze, silver and quarantine stay whose rows somebody deleted or
+    rewrote (DELETE, UPDATE, a rebuild), and files that no commit names, such as a killed job's.
+    More than any job takes."""

@@ -13,7 +13,6 @@ from lake_assets.maintenance.policy import (
     files_to_join,
     kept_since,
     may_go,
-    still_unnamed,
     within,
 )
 
@@ -102,7 +101,7 @@ def test_versions_are_kept_for_time_travel_and_longer_for_who_needs_them():
     assert (for_ever.since, for_ever.because) == (now - 3600, "")
 
 
-LIMITS = Limits(oldest_kept=7, now=100 * DAY, orphan_s=DAY, watched_s=3600)
+LIMITS = Limits(oldest_kept=7, keep_deleted_s=7 * DAY, watched_s=3600)
 
 
 @pytest.mark.parametrize(
@@ -111,16 +110,15 @@ LIMITS = Limits(oldest_kept=7, now=100 * DAY, orphan_s=DAY, watched_s=3600)
         ({"removed_in": 7}, True),
         ({"removed_in": 8}, False),
         ({"removed_in": 7, "is_noted": True}, False),
-        ({"removed_in": None}, True),
-        ({"removed_in": None, "is_noted": True}, False),
-        ({"removed_in": None, "written_at": 99.5 * DAY}, False),
-        ({"removed_in": None, "unnamed_for_s": 3599.0}, False),
+        ({"removed_in": 7, "is_rearranged": False}, False),
+        ({"removed_in": 7, "is_rearranged": False, "unused_for_s": 8 * DAY}, True),
+        ({"removed_in": 8, "is_rearranged": False, "unused_for_s": 8 * DAY}, False),
+        ({"removed_in": None}, False),
+        ({"removed_in": None, "unused_for_s": 8 * DAY}, True),
+        ({"removed_in": None, "unused_for_s": 8 * DAY, "is_noted": True}, False),
+        ({"removed_in": None, "unused_for_s": 8 * DAY, "watched_s": 3599.0}, False),
     ],
 )
 def test_what_goes(fact, goes):
-    facts = {"written_at": 0.0, "unnamed_for_s": 3600.0, "is_noted": False, **fact}
-    assert may_go(Unused(**facts), LIMITS) is goes
-
-
-def test_files_are_watched_from_when_they_were_first_met():
-    assert still_unnamed({"a": 1.0, "gone": 2.0}, {"a", "new"}, 9.0) == {"a": 1.0, "new": 9.0}
+    facts = {"is_rearranged": True, "unused_for_s": 0.0, "watched_s": 3600.0, "is_noted": False}
+    assert may_go(Unused(**{**facts, **fact}), LIMITS) is goes

@@ -1,5 +1,6 @@
 import json
 import threading
+from datetime import timedelta
 
 import pyarrow as pa
 import pytest
@@ -16,6 +17,7 @@ from lake_assets.maintenance.run import maintain, seconds_of
 from lake_assets.settings.upkeep import MaintenanceSettings
 from lake_assets.state.files import turn
 from lake_assets.streams.noted_changes import REDO_TURN
+from lake_assets_tests.clock import wall_clock
 from lake_assets_tests.maintenance.lakes import SCHEMA, WrittenLake
 from lake_assets_tests.sample import GAMES, silver_of
 
@@ -111,36 +113,63 @@ def test_files_of_a_batch_that_is_noted_stay(lake, at_once):
     commit = Commit(table=UNO, files=[noted])
     journal_of(at_once.state_dir, "games", "demux").path.parent.mkdir(parents=True)
     journal_of(at_once.state_dir, "games", "demux").write(Batch("stream", 4), [commit])
-    lake.age(UNO, 48)
-    assert upkeep_of(at_once).deleted == 0  # not watched for an hour yet
+    assert upkeep_of(at_once).deleted == 0
     later(at_once)
     assert upkeep_of(at_once).deleted == 1
     assert noted.path in lake.data(UNO)
     assert orphan.path not in lake.data(UNO)
 
 
-def later(settings):
-    """An hour of the machine's own time passes."""
-    file = settings.state_dir / "orphans" / "games.json"
+def later(settings, *, wall_s=8 * 86_400.0, monotonic_s=3601.0):
+    """Time passes since unused files were met."""
+    file = settings.state_dir / "unused_files" / "games.json"
     noted = json.loads(file.read_text())
     for files in noted["tables"].values():
-        for name in files:
-            files[name] -= 3601
+        for name, (wall, monotonic) in files.items():
+            files[name] = (wall - wall_s, monotonic - monotonic_s)
     file.write_text(json.dumps(noted))
 
 
 @pytest.mark.parametrize("name", ["part-1.parquet", "staged-abc.tmp", "day=1/part-2.parquet"])
-def test_what_a_killed_task_left_goes_after_a_day_and_what_is_young_stays(lake, at_once, name):
+def test_what_a_killed_task_left_goes_after_a_week(lake, at_once, name):
     lake.append(UNO)
     left = lake.path(UNO) / name
     left.parent.mkdir(exist_ok=True)
     left.write_bytes(b"half")
+    lake.age(UNO, 24 * 365)  # the clock may be wrong
     upkeep_of(at_once)
-    later(at_once)
+    later(at_once, wall_s=6.9 * 86_400)
     assert upkeep_of(at_once).deleted == 0
-    lake.age(UNO, 25)
+    later(at_once)
     assert upkeep_of(at_once).deleted == 1
     assert not left.exists()
+
+
+def test_a_clock_that_is_set_ahead_deletes_nothing_of_a_running_job(lake, at_once):
+    lake.append(UNO)
+    (lake.path(UNO) / "part-1.parquet").write_bytes(b"half")
+    upkeep_of(at_once)
+    with wall_clock() as clock:
+        clock.ahead += timedelta(days=30)
+        assert upkeep_of(at_once).deleted == 0
+        later(at_once, wall_s=0)
+        assert upkeep_of(at_once).deleted == 1
+
+
+def test_rows_that_somebody_deleted_stay_for_a_week(lake, at_once):
+    lake.append(UNO, 10)
+    upkeep_of(at_once)
+    DeltaTable(lake.path(UNO)).delete("n = 3")
+    lake.append(UNO, 30)
+    lake.age(UNO, 2)
+    before = upkeep_of(at_once)
+    assert before.deleted == 10  # joined before
+    assert before.log_files
+    lake.age(UNO, 2)
+    assert upkeep_of(at_once).deleted == 31  # and the one that the deletion left
+    later(at_once)
+    assert upkeep_of(at_once).deleted == 1
+    assert lake.numbers(UNO) == [n for n in range(1, 41) if n != 3]
 
 
 def test_what_is_no_data_file_stays(lake, at_once):
@@ -156,17 +185,40 @@ def test_what_is_no_data_file_stays(lake, at_once):
     assert all((lake.path(UNO) / name).exists() for name in names)
 
 
-def test_orphans_are_watched_anew_after_another_boot(lake, at_once):
+def test_a_file_that_cannot_be_joined_is_told_of_and_the_others_are(lake, at_once):
+    """Of another engine, with times that are finer than Delta's."""
+    chess = silver_of("chess")
+    lake.create(chess, "chess")
+    lake.append(chess, 20)
+    lake.append(UNO, 20)
+    torn = sorted(lake.data(UNO))[3]
+    (lake.path(UNO) / torn).write_bytes(b"no parquet")
+    done = {upkeep.table: upkeep for upkeep in maintain(at_once, GAMES)}
+    assert "magic bytes" in "".join(done[UNO].notes)
+    assert done[chess].joined == 20
+
+
+def test_files_are_watched_anew_after_another_boot(lake, at_once):
     lake.append(UNO)
     (lake.path(UNO) / "part-1.parquet").write_bytes(b"half")
-    lake.age(UNO, 48)
     upkeep_of(at_once)
-    file = at_once.state_dir / "orphans" / "games.json"
-    file.write_text(file.read_text().replace('"boot":"', '"boot":"other-'))
+    file = at_once.state_dir / "unused_files" / "games.json"
     later(at_once)
+    file.write_text(file.read_text().replace('"boot": "', '"boot": "other-'))
     assert upkeep_of(at_once).deleted == 0
+    later(at_once, wall_s=0)
+    assert upkeep_of(at_once).deleted == 1
+
+
+def test_what_was_noted_and_cannot_be_read_is_noted_anew(lake, at_once):
+    lake.append(UNO)
+    (lake.path(UNO) / "part-1.parquet").write_bytes(b"half")
+    upkeep_of(at_once)
+    file = at_once.state_dir / "unused_files" / "games.json"
     file.write_text("torn")
     assert upkeep_of(at_once).deleted == 0
+    later(at_once)
+    assert upkeep_of(at_once).deleted == 1
 
 
 def test_a_dry_run_changes_nothing(lake, at_once):
@@ -175,7 +227,7 @@ def test_a_dry_run_changes_nothing(lake, at_once):
     done = upkeep_of(at_once, dry_run=True)
     assert (done.joined, done.into) == (30, 1)
     assert (lake.log(UNO), lake.data(UNO)) == before
-    assert not (at_once.state_dir / "orphans" / "games.json").exists()
+    assert not (at_once.state_dir / "unused_files").exists()
 
 
 def test_a_tables_own_retention_goes_first(lake, at_once):
