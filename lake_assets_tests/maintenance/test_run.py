@@ -186,13 +186,13 @@ def test_what_is_no_data_file_stays(lake, at_once):
 
 
 def test_a_file_that_cannot_be_joined_is_told_of_and_the_others_are(lake, at_once):
-    """Of another engine, with times that are finer than Delta's."""
     chess = silver_of("chess")
     lake.create(chess, "chess")
     lake.append(chess, 20)
     lake.append(UNO, 20)
-    torn = sorted(lake.data(UNO))[3]
-    (lake.path(UNO) / torn).write_bytes(b"no parquet")
+    # Not the newest: a commit whose file is torn is set aside before.
+    oldest = min(lake.path(UNO).glob("*.parquet"), key=lambda path: path.stat().st_mtime_ns)
+    oldest.write_bytes(b"no parquet")
     done = {upkeep.table: upkeep for upkeep in maintain(at_once, GAMES)}
     assert "magic bytes" in "".join(done[UNO].notes)
     assert done[chess].joined == 20
