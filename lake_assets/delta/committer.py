@@ -199,14 +199,14 @@ class Committer:
         return handle
 
     def _append_or_replace(self, commit: Commit, batch: Batch) -> bool:
-        """Append files, and remove others, by deltalake's means; else as `Appends.add`."""
+        """Append files, and remove others, at one version; else as `Appends.add`."""
         for tries_left in reversed(range(_TRIES)):
             # The same handle for the look and the commit: what happens in between is noticed.
             handle = self._unrestored(commit.table)
             if is_done(handle, batch):
                 return False
             try:
-                write_commit(self.store, handle, commit, None, [batch])
+                write_commit(self._checkpoints, handle, commit, None, [batch])
             except CommitConflictError:
                 if not tries_left or is_done(self.fresh(commit.table), batch):
                     raise
@@ -223,7 +223,7 @@ class Committer:
         self._judge(self.fresh(commit.table), commit)
         self.flush()
         handle = self.fresh(commit.table)
-        self._each(lambda one: write_commit(self.store, handle, one, None, marks), [commit])
+        self._each(lambda one: write_commit(self._checkpoints, handle, one, None, marks), [commit])
 
     def compact(self, table: TableRef) -> None:
         """Join a table's small files; its rows stay what they are."""
@@ -257,7 +257,7 @@ class Committer:
         handles = self._each(judge_one, list(commits))
         self.flush()
         pairs = list(zip(handles, commits, strict=True))
-        self._each(lambda one: write_commit(self.store, *one, columns, ()), pairs)
+        self._each(lambda one: write_commit(self._checkpoints, *one, columns, ()), pairs)
 
     def replace_files(self, commits: Sequence[Commit]) -> None:
         """Put each commit's files in the place of those that it removes, in one step for readers.
@@ -268,7 +268,7 @@ class Committer:
 
         def replace_one(commit: Commit) -> None:
             if not self._appends.replace_files(commit):
-                write_commit(self.store, self._unrestored(commit.table), commit, None, ())
+                write_commit(self._checkpoints, self._unrestored(commit.table), commit, None, ())
 
         unsure = [commit for commit in commits if not commit.plain_id]
         self._each(lambda one: self._judge(self.fresh(one.table), one), unsure)

@@ -35,14 +35,14 @@ _ROWS_AT_ONCE = 131_072
 _BYTES_AT_ONCE = 64 * 1024 * 1024
 """Of rows in memory, after which fewer of them become a row group."""
 
-_TRIES = 10
+_TRIES = 20
 """Tries of a commit beside streams that commit each second."""
 
 
 def joinable_files(committer: Committer, table: TableRef) -> list[tuple[DataFile, int]]:
     """A table's files, and when each was written, in milliseconds since 1970.
 
-    Those with deleted rows are left out.
+    Those with deleted rows are left out, and all of a table with partitions of bytes.
 
     Raises:
         LakeError: there is no such table, or its log cannot be read.
@@ -50,6 +50,9 @@ def joinable_files(committer: Committer, table: TableRef) -> list[tuple[DataFile
     """
     handle, log = committer.fresh(table), log_of(committer.store, table)
     ensure_usable(handle, Use.READ, Use.COMPACT)
+    columns = pa.schema(handle.schema().to_arrow())
+    if any(pa.types.is_binary(columns.field(p).type) for p in handle.metadata().partition_columns):
+        return []  # what a log says of their values is no text of Python's
     deleted = kept_rows(handle)
     actions = pa.table(handle.get_add_actions())
     written = dict(

@@ -1,4 +1,4 @@
-"""Commits that are more than an append: through deltalake, or ours where deltalake refuses.
+"""Commits to an opened table: through deltalake, or ours where it refuses or where files go.
 
 When to commit what, and what to do about a conflict, is `delta.committer`' business; what a table
 allows is asked before, by `delta.feature_gate`.
@@ -15,24 +15,27 @@ from deltalake.transaction import AddAction, CommitProperties, RemoveAction, Tra
 from lake_assets.delta import rewrite
 from lake_assets.delta.commit import TABLE_ID, Batch, Commit, identity_of
 from lake_assets.delta.conflicts import ensure_seen, ensure_there, overtaken
-from lake_assets.delta.data_files import active_files
+from lake_assets.delta.log_checkpoints import Checkpoints
 from lake_assets.delta.table_features import features_of
 from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.model.tables import TableRef
-from lake_assets.storage.store import Store
 
 
 def write_commit(
-    lake: Store,
+    checkpoints: Checkpoints,
     handle: DeltaTable,
     commit: Commit,
     replacing: Schema | None,
     batches: Sequence[Batch],
 ) -> None:
-    """Commit files to the table that was opened; what others append meanwhile stays.
+    """Commit files to the table that was opened.
+
+    Where no file goes, what others append meanwhile stays. Where some go, nobody may have come
+    before: deltalake lets pass a removal of files that a compaction has removed meanwhile, and the
+    rows were there twice then (https://github.com/delta-io/delta-rs/pull/3982, tried on 1.6.6).
 
     Args:
-        lake: where the table is.
+        checkpoints: of the lake that the table is in.
         handle: the table, at the version that the commit was made for.
         commit: files that come and go.
         replacing: the columns that the table then has, if the files take the place of all rows.
@@ -47,20 +50,16 @@ def write_commit(
     ensure_seen(handle, commit)
     if replacing is not None:
         replacing = rewrite.with_traits(handle, replacing)
-    leaving = active_files(handle) if replacing is not None else commit.removed
-    # deltalake encodes paths in its own way, and other engines would take them for other files.
-    is_encoded = any(file.logged for file in leaving)
-    if is_encoded or not features_of(handle).is_writable_by_deltalake:
-        rewrite.rewrite(log_of(lake, commit.table), handle, commit, replacing, batches)
+    is_writable = features_of(handle).is_writable_by_deltalake
+    if commit.removed or replacing is not None or not is_writable:
+        log = log_of(checkpoints.store, commit.table)
+        rewrite.rewrite(log, handle, commit, replacing, batches)
+        checkpoints.after(commit.table, handle.version() + 1)
         return
     now_ms = int(time.time() * 1000)
-    is_change = not commit.is_rearrangement
-    adds = [
-        AddAction(f.path, f.size, dict(f.partition), now_ms, data_change=is_change, stats=f.stats)
+    adds: list[AddAction | RemoveAction] = [
+        AddAction(f.path, f.size, dict(f.partition), now_ms, data_change=True, stats=f.stats)
         for f in commit.files
-    ]
-    gone = [
-        RemoveAction(f.path, is_change, now_ms, f.size, dict(f.partition)) for f in commit.removed
     ]
     info = {**commit.info, TABLE_ID: str(handle.metadata().id), **identity_of(batches)}
     marks = [
@@ -69,9 +68,9 @@ def write_commit(
     ]
     try:
         handle.create_write_transaction(
-            [*adds, *gone],
-            "overwrite" if replacing else "append",
-            replacing or handle.schema(),
+            adds,
+            "append",
+            handle.schema(),
             partition_by=handle.metadata().partition_columns,
             commit_properties=CommitProperties(
                 custom_metadata=info, app_transactions=marks or None

@@ -36,7 +36,7 @@ class Checkpoints:
 
     def __init__(self, store: Store) -> None:
         """Checkpoint tables of the lake whose folder is the store's root."""
-        self._store = store
+        self.store = store
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="checkpoint")
         self._under_way: deque[Future[None]] = deque()
 
@@ -45,7 +45,7 @@ class Checkpoints:
         # What is due with some files is due with none, too, and that costs no look at the log.
         if not is_checkpoint_due(table, version):
             return
-        log = log_of(self._store, table)
+        log = log_of(self.store, table)
         if is_checkpoint_due(table, version, files_of_checkpoint(log)):
             self._under_way.append(self._pool.submit(_checkpoint, log, version))
 
