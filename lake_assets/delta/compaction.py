@@ -1,8 +1,8 @@
 """Joining small files of a table: new ones with the same rows take their place, in one commit each.
 
 Which files are joined is decided by `maintenance.policy`. Whoever follows the table sees that no
-row came or went; others may append meanwhile, and what they rewrite first is left to them. Files
-with deleted rows are left as they are: who deleted them can purge them.
+row came or went; others may append meanwhile, and what they rewrite first is left to them. Tables
+with deletion vectors are left as they are: who deleted rows so can purge them.
 """
 
 import uuid
@@ -42,27 +42,24 @@ _TRIES = 20
 def joinable_files(committer: Committer, table: TableRef) -> list[tuple[DataFile, int]]:
     """A table's files, and when each was written, in milliseconds since 1970.
 
-    Those with deleted rows are left out, and all of a table with partitions of bytes.
+    None of a table that has deletion vectors, or partitions of bytes.
 
     Raises:
         LakeError: there is no such table, or its log cannot be read.
         TableFeatureError: a feature of the table forbids to join its files.
     """
-    handle, log = committer.fresh(table), log_of(committer.store, table)
+    handle = committer.fresh(table)
     ensure_usable(handle, Use.READ, Use.COMPACT)
     columns = pa.schema(handle.schema().to_arrow())
     if any(pa.types.is_binary(columns.field(p).type) for p in handle.metadata().partition_columns):
         return []  # what a log says of their values is no text of Python's
-    deleted = kept_rows(handle)
+    if kept_rows(handle):
+        return []
     actions = pa.table(handle.get_add_actions())
     written = dict(
         zip(actions["path"].to_pylist(), _milliseconds(actions["modification_time"]), strict=True)
     )
-    return [
-        (file, written.get(file.logged or file.path, 0))
-        for file in active_files(handle)
-        if log.data_file(file.path) not in deleted
-    ]
+    return [(file, written.get(file.logged or file.path, 0)) for file in active_files(handle)]
 
 
 def _milliseconds(times: pa.ChunkedArray) -> list[int]:

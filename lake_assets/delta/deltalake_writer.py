@@ -15,6 +15,7 @@ from deltalake.transaction import AddAction, CommitProperties, RemoveAction, Tra
 from lake_assets.delta import rewrite
 from lake_assets.delta.commit import TABLE_ID, Batch, Commit, identity_of
 from lake_assets.delta.conflicts import ensure_seen, ensure_there, overtaken
+from lake_assets.delta.deletion_vectors import kept_rows
 from lake_assets.delta.log_checkpoints import Checkpoints
 from lake_assets.delta.table_features import features_of
 from lake_assets.delta.table_log import TableLog, log_of
@@ -50,8 +51,7 @@ def write_commit(
     ensure_seen(handle, commit)
     if replacing is not None:
         replacing = rewrite.with_traits(handle, replacing)
-    is_writable = features_of(handle).is_writable_by_deltalake
-    if commit.removed or replacing is not None or not is_writable:
+    if _is_ours(handle, commit, is_replacing=replacing is not None):
         log = log_of(checkpoints.store, commit.table)
         rewrite.rewrite(log, handle, commit, replacing, batches)
         checkpoints.after(commit.table, handle.version() + 1)
@@ -69,8 +69,8 @@ def write_commit(
     try:
         handle.create_write_transaction(
             adds,
-            "append",
-            handle.schema(),
+            "overwrite" if replacing else "append",
+            replacing or handle.schema(),
             partition_by=handle.metadata().partition_columns,
             commit_properties=CommitProperties(
                 custom_metadata=info, app_transactions=marks or None
@@ -78,6 +78,14 @@ def write_commit(
         )
     except CommitFailedError as problem:
         raise overtaken(commit.table, str(problem)) from problem
+
+
+def _is_ours(handle: DeltaTable, commit: Commit, *, is_replacing: bool) -> bool:
+    """Whether deltalake is not to make a commit."""
+    if commit.removed or not features_of(handle).is_writable_by_deltalake:
+        return True
+    # Of files with deletion vectors deltalake alone says which they have; nobody joins those.
+    return is_replacing and not kept_rows(handle)
 
 
 def add_columns(log: TableLog, handle: DeltaTable, table: TableRef, columns: Schema) -> None:

@@ -6,9 +6,9 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from lake_assets.delta import deltalake_writer
 from lake_assets.delta.commit import Batch, Commit
 from lake_assets.delta.compaction import COMPACTED, join_files, joinable_files
+from lake_assets.delta.conflicts import ensure_seen
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.log_history import last_info
 from lake_assets.errors import CommitConflictError
@@ -32,14 +32,14 @@ def in_between(lake, monkeypatch):
     """What another engine does after a commit of ours has looked, and before it is made."""
 
     def happens(act):
-        looked, left = deltalake_writer.ensure_seen, [act]
+        left = [act]
 
         def look(handle, commit):
-            looked(handle, commit)
+            ensure_seen(handle, commit)
             if left:
                 left.pop()(DeltaTable(lake.path(UNO)))
 
-        monkeypatch.setattr(deltalake_writer, "ensure_seen", look)
+        monkeypatch.setattr("lake_assets.delta.deltalake_writer.ensure_seen", look)
 
     return happens
 
