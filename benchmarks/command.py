@@ -16,6 +16,7 @@ from rich.box import SIMPLE
 from rich.table import Table
 
 from benchmarks.chart import draw, ensure_drawable
+from benchmarks.cost import COST
 from benchmarks.endurance import ENDURANCE
 from benchmarks.floor import FLOOR
 from benchmarks.latency import LATENCY
@@ -24,6 +25,7 @@ from benchmarks.peers import USUAL
 from benchmarks.refresh import REFRESH
 from benchmarks.report import BenchReport
 from benchmarks.run import ALL, run_bench
+from benchmarks.scheduled import SCHEDULED
 from benchmarks.section import Section
 from benchmarks.small import SMALL
 from benchmarks.venue import Options
@@ -80,7 +82,7 @@ def bench(
         str | None,
         typer.Option(
             help=f"What to measure, joined by commas, of {', '.join(ALL)}; by default all but "
-            f"{ENDURANCE} and the two that compare numbers of expectations.",
+            f"{SCHEDULED}, {COST}, {ENDURANCE} and those that compare expectations or layouts.",
             show_default=False,
         ),
     ] = None,

@@ -21,7 +21,7 @@ from lake_assets.delta.data_files import read_file
 from lake_assets.delta.table_log import log_of
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import TableRef
-from lake_assets.parquet.writer import write_file
+from lake_assets.parquet.data_file import write_file
 from lake_assets.spark.lake_context import LakeContext
 
 _WRITER = "bench-history"

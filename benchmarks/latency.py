@@ -6,46 +6,39 @@ timestamp, which the producer sets. It ends with the moment when its silver tabl
 in the log; and once more with that of the first commit of gold that stands for it.
 """
 
-import signal
 import subprocess
-import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import yaml
 from numpy.typing import NDArray
 
 from benchmarks.landed import added_by, commits_of, info_of
 from benchmarks.section import Figure, Section
+from benchmarks.streaming import (
+    LOOK_EVERY_S,
+    PATIENCE_S,
+    Arrivals,
+    running_streams,
+    send_events,
+    silver_folders,
+)
 from benchmarks.topic import delete_topic, feed_of, keys_of
 from benchmarks.venue import Options, Venue
 from lake_assets.delta.refresh_position import SILVER_VERSION
 from lake_assets.errors import StreamError
 from lake_assets.model.feeds import Feed
-from lake_assets.runtime.command_line import command_line
-from lake_assets.settings.load import child_environment
 from lake_assets.settings.schema import Settings
-from lake_assets.simulator.games.events import GameEvents
-from lake_assets.simulator.produce import produce
-from lake_assets.simulator.script import Script
 
 LATENCY = "latency"
 
 _WARM_UP_S = 20.0
 """Seconds at the rate before what counts: the JVM compiles, and Python's workers start."""
-
-_PATIENCE_S = 180.0
-"""Seconds until what was produced must be in silver, a session's start included."""
-
-_LOOK_EVERY_S = 1.0
-"""Seconds between two looks at silver."""
 
 _AT = "_kafka_timestamp"
 
@@ -87,17 +80,10 @@ def _measure(
     feed = shipped.model_copy(update={"gold": live})
     topic, subject = feed.source.kafka.topic, feed.payload.subject
 
-    def send(seconds: float, at: float) -> int:
-        game_events = GameEvents(venue.endpoints, subject, feed.keys)
-        script = Script(events=round(at * seconds), rate=at)
-        sent = produce(venue.endpoints, topic, game_events, script, stop=venue.stop).events
-        if venue.stop():
-            raise KeyboardInterrupt
-        return sent
-
+    send = partial(send_events, venue, feed)
     try:
-        with _streams(settings, feed) as process:
-            arrivals = _Arrivals(_silver(settings, feed), process)
+        with running_streams(settings, feed) as process:
+            arrivals = Arrivals(silver_folders(settings, feed), process)
             sent = send(1.0, 100.0)  # all versions come up, and all columns, before what counts
             arrivals.wait_for(sent)
             sent += send(_warm_up_s(options), rate)
@@ -124,69 +110,6 @@ def _warm_up_s(options: Options) -> float:
     return _WARM_UP_S if options.warm_up else 1.0
 
 
-@contextmanager
-def _streams(settings: Settings, feed: Feed) -> Iterator["subprocess.Popen[bytes]"]:
-    """`lake-assets stream` over one feed; it is asked to end, and must have ended well."""
-    feeds = settings.lake_dir.parent / f"{settings.lake_dir.name}-feeds"
-    feeds.mkdir(parents=True)
-    (feeds / "games.yaml").write_text(yaml.safe_dump(feed.model_dump(mode="json")))
-    log = feeds / "streams.log"
-    own = settings.model_copy(update={"feeds": feeds})
-    with (
-        log.open("w") as output,
-        subprocess.Popen(  # noqa: S603 - our own command line
-            command_line("stream"),
-            env=child_environment(own) | {"PYTHONPATH": ":".join(filter(None, sys.path))},
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
-        ) as process,
-    ):
-        try:
-            yield process
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.wait(_PATIENCE_S)
-    if process.returncode:
-        last = log.read_text().strip().splitlines()[-1:] or ["they left no message"]
-        raise StreamError(f"bench: {LATENCY}", f"the streams failed: {last[0][:300]}", "Repair it")
-
-
-@dataclass(frozen=True, slots=True)
-class _Arrivals:
-    """What is in silver; each commit is read once, so that looking costs the streams little."""
-
-    tables: Sequence[Path]
-    process: "subprocess.Popen[bytes]"
-    rows_by_commit: dict[Path, int] = field(default_factory=dict)
-
-    def wait_for(self, rows: int) -> None:
-        """Wait until silver has that many rows.
-
-        Raises:
-            StreamError: it does not get them.
-        """
-        deadline = time.monotonic() + _PATIENCE_S
-        while (have := self._count()) < rows:
-            is_over = self.process.poll() is not None
-            if is_over or time.monotonic() > deadline:
-                when = "the streams ended" if is_over else f"{_PATIENCE_S:.0f} s have passed"
-                fact = f"{have:,} of {rows:,} events are in silver, and {when}"
-                raise StreamError(f"bench: {LATENCY}", fact, "Use a lower rate")
-            time.sleep(_LOOK_EVERY_S)
-
-    def _count(self) -> int:
-        for table in self.tables:
-            for commit in commits_of(table):
-                if commit not in self.rows_by_commit:
-                    self.rows_by_commit[commit] = sum(added_by(commit).values())
-        return sum(self.rows_by_commit.values())
-
-
-def _silver(settings: Settings, feed: Feed) -> list[Path]:
-    return [settings.lake_dir / feed.silver_table(game).relative for game in feed.keys]
-
-
 def _gold_commits(settings: Settings, feed: Feed, game: str) -> list[tuple[int, float]]:
     """The version of silver that each commit of a game's live view stands for, and its time."""
     found = []
@@ -204,7 +127,7 @@ def _await_gold(settings: Settings, feed: Feed, process: "subprocess.Popen[bytes
     Raises:
         StreamError: it does not come so far.
     """
-    deadline = time.monotonic() + _PATIENCE_S
+    deadline = time.monotonic() + PATIENCE_S
     behind = set(feed.keys) if feed.gold else set()
     while behind:
         for game in list(behind):
@@ -215,7 +138,7 @@ def _await_gold(settings: Settings, feed: Feed, process: "subprocess.Popen[bytes
         if behind and (process.poll() is not None or time.monotonic() > deadline):
             fact = f"gold of {len(behind)} games is behind"
             raise StreamError(f"bench: {LATENCY}", fact, "Use a lower rate")
-        time.sleep(_LOOK_EVERY_S)
+        time.sleep(LOOK_EVERY_S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +153,7 @@ class _Ways:
 def _ways(settings: Settings, feed: Feed, began: float, ended: float) -> _Ways:
     """The way of each event that was produced in the time given."""
     to_silver, to_gold = [np.empty(0)], [np.empty(0)]
-    for game, table in zip(feed.keys, _silver(settings, feed), strict=True):
+    for game, table in zip(feed.keys, silver_folders(settings, feed), strict=True):
         gold = _gold_commits(settings, feed, game)
         for commit in commits_of(table):
             in_gold = [at for version, at in gold if version >= int(commit.stem)]

@@ -8,10 +8,15 @@ from benchmarks.floor import FLOOR, append
 from benchmarks.ground import Ground
 from benchmarks.ours import (
     BOTH,
+    BY_DAY,
+    BY_TEXT,
     DEMUX,
     INGEST,
     NO_RULES,
     TEN_RULES,
+    at_once,
+    by_day,
+    by_text,
     walk,
     with_ten_rules,
     without_rules,
@@ -59,10 +64,13 @@ class Peer:
 
 PEERS = (
     Peer((FLOOR,), append),
-    Peer((INGEST, DEMUX, BOTH), walk),
+    Peer((BOTH,), at_once),
+    Peer((INGEST, DEMUX), walk),
     Peer((N_QUERIES,), run_queries, FEW_TABLES, may_fail=True),
     Peer((FOREACH_BATCH,), run_batches, FEW_TABLES, may_fail=True),
     Peer((PIPELINES, PIPELINES_START), run_pipelines, FEW_TABLES, missing_packages, may_fail=True),
+    Peer((BY_DAY,), by_day),
+    Peer((BY_TEXT,), by_text),
     Peer((NO_RULES,), without_rules),
     Peer((TEN_RULES,), with_ten_rules),
 )

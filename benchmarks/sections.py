@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Mapping
 
+from benchmarks.cost import COST, measure_cost
 from benchmarks.endurance import ENDURANCE, measure_endurance
 from benchmarks.latency import LATENCY, measure_latency
 from benchmarks.memory import MEMORY, measure_memory
 from benchmarks.refresh import REFRESH, measure_refresh
+from benchmarks.scheduled import SCHEDULED, measure_scheduled
 from benchmarks.section import Section
 from benchmarks.small import SMALL, measure_small
 from benchmarks.venue import Venue
@@ -15,9 +17,11 @@ SECTIONS: Mapping[str, Callable[[Venue], Section]] = {
     SMALL: measure_small,
     LATENCY: measure_latency,
     MEMORY: measure_memory,
+    SCHEDULED: measure_scheduled,
+    COST: measure_cost,
     ENDURANCE: measure_endurance,
 }
 """In the order in which they run and are told."""
 
-USUAL_SECTIONS = tuple(name for name in SECTIONS if name != ENDURANCE)
-"""Those that run if nothing else is asked for; endurance takes an hour by itself."""
+USUAL_SECTIONS = tuple(name for name in SECTIONS if name not in {SCHEDULED, COST, ENDURANCE})
+"""Those that run if nothing else is asked for; the others take minutes to an hour by themselves."""

@@ -98,6 +98,8 @@ def default_in_words(field: FieldInfo) -> str:
         return "unset"
     if isinstance(default, BaseModel):
         return "that of each of its fields"
+    if isinstance(default, timedelta):
+        default = format_timespan(default)
     value = str(default) if isinstance(default, str | Path) else json.dumps(default)
     return f"`{value}`"
 

@@ -6,11 +6,13 @@ import dagster as dg
 
 from lake_assets.defs import (
     alerts,
+    backup,
     bronze,
     checks,
     first_gold,
     gold,
     maintenance,
+    purge,
     reprocess,
     silver,
     streams,
@@ -33,6 +35,8 @@ _ROOMS = (
     reprocess,
     alerts,
     maintenance,
+    backup,
+    purge,
 )
 
 

@@ -11,14 +11,17 @@
     - SchemaNotFoundError      the registry answered: it has no such schema
     - SchemaUnusableError      the schema is there, and no columns can be made of it
   + LakeError                  the lake cannot be read or written
+    - DamagedBackupError       what a backup says of itself is not what was written, or is gone
     - CommitConflictError      another writer holds the same table
     - ForeignStateError        the state folder is another lake's, or nothing shows that it is not
     - TableOwnedError          the table was created for another feed, key or view
     - TableFeatureError        a table asks for something of Delta that is not supported here
     - ConstraintViolatedError  rows violate a CHECK constraint of their table
+    - PartitionsExceededError  a batch has rows of too many partitions of a table
   + StreamError                a streaming query ended, or may not start
     - StreamsLockedError       another process runs the streams of this lake
     - ExpectationFailedError   rows violate an expectation whose action is to fail
+    - PoisonedBatchError       the same batch failed again and again
   + AlertError                 a webhook or a mail server does not take an alert
 
 A message names the thing, the fact and the next step, in that order.
@@ -85,6 +88,10 @@ class LakeError(_ThreePartError):
     """A table or the lake's folder cannot be read or written."""
 
 
+class DamagedBackupError(LakeError):
+    """What a backup says of itself is not what was written, or is gone."""
+
+
 class CommitConflictError(LakeError):
     """Another writer committed the same micro-batch, or changed the table under this commit."""
 
@@ -141,6 +148,22 @@ class ConstraintViolatedError(LakeError):
         self.constraint = constraint
 
 
+class PartitionsExceededError(LakeError):
+    """A batch has rows of too many partitions of a table; nothing of it was committed."""
+
+    def __init__(self, table: str, partition_by: str, count: int, most: int) -> None:
+        """Record the table and how many partitions there would be a file for."""
+        super().__init__(
+            table,
+            f"would get {count:,} files of one batch, since that has rows of so many values of "
+            f"{partition_by}; at most are {most:,}",
+            "Partition by what has fewer values, or use `cluster_by`, and run `lake-assets rebuild "
+            "silver`; or let smaller batches through (LAKE_ASSETS_STREAM_MAX_ROWS_PER_BATCH)",
+        )
+        self.table = table
+        self.count = count
+
+
 class StreamError(_ThreePartError):
     """A streaming query ended with an error, or may not start."""
 
@@ -171,6 +194,24 @@ class ExpectationFailedError(StreamError):
         )
         self.expectation = expectation
         self.key = key
+
+
+class PoisonedBatchError(StreamError):
+    """The same batch failed again and again by what is its own; its feed stands still."""
+
+    def __init__(self, feed: str, stage: str, *, batch: str, failures: int, cause: str) -> None:
+        """Record whose batch, which part of its source in words, how often it failed, and why."""
+        super().__init__(
+            f"{stage} of feed {feed!r}",
+            f"failed {failures} times at the same batch ({batch}): {cause.rstrip('.')}",
+            f"Repair the cause and run `lake-assets stream --retry-batch {feed}`; or go on without "
+            "the batch by `--skip-batch`, which puts its rows aside",
+        )
+        self.feed = feed
+        self.stage = stage
+        self.batch = batch
+        self.failures = failures
+        self.cause = cause
 
 
 class AlertError(_ThreePartError):

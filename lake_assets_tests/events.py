@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from confluent_kafka import Producer
+from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 
@@ -17,15 +17,22 @@ from lake_assets.sources.kafka.topics import client_config, ensure_topic
 from lake_assets_tests.sample import GAMES
 
 AT = datetime(2026, 11, 21, 1, 2, 3, 456789, tzinfo=UTC)
-"""When all events happened."""
+"""When all events happened that do not say otherwise."""
 
 
 def framed(
-    schema_id: int, key: str = "uno", *, gamer: str = "ann", device: str = "d1", version: int = 0
+    schema_id: int,
+    key: str = "uno",
+    *,
+    gamer: str = "ann",
+    device: str = "d1",
+    version: int = 0,
+    at: datetime | None = AT,
 ) -> bytes:
     """An event as Confluent's clients frame it."""
     message = message_class(version)(game_name=key, gamer_id=gamer, device_id=device)
-    message.event_timestamp.FromDatetime(AT)  # type: ignore[attr-defined]
+    if at is not None:
+        message.event_timestamp.FromDatetime(at)  # type: ignore[attr-defined]
     for added in range(1, version + 1):
         setattr(message, custom_column(added), f"custom {added}")
     return b"\0" + schema_id.to_bytes(4, "big") + b"\0" + message.SerializeToString()
@@ -60,6 +67,12 @@ class Topic:
         (answer,) = admin.delete_topics([self.name], operation_timeout=30).values()
         answer.result()
 
+    def delete_rows(self, partition: int, *, before: int) -> None:
+        """As retention does: the rows of a partition below an offset."""
+        admin = AdminClient(client_config(self.endpoints))
+        (answer,) = admin.delete_records([TopicPartition(self.name, partition, before)]).values()
+        answer.result()
+
     def register(self, version: int) -> int:
         """Register a version of the event; its schema id.
 
@@ -75,8 +88,12 @@ class Topic:
         with SchemaRegistryClient({"url": self.endpoints.registry}) as client:
             return int(client.register_schema(self.subject, schema))
 
-    def produce(self, *values: bytes | None) -> list[tuple[int, int]]:
-        """Create the topic if need be and write rows to it; partition and offset of each."""
+    def produce(self, *values: bytes | None, at: datetime | None = None) -> list[tuple[int, int]]:
+        """Create the topic if need be and write rows to it; partition and offset of each.
+
+        They have a time of the producer's, if one is given, and else the client's.
+        """
+        timestamp = 0 if at is None else round(at.timestamp() * 1000)
         ensure_topic(self.endpoints, self.name)
         producer = Producer(client_config(self.endpoints))
         places: dict[int, tuple[int, int]] = {}
@@ -87,6 +104,8 @@ class Topic:
                 assert error is None, error
                 places[number] = (message.partition(), message.offset())  # type: ignore[attr-defined]
 
-            producer.produce(self.name, value, key=str(number), on_delivery=note)
+            producer.produce(
+                self.name, value, key=str(number), timestamp=timestamp, on_delivery=note
+            )
         assert producer.flush(60) == 0
         return [places[number] for number in range(len(values))]

@@ -23,7 +23,6 @@ class KnownTopic(KafkaTopic):
         return self._identity
 
 
-def known_topic(name, begins, ends, identity=None, starting_offsets="earliest"):
+def known_topic(name, begins, ends, identity=None, **declared):
     """A topic of these offsets, as a feed declares it."""
-    declared = KafkaSource(topic=name, starting_offsets=starting_offsets)
-    return KnownTopic(declared, begins, ends, identity)
+    return KnownTopic(KafkaSource(topic=name, **declared), begins, ends, identity)

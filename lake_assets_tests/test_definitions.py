@@ -3,6 +3,7 @@
 import dagster as dg
 
 from lake_assets.definitions import assemble, defs
+from lake_assets.settings.upkeep import BackupSettings
 from lake_assets_tests.sample import GAMES
 
 
@@ -28,18 +29,37 @@ def test_every_definition_is_on_the_list(settings):
             "quarantine_games",
             "silver_events",
         ],
-        "checks": ["device_is_known", "gamer_is_known"],
+        "checks": ["device_is_known", "gamer_is_known", "no_rows_lost"],
         "jobs": [
             "__ASSET_JOB",
             "__anonymous_asset_job_first_gold_of_games",  # the sensor's; Dagster does not show it
             "gold_refresh_every_1",
             "maintain",
+            "purge_dagster",
             "rebuild",
             "streams",
         ],
         "sensors": ["alerts", "first_gold_of_games", "supervisor"],
-        "schedules": ["gold_refresh_every_1_schedule", "maintain_schedule"],
+        "schedules": [
+            "gold_refresh_every_1_schedule",
+            "maintain_schedule",
+            "purge_dagster_schedule",
+        ],
     }
+
+
+def test_a_lake_with_a_place_for_backups_makes_them(settings, tmp_path):
+    target = BackupSettings(target=str(tmp_path / "place"))
+    wanted = settings.model_copy(update={"backup": target})
+    found = assemble(wanted, [GAMES])
+    dg.Definitions.validate_loadable(found)
+    repository = found.get_repository_def()
+    assert {"backup"} < set(repository.job_names)
+    assert {"backup_schedule"} < {schedule.name for schedule in repository.schedule_defs}
+    node = repository.asset_graph.get(dg.AssetKey("backup"))
+    assert (node.group_name, node.owners) == ("maintenance", ["team:lake"])
+    assert node.kinds
+    assert node.description
 
 
 def test_two_feeds_go_together(settings):

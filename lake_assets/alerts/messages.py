@@ -11,6 +11,12 @@ _TITLES = {
     ProblemKind.STREAMS_STALLED: "Streams stand still",
     ProblemKind.STREAMS_WAITING: "Streams wait",
     ProblemKind.REFRESH_MISSED: "Refresh missed",
+    ProblemKind.FEED_STOPPED: "Feed stopped",
+    ProblemKind.ROWS_LOST: "Rows lost",
+    ProblemKind.BACKUP_OLD: "No recent backup",
+    ProblemKind.RETENTION_NEAR: "Rows will be lost",
+    ProblemKind.DISK_FILLS: "Disk will be full",
+    ProblemKind.REFRESH_SLOW: "Refresh nearly too slow",
 }
 
 Json: TypeAlias = dict[str, str]

@@ -9,6 +9,8 @@ from typing import Protocol
 
 from lake_assets.alerts.check_problems import CheckFailure, check_problem, judge_checks
 from lake_assets.alerts.decide import Look, Tracked
+from lake_assets.alerts.forecasts import ForecastFacts, Horizon, judge_forecasts
+from lake_assets.alerts.lake_problems import LakeSeen, judge_lake
 from lake_assets.alerts.problems import (
     StreamsPatience,
     StreamsSeen,
@@ -18,7 +20,7 @@ from lake_assets.alerts.problems import (
 )
 from lake_assets.alerts.sensor_cursor import Watch, is_gold_due
 from lake_assets.errors import LakeAssetsError
-from lake_assets.model.alerts import Problem, ProblemKey, ProblemKind
+from lake_assets.model.alerts import FORECAST_KINDS, LAKE_KINDS, Problem, ProblemKey, ProblemKind
 
 
 class FactReader(Protocol):
@@ -44,6 +46,22 @@ class FactReader(Protocol):
         """
         ...
 
+    def lake(self) -> LakeSeen:
+        """What the lake's own tables and state folder tell.
+
+        Raises:
+            LakeAssetsError: the lake cannot be read.
+        """
+        ...
+
+    def forecast(self) -> ForecastFacts | None:
+        """What forecasts are made of; None if it is not time for them.
+
+        Raises:
+            LakeAssetsError: the lake cannot be read.
+        """
+        ...
+
     def behind_since(self) -> Mapping[str, Mapping[str, float]]:
         """By view, and by key in words, since when its silver has had what the view lacks.
 
@@ -57,7 +75,13 @@ class Observer:
     """Looks at checks, streams, and at gold when that is due."""
 
     def __init__(
-        self, reader: FactReader, watch: Watch, patience: StreamsPatience, *, grace_s: float
+        self,
+        reader: FactReader,
+        watch: Watch,
+        patience: StreamsPatience,
+        horizon: Horizon,
+        *,
+        grace_s: float,
     ) -> None:
         """Prepare to look, once: at the moment of `watch.last_at`.
 
@@ -65,10 +89,12 @@ class Observer:
             reader: of the facts.
             watch: when was looked.
             patience: when streams count as ill and as well.
+            horizon: how far ahead forecasts look.
             grace_s: how long a refresh may take after its tick.
         """
         self._reader = reader
         self._patience = patience
+        self._horizon = horizon
         self._grace_s = grace_s
         self.watch = watch
         """When was looked; kept up to date by `look`."""
@@ -86,8 +112,12 @@ class Observer:
             check_problem(subject, self._reader.check_failure(subject), self.watch.last_utc)
             for subject in checks.new
         ]
-        missed = self._missed_refreshes(known)
+        missed, of_lake = self._missed_refreshes(known), self._problems_of_lake()
+        expected = self._expected(known)
         unclear = unclear_problems(known, streams, is_gold_seen=missed is not None)
+        for kinds, found in ((LAKE_KINDS, of_lake), (FORECAST_KINDS, expected)):
+            if found is None:
+                unclear |= {key for key in known if key[0] in kinds}
         return Look(
             now=self.watch.last_at,
             utc_now=self.watch.last_utc,
@@ -95,11 +125,30 @@ class Observer:
             problems=(
                 *([streams.problem] if streams.problem else ()),
                 *(missed or ()),
+                *(of_lake or ()),
+                *(expected or ()),
                 *checks.known,
                 *new,
             ),
             unclear=checks.unclear | unclear,
         )
+
+    def _problems_of_lake(self) -> list[Problem] | None:
+        """What the lake itself tells; None where it cannot be read."""
+        try:
+            return judge_lake(self._reader.lake())
+        except LakeAssetsError as problem:
+            self.complaints += (str(problem),)
+            return None
+
+    def _expected(self, known: Mapping[ProblemKey, Problem]) -> list[Problem] | None:
+        """What is to come; None where nobody looked."""
+        try:
+            facts = self._reader.forecast()
+        except LakeAssetsError as problem:
+            self.complaints += (str(problem),)
+            return None
+        return None if facts is None else judge_forecasts(facts, known.keys(), self._horizon)
 
     def _missed_refreshes(self, known: Mapping[ProblemKey, Problem]) -> list[Problem] | None:
         """Problems of scheduled views; None where nobody looked."""

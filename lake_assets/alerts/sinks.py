@@ -21,7 +21,8 @@ import httpx
 from lake_assets.alerts.messages import body_of, payload_of, text_of, title_of
 from lake_assets.errors import AlertError
 from lake_assets.model.alerts import Alert, AlertSeverity, Moment
-from lake_assets.settings.schema import AlertSettings, Settings, SmtpTls
+from lake_assets.settings.alerts import AlertSettings, SmtpTls
+from lake_assets.settings.schema import Settings
 
 _RETRIED = "The alert waits and is sent again"
 

@@ -13,7 +13,14 @@ from deltalake import DeltaTable
 from pyspark.sql import DataFrame
 
 from lake_assets.bronze import rows
-from lake_assets.bronze.offsets import another, is_another, next_offsets
+from lake_assets.bronze.batch_range import batch_range
+from lake_assets.bronze.offsets import (
+    Continuation,
+    another,
+    continuation,
+    continuation_in_another,
+    is_another,
+)
 from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.delta.conflicts import overtaken
 from lake_assets.delta.data_files import active_files
@@ -29,14 +36,17 @@ from lake_assets.delta.source_offsets import (
     table_offsets,
 )
 from lake_assets.delta.table_log import log_of
+from lake_assets.logs.gaps import record_gaps
 from lake_assets.model.feeds import Feed
+from lake_assets.model.gaps import Gap
 from lake_assets.model.owners import Owner
 from lake_assets.model.reports import BatchReport, Span, Stage
 from lake_assets.model.tables import TableRef, bronze_of
 from lake_assets.parquet.writer import Layout, Target, WritePlan
 from lake_assets.sources.base import Source
-from lake_assets.spark.fan_out import fan_out
+from lake_assets.spark.fan_out import FanOut, Output, fan_out
 from lake_assets.spark.lake_context import LakeContext
+from lake_assets.state.batch_strikes import BatchRange
 
 
 @dataclass(kw_only=True)
@@ -53,6 +63,7 @@ class Ingest:
     _offsets: dict[int, int] = field(default_factory=dict)
     _number: int = 0
     _bronze_id: str = ""
+    _identity: int | None = None
 
     def prepare(self) -> dict[int, int]:
         """Create the bronze table if it is not there, and find where its source is read next.
@@ -65,14 +76,15 @@ class Ingest:
 
         Raises:
             SourceError: the source cannot be asked.
-            StreamError: the source does not have what comes next.
+            StreamError: the source does not have what comes next, and the feed is to stop then.
             LakeError: the lake cannot be written.
         """
         extent, told = self.source.extent(), self.source.identity()
+        declared, self._identity = self.feed.source.declared, told
         owners = {self._table: Owner(feed=self.feed.feed)}
         self.context.committer.create(
             {self._table: rows.schema(self.source.columns)},
-            partition_by=[rows.PARTITION],
+            partition_by={self._table: [rows.PARTITION]},
             owners=owners,
         )
         handle = self.context.committer.fresh(self._table)
@@ -83,12 +95,13 @@ class Ingest:
         identity = handle.transaction_version(identity_app(self._kind, self._name))
         have = self._have(handle, recorded)
         is_other = is_another(identity, told)
-        if is_other and recorded and recorded == self._begun(handle, recorded):
-            have = {}  # nothing was read of the source that had the name before
+        if is_other:  # of what had the name before, partitions that nothing was read of are new
+            begun_at, ever = self._begun(handle, have), {**have, **recorded}
+            have = {p: at for p, at in have.items() if begun_at[p] < max(at, ever[p])}
         if have and is_other:
-            raise another(self.feed.source.declared)
-        if have:
-            self._offsets = next_offsets(self.feed.source.declared, extent, have)
+            self._go_on(continuation_in_another(declared, extent, have, recorded))
+        elif have:
+            self._go_on(continuation(declared, extent, have, knows_all=bool(recorded)))
         else:
             self._offsets = self.source.first_offsets(extent)
         if self._offsets != recorded or told not in {None, identity}:
@@ -97,6 +110,10 @@ class Ingest:
             begun = {p: at for p, at in new.items() if at or p in recorded}
             self._commit([], self._offsets, recorded, self._first(told, begun))
         return dict(self._offsets)
+
+    def _go_on(self, found: Continuation) -> None:
+        record_gaps(self.context, self.feed.feed, found.gaps, datetime.now(UTC))
+        self._offsets = dict(found.starts)
 
     def _have(self, handle: DeltaTable, recorded: Mapping[int, int]) -> dict[int, int]:
         """By partition, the offset after the last that bronze has."""
@@ -120,13 +137,39 @@ class Ingest:
         Raises:
             LakeError: the lake cannot be written.
             CommitConflictError: another process ingests the same feed.
+            StreamError: the source was created again meanwhile; nothing was committed.
+            SourceError: it cannot be asked whether it was; likewise.
         """
-        started = perf_counter()
-        before, reached = self._offsets, {**self._offsets, **until}
-        if reached == before:
+        if not self.rows_until(until):
             return  # a query begins with a batch, whether or not there are rows
-        files = self._write(batch)
-        written = perf_counter()
+        started = perf_counter()
+        output = self.output()
+        landed = fan_out(batch, output.plan, output.transform)
+        self.commit(landed, until, job_s=perf_counter() - started)
+
+    def rows_until(self, until: Mapping[int, int]) -> int:
+        """How many rows a micro-batch may have that ends there; less if the source has holes."""
+        return sum(offset - self._offsets.get(p, 0) for p, offset in until.items())
+
+    def commit(self, landed: FanOut, until: Mapping[int, int], *, job_s: float) -> list[DataFile]:
+        """Make a micro-batch part of bronze that was written by `output`; raises as a call.
+
+        Args:
+            landed: what the job left.
+            until: as in a call.
+            job_s: seconds that the job took.
+
+        Returns:
+            The files that bronze has of it.
+        """
+        self._ensure_same_source()
+        files = [file for output in landed.written.values() for file in output.files]
+        return self._take(files, until, job_s=job_s)
+
+    def _take(
+        self, files: list[DataFile], until: Mapping[int, int], *, job_s: float
+    ) -> list[DataFile]:
+        written, before, reached = perf_counter(), self._offsets, {**self._offsets, **until}
         self._commit(files, reached, before)
         self._offsets = reached
         self.report(
@@ -135,7 +178,7 @@ class Ingest:
                 stage=Stage.INGEST,
                 batch_id=self._number,
                 rows={self._table.name: sum(file.rows for file in files)} if files else {},
-                seconds={"job": written - started, "commit": perf_counter() - written},
+                seconds={"job": job_s, "commit": perf_counter() - written},
                 files=len(files),
                 span=Span(
                     query=f"{self._app}:{self._bronze_id}",
@@ -144,6 +187,38 @@ class Ingest:
                 ),
             )
         )
+        return files
+
+    def range_until(self, until: Mapping[int, int]) -> BatchRange:
+        """The batch that begins where bronze is; as `__call__`."""
+        return batch_range(self._offsets, {**self._offsets, **until})
+
+    def pass_over(
+        self, until: Mapping[int, int], gaps: Sequence[Gap], files: list[DataFile]
+    ) -> None:
+        """Go on after some rows with a part of them; raises as `commit`.
+
+        Args:
+            until: by partition of the source, the offset to go on at.
+            gaps: what is passed over, which is recorded first.
+            files: what is not, written for bronze.
+        """
+        self._ensure_same_source()
+        record_gaps(self.context, self.feed.feed, gaps, datetime.now(UTC))
+        self._take(files, until, job_s=0.0)
+
+    def judge(self, file: DataFile) -> None:
+        """Refuse a file that bronze does not take; raises as `Committer.judge`."""
+        found, batch = Commit(table=self._table, files=[file]), Batch(self._app, self._number + 1)
+        self.context.committer.judge([found], batch)
+
+    def _ensure_same_source(self) -> None:
+        """Make sure that the rows just read are of the source that they were to be read from.
+
+        One that was deleted and created again may have the offsets that come next already.
+        """
+        if self._identity is not None and is_another(self._identity, self.source.identity()):
+            raise another(self.feed.source.declared)
 
     def _begun(self, handle: DeltaTable, recorded: Mapping[int, int]) -> dict[int, int]:
         return self._by_partition(begun_offsets(handle, self._kind, self._placed(recorded)))
@@ -154,9 +229,8 @@ class Ingest:
 
     def _by_rows(self, handle: DeltaTable) -> dict[int, int]:
         """Where a bronze table is whose commits do not tell: another release or engine made it."""
-        files = active_files(handle)
         log, origin = log_of(self.context.lake, self._table), self.feed.source.origin
-        offsets = offsets_of_rows(log, files, origin) if files else {}
+        offsets = offsets_of_rows(log, active_files(handle), origin)
         return {p: offset for (name, p), offset in offsets.items() if name == self._name}
 
     @property
@@ -207,7 +281,8 @@ class Ingest:
     def _placed(self, offsets: Mapping[int, int]) -> Offsets:
         return {(self._name, partition): offset for partition, offset in offsets.items()}
 
-    def _write(self, batch: DataFrame) -> list[DataFile]:
+    def output(self) -> Output:
+        """How a micro-batch's rows are written that are taken now."""
         now = datetime.now(UTC)
         target = Target(
             folder=log_of(self.context.lake, self._table).folder,
@@ -221,5 +296,4 @@ class Ingest:
             buffer_bytes=self.context.buffer_bytes,
         )
         is_framed = self.is_framed
-        written = fan_out(batch, plan, lambda: rows.Landing(now, is_framed)).written
-        return [file for output in written.values() for file in output.files]
+        return Output(plan=plan, transform=lambda: rows.Landing(now, is_framed))

@@ -1,13 +1,27 @@
 """Where ingest goes on in its source: after the rows that bronze has. Pure.
 
 Bronze's commits say which offsets it has (`delta.source_offsets`); the source says which there are.
+What lies between is a gap, which the feed stops at or has recorded (`on_gap`).
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from lake_assets.errors import StreamError
+from lake_assets.model.gaps import Gap, GapReason
 from lake_assets.model.origins import Extent
 from lake_assets.model.sources import DeclaredSource
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Continuation:
+    """Where a source is read next."""
+
+    starts: Mapping[int, int]
+    """The offset, by partition."""
+
+    gaps: tuple[Gap, ...] = ()
+    """What is passed over thereby, to be recorded before it is."""
 
 
 def is_another(recorded: int | None, told: int | None) -> bool:
@@ -15,20 +29,100 @@ def is_another(recorded: int | None, told: int | None) -> bool:
     return recorded is not None and told is not None and recorded != told
 
 
-def next_offsets(source: DeclaredSource, extent: Extent, have: Mapping[int, int]) -> dict[int, int]:
+def continuation(
+    source: DeclaredSource, extent: Extent, have: Mapping[int, int], *, knows_all: bool = True
+) -> Continuation:
     """Where to go on, by partition; one that came since is read from its first row.
 
     Args:
         source: what is read.
         extent: which offsets it has.
         have: by partition, the offset after the last that bronze has.
+        knows_all: whether `have` has every partition that there was: one that came since began at
+            offset 0.
 
     Raises:
-        StreamError: the source no longer has what comes next, or never had what bronze has.
+        StreamError: the source never had what bronze has; or it no longer has what comes next, and
+            the feed is to stop then.
     """
     for partition, offset in have.items():
-        _ensure_readable(source, extent, partition, offset)
-    return {partition: have.get(partition, begin) for partition, begin in extent.begins.items()}
+        _ensure_same(source, extent, partition, offset)
+    gaps = gaps_in(source.name, extent, have, knows_all=knows_all)
+    if gaps and source.on_gap == "stop":
+        raise _lost(source, gaps[0])
+    reached = {gap.partition: gap.offset_to for gap in gaps}
+    starts = {
+        partition: reached.get(partition, have.get(partition, begin))
+        for partition, begin in extent.begins.items()
+    }
+    return Continuation(starts=starts, gaps=gaps)
+
+
+def gaps_in(
+    name: str, extent: Extent, have: Mapping[int, int], *, knows_all: bool = True
+) -> tuple[Gap, ...]:
+    """What a source deleted before it was read; arguments as `continuation`'s."""
+    return tuple(
+        Gap(
+            source=name,
+            partition=partition,
+            offset_from=next_offset,
+            offset_to=begin,
+            reason=GapReason.DELETED,
+        )
+        for partition, begin in sorted(extent.begins.items())
+        if (next_offset := have.get(partition, 0 if knows_all else begin)) < begin
+    )
+
+
+def continuation_in_another(
+    source: DeclaredSource,
+    extent: Extent,
+    have: Mapping[int, int],
+    recorded: Mapping[int, int],
+) -> Continuation:
+    """Where to go on in a source that `is_another`.
+
+    Its rows must not have the offsets of rows that bronze has: a row is known by them.
+
+    Args:
+        source: what is read.
+        extent: which offsets it has.
+        have: by partition that rows were read of, the offset after the last that bronze has of the
+            former one.
+        recorded: the same of what it ever had, where a RESTORE took some: silver has them still.
+
+    Raises:
+        StreamError: the feed is to stop then, or offsets would mean two rows each.
+    """
+    if source.on_gap == "stop":
+        raise another(source)
+    for partition, offset in sorted(have.items()):
+        begin, reached = extent.begins.get(partition), max(offset, recorded.get(partition, offset))
+        if begin is None or begin < reached:
+            again = (
+                f"has no partition {partition}, and one that is added would have offset 0 again"
+                if begin is None
+                else f"its partition {partition} has offset {begin} again"
+            )
+            raise StreamError(
+                source.title,
+                f"is not the one that bronze has rows of, and {again}, of which bronze may have "
+                f"another row (up to offset {reached})",
+                "Name it otherwise and correct the feed, which then has the rows of both; or read "
+                "it into another lake (--lake), or into this one under another feed's name",
+            )
+    gaps = tuple(
+        Gap(
+            source=source.name,
+            partition=partition,
+            offset_from=offset,
+            offset_to=extent.begins[partition],
+            reason=GapReason.RECREATED,
+        )
+        for partition, offset in sorted(have.items())
+    )
+    return Continuation(starts=dict(extent.begins), gaps=gaps)
 
 
 def another(source: DeclaredSource) -> StreamError:
@@ -41,25 +135,26 @@ def another(source: DeclaredSource) -> StreamError:
     )
 
 
-def _ensure_readable(source: DeclaredSource, extent: Extent, partition: int, offset: int) -> None:
-    begin, end = extent.begins.get(partition), extent.ends.get(partition)
-    thing = f"partition {partition} of {source.title}"
-    if begin is None or end is None or offset > end:
+def _ensure_same(source: DeclaredSource, extent: Extent, partition: int, offset: int) -> None:
+    end = extent.ends.get(partition)
+    if end is None or offset > end:
         fact = "is not there" if end is None else f"ends at offset {end}"
         raise StreamError(
-            thing,
+            f"partition {partition} of {source.title}",
             f"{fact}, and bronze has its rows up to offset {offset}: it was created again, or "
             f"this lake belongs to another {source.system}",
             _elsewhere(source),
         )
-    if offset < begin:
-        raise StreamError(
-            thing,
-            f"begins at offset {begin}, and bronze needs offset {offset} next: {source.system} "
-            f"deleted {begin - offset} offsets before they were read",
-            f"Restore them in {source.system}; or go on without them in another lake (--lake), or "
-            "in this one under another feed's name",
-        )
+
+
+def _lost(source: DeclaredSource, gap: Gap) -> StreamError:
+    return StreamError(
+        f"partition {gap.partition} of {source.title}",
+        f"begins at offset {gap.offset_to}, and bronze needs offset {gap.offset_from} next: "
+        f"{source.system} deleted {gap.offset_to - gap.offset_from} offsets before they were read",
+        f"Restore them in {source.system}; or let the feed go on without them (`on_gap: record` of "
+        "its source), which keeps their offsets in the table `gaps`",
+    )
 
 
 def _elsewhere(source: DeclaredSource) -> str:

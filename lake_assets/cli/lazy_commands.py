@@ -25,10 +25,19 @@ SUMMARIES: Mapping[str, str] = {
     ),
     "requeue": "Move quarantined rows that now decode, route and pass to their silver tables.",
     "rebuild": "Derive silver from bronze, or gold from silver, from scratch.",
-    "maintain": "Join small files, delete files that no version needs any more, and shorten logs.",
+    "maintain": (
+        "Join small files, delete old rows and files that no version needs, and shorten logs."
+    ),
+    "backup": (
+        "Copy the lake into a folder or a bucket, as tables fit together, while it is used."
+    ),
+    "restore": (
+        "Put a backup back: into an empty folder, or in place of a lake, with its streams stopped."
+    ),
     "tables": (
         "Show every table: rows, files, bytes, last commit, and how many rows it lags behind."
     ),
+    "top": "Watch the streams of this lake live: rows, lag, batches, views, memory, disk.",
     "trace": (
         "Say where a message is now: bronze's file, then silver's table, or quarantine and the "
         "reason."

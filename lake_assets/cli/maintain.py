@@ -1,4 +1,4 @@
-"""`lake-assets maintain`: small files joined, unused ones deleted, logs kept short."""
+"""`lake-assets maintain`: files joined, unused files and old rows deleted, logs kept short."""
 
 import json
 from collections.abc import Sequence
@@ -11,8 +11,8 @@ from rich.table import Table
 
 from lake_assets.cli.console import stdout
 from lake_assets.cli.shared import FeedOption, JsonOption, LakeOption, for_each, pick_feeds
-from lake_assets.maintenance.run import TableUpkeep
 from lake_assets.maintenance.run import maintain as maintain_tables
+from lake_assets.maintenance.table_upkeep import TableUpkeep
 from lake_assets.settings.load import load_settings
 
 
@@ -34,10 +34,11 @@ def maintain(
     lake: LakeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Join small files, delete files that no version needs any more, and shorten logs.
+    """Join small files, delete old rows and files that no version needs, and shorten logs.
 
     The streams may go on meanwhile. Dagster does the same on a schedule. How long versions of a
-    table stay readable is a setting (LAKE_ASSETS_MAINTENANCE_KEEP_HOURS).
+    table stay readable is a setting (LAKE_ASSETS_MAINTENANCE_KEEP_HOURS); how long rows stay is the
+    feed's to say (`retention`).
     """
     settings = load_settings(lake=lake)
     done: list[TableUpkeep] = []
@@ -59,7 +60,7 @@ def maintain(
 def _table(done: Sequence[TableUpkeep], *, dry_run: bool) -> Table:
     shown = Table(title="what would be done" if dry_run else None)
     shown.add_column("table", no_wrap=True)
-    for title in ("joined", "into", "deleted", "freed", "log files"):
+    for title in ("joined", "into", "old rows", "deleted", "freed", "log files"):
         shown.add_column(title, justify="right")
     shown.add_column("notes")
     for upkeep in done:
@@ -67,6 +68,7 @@ def _table(done: Sequence[TableUpkeep], *, dry_run: bool) -> Table:
             upkeep.table.name,
             f"{upkeep.joined:,}",
             f"{upkeep.into:,}",
+            f"{upkeep.old_rows:,}",
             f"{upkeep.deleted:,}",
             decimal(upkeep.deleted_bytes),
             f"{upkeep.log_files:,}",

@@ -12,6 +12,7 @@ from lake_assets.cli.shared import FeedOption, LakeOption, for_each, pick_feed, 
 from lake_assets.errors import SettingsError
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Refreshed
+from lake_assets.model.view_order import turns_of
 from lake_assets.services import control
 from lake_assets.settings.load import load_settings
 from lake_assets.settings.schema import Settings
@@ -54,7 +55,8 @@ def rebuild(
     For after a schema or an expectation was corrected. Each table is replaced in one commit, so
     readers see the old rows or the new ones, and the streams may go on meanwhile. `rebuild silver`
     of all keys, with the streams stopped, also drops columns that hold nothing and that no row's
-    message makes, such as those of a renamed field's old name. `rebuild bronze`
+    message makes, such as those of a renamed field's old name; with the streams stopped, too, it
+    gives tables the layout that the feed says (`partition_by`). `rebuild bronze`
     drops the feed's tables and reads its topic again; feeds are protected from that unless they
     say otherwise.
     """
@@ -71,7 +73,7 @@ def rebuild(
         )
     elif layer is RebuildLayer.GOLD:
         for_each(
-            pick_feeds(settings, feed, keys=key),
+            turns_of(pick_feeds(settings, feed, keys=key)),
             lambda one: _show_gold(refresh_gold(settings, one, keys=key, full_refresh=True)),
         )
     else:
@@ -84,6 +86,9 @@ def show(done: Redone) -> None:
     for table in sorted({*done.rows, *done.removed}):
         rows, removed = done.rows.get(table, 0), done.removed.get(table, 0)
         stdout.print(f"{table}: {rows:,} rows in, {removed:,} rows out", highlight=False)
+    for (name, partition), offset in sorted(done.retained.items()):
+        begins = f"{name}/{partition} begins at offset {offset:,}"
+        stdout.print(f"{begins}: of older rows, silver stays as it was", highlight=False)
     if not done.rows and not done.removed:
         stdout.print("nothing to change")
 

@@ -8,6 +8,7 @@ from lake_assets.cli.console import stderr, stdout
 from lake_assets.cli.shared import FeedOption, LakeOption, for_each, pick_feeds
 from lake_assets.model.reports import Refreshed, RefreshReport
 from lake_assets.model.tables import EVERY_KEY, in_words
+from lake_assets.model.view_order import turns_of
 from lake_assets.settings.load import load_settings
 from lake_assets.streams.refresh import refresh_gold
 
@@ -35,7 +36,7 @@ def refresh(
     settings = load_settings(lake=lake)
     views = [view] if view else None
     for_each(
-        pick_feeds(settings, feed, view=view, keys=key),
+        turns_of(pick_feeds(settings, feed, view=view, keys=key)),
         lambda one: _show(refresh_gold(settings, one, views=views, keys=key)),
     )
 

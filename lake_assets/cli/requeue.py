@@ -22,6 +22,14 @@ def requeue(
             show_default="all keys",
         ),
     ] = None,
+    skipped: Annotated[
+        bool,
+        typer.Option(
+            "--skipped",
+            help="Also rows of batches that were skipped (`stream --skip-batch`), once what made "
+            "them fail is repaired.",
+        ),
+    ] = False,
     feed: FeedOption = None,
     lake: LakeOption = None,
 ) -> None:
@@ -35,5 +43,5 @@ def requeue(
     endpoints = control.locate(settings, feeds)
     for_each(
         feeds,
-        lambda one: show(move(settings, one, endpoints, key)),
+        lambda one: show(move(settings, one, endpoints, key, with_skipped=skipped)),
     )

@@ -1,6 +1,8 @@
 """`lake-assets stream`: the two streaming queries of every feed, in this shell."""
 
+import logging
 import signal
+from collections.abc import Sequence
 from contextlib import closing
 from typing import Annotated
 
@@ -8,11 +10,19 @@ import typer
 
 from lake_assets.cli.console import stderr
 from lake_assets.cli.shared import LakeOption
-from lake_assets.feeds.load import load_feeds
-from lake_assets.model.reports import BatchReport, GoldRefreshed, RefreshReport, ViewFailed, Waiting
+from lake_assets.feeds.load import find_feed, load_feeds
+from lake_assets.model.feeds import Feed
+from lake_assets.runtime.log_lines import log_lines
 from lake_assets.services import control
 from lake_assets.settings.load import load_settings
-from lake_assets.streams.run import StreamEvent, stream_events
+from lake_assets.settings.schema import Settings
+from lake_assets.state.files import is_locked
+from lake_assets.state.lake_id import ensure_bound
+from lake_assets.streams.event_log import EventLog
+from lake_assets.streams.run import stream_events
+from lake_assets.streams.skip_request import ask_to_retry, ask_to_skip
+
+_LOG = logging.getLogger(__name__)
 
 
 def stream(
@@ -23,6 +33,25 @@ def stream(
             "--until-caught-up", help="End when all that is in the topic now is in silver."
         ),
     ] = False,
+    skip_batch: Annotated[
+        str | None,
+        typer.Option(
+            "--skip-batch",
+            metavar="FEED",
+            help="Go on without the batch at which this feed failed last: its rows go to "
+            "quarantine as they are (`skipped`).",
+            show_default=False,
+        ),
+    ] = None,
+    retry_batch: Annotated[
+        str | None,
+        typer.Option(
+            "--retry-batch",
+            metavar="FEED",
+            help="Try the batch again at which this feed failed last.",
+            show_default=False,
+        ),
+    ] = None,
     lake: LakeOption = None,
 ) -> None:
     """Take events from Kafka to bronze and on to silver, until Ctrl-C.
@@ -32,48 +61,33 @@ def stream(
     """
     settings = load_settings(lake=lake)
     feeds = load_feeds(settings.feeds)
+    if _is_for_others(settings, feeds, skip=skip_batch, retry=retry_batch):
+        return
     endpoints = control.locate(settings, feeds)
     # A service manager stops a process with SIGTERM; it should end as Ctrl-C does.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     events = stream_events(settings, feeds, endpoints, owner="cli", until_caught_up=until_caught_up)
-    waiting = ""
-    with closing(events):
+    said = EventLog()
+    with log_lines(settings.log.format), closing(events):
         try:
             for event in events:
-                waiting = _show(event, waiting)
+                said.add(event)
         except KeyboardInterrupt:
-            stderr.print("stopping after the batch in hand …")
+            _LOG.info("stopping after the batch in hand …")
 
 
-def _show(event: StreamEvent, waiting: str) -> str:
-    """Print an event; the same waiting is said once. Returns what is waited for."""
-    if isinstance(event, Waiting) and event.reason != waiting:
-        stderr.print(f"waiting: {event.reason}", markup=False, highlight=False, soft_wrap=True)
-        return event.reason
-    if isinstance(event, BatchReport):
-        seconds = sum(event.seconds.values())
-        rows = sum(event.rows.values())
-        stderr.print(
-            f"{event.feed} {event.stage} batch {event.batch_id}: {rows:,} rows into "
-            f"{len(event.rows)} tables in {seconds:.1f} s",
-            highlight=False,
-        )
-        return ""
-    if isinstance(event, ViewFailed):
-        text = f"view {event.view} of {event.feed}: {event.reason}"
-        stderr.print(text, markup=False, highlight=False, soft_wrap=True)
-    if isinstance(event, GoldRefreshed):
-        for report in event.refreshed.reports:
-            _show_refresh(event.feed, report)
-    return waiting
-
-
-def _show_refresh(feed: str, report: RefreshReport) -> None:
-    seconds = sum(report.seconds.values())
-    if report.refreshed:
-        view, read = report.refreshed[0].view, sum(one.rows_read for one in report.refreshed)
-        stderr.print(
-            f"{feed} view {view}: {read:,} rows into {len(report.refreshed)} tables "
-            f"in {seconds:.1f} s",
-            highlight=False,
-        )
+def _is_for_others(
+    settings: Settings, feeds: Sequence[Feed], *, skip: str | None, retry: str | None
+) -> bool:
+    """Ask for what is to become of a batch; whether streams that run already do it."""
+    asked = [(skip, ask_to_skip, "skipped"), (retry, ask_to_retry, "tried again")]
+    for name, ask, what in asked:
+        if name is not None:
+            ensure_bound(settings)
+            for strikes in ask(settings.state_dir, find_feed(feeds, name)):
+                text = f"{name}: {strikes.batch.words} will be {what}"
+                stderr.print(text, markup=False, highlight=False, soft_wrap=True)
+    is_running = (skip or retry) is not None and is_locked(settings.state_dir)
+    if is_running:
+        stderr.print("the streams that run already do it within seconds")
+    return is_running

@@ -13,9 +13,14 @@ import dagster as dg
 
 from lake_assets.alerts.alert_round import Round, go_round
 from lake_assets.alerts.check_problems import CheckFailure, check_subject
+from lake_assets.alerts.forecast_facts import horizon_of, look_ahead
+from lake_assets.alerts.forecasts import ForecastFacts
+from lake_assets.alerts.lake_facts import look_at_lake
+from lake_assets.alerts.lake_problems import LakeSeen
 from lake_assets.alerts.observer import Observer
 from lake_assets.alerts.problems import Death, StreamsPatience, StreamsSeen
 from lake_assets.alerts.sensor_cursor import Watch
+from lake_assets.defs.gap_check import check_key
 from lake_assets.defs.gold import schedule_name
 from lake_assets.defs.internals.asset_checks import (
     check_results,
@@ -24,13 +29,16 @@ from lake_assets.defs.internals.asset_checks import (
 )
 from lake_assets.defs.internals.instigators import last_tick, repository_of, turned_off
 from lake_assets.defs.keys import gold_key, name_of
-from lake_assets.defs.supervision import SENSOR as SUPERVISOR
+from lake_assets.defs.rotation import SUPERVISOR
 from lake_assets.defs.supervision import observe
+from lake_assets.errors import ServiceError
 from lake_assets.gold.status import behind_since
 from lake_assets.model.alerts import AlertSeverity
+from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import in_words
 from lake_assets.runtime.processes import boot_id
+from lake_assets.services.control import locate
 from lake_assets.settings.schema import Settings
 from lake_assets.state.lake_id import lake_id
 from lake_assets.supervision.facts import Ending, Observed
@@ -56,9 +64,10 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
         minimum_interval_seconds=10,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description=(
-            "Tells once when a check fails, the streams die, stall or wait, or a refresh is missed "
-            "and once when that is over: to the log, and to the webhook and the mail server of the "
-            "settings. What a sink does not take waits for it."
+            "Tells once when a check fails, the streams die, stall or wait, a refresh is missed, a "
+            "feed stops at a poisoned batch or rows were lost, and once when that is over: to the "
+            "log, and to the webhook and the mail server of the settings. What a sink does not "
+            "take waits for it."
         ),
     )
     def alerts(context: dg.SensorEvaluationContext) -> dg.SensorResult:
@@ -68,7 +77,8 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
         watch = replace(watch, last_at=now, last_utc=utc_now)
         reader = DagsterReader(settings, feeds, lake, context, watch)
         grace_s = settings.alerts.refresh_grace_s
-        observer = Observer(reader, watch, _patience(settings), grace_s=grace_s)
+        patience, horizon = _patience(settings), horizon_of(settings)
+        observer = Observer(reader, watch, patience, horizon, grace_s=grace_s)
         done = go_round(settings, observer.look, context.log)
         complaints = "; ".join((*observer.complaints, *done.complaints)) if done else watch.said
         if done and complaints and complaints != watch.said:
@@ -134,7 +144,9 @@ class DagsterReader:
 
     def checks(self) -> Mapping[str, bool | None]:
         """By asset, check and partition."""
-        results = check_results(self._instance, declared_checks(self._context))
+        told_by_lake = set(map(check_key, self._feeds))
+        checks = [c for c in declared_checks(self._context) if c not in told_by_lake]
+        results = check_results(self._instance, checks)
         self._checks = {
             check_subject(name_of(check.asset_key), check.name, key): (check, key)
             for check, key in results
@@ -150,6 +162,47 @@ class DagsterReader:
         return CheckFailure(
             severity=_SEVERITIES[evaluation.severity], at=at, details=_details(evaluation)
         )
+
+    def lake(self) -> LakeSeen:
+        """By the lake."""
+        return look_at_lake(self._settings, self._feeds, self._watch.last_utc)
+
+    def forecast(self) -> ForecastFacts | None:
+        """By the lake and its brokers."""
+        watch = self._watch
+        return look_ahead(
+            self._settings,
+            self._feeds,
+            self._endpoints(),
+            self._every_s(),
+            boot=watch.boot,
+            now=watch.last_at,
+            utc_now=watch.last_utc,
+        )
+
+    def _endpoints(self) -> Endpoints | None:
+        try:
+            return locate(self._settings, self._feeds)
+        except ServiceError:
+            return None  # an embedded one does not run, and so nothing is deleted
+
+    def _every_s(self) -> dict[str, float]:
+        """By view, seconds between its refreshes: those of its schedule, or else of the streams."""
+        now = self._watch.last_utc
+        paced = {
+            f"{feed.feed}.{view.name}": view.refresh.total_seconds()
+            for feed in self._feeds
+            for view in feed.gold
+            if view.refresh  # one that is live has no time between two
+        }
+        scheduled = {
+            f"{feed.feed}.{view.name}": last - last_tick(view.schedule, last - 1)
+            for feed in self._feeds
+            for view in feed.gold
+            if view.schedule and not view.refresh
+            for last in [last_tick(view.schedule, now)]
+        }
+        return {**scheduled, **paced}
 
     def ticks(self) -> Mapping[str, float]:
         """By asset of a view."""

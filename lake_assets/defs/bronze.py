@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import dagster as dg
 
+from lake_assets.defs.gap_check import gap_check
 from lake_assets.defs.keys import OWNERS, bronze_key, group_of, source_key
 from lake_assets.defs.metadata import declared_metadata
 from lake_assets.model.feeds import Feed
@@ -13,9 +14,12 @@ from lake_assets.storage.open_store import lake_of
 
 
 def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
-    """One asset a source and one bronze asset a feed."""
+    """One asset a source; one bronze asset a feed, with its check."""
     sources = {source_key(feed): _source(feed) for feed in feeds}
-    return dg.Definitions(assets=[*sources.values(), *(_bronze(settings, feed) for feed in feeds)])
+    return dg.Definitions(
+        assets=[*sources.values(), *(_bronze(settings, feed) for feed in feeds)],
+        asset_checks=[gap_check(settings, feed) for feed in feeds],
+    )
 
 
 def _source(feed: Feed) -> dg.AssetSpec:

@@ -13,7 +13,7 @@ from lake_assets.defs.internals.instigators import keep_off, repository_of, turn
 from lake_assets.defs.keys import gold_key
 from lake_assets.defs.lake_scope import UNFINISHED, known_keys
 from lake_assets.gold.first_refresh import first_refreshes
-from lake_assets.gold.status import never_computed
+from lake_assets.gold.status import never_computed, views_behind
 from lake_assets.model.feeds import Feed
 from lake_assets.model.gold_views import GoldView
 from lake_assets.settings.schema import Settings
@@ -65,9 +65,10 @@ def _sensor(settings: Settings, feed: Feed) -> dg.SensorDefinition:
             },
         )
         due = [scheduled[name] for name in first.due]
+        behind = views_behind(settings, feed, failures, views=first.due) if due else {}
         return dg.SensorResult(
             # No run key: with one, Dagster would not ask again after a reset.
-            run_requests=[request(feed, due, keys, lake)] if due else [],
+            run_requests=[request(feed, due, behind, keys, lake)] if due else [],
             skip_reason=None if due else "No view waits for its first refresh",
             cursor=json.dumps(first.asked),
         )

@@ -3,14 +3,15 @@
 Views of a feed that share a cron expression share a schedule and its runs, since each run starts
 Spark. One run refreshes all keys of a view that changed; a key that did not gets no event. A view
 over all keys is an asset without partitions.
+
+Which partitions a run of a schedule plans, and leaves as failed if it fails, is `planned_keys`'.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 
 import dagster as dg
 
-from lake_assets.defs.internals.materializations import latest_id, latest_ids
-from lake_assets.defs.internals.runs import range_tags
 from lake_assets.defs.keys import (
     OWNERS,
     gold_key,
@@ -22,10 +23,13 @@ from lake_assets.defs.keys import (
     partition_of,
     silver_key,
 )
-from lake_assets.defs.lake_scope import UNFINISHED, known_keys, lake_tags, runs_of
+from lake_assets.defs.lake_scope import is_under_way, known_keys, lake_tags
 from lake_assets.defs.metadata import family_metadata, refresh_metadata, table_metadata
+from lake_assets.defs.planned_keys import is_of_behind, plan_behind, tags_of_behind
 from lake_assets.defs.processes import note_process
-from lake_assets.defs.reports import Event, results_of
+from lake_assets.defs.reports import Event, results_of, told_scopes
+from lake_assets.defs.told_columns import TableEvent, ToldColumns
+from lake_assets.defs.view_order import deps_of, parts_of
 from lake_assets.delta.catalog import keys_of
 from lake_assets.feeds.cron import slug
 from lake_assets.gold.status import views_behind
@@ -63,13 +67,8 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
 
 def _build_feed(settings: Settings, feed: Feed) -> dg.Definitions:
     lake, together = lake_id(settings), _together(feed)
-    of_keys = [view for view in feed.gold if not view.is_over_all]
-    over_all = [view for view in feed.gold if view.is_over_all]
     return dg.Definitions(
-        assets=[
-            *([_views_of_keys(settings, feed, of_keys)] if of_keys else ()),
-            *([_views_over_all(settings, feed, over_all)] if over_all else ()),
-        ],
+        assets=[_views(settings, feed)],
         jobs=[
             dg.define_asset_job(
                 _job_name(feed, views),
@@ -131,8 +130,9 @@ def _spec(settings: Settings, feed: Feed, view: GoldView) -> dg.AssetSpec:
     example = feed.gold_table(view, keys[0]) if keys else pattern
     return dg.AssetSpec(
         gold_key(feed, view),
-        deps=[silver_key(feed)],
+        deps=deps_of(feed, view),
         skippable=True,
+        partitions_def=None if view.is_over_all else key_partitions(feed, lake_id(settings)),
         group_name=group_of(Layer.GOLD),
         description="\n\n".join(_description(view)),
         kinds={"delta", "spark"},
@@ -149,49 +149,44 @@ def _description(view: GoldView) -> Iterator[str]:
         yield f"{tables}:"
         yield f"```sql\n{view.sql.strip()}\n```"
         return
-    yield f"{tables}, one row for each {', '.join(view.keys)}:"
+    windows = ["window"] if view.windows else []
+    yield f"{tables}, one row for each {', '.join([*windows, *view.keys])}:"
     columns = {**{k: s for k, s in view.keys.items() if k != s}, **view.measures}
     yield "\n".join(f"- `{name}`: `{sql}`" for name, sql in columns.items())
 
 
-def _views_of_keys(settings: Settings, feed: Feed, views: Views) -> dg.AssetsDefinition:
-    by_key = {gold_key(feed, view): view.name for view in views}
+def _views(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
+    """All views of a feed, in one operation.
+
+    Dagster would skip a second one that reads what the first refreshed, since that tells of keys by
+    events of its own.
+    """
+    by_key = {gold_key(feed, view): view.name for view in feed.gold}
+    is_of_keys = not all(view.is_over_all for view in feed.gold)
     lake = lake_id(settings)
 
     @dg.multi_asset(
         name=f"refresh_gold_of_{feed.feed}",
-        specs=[_spec(settings, feed, view) for view in views],
-        partitions_def=key_partitions(feed, lake),
+        specs=[_spec(settings, feed, view) for view in feed.gold],
         can_subset=True,
-        backfill_policy=dg.BackfillPolicy.single_run(),
+        backfill_policy=dg.BackfillPolicy.single_run() if is_of_keys else None,
     )
     def refresh(context: dg.AssetExecutionContext) -> Iterator[Event]:
         note_process(context.instance, context.run.run_id, lake)
-        names = [by_key[key] for key in context.selected_asset_keys]
-        keys = [g for g in keys_of(lake_of(settings), feed) if g in set(context.partition_keys)]
-        if not keys:
+        names = {by_key[key] for key in context.selected_asset_keys}
+        told = known_keys(context.instance, settings, feed, lake)
+        is_of_some = context.has_partition_key or context.has_partition_key_range
+        if is_of_behind(context.run):
+            plan_behind(context, settings, feed, names, told)
+            is_of_some = False
+        asked = set(context.partition_keys if is_of_some else told)
+        known = keys_of(lake_of(settings), feed)
+        keys = [key for key in known if key in asked]
+        if not keys and any(view.name in names and not view.is_over_all for view in feed.gold):
             context.log.warning("None of these keys is in the feed; nothing to refresh")
-            return
-        refreshed = refresh_gold(settings, feed, views=names, keys=keys)
-        yield from _events(context, settings, feed, refreshed)
-
-    return refresh
-
-
-def _views_over_all(settings: Settings, feed: Feed, views: Views) -> dg.AssetsDefinition:
-    by_key = {gold_key(feed, view): view.name for view in views}
-    lake = lake_id(settings)
-
-    @dg.multi_asset(
-        name=f"refresh_gold_over_{feed.feed}",
-        specs=[_spec(settings, feed, view) for view in views],
-        can_subset=True,
-    )
-    def refresh(context: dg.AssetExecutionContext) -> Iterator[Event]:
-        note_process(context.instance, context.run.run_id, lake)
-        names = [by_key[key] for key in context.selected_asset_keys]
-        refreshed = refresh_gold(settings, feed, views=names)
-        yield from _events(context, settings, feed, refreshed)
+        for views, of in parts_of(feed, names, keys, known):
+            refreshed = refresh_gold(settings, feed, views=views, keys=of)
+            yield from _events(context, settings, feed, refreshed)
 
     return refresh
 
@@ -213,27 +208,20 @@ def _events(
         current: dict[str, set[str]] = {}
         for scope, name in report.up_to_date:
             current.setdefault(name, set()).add(scope)
-        known = {v: _known(instance, feed, views[v], scopes) for v, scopes in current.items()}
+        known = {v: told_scopes(instance, feed, views[v], of) for v, of in current.items()}
         unseen = {(scope, v) for scope, v in report.up_to_date if scope not in known[v]}
+        tables, told = [], ToldColumns()
         for scope, name in sorted(refreshed | unseen):
-            view = views[name]
-            table = feed.gold_table(view, scope)
+            table = feed.gold_table(views[name], scope)
             metadata = done.get(scope) or table_metadata(lake_of(settings), table)
-            yield dg.AssetMaterialization(
-                gold_key(feed, view), partition=partition_of(scope), metadata=metadata
-            )
+            asset, partition = gold_key(feed, views[name]), partition_of(scope)
+            tables.append(TableEvent(asset=asset, partition=partition, metadata=metadata))
+        for asset in {event.asset for event in tables}:
+            keys = {e.partition for e in tables if e.asset == asset and e.partition}
+            told.look_up(instance, asset, keys, now=datetime.now(UTC))
+        yield from told.materializations(tables)
     for name, results in found.gold_checks.items():
         yield from results_of(instance, run_id, gold_key(feed, views[name]), results)
-
-
-def _known(
-    instance: dg.DagsterInstance, feed: Feed, view: GoldView, scopes: Collection[str]
-) -> set[str]:
-    """Those of a view's scopes that Dagster has seen materialized."""
-    key = gold_key(feed, view)
-    if view.is_over_all:
-        return {EVERY_KEY} if latest_id(instance, key) is not None else set()
-    return set(latest_ids(instance, key, scopes))
 
 
 def _schedule(settings: Settings, feed: Feed, views: Views) -> dg.ScheduleDefinition:
@@ -247,31 +235,34 @@ def _schedule(settings: Settings, feed: Feed, views: Views) -> dg.ScheduleDefini
         description="One run for all views and keys whose silver has changed; none if none has.",
     )
     def refresh_behind(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
-        if context.instance.get_run_records(runs_of(lake, UNFINISHED, job_name=job_name), limit=1):
+        if is_under_way(context.instance, lake, job_name):
             return dg.SkipReason("The last refresh is still under way")
-        keys = known_keys(context.instance, settings, feed, lake)
+        known = known_keys(context.instance, settings, feed, lake)
         failures = read_failures(settings.state_dir, feed.feed)
-        behind = views_behind(settings, feed, failures)
+        behind = views_behind(settings, feed, failures, views=[view.name for view in views])
         chosen = [view for view in views if behind[view.name]]
-        if not keys or not chosen:
+        if not chosen:
             suffix = ", or held up by what fails" if failures else ""
             return dg.SkipReason(f"Every key is up to date with its silver{suffix}")
-        return request(feed, chosen, keys, lake)
+        return request(feed, chosen, behind, known, lake)
 
     return refresh_behind
 
 
-def request(feed: Feed, views: Views, keys: Sequence[str], lake: str) -> dg.RunRequest:
-    """A run that refreshes these views; it looks again, so what changes until then is in it too.
+def request(
+    feed: Feed, views: Views, behind: Mapping[str, Collection[str]], known: Sequence[str], lake: str
+) -> dg.RunRequest:
+    """A run that refreshes some of a feed's views; it looks again what is behind.
 
     Args:
         feed: whose views.
         views: some of them.
-        keys: all partitions that Dagster knows of the feed.
+        behind: by view, the keys that are behind.
+        known: the keys that are partitions in Dagster.
         lake: the id of the lake they are in.
     """
-    partitions = {} if all(view.is_over_all for view in views) else range_tags(keys)
+    of_keys = {view.name: behind[view.name] for view in views if not view.is_over_all}
+    partitions = tags_of_behind(of_keys, known)
     assets = [gold_key(feed, view) for view in views]
-    return dg.RunRequest(
-        asset_selection=assets, asset_check_keys=[], tags=run_tags(lake) | partitions
-    )
+    tags = run_tags(lake) | partitions
+    return dg.RunRequest(asset_selection=assets, asset_check_keys=[], tags=tags)

@@ -19,6 +19,9 @@ OWNERS = ["team:lake"]
 
 _PLAIN = "games"
 
+BACKUP_KEY = dg.AssetKey("backup")
+"""The last copy of the whole lake."""
+
 
 def source_key(feed: Feed) -> dg.AssetKey:
     """What a feed reads, such as a topic; feeds that read the same one share it."""

@@ -48,6 +48,11 @@ def runs_in(instance: dg.DagsterInstance, filters: dg.RunsFilter) -> Sequence[dg
     return [record.dagster_run for record in instance.get_run_records(filters)]
 
 
+def is_under_way(instance: dg.DagsterInstance, lake: str, job_name: str) -> bool:
+    """Whether a run of one of the lake's jobs is not finished."""
+    return bool(instance.get_run_records(runs_of(lake, UNFINISHED, job_name=job_name), limit=1))
+
+
 def known_keys(
     instance: dg.DagsterInstance, settings: Settings, feed: Feed, lake: str
 ) -> Sequence[str]:

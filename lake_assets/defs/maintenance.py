@@ -10,9 +10,10 @@ import dagster as dg
 from pydantic import Field
 
 from lake_assets.defs.keys import OWNERS, maintenance_key
-from lake_assets.defs.lake_scope import UNFINISHED, lake_tags, runs_of
+from lake_assets.defs.lake_scope import is_under_way, lake_tags
 from lake_assets.defs.processes import note_process
-from lake_assets.maintenance.run import TableUpkeep, maintain
+from lake_assets.maintenance.run import maintain
+from lake_assets.maintenance.table_upkeep import TableUpkeep
 from lake_assets.model.feeds import Feed
 from lake_assets.settings.schema import Settings
 from lake_assets.state.lake_id import lake_id
@@ -58,8 +59,8 @@ def _asset(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
                 skippable=True,
                 group_name="maintenance",
                 description=(
-                    "Small files joined, files deleted that no version needs any more, and logs "
-                    "shortened, beside the streams. No event where there was nothing to do."
+                    "Small files joined, old rows and files that no version needs deleted, and "
+                    "logs shortened, beside the streams. No event where there was nothing to do."
                 ),
                 kinds={"delta"},
                 owners=OWNERS,
@@ -74,7 +75,7 @@ def _asset(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
         for upkeep in done:
             for note in upkeep.notes:
                 context.log.info("%s: %s", upkeep.table.name, note)
-        busy = [u for u in done if u.joined or u.deleted or u.log_files]
+        busy = [upkeep for upkeep in done if upkeep.is_busy]
         if busy:
             yield dg.MaterializeResult(asset_key=key, metadata=_metadata(busy))
 
@@ -82,11 +83,12 @@ def _asset(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
 
 
 def _metadata(busy: Sequence[TableUpkeep]) -> dict[str, dg.MetadataValue]:
-    columns = ("joined", "into", "deleted", "deleted_bytes", "log_files")
+    columns = ("joined", "into", "old_rows", "deleted", "deleted_bytes", "log_files")
     shown = sorted(busy, key=lambda upkeep: -(upkeep.joined + upkeep.deleted))[:_MOST_SHOWN]
     return {
         "tables": dg.MetadataValue.int(len(busy)),
         "files_joined": dg.MetadataValue.int(sum(u.joined for u in busy)),
+        "old_rows": dg.MetadataValue.int(sum(u.old_rows for u in busy)),
         "files_deleted": dg.MetadataValue.int(sum(u.deleted for u in busy)),
         "bytes_freed": dg.MetadataValue.int(sum(u.deleted_bytes for u in busy)),
         "log_files_deleted": dg.MetadataValue.int(sum(u.log_files for u in busy)),
@@ -110,7 +112,7 @@ def _schedule(settings: Settings, lake: str) -> dg.ScheduleDefinition:
         description="Maintains all tables, unless the last run is still at it.",
     )
     def maintain_tables(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
-        if context.instance.get_run_records(runs_of(lake, UNFINISHED, job_name=NAME), limit=1):
+        if is_under_way(context.instance, lake, NAME):
             return dg.SkipReason("The last run is still under way")
         return dg.RunRequest()
 

@@ -1,5 +1,7 @@
 """Tables as Dagster's metadata: size, place, columns."""
 
+from hashlib import blake2b
+
 import dagster as dg
 
 from lake_assets.delta.column_types import Column, column_types, columns_of
@@ -8,21 +10,28 @@ from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import RefreshReport, ViewRefresh
 from lake_assets.model.tables import TableRef
 from lake_assets.storage.store import Store
+from lake_assets.streams.batch_totals import Pace
 
 Metadata = dict[str, dg.MetadataValue]
 
 VERSION = "delta_version"
 """The table's version that a materialization tells of."""
 
+COLUMNS = "dagster/column_schema"
+"""Columns, under the key that the UI shows them by."""
+
+COLUMNS_DIGEST = "columns_digest"
+"""Tells one set of columns from another where an event leaves them out."""
+
 
 def columns_metadata(columns: tuple[Column, ...]) -> dict[str, dg.TableSchemaMetadataValue]:
-    """Columns under the key that the UI shows them by; nothing where there are none."""
+    """Columns as the UI shows them; nothing where there are none."""
     if not columns:
         return {}
     schema = dg.TableSchema(
         columns=[dg.TableColumn(c.name, c.type, description=c.comment or None) for c in columns]
     )
-    return {"dagster/column_schema": dg.MetadataValue.table_schema(schema)}
+    return {COLUMNS: dg.MetadataValue.table_schema(schema)}
 
 
 def declared_metadata(lake: Store, table: TableRef) -> dict[str, dg.MetadataValue]:
@@ -54,6 +63,7 @@ def refresh_metadata(lake: Store, feed: Feed, report: RefreshReport) -> dict[str
             **table_metadata(lake, feed.gold_table(views[refresh.view], refresh.key)),
             **view_metadata(refresh),
             "seconds_of_all_keys": dg.MetadataValue.json(seconds),
+            **pace_metadata(Pace(seconds=sum(report.seconds.values())), "refresh"),
         }
         for refresh in report.refreshed
     }
@@ -61,7 +71,11 @@ def refresh_metadata(lake: Store, feed: Feed, report: RefreshReport) -> dict[str
 
 def view_metadata(refresh: ViewRefresh) -> Metadata:
     """What a refresh did to one table."""
+    # In all, since the streams tell of the last of several refreshes only.
+    in_all = refresh.late_rows_in_all
+    late = {"late_rows_in_all": dg.MetadataValue.int(in_all)} if in_all else {}
     return {
+        **late,
         "refresh": dg.MetadataValue.text(refresh.mode.value),
         "refresh_why": dg.MetadataValue.text(refresh.why),
         "rows_read": dg.MetadataValue.int(refresh.rows_read),
@@ -69,12 +83,25 @@ def view_metadata(refresh: ViewRefresh) -> Metadata:
     }
 
 
+def pace_metadata(pace: Pace | None, what: str) -> Metadata:
+    """Numbers that Dagster plots over time: seconds of a `batch` or a `refresh`, and lag."""
+    if pace is None:
+        return {}
+    seconds = round(pace.seconds / pace.batches, 3)
+    found: Metadata = {f"seconds_per_{what}": dg.MetadataValue.float(seconds)}
+    if pace.lag_rows is not None:
+        found["lag_rows"] = dg.MetadataValue.int(pace.lag_rows)
+    if pace.lag_s is not None:
+        found["lag_seconds"] = dg.MetadataValue.float(round(pace.lag_s, 3))
+    return found
+
+
 def table_metadata(lake: Store, table: TableRef) -> dict[str, dg.MetadataValue]:
     """A table as it is now, by its log; empty if it is not there yet."""
     handle = open_table(lake, table)
     if handle is None:
         return {}
-    state = state_of(handle)
+    state, columns = state_of(handle), columns_of(handle)
     return {
         "dagster/row_count": dg.MetadataValue.int(state.rows),
         "dagster/table_name": dg.MetadataValue.text(table.name),
@@ -83,8 +110,14 @@ def table_metadata(lake: Store, table: TableRef) -> dict[str, dg.MetadataValue]:
         "committed_at": dg.MetadataValue.timestamp(state.committed_at),
         "files": dg.MetadataValue.int(state.files),
         "size_bytes": dg.MetadataValue.int(state.size_bytes),
-        **columns_metadata(columns_of(handle)),
+        **columns_metadata(columns),
+        COLUMNS_DIGEST: dg.MetadataValue.text(_digest(columns)),
     }
+
+
+def _digest(columns: tuple[Column, ...]) -> str:
+    words = repr([(c.name, c.type, c.comment) for c in columns])
+    return blake2b(words.encode(), digest_size=4).hexdigest()
 
 
 def _place(lake: Store, table: TableRef) -> dg.MetadataValue:

@@ -1,11 +1,12 @@
 """What the streams did, as Dagster's events: materializations and check results."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 import dagster as dg
 
+from lake_assets.defs.gap_check import gap_evaluation
 from lake_assets.defs.internals.asset_checks import evaluation
 from lake_assets.defs.internals.materializations import latest_id, latest_ids
 from lake_assets.defs.keys import (
@@ -15,13 +16,15 @@ from lake_assets.defs.keys import (
     quarantine_key,
     silver_key,
 )
-from lake_assets.defs.metadata import VERSION, table_metadata, view_metadata
+from lake_assets.defs.metadata import VERSION, pace_metadata, table_metadata, view_metadata
+from lake_assets.defs.told_columns import TableEvent, ToldColumns
 from lake_assets.delta.catalog import keys_of
 from lake_assets.model.expectations import Expectation
 from lake_assets.model.feeds import Feed
+from lake_assets.model.gold_views import GoldView
 from lake_assets.model.reports import CheckResult, Judged
 from lake_assets.model.severity import per_cent, severity_of
-from lake_assets.model.tables import Layer, TableRef, bronze_of, quarantine_of
+from lake_assets.model.tables import EVERY_KEY, Layer, TableRef, bronze_of, quarantine_of
 from lake_assets.settings.schema import Settings
 from lake_assets.state.failing_expectations import read_failures
 from lake_assets.storage.open_store import lake_of
@@ -36,16 +39,19 @@ def events_of(
     changes: Sequence[Change],
     instance: dg.DagsterInstance,
     run_id: str,
+    told: ToldColumns,
 ) -> Iterator[Event]:
     """The materializations of a feed's tables, then the checks that their new rows were judged by.
 
     A table that nothing was added to gets no materialization, as after a batch that an expectation
     refused. Each event must be stored before the next is asked for: a check refers to the
-    materialization that came before it.
+    materialization that came before it, and one without its checks would make Dagster call them
+    unknown, so each comes with its own.
     """
-    for change in changes:
-        if not change.is_finding:
-            yield _materialization(settings, feed, change)
+    tables = [_table_event(settings, feed, change) for change in changes if not change.is_finding]
+    yield from told.materializations(tables)
+    if any(change.table == bronze_of(feed.feed) for change in changes):
+        yield gap_evaluation(settings, feed, instance, run_id)
     for checked, of_tables in _results_of_checks(feed, changes).items():
         yield from results_of(instance, run_id, checked, of_tables)
     judged = {change.key: change.judged for change in changes if change.key and change.judged}
@@ -92,17 +98,17 @@ def results_of(
         yield result_of(asset, result, Target(run_id=run_id, storage_id=latest))
 
 
-def _materialization(settings: Settings, feed: Feed, change: Change) -> dg.AssetMaterialization:
-    metadata = table_metadata(lake_of(settings), change.table)
-    asset = _asset_of(feed, change)
+def _table_event(settings: Settings, feed: Feed, change: Change) -> TableEvent:
+    what = "refresh" if change.table.layer is Layer.GOLD else "batch"
+    metadata = table_metadata(lake_of(settings), change.table) | pace_metadata(change.pace, what)
     if change.table.layer is Layer.GOLD:
         metadata |= view_metadata(change.refresh) if change.refresh else {}
-        partition = partition_of(change.key) if change.key else None
-        return dg.AssetMaterialization(asset, partition=partition, metadata=metadata)
-    metadata["rows_added"] = dg.MetadataValue.int(change.rows)
-    if change.dropped:
-        metadata["rows_dropped"] = dg.MetadataValue.int(change.dropped)
-    return dg.AssetMaterialization(asset, partition=change.key, metadata=metadata)
+    else:
+        metadata["rows_added"] = dg.MetadataValue.int(change.rows)
+        if change.dropped:
+            metadata["rows_dropped"] = dg.MetadataValue.int(change.dropped)
+    partition = partition_of(change.key) if change.key else None
+    return TableEvent(asset=_asset_of(feed, change), partition=partition, metadata=metadata)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -167,7 +173,9 @@ def result_of(asset: dg.AssetKey, result: CheckResult, target: Target) -> dg.Ass
 def unreported(settings: Settings, feed: Feed, instance: dg.DagsterInstance) -> Iterator[Change]:
     """The tables of which Dagster knows another version than there is.
 
-    A run that was killed, or one outside of Dagster, had no time to report its last batches.
+    A run that was killed, or one outside of Dagster, had no time to report its last batches. Views
+    that the streams do not refresh are told of by who does; of one that is up to date, though,
+    nobody would be, once Dagster has lost its storage.
     """
     lake = lake_of(settings)
     keys = keys_of(lake, feed)
@@ -178,8 +186,7 @@ def unreported(settings: Settings, feed: Feed, instance: dg.DagsterInstance) -> 
         *(
             (feed.gold_table(view, scope), scope)
             for view in feed.gold
-            if view.refresh is not None
-            for scope in view.scopes(keys)
+            for scope in _looked_at(instance, feed, view, view.scopes(keys))
         ),
     ]
     for table, key in tables:
@@ -190,6 +197,25 @@ def unreported(settings: Settings, feed: Feed, instance: dg.DagsterInstance) -> 
         has_rows = bool(now) and now["dagster/row_count"].value
         if has_rows and then.get(VERSION) != now[VERSION]:
             yield change
+
+
+def _looked_at(
+    instance: dg.DagsterInstance, feed: Feed, view: GoldView, scopes: Sequence[str]
+) -> Sequence[str]:
+    if view.refresh is not None:
+        return scopes
+    told = told_scopes(instance, feed, view, scopes)
+    return [scope for scope in scopes if scope not in told]
+
+
+def told_scopes(
+    instance: dg.DagsterInstance, feed: Feed, view: GoldView, scopes: Collection[str]
+) -> set[str]:
+    """Those of a view's scopes that Dagster has seen materialized."""
+    key = gold_key(feed, view)
+    if view.is_over_all:
+        return {EVERY_KEY} if latest_id(instance, key) is not None else set()
+    return set(latest_ids(instance, key, scopes))
 
 
 def latest_metadata(

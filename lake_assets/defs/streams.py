@@ -1,4 +1,4 @@
-"""The job `streams`: runs the two queries of every feed until it is told to stop.
+"""The job `streams`: runs the two queries of every feed until it is told to stop, or rotated.
 
 A plain op, not assets: an asset would be called "materializing" for as long as the streams live,
 and "failed" when they die. It yields the tables' events while it runs.
@@ -6,7 +6,7 @@ and "failed" when they die. It yields the tables' events while it runs.
 
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 
 import dagster as dg
 
@@ -14,10 +14,13 @@ from lake_assets.defs.internals.runs import NO_LIMIT
 from lake_assets.defs.lake_scope import add_keys, lake_tags
 from lake_assets.defs.processes import Fence
 from lake_assets.defs.reports import Event, events_of, unreported
+from lake_assets.defs.rotation import Rotation
+from lake_assets.defs.told_columns import ToldColumns
 from lake_assets.errors import LakeAssetsError
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import BatchReport, GoldRefreshed, ViewFailed, Waiting
 from lake_assets.model.tables import EVERY_KEY
+from lake_assets.runtime.log_lines import log_lines
 from lake_assets.services.control import locate
 from lake_assets.settings.schema import Settings
 from lake_assets.state.lake_id import lake_id
@@ -32,6 +35,9 @@ def run_tags(lake: str) -> dict[str, str]:
     """Tags of a run of this lake's streams; dagster.yaml lets one such run happen at a time."""
     return {"lake_assets/streams": lake, **lake_tags(lake), **NO_LIMIT}
 
+
+_END_OF_RUN = "end_of_run"
+"""The resource that closes what the run has opened, however the run ends."""
 
 Stream = Callable[..., Generator[StreamEvent, None, None]]
 """As `streams.wait_for_services.patient_events`."""
@@ -52,13 +58,22 @@ def job(
     """The job for these feeds; `stream` runs them and yields what they do."""
     lake = lake_id(settings)
 
-    @dg.op(out={}, description="Kafka to bronze to silver, until told to stop.")
+    @dg.op(
+        out={},
+        description="Kafka to bronze to silver, until told to stop.",
+        required_resource_keys={_END_OF_RUN},
+    )
     def run_streams(context: dg.OpExecutionContext) -> Iterator[Event]:
         instance, run_id = context.instance, context.run.run_id
         fence = Fence(instance, run_id)
+        rotation = Rotation(instance, context.run, after_h=settings.stream.rotate_run_after_h)
         reporter = _Reporter(settings, feeds, instance, run_id, lake)
         last_waiting: Waiting | None = None
-        with closing(stream(settings, feeds, lambda: locate(settings, feeds), owner=run_id)) as it:
+        events = stream(settings, feeds, lambda: locate(settings, feeds), owner=run_id)
+        # An interrupt while Dagster stores an event is raised outside of this generator, which is
+        # then neither resumed nor closed: without this, streams would outlive their failed run.
+        context.resources.end_of_run.callback(events.close)
+        with log_lines(settings.log.format), closing(events) as it:
             try:
                 for event in it:
                     fence.check()
@@ -70,6 +85,11 @@ def job(
                         last_waiting = event
                         context.log.warning("%s waits: %s", event.stage, event.reason)
                     yield from reporter.due()
+                    if rotation.is_due(did_something=isinstance(event, BatchReport)):
+                        context.log.info("The time of this run is over; the next one goes on")
+                        # While batches go on: what is left to tell of then are the last ones.
+                        yield from reporter.rest()
+                        break
             except LakeAssetsError:
                 # What ended them may be among what was found last: a refused batch.
                 yield from reporter.rest()
@@ -79,16 +99,23 @@ def job(
     @dg.job(
         name=NAME,
         description=(
-            "Kafka to bronze to silver without end. Kept alive by the sensor `supervisor`; to stop "
-            "streaming, turn that sensor off and terminate the run."
+            "Kafka to bronze to silver without end. Kept alive by the sensor `supervisor`, which "
+            "starts another run when one has had its time; to stop streaming, turn that sensor off "
+            "and terminate the run."
         ),
         tags=run_tags(lake),
         executor_def=dg.in_process_executor,
+        resource_defs={_END_OF_RUN: dg.ResourceDefinition(_end_of_run)},
     )
     def streams() -> None:
         run_streams()
 
     return streams
+
+
+def _end_of_run(_: dg.InitResourceContext) -> Iterator[ExitStack]:
+    with ExitStack() as stack:
+        yield stack
 
 
 class _Reporter:
@@ -107,6 +134,7 @@ class _Reporter:
         self._instance = instance
         self._run_id = run_id
         self._lake = lake
+        self._told = ToldColumns()
         self._tally = BatchTotals(
             every_s=settings.stream.report_every_s,
             at_most=_AT_MOST,
@@ -137,4 +165,6 @@ class _Reporter:
             keys = {c.key: None for c in of_feed if c.key and c.key != EVERY_KEY}
             if keys:
                 add_keys(self._instance, feed, self._lake, list(keys))
-            yield from events_of(self._settings, feed, of_feed, self._instance, self._run_id)
+            yield from events_of(
+                self._settings, feed, of_feed, self._instance, self._run_id, self._told
+            )

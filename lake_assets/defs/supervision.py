@@ -9,6 +9,7 @@ import dagster as dg
 from lake_assets.defs.internals.runs import cancel_run, fail_run
 from lake_assets.defs.lake_scope import PHASES, UNFINISHED, known_keys, runs_in, runs_of
 from lake_assets.defs.processes import fail_lost_runs
+from lake_assets.defs.rotation import SUPERVISOR
 from lake_assets.defs.streams import NAME
 from lake_assets.model.feeds import Feed
 from lake_assets.runtime.processes import boot_id
@@ -18,8 +19,6 @@ from lake_assets.supervision.decide import decide
 from lake_assets.supervision.facts import Action, EndedRun, Ending, Kind, Observed, RunFact
 from lake_assets.supervision.machine import look, policy_of, signal_holder
 from lake_assets.supervision.sensor_cursor import Memory
-
-SENSOR = "supervisor"
 
 _FINISHED = (
     dg.DagsterRunStatus.SUCCESS,
@@ -35,7 +34,7 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
     lake = lake_id(settings)
 
     @dg.sensor(
-        name=SENSOR,
+        name=SUPERVISOR,
         job_name=NAME,
         # The daemon looks at sensors every 5 s at best.
         minimum_interval_seconds=5,

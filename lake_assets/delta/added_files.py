@@ -4,8 +4,9 @@ Opens neither snapshots nor data files: some tens of microseconds a commit.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
-from lake_assets.delta.commit import DataFile
+from lake_assets.delta.commit import RETENTION, DataFile
 from lake_assets.delta.log_tail import actions_of, file_of, path_of
 from lake_assets.delta.table_log import TableLog
 
@@ -32,11 +33,12 @@ class Gained:
 def gained_between(log: TableLog, after: int, upto: int) -> Gained:
     """The files added in the versions above `after`, up to `upto`.
 
-    Commits that only rearrange rows (`dataChange` is false, as in a compaction) add nothing. A file
-    that such a commit replaced is taken as it was, if vacuum has left it.
+    Commits that only rearrange rows (`dataChange` is false, as in a compaction) add nothing, nor
+    do those by which rows left for their age. A file that such a commit removed is taken as it was,
+    if vacuum has left it.
 
     Args:
-        log: of the table, unpartitioned.
+        log: of the table.
         after: the version whose rows are known already.
         upto: the last version to look at.
     """
@@ -48,17 +50,29 @@ def gained_between(log: TableLog, after: int, upto: int) -> Gained:
             actions = list(actions_of(log, version))
         except FileNotFoundError:
             return Gained(obstacle=f"silver's log has no version {version} any more")
-        if any(kind == "remove" and action["dataChange"] for kind, action in actions):
-            return Gained(obstacle=f"rows left silver or changed in its version {version}")
-        if any(kind == "add" and action.get("deletionVector") for kind, action in actions):
-            return Gained(obstacle=f"silver gained deleted rows in its version {version}")
+        aged = any(kind == "commitInfo" and RETENTION in action for kind, action in actions)
+        if obstacle := _obstacle(actions, aged=aged):
+            return Gained(obstacle=f"{obstacle} in its version {version}")
         has_changed |= any(kind in {"metaData", "protocol"} for kind, _ in actions)
         rearranged |= {path_of(action) for kind, action in actions if kind == "remove"}
         for kind, action in actions:
-            if kind == "add" and action["dataChange"]:
+            if kind == "add" and action["dataChange"] and not aged:
                 file = file_of(action)
                 added[file.path] = file
     missing = (log.store.stat(log.data_file(path)) is None for path in rearranged & added.keys())
     if any(missing):
         return Gained(obstacle="vacuum deleted files that silver gained and compacted since")
     return Gained(files=tuple(added.values()), has_changed=has_changed)
+
+
+def _obstacle(actions: list[tuple[str, Any]], *, aged: bool) -> str:
+    """Why the files that a version added are not what its rows came to; empty if they are."""
+    added = [action for kind, action in actions if kind == "add"]
+    if not aged and any(kind == "remove" and action["dataChange"] for kind, action in actions):
+        return "rows left silver or changed"
+    if any(action.get("deletionVector") for action in added):
+        return "silver gained deleted rows"
+    came = (file_of(action) for action in added if action["dataChange"] and not aged)
+    if not all(file.has_all_columns for file in came):
+        return "another engine added rows to silver, in files without its partition columns,"
+    return ""

@@ -19,7 +19,7 @@ from urllib.parse import quote
 from deltalake import DeltaTable
 
 from lake_assets.delta.commit import TABLE_ID, Batch, Commit, DataFile, identity_of
-from lake_assets.delta.conflicts import moved_on, overtaken
+from lake_assets.delta.conflicts import ensure_laid_out, moved_on, overtaken
 from lake_assets.delta.log_checkpoints import Checkpoints
 from lake_assets.delta.table_features import features_of
 from lake_assets.delta.table_log import TableLog, log_of
@@ -230,8 +230,10 @@ def append(
         further: actions that go with it.
 
     Raises:
-        LakeError: the log cannot be written, or is not there any more.
+        LakeError: the log cannot be written, or is not there any more; or the files are laid out
+            otherwise than the table.
     """
+    ensure_laid_out(commit, known.partition_by)
     return log.put(known.version + 1, [*_actions(known, commit, batch, at_ms), *further])
 
 

@@ -38,6 +38,15 @@ def keys_found(lake: Store, feed: Feed) -> tuple[str, ...]:
     return (*declared, *(key for key in created if key not in declared))
 
 
+def keys_to_adopt(lake: Store, feed: Feed) -> tuple[str, ...]:
+    """The declared keys, whoever holds their tables, and those that the route created.
+
+    Raises:
+        LakeError: a table's log cannot be read.
+    """
+    return tuple(dict.fromkeys((*feed.keys, *keys_of(lake, feed))))
+
+
 def _declared(lake: Store, feed: Feed) -> tuple[str, ...]:
     return tuple(key for key in feed.keys if _may_be_of(lake, feed.silver_table(key), feed))
 

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from lake_assets.model.tables import TableRef
+from lake_assets.parquet.partitioning import is_whole
 from lake_assets.storage.uri import is_address
 
 
@@ -19,10 +20,16 @@ class DataFile:
     rows: int
     stats: str
     partition: Mapping[str, str | None] = field(default_factory=dict)
+    """By partition column its value, as the log has it."""
 
     logged: str = ""
     """The path as the table's log has it, encoded, if it has one: what removes the file must say
     the same, since engines encode differently."""
+
+    @property
+    def has_all_columns(self) -> bool:
+        """Whether its rows have the partition columns, too, so that it can be read by its path."""
+        return not self.partition or is_whole(self.path)
 
     @property
     def as_json(self) -> dict[str, Any]:
@@ -77,6 +84,10 @@ TABLE_ID = "lake_assets.table_id"
 APP_ID, BATCH = "lake_assets.app_id", "lake_assets.batch"
 """Keys in a commit's custom metadata: the identity under which it happened."""
 
+
+RETENTION = "lake_assets.rows_older_than"
+"""Key in a commit's custom metadata: its rows left for their age, and nothing else happened. What
+was computed from them stands."""
 
 ATTEMPT = "lake_assets.attempt"
 """Key in a commit's custom metadata: which run of its batch made it; another run of the same batch

@@ -15,7 +15,7 @@ from deltalake import DeltaTable
 from lake_assets.delta.append import Appends
 from lake_assets.delta.commit import Batch, Commit
 from lake_assets.delta.conflicts import lake_errors
-from lake_assets.delta.create_table import TABLE_PROPERTIES, Blueprint, as_delta, create_table
+from lake_assets.delta.create_table import as_delta, blueprints_of, create_table
 from lake_assets.delta.deltalake_writer import add_columns, write_commit
 from lake_assets.delta.feature_gate import ConstraintCheck, ensure_committable, ensure_usable
 from lake_assets.delta.log_checkpoints import Checkpoints
@@ -93,7 +93,7 @@ class Committer:
         self,
         tables: Mapping[TableRef, pa.Schema],
         *,
-        partition_by: Sequence[str] = (),
+        partition_by: Mapping[TableRef, Sequence[str]] | None = None,
         properties: Mapping[str, str] | None = None,
         owners: Mapping[TableRef, Owner] | None = None,
     ) -> set[TableRef]:
@@ -101,7 +101,7 @@ class Committer:
 
         Args:
             tables: their columns.
-            partition_by: columns among them that become folders.
+            partition_by: of tables among them, columns of theirs.
             properties: further table properties.
             owners: of tables among them; one that is there and records none becomes its owner's.
 
@@ -111,15 +111,11 @@ class Committer:
         Raises:
             LakeError: the folder cannot be written, or a table is there and another owner's.
         """
-        configuration = {**TABLE_PROPERTIES, **(properties or {})}
-        blueprints = {
-            columns: Blueprint(as_delta(columns).to_json(), tuple(partition_by), configuration)
-            for columns in set(tables.values())
-        }
+        blueprints = blueprints_of(tables, partition_by or {}, properties or {})
 
         def create_one(table: TableRef) -> TableRef | None:
             owner = owners.get(table) if owners else None
-            blueprint = blueprints[tables[table]].owned(table, owner)
+            blueprint = blueprints[table].owned(table, owner)
             log, table_id = log_of(self.store, table), str(uuid4())
             if not create_table(log, table.name, blueprint, table_id):
                 if owner is not None:
@@ -237,11 +233,13 @@ class Committer:
         """Delete the files that no version needs which the table's properties want kept."""
         self._each(lambda one: self._open_to(one, Use.COMPACT).vacuum(dry_run=False), [table])
 
-    def replace(self, commits: Sequence[Commit], schema: pa.Schema) -> None:
+    def replace(
+        self, commits: Sequence[Commit], schema: pa.Schema, by: Sequence[str] | None = None
+    ) -> None:
         """Put each commit's files in the place of all its table's rows, in one step for readers.
 
-        The tables' columns become `schema`'s in the same step. Files that another process appends
-        during this step stay.
+        The tables' columns become `schema`'s in the same step, and what they are partitioned by
+        `by`, if it is given. Files that another process appends during this step stay.
 
         Raises:
             CommitConflictError: a table is not at the version that its commit was made for.
@@ -257,7 +255,7 @@ class Committer:
         handles = self._each(judge_one, list(commits))
         self.flush()
         pairs = list(zip(handles, commits, strict=True))
-        self._each(lambda one: write_commit(self._checkpoints, *one, columns, ()), pairs)
+        self._each(lambda one: write_commit(self._checkpoints, *one, columns, (), by), pairs)
 
     def replace_files(self, commits: Sequence[Commit]) -> None:
         """Put each commit's files in the place of those that it removes, in one step for readers.

@@ -5,10 +5,9 @@ row came or went; others may append meanwhile, and what they rewrite first is le
 with deletion vectors are left as they are: who deleted rows so can purge them.
 """
 
-import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import PurePosixPath
+from itertools import groupby
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,15 +15,17 @@ from tenacity import retry, retry_if_exception_type, stop_after_attempt
 
 from lake_assets.delta.commit import Commit, DataFile
 from lake_assets.delta.committer import Committer
-from lake_assets.delta.data_files import active_files, folder_in_table
+from lake_assets.delta.data_files import active_files, path_like, stored_columns, written_at
 from lake_assets.delta.deletion_vectors import kept_rows
 from lake_assets.delta.feature_gate import ensure_usable
 from lake_assets.delta.renamed_columns import Renames, under_newest
+from lake_assets.delta.sorted_rows import sortable, sorted_rows
 from lake_assets.delta.table_features import Use
 from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.errors import CommitConflictError
 from lake_assets.model.tables import TableRef
-from lake_assets.parquet.writer import write_pieces
+from lake_assets.parquet.data_file import write_pieces
+from lake_assets.parquet.partitioning import with_values
 
 COMPACTED = "lake_assets.compacted"
 """Key in a commit's custom metadata: how many files it joined."""
@@ -34,6 +35,12 @@ _ROWS_AT_ONCE = 131_072
 
 _BYTES_AT_ONCE = 64 * 1024 * 1024
 """Of rows in memory, after which fewer of them become a row group."""
+
+_SMALL_BYTES = 1024 * 1024
+"""Of a file that is read in one piece."""
+
+_SORTED_BYTES = 256 * 1024 * 1024
+"""Of rows in memory that are put into an order; three times as much is used on the way."""
 
 _TRIES = 20
 """Tries of a commit beside streams that commit each second."""
@@ -55,19 +62,15 @@ def joinable_files(committer: Committer, table: TableRef) -> list[tuple[DataFile
         return []  # what a log says of their values is no text of Python's
     if kept_rows(handle):
         return []
-    actions = pa.table(handle.get_add_actions())
-    written = dict(
-        zip(actions["path"].to_pylist(), _milliseconds(actions["modification_time"]), strict=True)
-    )
-    return [(file, written.get(file.logged or file.path, 0)) for file in active_files(handle)]
+    return list(zip(active_files(handle), written_at(handle), strict=True))
 
 
-def _milliseconds(times: pa.ChunkedArray) -> list[int]:
-    numbers: list[int] = times.cast(pa.timestamp("ms")).cast(pa.int64()).to_pylist()
-    return numbers
-
-
-def join_files(committer: Committer, table: TableRef, files: Sequence[DataFile]) -> bool:
+def join_files(
+    committer: Committer,
+    table: TableRef,
+    files: Sequence[DataFile],
+    cluster_by: Sequence[str] = (),
+) -> bool:
     """Put one file in the place of several of one partition; whether they were still there.
 
     A process that dies on its way leaves a file that no reader sees.
@@ -76,6 +79,8 @@ def join_files(committer: Committer, table: TableRef, files: Sequence[DataFile])
         committer: commits.
         table: whose files they are.
         files: of `joinable_files`.
+        cluster_by: columns by which the rows are sorted, as far as the table has them; without,
+            they stay in the order of the files.
 
     Raises:
         CommitConflictError: others commit to the table all the time.
@@ -86,10 +91,14 @@ def join_files(committer: Committer, table: TableRef, files: Sequence[DataFile])
     handle = committer.fresh(table)
     columns = pa.schema(handle.schema().to_arrow())
     partition = files[0].partition
-    kept = pa.schema([field for field in columns if field.name not in partition])
-    path = str(PurePosixPath(folder_in_table(files[0]), f"part-{uuid.uuid4()}.parquet"))
+    # One that has all columns, if there is one: what the others lack is told by the log.
+    like = next((file for file in files if file.has_all_columns), files[0])
+    kept, path = stored_columns(columns, like), path_like(like)
     try:
-        written = write_pieces(log.store, _row_groups(log, files, kept), kept, log.folder, path)
+        rows = _clustered(log, files, kept, sortable(kept, cluster_by))
+        if partition and like.has_all_columns:
+            rows = (with_values(piece, partition) for piece in rows)
+        written = write_pieces(log.store, rows, kept, log.folder, path, partition)
     except FileNotFoundError:
         return False  # rewritten and vacuumed meanwhile
     joined = DataFile(partition=partition, **written)  # type: ignore[arg-type]
@@ -102,7 +111,7 @@ def join_files(committer: Committer, table: TableRef, files: Sequence[DataFile])
         info={COMPACTED: str(len(files))},
         is_rearrangement=True,
     )
-    if _put(committer, commit):
+    if put_unless_changed(committer, commit):
         return True
     log.store.delete(log.data_file(joined.path))
     return False
@@ -113,7 +122,7 @@ def join_files(committer: Committer, table: TableRef, files: Sequence[DataFile])
     stop=stop_after_attempt(_TRIES),
     reraise=True,
 )
-def _put(committer: Committer, commit: Commit) -> bool:
+def put_unless_changed(committer: Committer, commit: Commit) -> bool:
     """Commit, unless one of the files is gone or has deleted rows by now."""
     handle, log = committer.fresh(commit.table), log_of(committer.store, commit.table)
     deleted = kept_rows(handle)
@@ -124,26 +133,70 @@ def _put(committer: Committer, commit: Commit) -> bool:
     return True
 
 
-def _row_groups(log: TableLog, files: Iterable[DataFile], columns: pa.Schema) -> Iterator[pa.Table]:
+def _clustered(
+    log: TableLog, files: Sequence[DataFile], columns: pa.Schema, by: Sequence[str]
+) -> Iterator[pa.Table]:
+    """As `row_groups`, in the order of some columns."""
+    groups = row_groups(log, files, columns)
+    if not by:
+        yield from groups
+        return
+    first = next(groups, None)
+    if first is None:
+        return
+
+    def pieces(names: Sequence[str] | None) -> Iterator[pa.Table]:
+        wanted = columns if names is None else pa.schema([columns.field(name) for name in names])
+        return row_groups(log, files, wanted)
+
+    at_once = _SORTED_BYTES * first.num_rows // max(1, first.nbytes)
+    del first
+    yield from sorted_rows(pieces, by, at_once=at_once, group=_ROWS_AT_ONCE)
+
+
+def row_groups(log: TableLog, files: Iterable[DataFile], columns: pa.Schema) -> Iterator[pa.Table]:
     """The rows of files, in pieces of a good size for reading."""
-    held: list[pa.Table] = []
+    held: list[pa.RecordBatch] = []
     rows = size = 0
-    for piece in _pieces(log, files, columns):
+    for piece in filter(len, _pieces(log, files, columns.names)):
         held.append(piece)
         rows, size = rows + piece.num_rows, size + piece.nbytes
         if rows >= _ROWS_AT_ONCE or size >= _BYTES_AT_ONCE:
-            yield pa.concat_tables(held)
+            yield _in_one(held, columns)
             held.clear()
             rows = size = 0
     if held:
-        yield pa.concat_tables(held)
+        yield _in_one(held, columns)
 
 
-def _pieces(log: TableLog, files: Iterable[DataFile], columns: pa.Schema) -> Iterator[pa.Table]:
+def _in_one(pieces: Sequence[pa.RecordBatch], columns: pa.Schema) -> pa.Table:
+    """Rows under the table's columns; those of files that have the same ones are told once."""
+    alike = (pa.Table.from_batches(run) for _, run in groupby(pieces, key=lambda one: one.schema))
+    return pa.concat_tables(
+        under_newest(batch, columns, Renames())
+        for table in alike
+        for batch in table.combine_chunks().to_batches()
+    )
+
+
+def _pieces(
+    log: TableLog, files: Iterable[DataFile], columns: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
     for file in files:
-        with (
-            log.store.open_for_reading(log.data_file(file.path)) as source,
-            pq.ParquetFile(source) as rows,
-        ):
-            for batch in rows.iter_batches(_ROWS_AT_ONCE):
-                yield under_newest(batch, columns, Renames())
+        place = log.data_file(file.path)
+        if file.size <= _SMALL_BYTES:
+            # A third of what a look into the file for each of its parts takes, and no threads.
+            with pq.ParquetFile(pa.BufferReader(log.store.get(place)), pre_buffer=False) as rows:
+                names = _named(rows, columns)
+                yield from rows.read(names, use_threads=False).to_batches()
+            continue
+        with log.store.open_for_reading(place) as source, pq.ParquetFile(source) as rows:
+            names = _named(rows, columns)
+            yield from rows.iter_batches(_ROWS_AT_ONCE, columns=names, use_threads=False)
+
+
+def _named(rows: pq.ParquetFile, columns: Sequence[str]) -> list[str] | None:
+    """Those of some columns that a file has; all if it has none, since the rows count then."""
+    have = set(rows.schema_arrow.names)
+    names = [name for name in columns if name in have]
+    return names if names and len(names) < len(have) else None

@@ -72,11 +72,38 @@ def _recover_all(lake: Store, state_dir: Path, boot_id: str) -> list[SetAside]:
             seen[table.relative] = mark
     for log_file in set_aside:
         _LOG.warning(
-            "%s: %s was set aside, since it %s", log_file.table.name, log_file.file, log_file.why
+            "%s: %s was set aside, since it %s",
+            log_file.table.name,
+            log_file.file,
+            log_file.why,
+            extra={"table": log_file.table.name},
         )
     if seen != done:
         replace_text(note, json.dumps({"boot": boot_id, "logs": seen}))
     return set_aside
+
+
+def newest_whole_version(log: TableLog) -> int | None:
+    """A table's newest version that a torn end of its log leaves; None if there is no table.
+
+    Reads only: what `recover_after_crash` would set aside is passed over. Looks back to the newest
+    commit that changed rows or columns, as those before it reached the disk before.
+
+    Raises:
+        LakeError: the store cannot be read.
+    """
+    newest = _newest(log)
+    if newest is None:
+        return None
+    whole, removed = newest, set[str]()
+    for version in range(newest, -1, -1):
+        look = _look(log, version, removed)
+        removed |= look.removed
+        if look.why:
+            whole = version - 1
+        elif not look.does_nothing:
+            break
+    return whole if whole >= 0 else None
 
 
 _Mark: TypeAlias = tuple[int, str]

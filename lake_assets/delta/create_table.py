@@ -7,7 +7,7 @@ https://github.com/delta-io/delta/blob/master/PROTOCOL.md
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -111,6 +111,22 @@ def _actions(name: str, blueprint: Blueprint, table_id: str, at_ms: int) -> list
             }
         },
     ]
+
+
+def blueprints_of(
+    tables: Mapping[TableRef, pa.Schema],
+    partition_by: Mapping[TableRef, Sequence[str]],
+    properties: Mapping[str, str],
+) -> dict[TableRef, Blueprint]:
+    """What tables are created with, by their columns; the owner comes later."""
+    configuration = {**TABLE_PROPERTIES, **properties}
+    # By identity: schemas are equal whatever their columns say of themselves.
+    schemas = {id(columns): columns for columns in tables.values()}
+    texts = {known: as_delta(columns).to_json() for known, columns in schemas.items()}
+    return {
+        table: Blueprint(texts[id(columns)], tuple(partition_by.get(table, ())), configuration)
+        for table, columns in tables.items()
+    }
 
 
 def as_delta(schema: pa.Schema) -> Schema:

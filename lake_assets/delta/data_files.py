@@ -4,7 +4,10 @@ Reads logs and files and writes files that no commit names yet; committing is `d
 work.
 """
 
+import re
+import uuid
 from collections.abc import Sequence
+from pathlib import PurePosixPath
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -17,29 +20,52 @@ from lake_assets.delta.table_log import TableLog
 from lake_assets.errors import LakeError
 from lake_assets.model.tables import TableRef
 from lake_assets.parquet.arrow_types import without_views
-from lake_assets.parquet.writer import write_file
+from lake_assets.parquet.data_file import write_file
+from lake_assets.parquet.partitioning import WHOLE
 
 _PARTITION = "partition."
+
+_PLAIN = re.compile(r"[A-Za-z0-9_-]+")
+
+_TOLD = ("path", "size_bytes", "num_records")
+"""What deltalake tells of a file that is told here."""
 
 
 def active_files(handle: DeltaTable) -> list[DataFile]:
     """The files of a table's version, without their statistics; paths as `delta.log_tail`'s."""
-    actions = pa.table(handle.get_add_actions(flatten=True)).to_pylist()
+    actions = pa.table(handle.get_add_actions(flatten=True))
+    # Statistics are most of it, and no business of ours.
+    told = [*_TOLD, *(name for name in actions.column_names if name.startswith(_PARTITION))]
     return [
         DataFile(
-            path=unquote(action["path"]),
-            logged=action["path"] if is_encoded(action["path"]) else "",
-            size=action["size_bytes"],
-            rows=action["num_records"] or 0,
+            path=unquote(path) if "%" in path else path,
+            logged=path if is_encoded(path) else "",
+            size=size,
+            rows=rows or 0,
             stats="",
             partition={
-                name.removeprefix(_PARTITION): None if value is None else str(value)
-                for name, value in action.items()
-                if name.startswith(_PARTITION)
+                name.removeprefix(_PARTITION): _logged_value(value)
+                for name, value in zip(told[len(_TOLD) :], values, strict=True)
             },
         )
-        for action in actions
+        for path, size, rows, *values in zip(
+            *(actions[name].to_pylist() for name in told), strict=True
+        )
     ]
+
+
+def _logged_value(value: object) -> str | None:
+    """A partition's value as a log has it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return None if value is None else str(value)
+
+
+def written_at(handle: DeltaTable) -> list[int]:
+    """When each of `active_files` was written, by the log, in milliseconds since 1970."""
+    times = pa.table(handle.get_add_actions(flatten=True))["modification_time"]
+    numbers: list[int] = times.cast(pa.timestamp("ms")).cast(pa.int64()).to_pylist()
+    return numbers
 
 
 def are_whole(log: TableLog, files: Sequence[DataFile]) -> bool:
@@ -64,32 +90,64 @@ def ensure_files_exist(table: TableRef, log: TableLog, files: Sequence[DataFile]
 
 
 def without(
-    log: TableLog, files: Sequence[DataFile], rows: RowSet
+    log: TableLog, files: Sequence[DataFile], rows: RowSet, *, may_be_missing: bool = False
 ) -> tuple[list[DataFile], list[DataFile]]:
     """The files of a table that have some of `rows`, and new ones with what else was in them.
 
     One file is in memory at a time, and read whole only if some of its rows stay and some go. If
-    all rows go, none is read: some may be missing.
+    all rows go, none is read: some may be missing. `may_be_missing` are those of other tables, too:
+    then their rows are gone already.
     """
     if isinstance(rows, Everything):
         return list(files), []
     removed: list[DataFile] = []
     added: list[DataFile] = []
     for file in files:
-        goes = rows.mask(read_file(log, file, rows.columns(columns_of_file(log, file))))
+        try:
+            goes = rows.mask(read_file(log, file, rows.columns(columns_of_file(log, file))))
+        except FileNotFoundError:
+            if not may_be_missing:
+                raise
+            removed.append(file)
+            continue
         if not goes.any():
             continue
         removed.append(file)
         if not goes.all():
             kept = read_file(log, file).filter(pa.array(~goes))
-            written = write_file(log.store, kept, log.folder, folder_in_table(file))
+            written = write_file(
+                log.store, kept, log.folder, folder_in_table(file), prefix_of(file), file.partition
+            )
             added.append(DataFile(partition=file.partition, **written))  # type: ignore[arg-type]
     return removed, added
 
 
 def folder_in_table(file: DataFile) -> str:
-    """Where in a table a file goes that takes the place of this one, which may be elsewhere."""
+    """Where in a table a file goes that takes the place of this one, which may be elsewhere.
+
+    Those that have all columns need no folder whose name has some, and no value is one's that might
+    be a path.
+    """
+    if file.has_all_columns or not all(_PLAIN.fullmatch(v or "") for v in file.partition.values()):
+        return ""
     return "/".join(f"{name}={value}" for name, value in file.partition.items())
+
+
+def prefix_of(file: DataFile) -> str:
+    """How the name of a file begins that takes the place of this one."""
+    return WHOLE if file.partition and file.has_all_columns else "part"
+
+
+def path_like(file: DataFile) -> str:
+    """A new path in the table for a file that takes the place of this one."""
+    return str(PurePosixPath(folder_in_table(file), f"{prefix_of(file)}-{uuid.uuid4()}.parquet"))
+
+
+def stored_columns(columns: pa.Schema, file: DataFile) -> pa.Schema:
+    """Those of a table's columns that such a file has."""
+    if file.has_all_columns:
+        return columns
+    return pa.schema([field for field in columns if field.name not in file.partition])
 
 
 def read_file(log: TableLog, file: DataFile, columns: Sequence[str] | None = None) -> pa.Table:

@@ -14,7 +14,7 @@ from deltalake.transaction import AddAction, CommitProperties, RemoveAction, Tra
 
 from lake_assets.delta import rewrite
 from lake_assets.delta.commit import TABLE_ID, Batch, Commit, identity_of
-from lake_assets.delta.conflicts import ensure_seen, ensure_there, overtaken
+from lake_assets.delta.conflicts import ensure_laid_out, ensure_seen, ensure_there, overtaken
 from lake_assets.delta.deletion_vectors import kept_rows
 from lake_assets.delta.log_checkpoints import Checkpoints
 from lake_assets.delta.table_features import features_of
@@ -28,6 +28,7 @@ def write_commit(
     commit: Commit,
     replacing: Schema | None,
     batches: Sequence[Batch],
+    partition_by: Sequence[str] | None = None,
 ) -> None:
     """Commit files to the table that was opened.
 
@@ -41,11 +42,16 @@ def write_commit(
         commit: files that come and go.
         replacing: the columns that the table then has, if the files take the place of all rows.
         batches: the identities that the commit carries, the first of them its own.
+        partition_by: what the table is partitioned by then, if the files take the place of all
+            rows; as it is by default.
 
     Raises:
         CommitConflictError: another writer changed the table in a way that the commit does not go
             with.
+        LakeError: the files are not laid out as the table is.
     """
+    split_by = handle.metadata().partition_columns if partition_by is None else partition_by
+    ensure_laid_out(commit, split_by)
     if commit.removed:
         ensure_there(handle, commit)
     ensure_seen(handle, commit)
@@ -53,7 +59,7 @@ def write_commit(
         replacing = rewrite.with_traits(handle, replacing)
     if _is_ours(handle, commit, is_replacing=replacing is not None):
         log = log_of(checkpoints.store, commit.table)
-        rewrite.rewrite(log, handle, commit, replacing, batches)
+        rewrite.rewrite(log, handle, commit, replacing, batches, split_by)
         checkpoints.after(commit.table, handle.version() + 1)
         return
     now_ms = int(time.time() * 1000)
@@ -71,7 +77,7 @@ def write_commit(
             adds,
             "overwrite" if replacing else "append",
             replacing or handle.schema(),
-            partition_by=handle.metadata().partition_columns,
+            partition_by=list(split_by),
             commit_properties=CommitProperties(
                 custom_metadata=info, app_transactions=marks or None
             ),

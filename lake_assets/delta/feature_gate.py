@@ -12,6 +12,7 @@ import pyarrow as pa
 from deltalake import DeltaTable
 
 from lake_assets.delta.commit import Commit, DataFile
+from lake_assets.delta.conflicts import ensure_laid_out
 from lake_assets.delta.deletion_vectors import kept_rows
 from lake_assets.delta.table_features import Use, features_of, refused
 from lake_assets.errors import TableFeatureError
@@ -53,7 +54,7 @@ def ensure_committable(
     Raises:
         TableFeatureError: a feature of the table forbids it.
         ConstraintViolatedError: new rows violate a constraint of the table.
-        LakeError: a constraint cannot be evaluated.
+        LakeError: a constraint cannot be evaluated, or the files are not laid out as the table is.
     """
     if commit.is_rearrangement:
         ensure_usable(handle, Use.COMPACT)
@@ -61,6 +62,7 @@ def ensure_committable(
     if replacing is not None:
         ensure_usable(handle, Use.REPLACE)
     else:
+        ensure_laid_out(commit, handle.metadata().partition_columns)
         ensure_usable(handle, Use.REWRITE if commit.removed else Use.APPEND)
     columns = pa.schema(handle.schema().to_arrow()) if replacing is None else replacing
     features = features_of(handle)

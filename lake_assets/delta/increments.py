@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from lake_assets.delta.commit import DataFile
+from lake_assets.delta.commit import RETENTION, DataFile
 from lake_assets.delta.commit_digest import commit_digest
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.log_tail import actions_of, file_of, newest_version, path_of
@@ -57,6 +57,7 @@ def next_increment(
     *,
     taken: Offsets,
     max_bytes: int,
+    until: int | None = None,
 ) -> Increment | None:
     """What came next to a table; None if nothing did.
 
@@ -66,6 +67,7 @@ def next_increment(
         after: what is known already.
         taken: rows below were taken, whichever version had them.
         max_bytes: of the files, after which no further version is taken.
+        until: the last version that is taken, as if there were no later ones.
 
     Raises:
         FileNotFoundError: there is no such table.
@@ -73,6 +75,7 @@ def next_increment(
         ValueError: a commit is torn.
     """
     newest = newest_version(log)
+    newest = newest if until is None else min(newest, until)
     if newest == after.version and _is_same(log, after):
         return None
     if after.version < newest and _is_same(log, after):
@@ -106,11 +109,14 @@ class _Gathered:
         """Count a version in."""
         adds = {path_of(action): action for kind, action in actions if kind == "add"}
         removed = {path_of(action) for kind, action in actions if kind == "remove"}
-        is_change = any(a["dataChange"] for kind, a in actions if kind in {"add", "remove"})
+        aged = any(kind == "commitInfo" and RETENTION in a for kind, a in actions)
+        is_change = not aged and any(
+            a["dataChange"] for kind, a in actions if kind in {"add", "remove"}
+        )
         self.transactions |= {a["appId"]: a["version"] for kind, a in actions if kind == "txn"}
         taken = removed & self.added.keys()
         if not is_change and not taken:
-            return  # a compaction of older files
+            return  # a compaction of older files, or their oldest rows left
         for path in taken:
             del self.added[path]
         self.added |= {path: file_of(action) for path, action in adds.items()}

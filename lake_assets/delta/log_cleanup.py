@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from deltalake.exceptions import TableNotFoundError
+from deltalake import DeltaTable
 
 from lake_assets.delta.commit import APP_ID
 from lake_assets.delta.log_tail import actions_of, last_checkpoint, newest_version
@@ -53,22 +53,18 @@ def version_at(log: TableLog, since: float) -> int:
     return version
 
 
-def old_log(log: TableLog, needed: int, *, batches: int) -> OldLog | None:
+def old_log(log: TableLog, handle: DeltaTable, needed: int, *, batches: int) -> OldLog | None:
     """What a table's log has of versions below one that is needed; None if nothing may go.
 
     Args:
         log: of the table.
+        handle: the table, as new as can be.
         needed: the oldest version that must be readable.
         batches: the newest commits of streams' batches that stay besides.
 
     Raises:
-        DeltaError: deltalake cannot read the log.
         LakeError: the store cannot be read.
     """
-    try:
-        handle = log.open()
-    except TableNotFoundError:
-        return None
     may_sweep = handle.metadata().configuration.get(_SWEEPS, "true") == "true"
     if not may_sweep or features_of(handle).keeps_checkpoints:
         return None

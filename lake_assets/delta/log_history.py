@@ -32,6 +32,10 @@ class TableState:
     info: Mapping[str, str]
     """Custom metadata of the newest commit that had any."""
 
+    partition_by: tuple[str, ...] = ()
+    partitions: int = 1
+    """With rows."""
+
 
 def open_table(lake: Store, table: TableRef) -> DeltaTable | None:
     """A table of the lake at its newest version; None if there is no such table."""
@@ -45,6 +49,8 @@ def state_of(handle: DeltaTable) -> TableState:
     """Sum up a table from its log, without opening a data file."""
     actions = _files(handle)
     newest = _newest_commit(handle)
+    split_by = tuple(handle.metadata().partition_columns)
+    values = actions.select([f"partition.{name}" for name in split_by])
     return TableState(
         version=handle.version(),
         rows=rows_of(handle),
@@ -52,6 +58,8 @@ def state_of(handle: DeltaTable) -> TableState:
         size_bytes=pc.sum(actions["size_bytes"]).as_py() or 0,
         committed_at=datetime.fromtimestamp(newest["timestamp"] / 1000, tz=UTC),
         info=texts_of(newest),
+        partition_by=split_by,
+        partitions=values.group_by(values.column_names).aggregate([]).num_rows if split_by else 1,
     )
 
 

@@ -73,17 +73,31 @@ def path_of(action: Mapping[str, Any]) -> str:
 
 
 def file_of(action: Mapping[str, Any]) -> DataFile:
-    """The file that an `add` adds to an unpartitioned table."""
+    """The file that an `add` adds to a table."""
     stats = action.get("stats") or "{}"
     rows = json.loads(stats).get("numRecords") or 0
     logged = action["path"] if is_encoded(action["path"]) else ""
     size, path = action["size"], path_of(action)
-    return DataFile(path=path, size=size, rows=rows, stats=stats, logged=logged)
+    partition = action.get("partitionValues") or {}
+    return DataFile(
+        path=path, size=size, rows=rows, stats=stats, partition=partition, logged=logged
+    )
 
 
 def texts_of(told: Mapping[str, object]) -> Mapping[str, str]:
     """What a commit's own information says in texts: custom metadata among it."""
     return {key: value for key, value in told.items() if isinstance(value, str)}
+
+
+def info_at(log: TableLog, version: int) -> Mapping[str, str]:
+    """What a version's commit says of itself in texts.
+
+    Raises:
+        FileNotFoundError: the log has no such version any more.
+        LakeError: it cannot be read.
+    """
+    actions = list(actions_of(log, version))
+    return next((texts_of(told) for kind, told in actions if kind == "commitInfo"), {})
 
 
 def files_of_checkpoint(log: TableLog) -> int:

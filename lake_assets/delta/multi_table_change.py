@@ -8,7 +8,7 @@ twice.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -24,9 +24,10 @@ from lake_assets.delta.data_files import (
     without,
 )
 from lake_assets.delta.log_history import is_done
-from lake_assets.delta.origins import Before, Both, Everything, From, Origins, RowSet
+from lake_assets.delta.offset_range import Range
+from lake_assets.delta.origins import Origins, RowSet, Spans
 from lake_assets.delta.restores import is_restored
-from lake_assets.delta.source_offsets import Offsets, as_json, from_json
+from lake_assets.delta.source_offsets import as_json, from_json
 from lake_assets.delta.table_log import log_of
 from lake_assets.delta.transaction_numbers import checksum_record, numbers_of
 from lake_assets.errors import CommitConflictError, LakeError
@@ -37,22 +38,6 @@ from lake_assets.storage.uri import LakeUri
 
 _TRIES = 5
 """Tries of a table's commit while others rewrite its files, as a compaction does."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Range:
-    """The rows between some offsets, in each partition; all rows where neither is given."""
-
-    starts: Offsets | None = None
-    ends: Offsets | None = None
-
-    def rows(self, origin: OriginColumns) -> RowSet:
-        """The set."""
-        if self.starts is None and self.ends is None:
-            return Everything()
-        starts = Everything() if self.starts is None else From(self.starts, origin)
-        ends = Everything() if self.ends is None else Before(self.ends, origin)
-        return Both(starts, ends)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -199,14 +184,15 @@ def _apply(
     if is_done(handle, change.batch):
         return None
     leaving = moved if one.leaving is None else one.leaving.rows(change.origin)
-    if not isinstance(leaving, Everything) and is_restored(log, handle.version()):
+    is_all = one.leaving is not None and one.leaving.is_all
+    if not is_all and is_restored(log, handle.version()):
         raise LakeError(
             one.table.name,
             "was put back to an older version (RESTORE) while a change of it was under way",
             "Run `lake-assets rebuild silver`, which derives silver from bronze again",
         )
     # Its own new files may be in the table's folder, and are in no version of it.
-    removed, kept = without(log, active_files(handle), leaving)
+    removed, kept = without(log, active_files(handle), leaving, may_be_missing=is_all)
     gone = _rows(removed) - _rows(kept)
     is_last = one is change.tables[-1]
     if not (one.files or removed or is_last or one.leaving is not None):
@@ -277,11 +263,18 @@ def _named(table: TableRef) -> dict[str, str]:
 def _bounds(leaving: Range) -> Iterator[tuple[str, object]]:
     for name, offsets in (("starts", leaving.starts), ("ends", leaving.ends)):
         yield name, None if offsets is None else as_json(offsets)
+    if leaving.retained:  # earlier releases do not know of it
+        yield "retained", as_json(leaving.retained)
+    if leaving.apart:
+        yield "apart", [[*place, list(spans)] for place, spans in leaving.apart.items()]
 
 
 def _part(entry: Mapping[str, Any]) -> TableChange:
     bounds = entry["leaving"]
-    leaving = bounds and {name: bound and from_json(bound) for name, bound in bounds.items()}
+    leaving = bounds and {
+        name: bound and (_spans(bound) if name == "apart" else from_json(bound))
+        for name, bound in bounds.items()
+    }
     return TableChange(
         table=_table(entry),
         files=[DataFile(**file) for file in entry["files"]],
@@ -289,6 +282,13 @@ def _part(entry: Mapping[str, Any]) -> TableChange:
         info=entry["info"],
         transactions=[Batch(**transaction) for transaction in entry["transactions"]],
     )
+
+
+def _spans(found: Iterable[tuple[str, int, Sequence[tuple[int, int]]]]) -> Spans:
+    return {
+        (name, int(partition)): [(int(first), int(end)) for first, end in spans]
+        for name, partition, spans in found
+    }
 
 
 def _table(entry: Mapping[str, Any]) -> TableRef:

@@ -4,7 +4,7 @@ Tables name the columns differently (bronze `offset`, silver `_offset`), so both
 name.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -19,6 +19,9 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 
 Place: TypeAlias = tuple[str, int]
 """A source's name, such as a topic, and one of its partitions."""
+
+Spans: TypeAlias = Mapping[Place, Sequence[tuple[int, int]]]
+"""By partition, first offsets and those after the last."""
 
 _TYPES = {"name": pa.string(), "partition": pa.int32(), "offset": pa.int64()}
 _INSTANT = pa.timestamp("us", tz="UTC")
@@ -88,6 +91,26 @@ class Before:
     def mask(self, rows: pa.Table) -> Mask:
         """True below the partition's end."""
         return _compared(rows, self.origin, self.ends, np.less)
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """The rows of some spans of offsets, in each partition; of other partitions none."""
+
+    spans: Spans
+    origin: OriginColumns
+
+    def columns(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Those of a row's identity."""
+        return columns_in(names, self.origin).identity
+
+    def mask(self, rows: pa.Table) -> Mask:
+        """True in each of the partition's spans."""
+        mask = np.zeros(rows.num_rows, dtype=np.bool_)
+        for place, here, offsets in _by_place(rows, self.origin):
+            for first, end in self.spans.get(place, ()):
+                mask[here] |= (offsets >= first) & (offsets < end)
+        return mask
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,4 +120,5 @@ def drop_tables(lake: Store, tables: Iterable[TableRef]) -> None:
     """
     for table in tables:
         drop_table(lake, table)
-        _LOG.info("dropped %s, which has another name now", table.relative)
+        told = "dropped %s, which has another name now"
+        _LOG.info(told, table.relative, extra={"table": table.name})

@@ -29,6 +29,7 @@ def rewrite(
     commit: Commit,
     columns: Schema | None,
     batches: Sequence[Batch],
+    partition_by: Sequence[str],
 ) -> None:
     """Commit to a table at the handle's version.
 
@@ -38,6 +39,7 @@ def rewrite(
         commit: what comes and goes.
         columns: the table's new ones; all rows that are there go then.
         batches: the identities it carries, the first of them its own.
+        partition_by: what the table is partitioned by then.
 
     Raises:
         CommitConflictError: another writer came first; nothing happened.
@@ -46,16 +48,19 @@ def rewrite(
     further: Sequence[dict[str, Any]] = ()
     if columns is not None:
         commit = replace(commit, removed=active_files(handle))
-        further = _metadata(handle, columns.to_json())
+        further = _metadata(handle, columns.to_json(), partition_by)
     more = [*batches[1:], *commit.transactions]
-    _put(log, handle, replace(commit, transactions=more), next(iter(batches), None), further)
+    batch = next(iter(batches), None)
+    _put(log, handle, replace(commit, transactions=more), batch, further, partition_by)
 
 
 def add_columns(log: TableLog, handle: DeltaTable, table: TableRef, columns: Schema) -> None:
     """Add columns, and fields of structs, that the table lacks; raises as `rewrite`."""
     have, more = json.loads(handle.schema().to_json()), json.loads(columns.to_json())
     commit = Commit(table=table, files=(), info={"operation": "ADD COLUMNS"})
-    _put(log, handle, commit, None, _metadata(handle, json.dumps(_joined(have, more))))
+    split_by = handle.metadata().partition_columns
+    further = _metadata(handle, json.dumps(_joined(have, more)), split_by)
+    _put(log, handle, commit, None, further, split_by)
 
 
 def with_traits(handle: DeltaTable, columns: Schema) -> Schema:
@@ -70,31 +75,34 @@ def _put(
     commit: Commit,
     batch: Batch | None,
     further: Sequence[dict[str, Any]],
+    partition_by: Sequence[str],
 ) -> None:
-    metadata = handle.metadata()
     known = Known(
         version=handle.version(),
-        table_id=str(metadata.id),
+        table_id=str(handle.metadata().id),
         last={},
-        partition_by=tuple(metadata.partition_columns),
+        partition_by=tuple(partition_by),
     )
     at_ms = int(time.time() * 1000)
     if not append(log, known, commit, batch, at_ms, further):
         raise overtaken(commit.table, f"version {known.version + 1} is there already")
 
 
-def _metadata(handle: DeltaTable, columns: str) -> list[dict[str, Any]]:
-    """The action that gives a table other columns; none if it has these."""
-    if json.loads(columns) == json.loads(handle.schema().to_json()):
-        return []
+def _metadata(
+    handle: DeltaTable, columns: str, partition_by: Sequence[str]
+) -> list[dict[str, Any]]:
+    """The action that gives a table other columns, or another layout; none if it has these."""
     metadata = handle.metadata()
+    is_same = json.loads(columns) == json.loads(handle.schema().to_json())
+    if is_same and list(partition_by) == metadata.partition_columns:
+        return []
     fields = {
         "id": str(metadata.id),
         "name": metadata.name,
         "description": metadata.description,
         "format": {"provider": "parquet", "options": {}},
         "schemaString": columns,
-        "partitionColumns": metadata.partition_columns,
+        "partitionColumns": list(partition_by),
         "createdTime": metadata.created_time,
         "configuration": metadata.configuration,
     }

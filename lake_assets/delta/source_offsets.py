@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+import pyarrow as pa
 from deltalake import DeltaTable
 
 from lake_assets.delta.commit import Batch, DataFile
@@ -51,6 +52,10 @@ class _Apps:
     def begun(self, partition: int) -> str:
         """Of the offset that a partition was first read from."""
         return f"{self.kind}-begun:{self.name}:{partition}"
+
+    def retained(self, partition: int) -> str:
+        """Of the offset from which on a partition has all rows that it had."""
+        return f"{self.kind}-retained:{self.name}:{partition}"
 
 
 def identity_app(kind: str, name: str) -> str:
@@ -101,6 +106,23 @@ def begun_offsets(handle: DeltaTable, kind: str, places: Iterable[Place]) -> dic
     }
 
 
+def retained_transactions(kind: str, offsets: Offsets) -> list[Batch]:
+    """What a commit records by which rows leave for their age: after the last, the next offset."""
+    return [
+        Batch(_Apps(kind, name).retained(partition), offset)
+        for (name, partition), offset in offsets.items()
+    ]
+
+
+def retained_offsets(handle: DeltaTable, kind: str, places: Iterable[Place]) -> dict[Place, int]:
+    """By partition that lost rows for their age, the offset from which on it has all of them."""
+    offsets = (
+        ((name, partition), handle.transaction_version(_Apps(kind, name).retained(partition)))
+        for name, partition in places
+    )
+    return {place: offset for place, offset in offsets if offset is not None}
+
+
 def begin_info(reached: Offsets, before: Offsets) -> dict[str, str]:
     """What a commit tells of where its rows begin, of the partitions that it has rows of.
 
@@ -130,20 +152,19 @@ def offsets_of_rows(
         files: its own.
         columns: what they call the origin's columns.
     """
-    positions: list[dict[Place, int]] = []
+    return furthest(next_offsets(read_file(log, file, columns.identity), columns) for file in files)
+
+
+def next_offsets(rows: pa.Table, columns: OriginColumns) -> dict[Place, int]:
+    """By source and partition of some rows, the offset after the last of them."""
     places = [name for name in (columns.name, columns.partition) if name]
-    for file in files:
-        rows = read_file(log, file, columns.identity)
-        last = rows.group_by(places).aggregate([(columns.offset, "max")]).to_pylist()
-        positions.append(
-            {
-                (row[columns.name], row[columns.partition] if columns.partition else 0): (
-                    row[f"{columns.offset}_max"] + 1
-                )
-                for row in last
-            }
+    last = rows.group_by(places).aggregate([(columns.offset, "max")]).to_pylist()
+    return {
+        (row[columns.name], row[columns.partition] if columns.partition else 0): (
+            row[f"{columns.offset}_max"] + 1
         )
-    return furthest(positions)
+        for row in last
+    }
 
 
 def recorded_offsets(transactions: Mapping[str, int], kind: str) -> dict[Place, int]:

@@ -8,13 +8,13 @@ change afterwards. Whose a table should be is `model.owners`'.
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
-from lake_assets.delta.log_tail import actions_of, last_checkpoint, newest_version
+from lake_assets.delta.log_tail import actions_of, last_checkpoint, log_tail_of, newest_version
 from lake_assets.delta.table_log import LAST_CHECKPOINT, TableLog, log_of
 from lake_assets.errors import LakeError, TableOwnedError, first_line
 from lake_assets.model.owners import Owner, OwnerRecord
@@ -37,8 +37,14 @@ def owner_of(lake: Store, table: TableRef) -> Owner | None:
         if tag is None:
             return None
         newest = newest_version(log) if known is None or known.owner is None else known.newest
-    if known is None or (known.tag, known.newest) != (tag, newest):
-        known = _Known(tag=tag, newest=newest, owner=_read(log, table))
+        has_moved = known is None or (known.tag, known.newest) != (tag, newest)
+        table_id = _table_id(log) if has_moved else ""
+    if known is not None and known.owner is not None and table_id == known.table_id != "":
+        # Another checkpoint of the same table: most are asked about each ten commits.
+        _KNOWN[log.folder] = known = replace(known, tag=tag)
+    elif known is None or has_moved:
+        owner = _read(log, table)
+        known = _Known(tag=tag, newest=newest, table_id=table_id, owner=owner)
         _KNOWN[log.folder] = known
     return known.owner
 
@@ -104,6 +110,9 @@ class _Known:
     newest: int
     """Its version when it was read: a record that is missing may come with any later one."""
 
+    table_id: str
+    """Delta's id of it; empty if its newest commit did not tell."""
+
     owner: Owner | None
 
 
@@ -124,6 +133,11 @@ def _tag(log: TableLog) -> str | None:
         if stat is not None:
             return stat.tag
     return "" if log.exists() else None
+
+
+def _table_id(log: TableLog) -> str:
+    tail = log_tail_of(log)
+    return tail.table_id if tail is not None else ""
 
 
 def _read(log: TableLog, table: TableRef) -> Owner | None:

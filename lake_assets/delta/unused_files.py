@@ -5,10 +5,12 @@ be a running job's, or left by one that was killed. Which of them go is decided 
 `maintenance.policy`. Deletion vectors and whatever else is no Parquet file are left alone.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
+
+from deltalake import DeltaTable
 
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.log_tail import actions_of, path_of
@@ -38,17 +40,21 @@ class UnusedFile:
     not."""
 
 
-def unused_files(log: TableLog) -> list[UnusedFile]:
+def unused_files(log: TableLog, open_newest: Callable[[], DeltaTable]) -> list[UnusedFile]:
     """The files in a table's folder that its newest version does not have.
 
     The folder is listed before the log is read: a file that is committed meanwhile is none.
+
+    Args:
+        log: of the table.
+        open_newest: the table at its newest version, when it is called.
 
     Raises:
         DeltaError: deltalake cannot read the log.
         LakeError: the store cannot be read.
     """
     found = dict(_files(log, log.folder, ""))
-    handle = log.open()
+    handle = open_newest()
     used = {log.data_file(file.path) for file in active_files(handle)}
     found = {path: stat for path, stat in found.items() if log.data_file(path) not in used}
     if not found:

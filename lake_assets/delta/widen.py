@@ -4,10 +4,8 @@ Delta has features for wider types and new names without new files, which many r
 What is wider than what, and which field had which name, is not decided here.
 """
 
-import uuid
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,7 +13,7 @@ from tenacity import retry, retry_if_exception_type, stop_after_attempt
 
 from lake_assets.delta.commit import Commit, DataFile
 from lake_assets.delta.committer import Committer
-from lake_assets.delta.data_files import active_files, folder_in_table
+from lake_assets.delta.data_files import active_files, path_like, stored_columns
 from lake_assets.delta.deletion_vectors import Mask, kept_rows, undeleted
 from lake_assets.delta.feature_gate import ensure_usable
 from lake_assets.delta.renamed_columns import Renames, under_newest, unmarked, without_stale_marks
@@ -23,7 +21,7 @@ from lake_assets.delta.table_features import Use
 from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.errors import CommitConflictError
 from lake_assets.model.tables import TableRef
-from lake_assets.parquet.writer import write_pieces
+from lake_assets.parquet.data_file import write_pieces
 
 WIDENED = "lake_assets.widened"
 """Key in a commit's custom metadata: the columns that became wider, or got older ones' values."""
@@ -176,11 +174,10 @@ def _is_other(have: pa.DataType, wanted: pa.DataType) -> bool:
 
 
 def _write(log: TableLog, file: DataFile, rewriting: _Rewriting, left: Mask | None) -> DataFile:
-    path = str(PurePosixPath(folder_in_table(file), f"part-{uuid.uuid4()}.parquet"))
-    kept = pa.schema([field for field in rewriting.columns if field.name not in file.partition])
+    path, kept = path_like(file), stored_columns(rewriting.columns, file)
     lake = log.store
     with lake.open_for_reading(log.data_file(file.path)) as source, pq.ParquetFile(source) as rows:
         batches = undeleted(rows.iter_batches(_ROWS_AT_ONCE), left)
         pieces = (under_newest(batch, kept, rewriting.renames) for batch in batches)
-        written = write_pieces(lake, pieces, kept, log.folder, path)
+        written = write_pieces(lake, pieces, kept, log.folder, path, file.partition)
     return DataFile(partition=file.partition, **written)  # type: ignore[arg-type]

@@ -124,6 +124,7 @@ def _stop(process: "subprocess.Popen[bytes]") -> None:
         with contextlib.suppress(psutil.NoSuchProcess):
             survivor.kill()
     psutil.wait_procs(alive, timeout=3)
+    process.wait()
 
 
 def _family(process: "subprocess.Popen[bytes]") -> list[psutil.Process]:

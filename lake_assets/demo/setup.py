@@ -72,13 +72,14 @@ def demo_feeds(settings: Settings, games: Sequence[str]) -> tuple[Settings, tupl
                 "Use 1 to 64 lower-case letters, digits and _",
             )
     route = feed.route.model_copy(update={"keys": tuple(games)}) if feed.route else None
-    feed = feed.model_copy(update={"route": route})
+    feeds = (feed.model_copy(update={"route": route}), *others)
+    feeds = tuple(one.beside(feeds) for one in feeds)
     folder = settings.home / "demo-feeds"
-    for demo_feed in (feed, *others):
+    for demo_feed in feeds:
         declared = demo_feed.model_dump(mode="json", exclude_none=True, by_alias=True)
         replace_text(folder / f"{demo_feed.feed}.yaml", yaml.safe_dump(declared, sort_keys=False))
-    _remove_others(folder, {demo_feed.feed for demo_feed in (feed, *others)})
-    return settings.model_copy(update={"feeds": folder}), (feed, *others)
+    _remove_others(folder, {demo_feed.feed for demo_feed in feeds})
+    return settings.model_copy(update={"feeds": folder}), feeds
 
 
 def _remove_others(folder: Path, names: Collection[str]) -> None:

@@ -16,6 +16,7 @@ from pydantic_core import ErrorDetails
 from lake_assets.errors import FeedError
 from lake_assets.feeds.cron import complaint
 from lake_assets.feeds.document import Document, Loc
+from lake_assets.feeds.references import wrong_references
 from lake_assets.model.ddl import Scalar
 from lake_assets.model.feeds import Feed
 from lake_assets.model.owners import Owner, claims_of
@@ -33,13 +34,18 @@ _SHOWN = 3
 def load_feeds(folder: Path | None) -> tuple[Feed, ...]:
     """All feeds of a folder's `*.yaml` and `*.yml`, sorted by name; None means the shipped ones.
 
+    Each knows the others.
+
     Raises:
-        FeedError: there is no feed, a file is wrong, or two feeds want the same table.
+        FeedError: there is no feed, a file is wrong, two feeds want the same table, or a view reads
+            what is not there or reads it in turn.
     """
     folder = folder or _SHIPPED
     feeds = {path: _load(path) for path in _files(folder)}
     _refuse_shared_names(feeds)
-    return tuple(sorted(feeds.values(), key=lambda feed: feed.feed))
+    _refuse_references(feeds)
+    loaded = sorted(feeds.values(), key=lambda feed: feed.feed)
+    return tuple(feed.beside(loaded) for feed in loaded)
 
 
 def find_feed(feeds: Sequence[Feed], name: str) -> Feed:
@@ -224,3 +230,16 @@ def _refuse_shared_names(feeds: dict[Path, Feed]) -> None:
                 fact = f"table {table.name} of {owner} is that of {owners[table.name]} already"
                 raise FeedError(str(path), fact, "Give one of them another name")
             owners[table.name] = owner
+
+
+def _refuse_references(feeds: dict[Path, Feed]) -> None:
+    """Raise if a view reads a view or a feed that is not there, or one that reads it in turn."""
+    problems: dict[Path, list[tuple[int, str]]] = {}
+    paths = {feed.feed: path for path, feed in feeds.items()}
+    for feed, index, fact in wrong_references(list(feeds.values())):
+        path, loc = paths[feed.feed], ("gold", index, "sql")
+        problems.setdefault(path, []).append(
+            (Document(path).line_of(loc), f"{_dotted(loc)} {fact}")
+        )
+    for path, found in problems.items():
+        raise _wrong(path, found)

@@ -115,6 +115,9 @@ class Surroundings:
     cache: Path | None = None
     """Folder where answers are kept, so that a restart can do without; None keeps none."""
 
+    taken: tuple[str, ...] = ()
+    """Names of columns that tables have beside those of their rows."""
+
 
 Schemas = TypeVar("Schemas")
 """What a format knows of a feed's schemas. Immutable; only the format looks inside."""

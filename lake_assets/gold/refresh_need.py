@@ -38,7 +38,10 @@ def definition_of(view: GoldView, session: str) -> str:
         view: what is computed.
         session: `session_digest` of the session that computes it.
     """
-    text = view.model_dump_json(exclude={"refresh", "schedule", "checks", "description"})
+    unused = {"refresh", "schedule", "checks", "description"}
+    # Views of releases that knew no windows are not computed again.
+    unused |= set() if view.windows else {"windows"}
+    text = view.model_dump_json(exclude=unused)
     return hashlib.sha256(f"{session} {text}".encode()).hexdigest()[:16]
 
 

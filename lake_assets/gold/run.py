@@ -1,5 +1,6 @@
-"""A refresh from start to end: its turn, a Spark session, views brought up to date."""
+"""A refresh from start to end: its turn, a Spark session, views brought up to date in order."""
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -19,10 +20,12 @@ from lake_assets.delta.renamed_tables import (
     superseded_tables,
 )
 from lake_assets.delta.table_owners import owner_of
-from lake_assets.errors import FeedError
+from lake_assets.errors import FeedError, LakeAssetsError
 from lake_assets.gold.refresh import refresh
+from lake_assets.gold.refresh_need_of_tables import told_of_held
 from lake_assets.gold.sql_views import refresh_sql_views
-from lake_assets.gold.status import views_behind
+from lake_assets.gold.status import views_behind, views_waiting
+from lake_assets.gold.window_refresh import refresh_windows
 from lake_assets.logs.entries import Entry, entry_of_refresh
 from lake_assets.logs.write import append
 from lake_assets.model.feeds import Feed
@@ -30,6 +33,7 @@ from lake_assets.model.gold_views import GoldView
 from lake_assets.model.owners import owner_of_view
 from lake_assets.model.reports import RefreshReport
 from lake_assets.model.tables import Layer
+from lake_assets.model.view_order import in_order, readers_of
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.lake_context import LakeContext, open_lake
@@ -37,6 +41,8 @@ from lake_assets.spark.session import start_session
 from lake_assets.state.files import turn
 from lake_assets.state.lake_id import ensure_bound
 from lake_assets.storage.open_store import lake_of
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,9 +101,10 @@ def refresh_views(  # noqa: PLR0913 - what, which of it, and where
     around: Around | None = None,
     warm: Warm | None = None,
 ) -> list[RefreshReport]:
-    """Bring gold views of a feed up to date, one report a view.
+    """Bring gold views of a feed up to date, one report a view, each after those that it reads.
 
-    Refreshes of one view take turns. Spark is started only if a view is behind.
+    Refreshes of one view take turns. Spark is started only if a view is behind. If one fails, those
+    after it are left as they are.
 
     Args:
         settings: where the lake is.
@@ -131,13 +138,13 @@ def refresh_views(  # noqa: PLR0913 - what, which of it, and where
     selected_keys = keys or known
     has_turn = warm is not None and warm.has_turn
     with nullcontext() if has_turn else turn_of_views(settings.state_dir, feed, chosen):
-        behind = views_behind(settings, feed.model_copy(update={"gold": tuple(chosen)}))
+        behind = views_behind(settings, feed, views=[view.name for view in chosen])
         if not full_refresh and not any(
             set(behind[v.name]) & set(v.scopes(selected_keys)) for v in chosen
         ):
-            lake = lake_of(settings)
+            lake, waiting = lake_of(settings), views_waiting(settings, feed)
             current = [key for key in selected_keys if identity(lake, feed.silver_table(key))]
-            return [_nothing_new(view, current) for view in chosen]
+            return [_nothing_new(view, current, waiting[view.name]) for view in chosen]
         with _warm(settings) if warm is None else nullcontext(warm) as spark:
             reports = _refresh(
                 spark, feed, chosen, selected_keys, around, full_refresh=full_refresh
@@ -182,10 +189,16 @@ def _refresh(
 ) -> list[RefreshReport]:
     session, context = warm.session, warm.context
     blocked = around.before(session, keys) if around else {}
-    reports = [
-        _refresh_one(view)(session, feed, view, keys, context, blocked, full_refresh=full_refresh)
-        for view in views
-    ]
+    reports: list[RefreshReport] = []
+    held: dict[str, Mapping[str, str]] = {}
+    for view in views:
+        with _with_readers(feed, view, views):
+            refresh_one = _refresh_one(view)
+            report = refresh_one(
+                session, feed, view, keys, context, blocked, full_refresh=full_refresh
+            )
+        reports.append(told_of_held(view, report, held))
+        held[view.name] = reports[-1].blocked
     reports = [report.with_seconds("session", warm.seconds) for report in reports]
     _log(warm, feed, reports)
     if around:
@@ -203,13 +216,36 @@ def _log(warm: Warm, feed: Feed, reports: Sequence[RefreshReport]) -> None:
         warm.keep(entries)
 
 
-def _nothing_new(view: GoldView, keys: Sequence[str]) -> RefreshReport:
-    scopes = view.scopes(keys) if keys else ()
-    return RefreshReport(refreshed=(), up_to_date=tuple((scope, view.name) for scope in scopes))
+@contextmanager
+def _with_readers(feed: Feed, view: GoldView, views: Sequence[GoldView]) -> Iterator[None]:
+    """Tell, with what goes wrong with a view, which views stay as they are because they read it."""
+    try:
+        yield
+    except LakeAssetsError as problem:
+        readers = ", ".join(readers_of(feed, view.name, views))
+        if readers:
+            _LOG.warning(
+                "%s stay as they are: %s, which they read, cannot be refreshed (%s)",
+                readers,
+                view.name,
+                problem,
+            )
+        raise
+
+
+def _nothing_new(view: GoldView, keys: Sequence[str], waiting: Mapping[str, str]) -> RefreshReport:
+    scopes = view.scopes(keys) if keys or (view.is_over_all and view.reads_more) else ()
+    return RefreshReport(
+        refreshed=(),
+        up_to_date=tuple((scope, view.name) for scope in scopes if scope not in waiting),
+        blocked={scope: waiting[scope] for scope in scopes if scope in waiting},
+    )
 
 
 def _refresh_one(view: GoldView) -> Callable[..., RefreshReport]:
-    return refresh if view.sql is None else refresh_sql_views
+    if view.sql is not None:
+        return refresh_sql_views
+    return refresh if view.windows is None else refresh_windows
 
 
 def _choose_views(
@@ -224,9 +260,10 @@ def _choose_views(
             f"It has {', '.join(by_name) or 'none'}",
         )
     if not names:
-        return [view for view in feed.gold if keys is None or not view.is_over_all]
+        chosen = [view for view in feed.gold if keys is None or not view.is_over_all]
+        return in_order(feed, chosen)
     over_all = [name for name in names if by_name[name].is_over_all]
     if over_all and keys is not None:
         fact = "is over all keys, and only some are asked for"
         raise FeedError(f"gold view {over_all[0]!r}", fact, "Leave the keys out")
-    return [by_name[name] for name in names]
+    return in_order(feed, (by_name[name] for name in names))

@@ -1,4 +1,4 @@
-"""One free query: run over one table's silver, its rows left in files that nobody sees yet.
+"""One free query: run over what one table is computed from, its rows left in files nobody sees yet.
 
 What is to be computed, and whether the files are committed, is decided in `gold.sql_views`.
 """
@@ -30,15 +30,15 @@ from pyspark.sql.types import (
 from lake_assets.delta.commit import Commit
 from lake_assets.delta.table_log import log_of
 from lake_assets.errors import FeedError, first_line
+from lake_assets.gold.source_rows import SourceRows, read_source, view_name
 from lake_assets.gold.view_expectations import GoldJudge, marked
 from lake_assets.model.feeds import Feed
 from lake_assets.model.gold_views import GoldView
-from lake_assets.model.queries import SILVER, SILVER_ALL
+from lake_assets.model.queries import SILVER, with_names
 from lake_assets.model.tables import TableRef
 from lake_assets.parquet.writer import TABLE, Layout, Target, WritePlan
 from lake_assets.spark.fan_out import FanOut, discard, fan_out
 from lake_assets.spark.jvm import arrow_schema
-from lake_assets.spark.read_tables import read_tables
 from lake_assets.storage.store import Store
 
 _NEVER_IN_A_NAME = set(" ,;{}()\n\t=")
@@ -65,11 +65,16 @@ class SqlViewInput:
     """A key, or `EVERY_KEY`."""
 
     table: TableRef
-    handles: tuple[DeltaTable, ...]
-    """Silver, at the versions that the refresh stands for."""
+    sources: tuple[SourceRows, ...]
+    """A name that the query reads each."""
 
     info: Mapping[str, str]
     """Which versions these are, for the commit."""
+
+    @property
+    def handles(self) -> tuple[DeltaTable, ...]:
+        """All tables that it reads."""
+        return tuple(handle for source in self.sources for handle in source.handles)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -99,15 +104,12 @@ class SqlViewQuery:
 
     feed: Feed
     view: GoldView
-    columns: pa.Schema
-    """Of silver, of all keys: a column that one key lacks is null in its rows."""
-
     lake: Store
     buffer_bytes: int
 
 
 def compute(session: SparkSession, query: SqlViewQuery, source: SqlViewInput) -> SqlViewResult:
-    """Run a view's query over a source's silver.
+    """Run a view's query over what a table of it is computed from.
 
     In a session of its own, so that `silver` may mean another key's rows elsewhere at the same
     time; it shares Spark and its settings with `session`. Thread-safe.
@@ -118,10 +120,13 @@ def compute(session: SparkSession, query: SqlViewQuery, source: SqlViewInput) ->
     """
     view = query.view
     own = session.newSession()
-    silver = read_tables(own, source.handles, query.columns)
-    silver.createOrReplaceTempView(SILVER_ALL if view.is_over_all else SILVER)
-    with _told(query, silver):
-        rows = own.sql(str(view.sql))
+    names = {}
+    for index, each in enumerate(source.sources):
+        names[each.source] = view_name(each.source, index)
+        read_source(own, query.feed, each).createOrReplaceTempView(names[each.source])
+    others = {each: name for each, name in names.items() if not each.is_plain}
+    with _told(query, source):
+        rows = own.sql(with_names(str(view.sql), others))
         schema = _schema_of(query, rows)
         plan = WritePlan(
             store=query.lake,
@@ -165,19 +170,24 @@ def _is_storable(kind: DataType) -> bool:
 
 
 @contextmanager
-def _told(query: SqlViewQuery, silver: DataFrame) -> Iterator[None]:
+def _told(query: SqlViewQuery, source: SqlViewInput) -> Iterator[None]:
     """What Spark finds wrong with the query, as an error of the feed."""
     try:
         yield
     except AnalysisException as problem:
-        columns = ", ".join(silver.columns)
+        columns = "; ".join(map(_columns, source.sources))
         fact = f"does not compile ({first_line(problem)})"
-        raise _bad(query, fact, f"Correct its sql; silver's columns are {columns}") from problem
+        raise _bad(query, fact, f"Correct its sql; {columns}") from problem
     except PySparkException as problem:
         fact = f"fails ({first_line(problem)})"
         raise _bad(
             query, fact, "Correct its sql; `try_divide`, `try_cast` … give null instead"
         ) from problem
+
+
+def _columns(rows: SourceRows) -> str:
+    name = SILVER if rows.source.is_plain else str(rows.source)
+    return f"{name}'s columns are {', '.join(rows.columns.names)}"
 
 
 def _bad(query: SqlViewQuery, fact: str, next_step: str) -> FeedError:

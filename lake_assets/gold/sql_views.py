@@ -7,50 +7,24 @@ view of keys and measures (`gold.refresh`) costs far less.
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from time import perf_counter
 
-from deltalake import DeltaTable
 from pyspark import inheritable_thread_target
 from pyspark.sql import SparkSession
 
-from lake_assets.delta.catalog import keys_of
-from lake_assets.delta.commit_digest import commit_digest
-from lake_assets.delta.log_history import last_info, open_table, rows_of
-from lake_assets.delta.refresh_position import position_from
-from lake_assets.delta.refresh_position_all import PositionOfAll
-from lake_assets.delta.table_log import log_of
-from lake_assets.delta.table_owners import claim
-from lake_assets.gold.refresh_need import Silver, definition_of, info_of, is_behind
-from lake_assets.gold.refresh_need_all import held_up_by, is_all_behind, position_now, unread
+from lake_assets.delta.log_history import rows_of
 from lake_assets.gold.sql_view import SqlViewInput, SqlViewQuery, SqlViewResult, compute
-from lake_assets.gold.usable_tables import ensure_refreshable
+from lake_assets.gold.sql_view_choice import choose
 from lake_assets.gold.view_expectations import ensure_none_fails, judged_of
 from lake_assets.model.feeds import Feed
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.owners import owner_of_view
 from lake_assets.model.reports import Judged, RefreshReport, ViewRefresh
-from lake_assets.model.tables import EVERY_KEY
 from lake_assets.spark.lake_context import LakeContext
-from lake_assets.spark.read_tables import columns_of_all
 
 _AT_ONCE = 4
 """Queries under way at once: one's job runs while another is planned. Each task of each of them
 may hold `stream.buffer_bytes`, so they are not many."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Choice:
-    """What a refresh is to do."""
-
-    sources: Sequence[SqlViewInput]
-    """Of the tables to compute."""
-
-    current: Sequence[str]
-    """Scopes that are up to date."""
-
-    held: Mapping[str, str]
-    """By scope that is behind, why it must be left alone."""
 
 
 def refresh_sql_views(  # noqa: PLR0913 - where, what, and which of it
@@ -74,18 +48,13 @@ def refresh_sql_views(  # noqa: PLR0913 - where, what, and which of it
         FeedError: the query or an expectation does not compile, fails, or gives columns that a
             table cannot have; none of the view's tables is changed.
         LakeError: the lake cannot be read or written.
-        TableOwnedError: a table of the view is there, and is another feed's, key's or view's.
+        TableOwnedError: a table of the view, or one that it reads, is there, and is another feed's,
+            key's or view's.
     """
     started = perf_counter()
-    keys_now = keys_of(context.lake, feed)
-    handles = {key: open_table(context.lake, feed.silver_table(key)) for key in keys_now}
-    silver = {key: handle for key, handle in handles.items() if handle is not None}
-    scopes = view.scopes(key for key in keys if key in silver) if silver else ()
-    for scope in scopes:
-        claim(context.lake, feed.gold_table(view, scope), owner_of_view(feed, view.name, scope))
-    choice = _choose(feed, view, scopes, silver, context, blocked or {}, full_refresh=full_refresh)
+    choice = choose(feed, view, keys, context, blocked or {}, full_refresh=full_refresh)
     planned = perf_counter()
-    computed = _compute(session, feed, view, list(silver.values()), choice.sources, context)
+    computed = _compute(session, feed, view, choice.sources, context)
     try:
         judged = _judged(view, computed)
     except BaseException:
@@ -94,7 +63,7 @@ def refresh_sql_views(  # noqa: PLR0913 - where, what, and which of it
     done = perf_counter()
     _commit(feed, view, context, computed)
     return RefreshReport(
-        refreshed=tuple(_refreshed(view, result) for result in computed),
+        refreshed=tuple(_refreshed(view, result, choice.silver) for result in computed),
         up_to_date=tuple((scope, view.name) for scope in choice.current),
         judged=judged,
         blocked=choice.held,
@@ -106,57 +75,10 @@ def refresh_sql_views(  # noqa: PLR0913 - where, what, and which of it
     )
 
 
-def _choose(  # noqa: PLR0913 - all facts of the decision
-    feed: Feed,
-    view: GoldView,
-    scopes: Sequence[str],
-    silver: Mapping[str, DeltaTable],
-    context: LakeContext,
-    blocked: Mapping[str, str],
-    *,
-    full_refresh: bool,
-) -> _Choice:
-    definition = definition_of(view, context.session)
-    now = {key: _silver(context, feed, key, handle) for key, handle in silver.items()}
-    sources: list[SqlViewInput] = []
-    current: list[str] = []
-    held_up: dict[str, str] = {}
-    for scope in scopes:
-        table = feed.gold_table(view, scope)
-        gold = open_table(context.lake, table)
-        info = last_info(gold) if gold else {}
-        if scope == EVERY_KEY:
-            handles, position = tuple(silver.values()), PositionOfAll.of(info)
-            is_wanting = full_refresh or is_all_behind(definition, now, position)
-            reads = tuple(now) if full_refresh else unread(definition, now, position)
-            reason = held_up_by(reads, blocked)
-            info = position_now(definition, now).info
-        else:
-            handles = (silver[scope],)
-            is_wanting = full_refresh or is_behind(definition, now[scope], position_from(info))
-            reason = blocked.get(scope)
-            info = info_of(definition, now[scope])
-        if not is_wanting:
-            current.append(scope)
-        elif reason is not None:
-            held_up[scope] = reason
-        else:
-            ensure_refreshable(handles, [gold])
-            sources.append(SqlViewInput(scope=scope, table=table, handles=handles, info=info))
-    return _Choice(sources=sources, current=current, held=held_up)
-
-
-def _silver(context: LakeContext, feed: Feed, key: str, handle: DeltaTable) -> Silver:
-    version = handle.version()
-    commit = commit_digest(log_of(context.committer.store, feed.silver_table(key)), version)
-    return Silver(version=version, table=str(handle.metadata().id), commit=commit or "")
-
-
 def _compute(
     session: SparkSession,
     feed: Feed,
     view: GoldView,
-    silver: Sequence[DeltaTable],
     sources: Sequence[SqlViewInput],
     context: LakeContext,
 ) -> list[SqlViewResult]:
@@ -166,7 +88,6 @@ def _compute(
     query = SqlViewQuery(
         feed=feed,
         view=view,
-        columns=columns_of_all(silver),
         lake=context.lake,
         buffer_bytes=context.buffer_bytes,
     )
@@ -214,14 +135,13 @@ def _commit(
         context.committer.replace([result.commit for result in computed], computed[0].schema)
 
 
-def _refreshed(view: GoldView, one: SqlViewResult) -> ViewRefresh:
+def _refreshed(view: GoldView, one: SqlViewResult, silver: Mapping[str, int]) -> ViewRefresh:
     written = one.left.written.get(0)
-    is_of_all = one.source.scope == EVERY_KEY
     return ViewRefresh(
         key=one.source.scope,
         view=view.name,
         rows=written.rows if written else 0,
-        silver_version=None if is_of_all else one.source.handles[0].version(),
+        silver_version=silver.get(one.source.scope),
         files=len(written.files) if written else 0,
         why="a query is recomputed in full",
         rows_read=sum(rows_of(handle) for handle in one.source.handles),

@@ -63,6 +63,7 @@ SCHEMAS: Mapping[TableRef, pa.Schema] = {
             ("why", pa.string()),  # each reason once, with the number of keys it holds for
             ("rows_read", pa.int64()),  # of silver
             ("rows_written", pa.int64()),  # of the view, in new files
+            ("late_rows", pa.int64()),  # of silver, too late for a window of the view
         ]
     ),
 }
@@ -126,6 +127,7 @@ def entry_of_refresh(report: RefreshReport, feed: Feed, at: datetime) -> Entry |
         "why": _reasons(report),
         "rows_read": sum(view.rows_read for view in report.refreshed),
         "rows_written": sum(view.rows_written for view in report.refreshed),
+        "late_rows": sum(view.late_rows for view in report.refreshed),
     }
     return Entry(mark=None, rows={STREAM_LOG.name: [row]})
 

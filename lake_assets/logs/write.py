@@ -4,9 +4,8 @@ Each entry is in a table at most once: a commit carries the marks of its entries
 already is left out.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,7 +15,7 @@ from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.delta.log_history import is_done
 from lake_assets.delta.table_log import log_of
 from lake_assets.logs.entries import SCHEMAS, Entry, table_of
-from lake_assets.model.tables import TableRef
+from lake_assets.model.tables import GAPS, TableRef
 from lake_assets.parquet.writer import TABLE, Layout, Target, WritePlan, write_task
 from lake_assets.settings.upkeep import LogSettings
 from lake_assets.spark.lake_context import LakeContext
@@ -45,7 +44,9 @@ def append(context: LakeContext, entries: Sequence[Entry]) -> None:
         new = _once([e for e in entries if e.mark is None or not is_done(handle, e.mark)])
         rows = [row for entry in new for row in entry.rows.get(table.name, ())]
         if rows:
-            context.committer.append_marked(_written(context, table, rows), _newest_marks(new))
+            context.committer.append_marked(
+                written(context, table, table_of(table, rows)), _newest_marks(new)
+            )
 
 
 def keep_up(context: LakeContext, settings: LogSettings, now: datetime) -> None:
@@ -68,6 +69,16 @@ def keep_up(context: LakeContext, settings: LogSettings, now: datetime) -> None:
             context.committer.compact(table)
         if is_late or is_scattered:
             context.committer.vacuum(table)
+    _join_gaps(context, settings)
+
+
+def _join_gaps(context: LakeContext, settings: LogSettings) -> None:
+    """Join the files of `gaps`, which has one a gap and is read whole by whoever asks."""
+    if not log_of(context.lake, GAPS).exists():
+        return
+    if len(context.committer.fresh(GAPS).file_uris()) > settings.compact_above_files:
+        context.committer.compact(GAPS)
+        context.committer.vacuum(GAPS)
 
 
 def _oldest(handle: DeltaTable) -> datetime | None:
@@ -91,8 +102,8 @@ def _newest_marks(entries: Sequence[Entry]) -> list[Batch]:
     return [Batch(app_id, version) for app_id, version in newest.items()]
 
 
-def _written(context: LakeContext, table: TableRef, rows: Sequence[Mapping[str, Any]]) -> Commit:
-    data = table_of(table, rows)
+def written(context: LakeContext, table: TableRef, data: pa.Table) -> Commit:
+    """The commit of some rows, whose file is written."""
     plan = WritePlan(
         store=context.lake,
         targets=(Target(folder=log_of(context.lake, table).folder, layout=table.name),),

@@ -3,14 +3,17 @@
 Reads logs only.
 """
 
+import time
 from collections.abc import Mapping
 
+from lake_assets.delta.catalog import tables_of
 from lake_assets.delta.log_history import committed_at, open_table
 from lake_assets.gold.status import needed_since
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import TableRef, bronze_of, quarantine_of
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.demux_position import read_position
+from lake_assets.state.backup_hold import held_versions
 from lake_assets.storage.open_store import lake_of
 from lake_assets.storage.store import Store
 
@@ -22,10 +25,26 @@ def holds_of(settings: Settings, feed: Feed) -> dict[TableRef, dict[str, float]]
         LakeError: a table's log cannot be read.
     """
     holds = {
-        feed.silver_table(key): {f"view {view} is behind": at for view, at in views.items()}
-        for key, views in needed_since(settings, feed).items()
+        table: {f"view {view} is behind": at for view, at in views.items()}
+        for table, views in needed_since(settings, feed).items()
     }
-    return {**holds, **_of_bronze(lake_of(settings), feed)}
+    for table, further in (
+        *_of_bronze(lake_of(settings), feed).items(),
+        *_of_backup(settings, feed).items(),
+    ):
+        holds[table] = {**holds.get(table, {}), **further}
+    return holds
+
+
+def _of_backup(settings: Settings, feed: Feed) -> Mapping[TableRef, dict[str, float]]:
+    """A backup under way reads each table at one version."""
+    lake, held = lake_of(settings), held_versions(settings.state_dir)
+    tables = [table for table in tables_of(lake, feed) if table.relative in held] if held else ()
+    now = time.time()  # what comes next to a table comes after: this maintenance's own, perhaps
+    return {
+        table: {"a backup is under way": committed_at(lake, table, held[table.relative] + 1) or now}
+        for table in tables
+    }
 
 
 def _of_bronze(lake: Store, feed: Feed) -> Mapping[TableRef, dict[str, float]]:

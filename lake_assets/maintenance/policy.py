@@ -16,6 +16,11 @@ _SMALLEST = 64 * 1024
 _GROWTH = 8
 """How much larger the files of the next tier are. A row is rewritten about once a tier."""
 
+_QUIET_MS = 3_600_000
+"""Milliseconds without a new file after which a partition counts as one to which nothing comes, by
+the table's own newest file: shorter joins files that the next hour would bring enough of, longer
+leaves many small ones in each partition of the past."""
+
 MOST_HELD_S = 7 * 86_400.0
 """Seconds after which nobody's lag holds anything back any more: what lags more is computed anew,
 and costs less than keeping all for it."""
@@ -29,15 +34,20 @@ class WrittenFile:
     written_ms: int
     """When it was written, milliseconds since 1970."""
 
+    slice: int = 0
+    """Which part of time its rows are of, where rows leave for their age."""
+
 
 def files_to_join(
     files: Sequence[WrittenFile], *, target: int, at_least: int
 ) -> list[tuple[DataFile, ...]]:
     """Which files are to become one, in the order of their rows' age.
 
-    Files of one partition and of about one size are joined where there are enough of them, so a
+    Files of one partition, slice and size, about, are joined where there are enough of them, so a
     table has fewer than `at_least` small files a tier (64 kB, 512 kB, 4 MB, …), and a row is
-    rewritten once a tier. What has half of the target is big enough.
+    rewritten once a tier. What has half of the target is big enough. Of slices before the newest,
+    and of partitions to which nothing came for an hour, two files are enough: there are as many
+    files as slices and partitions, and not as many times more.
 
     Args:
         files: of the table.
@@ -46,15 +56,33 @@ def files_to_join(
     """
     small = [each for each in files if each.file.size * 2 < target]
     ordered = sorted(small, key=_group)
+    newest = max((each.slice for each in files), default=0)
+    busy = _busy(files)
     return [
         bin_
-        for _, group in groupby(ordered, key=_group)
-        for bin_ in _bins(list(group), target, at_least)
+        for (partition, time, _), group in groupby(ordered, key=_group)
+        for bin_ in _bins(
+            list(group), target, at_least if time == newest and partition in busy else 2
+        )
     ]
 
 
-def _group(written: WrittenFile) -> tuple[str, int]:
-    return repr(sorted(written.file.partition.items())), _tier(written.file.size)
+def _busy(files: Sequence[WrittenFile]) -> set[str]:
+    """The partitions to which something came lately; of a table without, the one that there is."""
+    last: dict[str, int] = {}
+    for each in files:
+        partition = _partition(each)
+        last[partition] = max(last.get(partition, 0), each.written_ms)
+    since = max(last.values(), default=0) - _QUIET_MS
+    return {partition for partition, at in last.items() if at >= since}
+
+
+def _group(written: WrittenFile) -> tuple[str, int, int]:
+    return _partition(written), written.slice, _tier(written.file.size)
+
+
+def _partition(written: WrittenFile) -> str:
+    return repr(sorted(written.file.partition.items()))
 
 
 def _tier(size: int) -> int:

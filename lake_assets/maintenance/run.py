@@ -7,7 +7,8 @@ rebuild, whose own it skips. Needs no Spark.
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 
 import pyarrow as pa
 from deltalake.exceptions import DeltaError
@@ -17,11 +18,11 @@ from lake_assets.delta.catalog import ensure_known, keys_found, tables_of
 from lake_assets.delta.compaction import join_files, joinable_files
 from lake_assets.delta.conflicts import lake_errors
 from lake_assets.delta.log_cleanup import delete_old_log, old_log, version_at
-from lake_assets.delta.log_history import open_table
 from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.delta.unused_files import UnusedFile, delete_unused, unused_files
 from lake_assets.errors import LakeError
 from lake_assets.maintenance.holds import holds_of
+from lake_assets.maintenance.old_rows import Retention
 from lake_assets.maintenance.policy import (
     Limits,
     Unused,
@@ -31,17 +32,16 @@ from lake_assets.maintenance.policy import (
     may_go,
     within,
 )
+from lake_assets.maintenance.table_upkeep import TableUpkeep
 from lake_assets.maintenance.unused_since import Since, UnusedSince
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import Layer, TableRef
+from lake_assets.runtime.low_priority import at_low_priority
 from lake_assets.settings.schema import Settings
 from lake_assets.settings.upkeep import MaintenanceSettings
 from lake_assets.spark.lake_context import LakeContext, open_lake
-from lake_assets.state.files import turn_if_free
+from lake_assets.state.files import maintenance_turn, turn_if_free
 from lake_assets.streams.noted_changes import REDO_TURN, reprocess_journal
-
-_TURN = "maintenance"
-"""With the feed's name, what at most one process of a lake does at a time."""
 
 _JOINED = {Layer.BRONZE, Layer.SILVER, Layer.QUARANTINE}
 """Layers whose files are joined. A gold table's are rewritten with each refresh, by bucket."""
@@ -60,40 +60,13 @@ _TROUBLE = (LakeError, DeltaError, pa.ArrowException, OSError)
 _RETENTIONS = ("delta.deletedFileRetentionDuration", "delta.logRetentionDuration")
 
 
-@dataclass(kw_only=True, slots=True)
-class TableUpkeep:
-    """What was done to a table, or would be."""
-
-    table: TableRef
-    joined: int = 0
-    """Small files that became fewer."""
-
-    into: int = 0
-    """Files that they became."""
-
-    joined_bytes: int = 0
-    deleted: int = 0
-    """Files that no version needs any more."""
-
-    deleted_bytes: int = 0
-    log_files: int = 0
-    """Files of its log that were deleted."""
-
-    notes: list[str] = field(default_factory=list)
-    """In words, what was left and why."""
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether there was nothing to do."""
-        return not (self.joined or self.deleted or self.log_files or self.notes)
-
-
 def maintain(
     settings: Settings, feed: Feed, *, keys: Sequence[str] | None = None, dry_run: bool = False
 ) -> list[TableUpkeep]:
     """Bring a feed's tables into shape: files joined, unused ones deleted, logs shortened.
 
-    Bounded in time and bytes; the next run goes on. A process that dies leaves tables as they were,
+    Bounded in time and bytes; the next run goes on. It gives way to streams and refreshes beside
+    it. A process that dies leaves tables as they were,
     or better.
 
     Args:
@@ -110,9 +83,15 @@ def maintain(
         ForeignStateError: the state folder is not this lake's.
         LakeError: the lake cannot be read or written, or another process maintains the feed.
     """
+    return at_low_priority(lambda: _maintain(settings, feed, keys, dry_run=dry_run))
+
+
+def _maintain(
+    settings: Settings, feed: Feed, keys: Sequence[str] | None, *, dry_run: bool
+) -> list[TableUpkeep]:
     with (
         open_lake(settings) as context,
-        turn_if_free(settings.state_dir, f"{_TURN}-{feed.feed}") as is_ours,
+        turn_if_free(settings.state_dir, maintenance_turn(feed.feed)) as is_ours,
     ):
         if not is_ours:
             raise LakeError(
@@ -143,6 +122,7 @@ class _Maintenance:
         ensure_known(self.feed, keys_found(lake, self.feed), keys or ())
         holds = holds_of(self.settings, self.feed)
         unused = UnusedSince.of(self.settings.state_dir, self.feed.feed)
+        retention = Retention.of(self.settings, self.feed, self.context, time.time())
         done = []
         for table in self._tables(keys):
             upkeep = TableUpkeep(table=table)
@@ -152,7 +132,7 @@ class _Maintenance:
                     upkeep.notes.append("left: a requeue, a rebuild or catching up is under way")
                     continue
                 try:
-                    self._maintain(upkeep, holds.get(table, {}), unused)
+                    self._maintain(upkeep, holds.get(table, {}), unused, retention)
                 except _TROUBLE as problem:  # each table's is its own
                     upkeep.notes.append(str(problem))
         if not self.dry_run:
@@ -168,12 +148,17 @@ class _Maintenance:
         return [table for table in tables if table in own]
 
     def _maintain(
-        self, upkeep: TableUpkeep, holds: Mapping[str, float], unused: UnusedSince
+        self,
+        upkeep: TableUpkeep,
+        holds: Mapping[str, float],
+        unused: UnusedSince,
+        retention: Retention,
     ) -> None:
         table = upkeep.table
         log = log_of(self.context.lake, table)
         if table.layer in _JOINED:
-            self._join(upkeep)
+            slices = self._delete_old_rows(upkeep, retention)
+            self._join(upkeep, slices)
         kept = kept_since(time.time(), self._keep_s(table), holds)
         if kept.because:
             upkeep.notes.append(f"older versions are kept: {kept.because}")
@@ -181,18 +166,34 @@ class _Maintenance:
         self._delete_unused(upkeep, log, oldest, unused)
         self._shorten_log(upkeep, log, oldest)
 
-    def _join(self, upkeep: TableUpkeep) -> None:
+    def _delete_old_rows(
+        self, upkeep: TableUpkeep, retention: Retention
+    ) -> Mapping[str, int] | None:
+        """Have old rows leave; by file, which part of time it is of, if that matters."""
+        is_late = time.monotonic() > self.ends_at
+        most = 0 if is_late else int(self.settings.maintenance.run_gb * (1 << 30))
+        left = retention.apply(upkeep.table, may_rewrite=most, dry_run=self.dry_run)
+        upkeep.old_rows = left.rows
+        upkeep.notes += left.notes
+        return left.slices
+
+    def _join(self, upkeep: TableUpkeep, slices: Mapping[str, int] | None) -> None:
         table, limits = upkeep.table, self.settings.maintenance
-        files = [WrittenFile(*each) for each in joinable_files(self.context.committer, table)]
+        files = [
+            WrittenFile(file, written, 0 if slices is None else slices[file.path])
+            for file, written in joinable_files(self.context.committer, table)
+            if slices is None or file.path in slices
+        ]
         bins = files_to_join(
             files, target=limits.target_file_mb << 20, at_least=limits.join_at_files
         )
+        by = self.feed.layout_in(table).cluster_by if table.layer is Layer.SILVER else ()
         taken, _ = within(bins, int(limits.run_gb * (1 << 30)))
         left = len(bins) - len(taken)
         for bin_ in taken:
             if time.monotonic() > self.ends_at:
                 left += 1
-            elif self.dry_run or join_files(self.context.committer, table, bin_):
+            elif self.dry_run or join_files(self.context.committer, table, bin_, by):
                 upkeep.joined += len(bin_)
                 upkeep.into += 1
                 upkeep.joined_bytes += sum(file.size for file in bin_)
@@ -203,15 +204,14 @@ class _Maintenance:
 
     def _keep_s(self, table: TableRef) -> float:
         """How long versions stay readable: what the table says, or else the settings."""
-        handle = open_table(self.context.lake, table)
-        properties = handle.metadata().configuration if handle is not None else {}
+        properties = self.context.committer.fresh(table).metadata().configuration
         own = [seconds_of(properties[name]) for name in _RETENTIONS if name in properties]
         return max(own, default=self.settings.maintenance.keep_hours * 3600)
 
     def _delete_unused(
         self, upkeep: TableUpkeep, log: TableLog, oldest: int, unused: UnusedSince
     ) -> None:
-        found = unused_files(log)
+        found = unused_files(log, partial(self.context.committer.fresh, upkeep.table))
         since = unused.meet(upkeep.table, [file.path for file in found])
         noted, limits = self._noted(), _limits(self.settings.maintenance, oldest)
         is_derived = upkeep.table.layer is Layer.GOLD
@@ -236,7 +236,8 @@ class _Maintenance:
 
     def _shorten_log(self, upkeep: TableUpkeep, log: TableLog, oldest: int) -> None:
         self.context.committer.settle()
-        old = old_log(log, oldest, batches=_BATCHES.get(upkeep.table.layer, 0))
+        handle = self.context.committer.fresh(upkeep.table)
+        old = old_log(log, handle, oldest, batches=_BATCHES.get(upkeep.table.layer, 0))
         if old is None:
             return
         if not self.dry_run:

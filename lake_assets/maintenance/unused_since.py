@@ -12,6 +12,7 @@ from typing import NamedTuple, Self
 
 from pydantic import BaseModel, ValidationError
 
+from lake_assets.maintenance.activity import note_of
 from lake_assets.model.tables import TableRef
 from lake_assets.runtime.atomic_write import replace_text
 from lake_assets.runtime.processes import boot_id
@@ -44,7 +45,7 @@ class UnusedSince:
     @classmethod
     def of(cls, state_dir: Path, feed: str) -> Self:
         """What was noted of a feed; nothing, where it cannot be read."""
-        path, boot = state_dir / "unused_files" / f"{feed}.json", boot_id()
+        path, boot = note_of(state_dir, feed), boot_id()
         try:
             noted = _Noted.model_validate_json(path.read_bytes())
         except (OSError, ValidationError):

@@ -13,6 +13,12 @@ class ProblemKind(StrEnum):
     STREAMS_STALLED = "streams_stalled"  # they live and get nowhere
     STREAMS_WAITING = "streams_waiting"  # for a broker or a registry; they go on by themselves
     REFRESH_MISSED = "refresh_missed"  # a schedule's tick passed, and gold is as it was before
+    FEED_STOPPED = "feed_stopped"  # the same batch failed again and again; others go on
+    RETENTION_NEAR = "retention_near"  # a source will delete rows before they are read
+    DISK_FILLS = "disk_fills"  # the lake's disk will be full
+    REFRESH_SLOW = "refresh_slow"  # a view's refreshes nearly take the time between two of them
+    BACKUP_OLD = "backup_old"  # the last good backup is older than it may be
+    ROWS_LOST = "rows_lost"  # a source had rows no more when it was their turn; told for a day
 
 
 STREAMS = "streams"
@@ -21,6 +27,18 @@ STREAMS = "streams"
 STREAM_KINDS = frozenset(
     {ProblemKind.STREAMS_FAILED, ProblemKind.STREAMS_STALLED, ProblemKind.STREAMS_WAITING}
 )
+
+
+BACKUP = "backup"
+"""Subject of what concerns the backups of the lake."""
+
+LAKE_KINDS = frozenset({ProblemKind.FEED_STOPPED, ProblemKind.ROWS_LOST, ProblemKind.BACKUP_OLD})
+"""Kinds that the lake's own tables and state folder tell of."""
+
+FORECAST_KINDS = frozenset(
+    {ProblemKind.RETENTION_NEAR, ProblemKind.DISK_FILLS, ProblemKind.REFRESH_SLOW}
+)
+"""Kinds that tell of what is to come."""
 
 
 class AlertSeverity(StrEnum):
@@ -39,7 +57,8 @@ class Problem:
 
     kind: ProblemKind
     subject: str
-    """Whose problem: `<asset>/<check>/<key>`, `streams`, or a view's asset."""
+    """Whose problem: `<asset>/<check>/<key>`, `streams`, a view's asset or `feed.view`, a feed,
+    `disk` or `backup`."""
 
     severity: AlertSeverity
     since: float

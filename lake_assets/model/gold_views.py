@@ -14,9 +14,9 @@ from pydantic import (
 )
 
 from lake_assets.model.base import Identifier, Noun
-from lake_assets.model.checks import GoldCheck, duration
+from lake_assets.model.checks import Duration, GoldCheck, duration
 from lake_assets.model.expectations import Action, Expectation
-from lake_assets.model.queries import columns_of, reads_all
+from lake_assets.model.queries import QuerySource, columns_of, reads_all, sources_of
 from lake_assets.model.tables import EVERY_KEY
 from lake_assets.model.unique_names import refuse_twins
 
@@ -53,11 +53,46 @@ Pace = Annotated[
 """`live`, which is no time at all, or a duration."""
 
 
+WINDOW_START, WINDOW_END = "window_start", "window_end"
+"""Columns of a view of windows, before its keys."""
+
+
+def _whole_seconds(span: timedelta) -> timedelta:
+    if span % timedelta(seconds=1):
+        message = "takes whole seconds"
+        raise ValueError(message)
+    return span
+
+
+WholeSeconds = Annotated[Duration, AfterValidator(_whole_seconds)]
+
+
+class Windows(Noun):
+    """Windows of equal length, which do not overlap; they begin at multiples of it since 1970."""
+
+    time: Annotated[str, Field(min_length=1)]
+    """Silver's column with the time of a row, a timestamp: the event's own."""
+
+    every: WholeSeconds
+    """Their length: `30s`, `5m`, `1h`."""
+
+    watermark: WholeSeconds
+    """How much a row may be older than the newest one of its key: a window is closed, and appears,
+    when a row is there that is so much newer than its end. Rows that come later are counted."""
+
+    ahead: WholeSeconds = timedelta(days=1)
+    """How much later than its arrival at the source (Kafka's timestamp) a row's time may be, a day
+    by default. A row that says more closes windows only up to its arrival: one device whose clock
+    is years ahead must not make all others late."""
+
+
 class GoldView(Noun):
     """A materialized view: `keys` and `measures`, or free `sql`.
 
-    With keys and measures it has a table a key, one row for each combination of the keys. Free SQL
-    over `silver` has a table a key as well; over `silver_all`, all keys' rows, it has one table.
+    With keys and measures it has a table a key, one row for each combination of the keys; with
+    `windows` one for each of those in each window, which is added once it is closed. Free SQL
+    over `silver` has a table a key as well; over `silver_all`, all keys' rows, it has one table. It
+    may read other views, too: `gold.<view>` of the key, or `gold_all.<view>` of all keys.
     """
 
     name: Identifier
@@ -73,9 +108,15 @@ class GoldView(Noun):
     """Column name to Spark SQL aggregate over silver's columns. As with `sql`, what asks the clock
     or chance changes only when silver does; such a view is recomputed in full then."""
 
+    windows: Windows | None = None
+    """Of event time, for `keys` and `measures`: the view has a row for each window and combination
+    of keys, with `window_start` and `window_end`, and those never change once they are there."""
+
     sql: Annotated[str, AfterValidator(_readable)] | None = None
-    """A Spark SQL query over `silver` or `silver_all`; its columns are the view's. What it computes
-    from the clock or by chance changes only when silver does."""
+    """A Spark SQL query over `silver` or `silver_all`, over other views (`gold.<view>`,
+    `gold_all.<view>`), and over what other feeds have (`<feed>.silver`, `<feed>.gold.<view>`); its
+    columns are the view's. What it computes from the clock or by chance changes only when what it
+    reads does."""
 
     refresh: Pace | None = None
     """When the streams refresh it, while they run: `live`, as soon as silver has something new, or
@@ -118,8 +159,25 @@ class GoldView(Noun):
         if self.sql is not None and (self.keys or self.measures):
             message = "give keys and measures, or sql, not both"
             raise ValueError(message)
-        if self.sql is None and not (self.keys and self.measures):
+        if self.sql is None and not (self.measures and (self.keys or self.windows)):
             message = "give keys and measures, or sql"
+            raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
+    def _windows_are_of_rows(self) -> Self:
+        if self.windows is None:
+            return self
+        if self.sql is not None:
+            message = "windows go with keys and measures, not with sql"
+            raise ValueError(message)
+        taken = {WINDOW_START, WINDOW_END} & {*self.keys, *self.measures}
+        if taken:
+            message = f"{min(taken)} is a column that windows bring: call it something else"
+            raise ValueError(message)
+        counting = [check.name for check in self.checks if check.equals_source]
+        if counting:
+            message = f"{counting[0]} counts all of silver's rows, and open windows have none yet"
             raise ValueError(message)
         return self
 
@@ -138,6 +196,14 @@ class GoldView(Noun):
         return self
 
     @model_validator(mode="after")
+    def _silver_is_counted_where_it_is_read(self) -> Self:
+        counting = [check.name for check in self.checks if check.equals_source]
+        if counting and not any(source.is_plain for source in self.sources):
+            message = f"{counting[0]} counts silver's rows, and the view reads none of its feed's"
+            raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
     def _keys_are_told_apart_where_there_are_some(self) -> Self:
         choosy = [e.name for e in self.expectations if e.keys is not None]
         choosy += [check.name for check in self.checks if check.keys is not None]
@@ -152,6 +218,16 @@ class GoldView(Noun):
         return self.sql is not None and reads_all(self.sql)
 
     @property
+    def sources(self) -> tuple[QuerySource, ...]:
+        """What it reads."""
+        return (QuerySource(is_of_key=True),) if self.sql is None else sources_of(self.sql)
+
+    @property
+    def reads_more(self) -> bool:
+        """Whether it reads other views or other feeds, beside its feed's silver or instead."""
+        return not all(source.is_plain for source in self.sources)
+
+    @property
     def key_expressions(self) -> dict[str, str]:
         """By key column, its SQL; a column is quoted, since `current_date` is a function, too."""
         return {name: f"`{sql}`" if name == sql else sql for name, sql in self.keys.items()}
@@ -159,7 +235,10 @@ class GoldView(Noun):
     @property
     def columns(self) -> tuple[str, ...] | None:
         """Names of its columns; None where only Spark can tell."""
-        return (*self.keys, *self.measures) if self.sql is None else columns_of(self.sql)
+        if self.sql is not None:
+            return columns_of(self.sql)
+        of_windows = (WINDOW_START, WINDOW_END) if self.windows else ()
+        return (*of_windows, *self.keys, *self.measures)
 
     def scopes(self, keys: Iterable[str]) -> tuple[str, ...]:
         """What it has a table for: each of these keys, or all of them together."""

@@ -31,6 +31,11 @@ class Heartbeat:
     refreshing: Mapping[str, float] = field(default_factory=dict)
     """By gold view (`feed.view`) that is being refreshed, since when."""
 
+    metrics: str | None = None
+    """Address of its metrics, `http://host:port`; None where none are served."""
+    stopped: Mapping[str, str] = field(default_factory=dict)
+    """By feed that stands still while others go on, why, in words."""
+
     @property
     def pid(self) -> int:
         """The process's pid; it may be another one's by now."""

@@ -19,4 +19,5 @@ class Reason(StrEnum):
     UNKNOWN_KEY = "unknown_key"  # the route has no such key
     TABLE_TAKEN = "table_taken"  # the key's tables would be those of another feed, key or view
     EXPECTATION = "expectation"  # the row violates an expectation, which the detail names
+    SKIPPED = "skipped"  # its batch failed again and again, and somebody had it skipped
     BAD_KEY_NAME = "bad_key_name"  # the key could not name a table, or is empty

@@ -3,6 +3,8 @@
 Spark has the last word on a query; what is refused here is what no refresh could make sense of.
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -20,28 +22,114 @@ SILVER = "silver"
 SILVER_ALL = "silver_all"
 """What a view over all keys calls the rows of all silver tables."""
 
-_NAMES = f"{SILVER} (one key's events) or {SILVER_ALL} (those of all keys)"
+GOLD, GOLD_ALL = "gold", "gold_all"
+"""Likewise, before a view's name: the key's table of another view, and those of all keys."""
+
+_NAMES = (
+    f"{SILVER} or {GOLD}.<view> (one key's), {SILVER_ALL} or {GOLD_ALL}.<view> (those of all "
+    f"keys), <feed>.{SILVER} or <feed>.{GOLD}.<view> (all of another feed's)"
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, order=True)
+class QuerySource:
+    """What one of a query's tables stands for."""
+
+    feed: str = ""
+    """Another feed, whose rows are read of all keys; empty of the view's own."""
+
+    view: str = ""
+    """Of that feed; empty of its silver."""
+
+    is_of_key: bool = False
+    """Whether it is the key's table that the view's own table is of."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is silver of the view's own feed."""
+        return not self.feed and not self.view
+
+    def __str__(self) -> str:
+        """As a query names it."""
+        if self.feed:
+            return ".".join([self.feed, *([GOLD, self.view] if self.view else [SILVER])])
+        layer = GOLD if self.view else SILVER
+        layer = layer if self.is_of_key else f"{layer}_all"
+        return ".".join([layer, *([self.view] if self.view else [])])
 
 
 @cache
+def sources_of(sql: str) -> tuple[QuerySource, ...]:
+    """What a query reads, sorted.
+
+    Raises:
+        ValueError: it is no single query, reads nothing, anything else, or one key's rows beside
+            silver of all keys.
+    """
+    names = {name for name, _ in _tables(_query(sql))}
+    found = {name: _source(name) for name in names}
+    others = sorted(".".join(name) for name, source in found.items() if source is None)
+    if others:
+        message = f"reads {', '.join(others)}; a view reads {_NAMES} and nothing else"
+        raise ValueError(message)
+    if not found:
+        message = f"reads no table; a view reads {_NAMES}"
+        raise ValueError(message)
+    sources = sorted({source for source in found.values() if source is not None})
+    of_key = [source for source in sources if source.is_of_key]
+    if of_key and QuerySource() in sources:
+        message = f"reads both {of_key[0]} and {SILVER_ALL}: it is over one key or over all of them"
+        raise ValueError(message)
+    return tuple(sources)
+
+
 def reads_all(sql: str) -> bool:
     """Whether a query is over all keys, rather than over one at a time.
 
     Raises:
-        ValueError: it is no single query, or reads neither, both or anything else.
+        ValueError: as `sources_of`.
     """
-    tables = _tables(_query(sql))
-    others = sorted(tables - {SILVER, SILVER_ALL})
-    if others:
-        message = f"reads {', '.join(others)}; a view reads {_NAMES} and nothing else"
-        raise ValueError(message)
-    if not tables:
-        message = f"reads no table; a view reads {_NAMES}"
-        raise ValueError(message)
-    if len(tables) > 1:
-        message = f"reads both {SILVER} and {SILVER_ALL}: it is over one key or over all of them"
-        raise ValueError(message)
-    return SILVER_ALL in tables
+    return not any(source.is_of_key for source in sources_of(sql))
+
+
+def with_names(sql: str, names: Mapping[QuerySource, str]) -> str:
+    """A query that reads what it reads under other names.
+
+    A table without an alias is called as it was, after the last part of its name.
+
+    Args:
+        sql: the query, as `sources_of` takes it.
+        names: plain identifiers; what has none here keeps its own.
+    """
+    from sqlglot import exp  # noqa: PLC0415
+
+    places: dict[int, tuple[int, str]] = {}
+    for name, table in _tables(_query(sql)):
+        source = _source(name)
+        if source is None or source not in names:
+            continue
+        parts = [part for part in table.parts if isinstance(part, exp.Identifier)]
+        begin, end = parts[0].meta["start"], parts[-1].meta["end"] + 1
+        alias = "" if table.alias else f" as `{parts[-1].name}`"
+        places[begin] = end, names[source] + alias
+    for begin, (end, text) in sorted(places.items(), reverse=True):
+        sql = sql[:begin] + text + sql[end:]
+    return sql
+
+
+def _source(name: tuple[str, ...]) -> QuerySource | None:
+    match name:
+        case ("silver",):
+            return QuerySource(is_of_key=True)
+        case ("silver_all",):
+            return QuerySource()
+        case (("gold" | "gold_all") as layer, view):
+            return QuerySource(view=view, is_of_key=layer == GOLD)
+        case (feed, "silver" | "silver_all"):
+            return QuerySource(feed=feed)
+        case (feed, "gold" | "gold_all", view):
+            return QuerySource(feed=feed, view=view)
+    return None
 
 
 @cache
@@ -68,8 +156,8 @@ def _query(sql: str) -> "exp.Query":
     return statements[0]
 
 
-def _tables(query: "exp.Query") -> set[str]:
-    """Tables that a query reads, in lower case as Spark compares them.
+def _tables(query: "exp.Query") -> list[tuple[tuple[str, ...], "exp.Table"]]:
+    """Tables that a query reads: their names, in lower case as Spark compares them, and places.
 
     What it names itself (`with x as …`) and functions that give rows (`range(10)`) are none.
     """
@@ -82,7 +170,7 @@ def _tables(query: "exp.Query") -> set[str]:
         for source in scope.sources.values()
         if isinstance(source, exp.Table) and isinstance(source.this, exp.Identifier)
     )
-    return {".".join(part.name for part in table.parts).lower() for table in tables}
+    return [(tuple(part.name.lower() for part in table.parts), table) for table in tables]
 
 
 def _complaint(problem: "SqlglotError") -> str:

@@ -15,6 +15,7 @@ class Stage(StrEnum):
 
     INGEST = "ingest"  # the source to bronze
     DEMUX = "demux"  # bronze to silver and quarantine
+    CATCH_UP = "catch-up"  # rows that waited for the registry, to where demux would have put them
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -72,6 +73,12 @@ class BatchReport:
 
     is_committed: bool = True
     """False if an expectation failed: nothing was written, and the stream ends."""
+
+    lag_rows: int | None = None
+    """Rows of its source that were not taken when it was told; None if that is not known."""
+
+    lag_s: float | None = None
+    """Seconds since the first of these rows came, of the partition that is furthest behind."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -140,6 +147,12 @@ class ViewRefresh:
 
     rows_written: int = 0
     """Of the view, those in new files."""
+
+    late_rows: int = 0
+    """Of silver, of a view of windows: new ones whose window was closed before."""
+
+    late_rows_in_all: int = 0
+    """Likewise, since the view was last computed in full."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

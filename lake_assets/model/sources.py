@@ -3,12 +3,16 @@
 Reading a source is for `sources`; how values are encoded is in `model.payload`.
 """
 
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal, Protocol, TypeAlias
 
 from pydantic import Field
 
 from lake_assets.model.base import Noun
 from lake_assets.model.origins import SCHEMA_ID, NamedSource, OriginColumns
+
+OnGap: TypeAlias = Literal["stop", "record"]
+"""What is done about rows that a source has no more: the feed stops, or they are passed over and
+their offsets kept in the table `gaps`."""
 
 
 class DeclaredSource(Protocol):
@@ -31,6 +35,10 @@ class DeclaredSource(Protocol):
     def title(self) -> str:
         """Which one it is, in words: `topic 'game-events'`."""
 
+    @property
+    def on_gap(self) -> OnGap:
+        """What is done about rows that the source had deleted before they were read."""
+
 
 class KafkaSource(Noun):
     """A topic, and where a new lake starts to read it; later it goes on where it was."""
@@ -46,6 +54,10 @@ class KafkaSource(Noun):
 
     starting_offsets: Literal["earliest", "latest"] | dict[int, int] = "earliest"
     """The first or last offsets, or one for each partition: `{0: 1200, 1: 1150}`."""
+
+    on_gap: OnGap = "stop"
+    """What to do about rows that Kafka deleted before they were read (retention, DeleteRecords):
+    `stop` the feed, or `record` their offsets in the table `gaps` and go on after them."""
 
     @property
     def name(self) -> str:

@@ -51,6 +51,9 @@ QUALITY_LOG = TableRef(layer=Layer.LOG, name="quality_log")
 STREAM_LOG = TableRef(layer=Layer.LOG, name="stream_log")
 """What each batch and each refresh did and how long it took, of all feeds."""
 
+GAPS = TableRef(layer=Layer.LOG, name="gaps")
+"""Which offsets were passed over, since their source had them no more, of all feeds."""
+
 LOG_NAMES = frozenset({QUALITY_LOG.name, STREAM_LOG.name})
 """Names that no other table may have: batches are reported by the name alone."""
 

@@ -27,7 +27,9 @@ _ANY_NUMBER = ("-Infinity", "Infinity")
 """Bounds where all numbers are NaN."""
 
 
-def file_stats(footer: pq.FileMetaData, with_nan: Collection[str] = ()) -> str:
+def file_stats(
+    footer: pq.FileMetaData, with_nan: Collection[str] = (), *, without: Collection[str] = ()
+) -> str:
     """The `stats` JSON of an `add` action, as the Delta protocol's section on statistics has it.
 
     Only top-level columns of primitive types get bounds, and all that have a value get both:
@@ -37,13 +39,14 @@ def file_stats(footer: pq.FileMetaData, with_nan: Collection[str] = ()) -> str:
     Args:
         footer: of the file.
         with_nan: columns with a NaN somewhere, which a footer does not tell.
+        without: columns that a log has no statistics of.
     """
     minima: dict[str, object] = {}
     maxima: dict[str, object] = {}
     nulls: dict[str, int] = {}
     for index in range(footer.num_columns):
         path = footer.schema.column(index).path
-        if "." in path or len(nulls) >= INDEXED_COLUMNS:
+        if "." in path or path in without or len(nulls) >= INDEXED_COLUMNS:
             continue
         chunks = [footer.row_group(g).column(index) for g in range(footer.num_row_groups)]
         statistics = [chunk.statistics for chunk in chunks if chunk.is_stats_set]

@@ -1,23 +1,23 @@
 """The half of the fan-out that runs in Spark's workers: rows in, Parquet files and a manifest out.
 
 Knows nothing of Spark, Delta's log or what the rows mean. A file without a commit is invisible to
-every reader, so a task that dies costs nothing.
+every reader, so a task that dies costs nothing but room; one that fails gives that back.
 """
 
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from lake_assets.parquet.encoding import encodings
-from lake_assets.parquet.stats import file_stats
+from lake_assets.errors import LakeError
+from lake_assets.parquet.data_file import write_file, write_partitions
+from lake_assets.parquet.partitioning import as_text
 from lake_assets.storage.store import Store
 from lake_assets.storage.uri import LakeUri
 
@@ -35,16 +35,12 @@ MANIFEST = pa.schema(
         pa.field("size", pa.int64()),
         pa.field("rows", pa.int64()),
         pa.field("stats", pa.string()),
+        pa.field("partition", pa.string()),
         pa.field("unresolved", pa.string()),
         pa.field("note", pa.string()),
     ]
 )
 """One row a file; and one row a distinct unresolved question or a note, with nothing else set."""
-
-
-_SMALL_BYTES = 256 * 1024
-"""Of a file's rows in memory, below which Snappy writes it: zstd would make it a third smaller, but
-sets up a context a page, which takes as long as all the rest of a small file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +51,9 @@ class Layout:
     sources: tuple[str, ...]
     parsers: Mapping[str, Callable[[pa.Array], pa.Array]] = field(default_factory=dict)
     """By column: how to make it from a source that travels in another form."""
+
+    partition_by: tuple[str, ...] = ()
+    """Columns of which a file has one value each; a batch has a file for each that it has."""
 
     def select(self, rows: pa.Table) -> pa.Table:
         """These columns of `rows`, in their order and types."""
@@ -97,7 +96,8 @@ class WritePlan:
 
 
 _COPIES = 2
-"""Times that a flush holds its rows at once: as they came and in one piece, then sorted."""
+"""Times that a flush holds its rows at once: as they came and in one piece, then sorted. Once more
+where one of the tables is partitioned."""
 
 
 def write_task(batches: Iterable[pa.RecordBatch], plan: WritePlan) -> Iterator[pa.RecordBatch]:
@@ -107,18 +107,51 @@ def write_task(batches: Iterable[pa.RecordBatch], plan: WritePlan) -> Iterator[p
     one batch is; beside it are the batch that is being taken and what Parquet encodes of one file.
     A buffer is full when its `_COPIES`th part is.
     """
-    limit = max(1, plan.buffer_bytes // _COPIES)
-    pieces: list[pa.RecordBatch] = []
-    held_bytes = 0
-    for batch in batches:
-        for piece in _cut(batch, limit):
-            if pieces and held_bytes + piece.nbytes > limit:
-                yield _flush(pieces, plan)
-                held_bytes = 0
-            pieces.append(piece)
-            held_bytes += piece.nbytes
-    if pieces:
-        yield _flush(pieces, plan)
+    with TaskWriter(plan) as writer:
+        for batch in batches:
+            yield from writer.add(batch)
+        yield from writer.finish()
+
+
+class TaskWriter:
+    """What `write_task` does, for whoever has the rows piece by piece.
+
+    Its files are deleted if its `with` block fails: a full disk would get fuller by each try.
+    """
+
+    def __init__(self, plan: WritePlan) -> None:
+        """Hold nothing yet."""
+        self._plan = plan
+        is_split = any(layout.partition_by for layout in plan.layouts.values())
+        self._limit = max(1, plan.buffer_bytes // (_COPIES + is_split))
+        self._pieces: list[pa.RecordBatch] = []
+        self._held_bytes = 0
+        self._written: list[LakeUri] = []
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Delete what was written, if the block failed."""
+        if kind and issubclass(kind, Exception):  # a generator's end is none
+            for file in self._written:
+                with suppress(LakeError):  # what failed before is what is to be told
+                    self._plan.store.delete(file)
+
+    def add(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Take some rows; the manifest of what had to be written to make room."""
+        for piece in _cut(batch, self._limit):
+            if self._pieces and self._held_bytes + piece.nbytes > self._limit:
+                yield from self.finish()
+            self._pieces.append(piece)
+            self._held_bytes += piece.nbytes
+
+    def finish(self) -> Iterator[pa.RecordBatch]:
+        """Write what is held; its manifest."""
+        if self._pieces:
+            yield _flush(self._pieces, self._plan, self._written)
+        self._held_bytes = 0
 
 
 def _cut(batch: pa.RecordBatch, limit: int) -> Iterator[pa.RecordBatch]:
@@ -137,8 +170,8 @@ def notes_of(notes: Iterable[str]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist([{"note": note} for note in notes], schema=MANIFEST)
 
 
-def _flush(held: list[pa.RecordBatch], plan: WritePlan) -> pa.RecordBatch:
-    """Write what is held, and let go of it on the way: `held` is empty afterwards."""
+def _flush(held: list[pa.RecordBatch], plan: WritePlan, written: list[LakeUri]) -> pa.RecordBatch:
+    """Write what is held, and let go of it on the way; `written` gets each file that is there."""
     rows = pa.Table.from_batches(held)
     held.clear()
     questions = _questions(rows)
@@ -147,11 +180,12 @@ def _flush(held: list[pa.RecordBatch], plan: WritePlan) -> pa.RecordBatch:
         return pa.RecordBatch.from_pylist(questions, schema=MANIFEST)
     keys = rows[TABLE].fill_null(_NOWHERE).to_numpy()
     if len(keys) and keys[0] != _NOWHERE and (keys == keys[0]).all():
-        manifest = [_write_group(rows, int(keys[0]), plan)]
+        manifest = _write_group(rows, int(keys[0]), plan, written)
     else:
         # In one piece, since rows of many chunks are slow to take; what came is freed by that.
         rows = rows.combine_chunks()
-        manifest = [_write_group(g, target, plan) for target, g in _groups(rows, keys)]
+        groups = _groups(rows, keys)
+        manifest = [f for target, g in groups for f in _write_group(g, target, plan, written)]
     return pa.RecordBatch.from_pylist(manifest, schema=MANIFEST)
 
 
@@ -180,82 +214,18 @@ def _groups(rows: pa.Table, keys: npt.NDArray[np.int32]) -> Iterator[tuple[int, 
         yield int(placed[start]), rows.slice(int(start), int(end - start))
 
 
-def _write_group(rows: pa.Table, index: int, plan: WritePlan) -> dict[str, object]:
+def _write_group(
+    rows: pa.Table, index: int, plan: WritePlan, written: list[LakeUri]
+) -> list[dict[str, object]]:
     target = plan.targets[index]
-    columns = plan.layouts[target.layout].select(rows)
-    return {
-        "target": index,
-        **write_file(plan.store, columns, target.folder, target.partition, target.prefix),
-    }
-
-
-def write_file(
-    store: Store, rows: pa.Table, folder: LakeUri, partition: str = "", prefix: str = "part"
-) -> dict[str, object]:
-    """Write one new file of a table: its `path` below `folder`, `size`, `rows` and `stats`."""
-    name = f"{prefix}-{uuid.uuid4()}.parquet"
-    relative = f"{partition}/{name}" if partition else name
-    if rows.nbytes >= _SMALL_BYTES:
-        return write_pieces(store, [rows], rows.schema, folder, relative)
-    # Encoded in memory first: a few hundred bytes a column are not worth a call each.
-    sink = pa.BufferOutputStream()
-    footer, with_nan = _encode(sink, [rows], rows.schema, "snappy")
-    content = sink.getvalue()
-    with store.open_for_writing(folder / relative) as stream:
-        stream.write(content)
-    return _written(relative, content.size, footer, with_nan)
-
-
-def write_pieces(
-    store: Store, pieces: Iterable[pa.Table], schema: pa.Schema, folder: LakeUri, relative: str
-) -> dict[str, object]:
-    """Write a file piece by piece, with one piece in memory at a time; as `write_file` else."""
-    with store.open_for_writing(folder / relative) as stream:
-        sink = pa.PythonFile(stream, mode="w")
-        footer, with_nan = _encode(sink, pieces, schema, "zstd")
-        size = sink.tell()
-    return _written(relative, size, footer, with_nan)
-
-
-def _encode(
-    sink: pa.NativeFile, pieces: Iterable[pa.Table], schema: pa.Schema, codec: str
-) -> tuple[pq.FileMetaData, set[str]]:
-    """Write Parquet; its footer, and the columns that have NaN."""
-    footers: list[pq.FileMetaData] = []
-    with_nan: set[str] = set()
-    writer = pq.ParquetWriter(
-        sink,
-        schema,
-        metadata_collector=footers,
-        store_schema=False,
-        compression=codec,
-        compression_level=1 if codec == "zstd" else None,
-        **encodings(schema),
-    )
-    try:
-        for piece in pieces:
-            writer.write_table(piece)
-            with_nan |= _with_nan(piece)
-    except BaseException:
-        # Closing what failed fails in words of its own, and those of a full disk are waited for.
-        with suppress(Exception):
-            writer.close()
-        raise
-    writer.close()
-    return footers[0], with_nan
-
-
-def _written(
-    relative: str, size: int, footer: pq.FileMetaData, with_nan: set[str]
-) -> dict[str, object]:
-    return {
-        "path": relative,
-        "size": size,
-        "rows": footer.num_rows,
-        "stats": file_stats(footer, with_nan),
-    }
-
-
-def _with_nan(rows: pa.Table) -> set[str]:
-    floats = [field.name for field in rows.schema if pa.types.is_floating(field.type)]
-    return {name for name in floats if pc.any(pc.is_nan(rows[name])).as_py()}
+    layout = plan.layouts[target.layout]
+    columns, by = layout.select(rows), layout.partition_by
+    if not by:
+        file = write_file(plan.store, columns, target.folder, target.partition, target.prefix)
+        written.append(target.folder / str(file["path"]))
+        return [{"target": index, **file}]
+    files = []
+    for values, file in write_partitions(plan.store, columns, target.folder, by):
+        written.append(target.folder / str(file["path"]))
+        files.append({"target": index, "partition": as_text(values), **file})
+    return files

@@ -36,6 +36,13 @@ def address_complaint(path: Path) -> str | None:
     return f"is an address ({scheme[1]}://…), and only folders of this machine are supported yet"
 
 
+def target_complaint(target: str) -> str | None:
+    """What is wrong with where backups go, or None; of an address only whether it may be one."""
+    if _ADDRESS.match(target) or Path(target).is_absolute():
+        return None
+    return "is neither the whole path of a folder nor s3://, gs:// or az://"
+
+
 def folder_complaint(path: Path) -> str | None:
     """What is wrong with the whole path of a folder that is to have tables, or None."""
     match = _UNUSABLE.search(str(path))

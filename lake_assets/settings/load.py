@@ -26,7 +26,7 @@ _PREFIX = "LAKE_ASSETS_"
 
 _environment_lock = threading.RLock()
 
-_JSON = {"kafka": "options", "spark": "conf"}
+_JSON = {"kafka": "options", "spark": "conf", "backup": "options"}
 """By group, the field that is a JSON object."""
 
 
@@ -102,7 +102,11 @@ def _folder(name: str, path: Path, *, is_option: bool) -> Path:
         SettingsError: it is an address, or tables could not lie there.
     """
     whole = path.expanduser().absolute()
-    complaint = address_complaint(path) or (folder_complaint(whole) if name != "feeds" else None)
+    complaint = address_complaint(path)
+    if complaint is None and name != "feeds":
+        # Delta's library follows links before it takes a path for an address.
+        places = (whole, Path(os.path.realpath(whole)))
+        complaint = next(filter(None, map(folder_complaint, places)), None)
     if complaint:
         thing = f"--{name}" if is_option else _PREFIX + name.upper()
         raise SettingsError(thing, complaint, "Name another folder")

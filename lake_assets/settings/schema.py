@@ -10,9 +10,16 @@ from pydantic import Field, SecretStr, field_validator, model_validator
 
 from lake_assets.model.endpoints import RegistryAccess
 from lake_assets.settings.access import access_complaint, kafka_complaint, without_login
-from lake_assets.settings.checks import alert_complaint
+from lake_assets.settings.alerts import AlertSettings
 from lake_assets.settings.group import Group, RelatedGroup, refuse
-from lake_assets.settings.upkeep import LogSettings, MaintenanceSettings
+from lake_assets.settings.upkeep import (
+    BackupSettings,
+    DagsterSettings,
+    ForecastSettings,
+    LogSettings,
+    MaintenanceSettings,
+)
+from lake_assets.settings.watch import MetricsSettings
 
 
 class KafkaSettings(Group):
@@ -24,6 +31,10 @@ class KafkaSettings(Group):
     options: dict[str, SecretStr] = Field(default_factory=dict)
     """Further librdkafka client properties (`security.protocol`, `sasl.mechanism`, …), as JSON. All
     are masked wherever settings are printed: any may hold a secret."""
+
+    commit_offsets: bool = True
+    """Whether a feed's offsets are committed to the consumer group `lake_assets-<feed>`, so that
+    Kafka's own lag tools see it. Nothing is read back; without the right only a warning comes."""
 
     @field_validator("options")
     @classmethod
@@ -133,9 +144,14 @@ class StreamSettings(Group):
     """Seconds between two reports to Dagster at least; each changed key costs 8-17 ms of its
     storage."""
 
-    report_events_per_day: int = Field(default=100_000, ge=1)
+    report_events_per_day: int = Field(default=60_000, ge=1)
     """Events that these reports come to, about. With more keys they come more rarely, ten minutes
     apart at most; what changes a check's verdict does not wait."""
+
+    rotate_run_after_h: float = Field(default=24.0, gt=0)
+    """Hours after its first batch when the streams' run in Dagster ends between two batches and the
+    supervisor starts the next one, so that what Dagster stores of it can be deleted by age. Streams
+    stand still for half a minute then."""
 
 
 class Durability(StrEnum):
@@ -167,62 +183,6 @@ class FanoutSettings(Group):
     """Rows of a gold table that a bucket should hold, which a refresh writes again if one of them
     changes. A table has at most
     256 buckets."""
-
-
-class SmtpTls(StrEnum):
-    """How the connection to a mail server is encrypted."""
-
-    STARTTLS = "starttls"  # begins plain and must become TLS before anything is said; port 587
-    IMPLICIT = "implicit"  # TLS from the start; port 465
-    NONE = "none"  # a relay on this machine; port 25
-
-
-class AlertSettings(RelatedGroup):
-    """Whom to tell when something goes wrong and when it is over. The log is always told."""
-
-    @staticmethod
-    def complaint(field: str, value: Any, before: Mapping[str, Any]) -> str | None:  # noqa: ANN401
-        """As the base has it."""
-        return alert_complaint(field, value, before)
-
-    webhook_url: SecretStr | None = None
-    """Address that gets each alert as JSON by POST (Slack, Mattermost, your own); it is a secret,
-    since whoever knows it can post."""
-
-    smtp_host: str | None = None
-    """Mail server; set, each alert is sent by e-mail. Needs `smtp_from` and `smtp_to`."""
-
-    smtp_port: int = Field(default=587, gt=0, le=65535)
-    """Port of the mail server: usually 587 with `starttls`, 465 with `implicit`, 25 with `none`."""
-
-    smtp_tls: SmtpTls = SmtpTls.STARTTLS
-    """`starttls`, `implicit` or `none`. A private authority goes into `SSL_CERT_FILE`."""
-
-    smtp_user: str | None = None
-    """Name to log in with; unset, there is no login."""
-
-    smtp_password: SecretStr | None = None
-    """Password of `smtp_user`."""
-
-    smtp_from: str | None = None
-    """Sender, `lake@example.com`."""
-
-    smtp_to: str | None = None
-    """Recipients, `a@example.com, b@example.com`."""
-
-    timeout_s: float = Field(default=5.0, gt=0, le=5.0)
-    """Seconds a sink may take for one alert before it is called down and tried again 10 s later.
-    More would not fit into the time that Dagster gives a sensor."""
-
-    settle_s: float = Field(default=60.0, ge=0)
-    """Seconds that a problem must have been gone before it is said to be over. Below
-    `stream.report_every_s`, a check that fails in every other report is told of each time."""
-
-    waiting_after_s: float = Field(default=30.0, ge=0)
-    """Seconds that streams may wait for a broker or a registry without anybody being told."""
-
-    refresh_grace_s: float = Field(default=300.0, ge=0)
-    """Seconds that a scheduled refresh may take before it counts as missed."""
 
 
 class RuntimeSettings(Group):
@@ -262,8 +222,12 @@ class Settings(Group):
     stream: StreamSettings = StreamSettings()
     fanout: FanoutSettings = FanoutSettings()
     alerts: AlertSettings = AlertSettings()
+    forecast: ForecastSettings = ForecastSettings()
     log: LogSettings = LogSettings()
     maintenance: MaintenanceSettings = MaintenanceSettings()
+    metrics: MetricsSettings = MetricsSettings()
+    backup: BackupSettings = BackupSettings()
+    dagster: DagsterSettings = DagsterSettings()
     runtime: RuntimeSettings = RuntimeSettings()
 
     @property

@@ -1,12 +1,26 @@
-"""Settings of what keeps a lake in shape: its log tables, and the maintenance of all others."""
+"""Settings of upkeep: logs, maintenance, backups, Dagster's runs, and alerts to what is to come."""
 
-from pydantic import Field
+from enum import StrEnum
 
-from lake_assets.settings.group import Group
+from pydantic import Field, SecretStr, field_validator
+
+from lake_assets.settings.checks import target_complaint
+from lake_assets.settings.group import Group, refuse
+
+
+class LogFormat(StrEnum):
+    """What a line of the log looks like."""
+
+    TEXT = "text"  # words, for people
+    JSON = "json"  # an object, for programs
 
 
 class LogSettings(Group):
-    """The Delta tables `quality_log` and `stream_log`, which the process of the streams keeps."""
+    """Lines on standard error, and the tables `quality_log` and `stream_log`, of the streams."""
+
+    format: LogFormat = LogFormat.TEXT
+    """`text` or `json`: a line is words, or an object with `message`, `level`, `timestamp` and what
+    it is about: `feed`, `stage`, `batch`, `view`, `table`."""
 
     append_every_s: float = Field(default=30.0, gt=0)
     """Seconds that entries wait for each other; each append is a commit and a file in a table."""
@@ -46,3 +60,65 @@ class MaintenanceSettings(Group):
     """Days for which files of bronze, silver and quarantine stay whose rows somebody deleted or
     rewrote (DELETE, UPDATE, a rebuild), and files that no commit names, such as a killed job's.
     More than any job takes."""
+
+
+class BackupSettings(Group):
+    """Backups of the lake, which Dagster makes if it is told where to put them."""
+
+    target: str | None = None
+    """Where Dagster puts backups: the whole path of a folder, or `s3://…`, `gs://…`, `az://…`; of
+    this lake alone. Unset, it makes none. `lake-assets backup` without a place puts them there,
+    too."""
+
+    schedule: str = "37 2 * * *"
+    """When (cron, UTC)."""
+
+    keep: int = Field(default=7, ge=1)
+    """Backups that stay there; older ones go, with the files that only they had."""
+
+    alert_after_hours: float = Field(default=26.0, gt=0)
+    """Hours after which an alert tells that the last good backup is too old: more than the
+    schedule's time from one to the next and what a backup takes."""
+
+    options: dict[str, SecretStr] = Field(default_factory=dict)
+    """Of the bucket that backups go to (`aws_access_key_id`, `aws_endpoint`, …), as JSON and as
+    deltalake takes them; unset, the machine's own service is asked. All are masked wherever
+    settings are printed: any may hold a secret."""
+
+    @field_validator("target")
+    @classmethod
+    def _target_is_whole(cls, value: str | None) -> str | None:
+        refuse(target_complaint(value) if value is not None else None)
+        return value
+
+    @property
+    def secrets(self) -> dict[str, str]:
+        """The options as they are."""
+        return {name: secret.get_secret_value() for name, secret in self.options.items()}
+
+
+class DagsterSettings(Group):
+    """What Dagster keeps of this lake's runs."""
+
+    keep_runs_days: float = Field(default=3.0, ge=1)
+    """Days after which finished runs are deleted, with their events. The newest event of each table
+    and result of each check stay, with their run. With 100 games that are busy all day, and views
+    of theirs that are refreshed every five minutes, a day takes 1 GB of SQLite and a quarter of
+    that in PostgreSQL."""
+
+    purge_schedule: str = "23 3 * * *"
+    """When they are deleted (cron, UTC)."""
+
+
+class ForecastSettings(Group):
+    """Alerts to what will go wrong if all goes on as it does."""
+
+    retention_hours: float = Field(default=6.0, gt=0)
+    """Hours ahead that are looked whether Kafka deletes rows before they are read; of a topic that
+    keeps rows for less than twice as long, half of what it keeps."""
+
+    disk_hours: float = Field(default=24.0, gt=0)
+    """Hours ahead that are looked whether the lake's disk is full."""
+
+    refresh_share: float = Field(default=0.8, gt=0, le=1)
+    """Share of the time between two refreshes of a view that one may take."""

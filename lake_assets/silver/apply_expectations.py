@@ -44,6 +44,9 @@ class Rule:
     keys: tuple[bool, ...]
     """By index of the key, whether its rows are judged."""
 
+    is_skipped: bool = False
+    """Whether rows that violate it are put aside as skipped, though its action is to fail."""
+
 
 class Refused(StrEnum):
     """Which refused rows are written to quarantine."""
@@ -151,6 +154,7 @@ class Judge:
             return batch
         dropped = np.zeros(len(places), dtype=np.bool_)
         quarantined: dict[str, _Mask] = {}
+        skipped = np.zeros(len(places), dtype=np.bool_)
         for index, rule in enumerate(self._rules):
             column, bit = divmod(index, MARKS_PER_COLUMN)
             violated = ((marks[column] >> bit) & 1).astype(np.bool_) & is_key
@@ -160,9 +164,11 @@ class Judge:
             self._note(index, batch, places, violated)
             if rule.action is Action.DROP:
                 dropped |= violated
-            elif rule.action is Action.QUARANTINE:
+            elif rule.action is Action.QUARANTINE or rule.is_skipped:
                 quarantined[rule.name] = violated
-        return self._place(batch, places, dropped, quarantined)
+            if rule.is_skipped:
+                skipped |= violated
+        return self._place(batch, places, dropped, quarantined, skipped)
 
     def _in_scope(self, batch: pa.RecordBatch, decoded: _Ints) -> pa.RecordBatch:
         """The batch, with no table for the rows that are out of scope.
@@ -201,6 +207,7 @@ class Judge:
         places: _Ints,
         dropped: _Mask,
         quarantined: Mapping[str, _Mask],
+        skipped: _Mask,
     ) -> pa.RecordBatch:
         kept = np.zeros(len(places), dtype=np.bool_)
         for mask in quarantined.values():
@@ -215,7 +222,7 @@ class Judge:
             TABLE: pc.if_else(pa.array(kept), pa.scalar(self._quarantine, pa.int32()), table)
         }
         if quarantined:
-            word = pa.scalar(Reason.EXPECTATION.value)
+            word = pc.if_else(pa.array(skipped), Reason.SKIPPED.value, Reason.EXPECTATION.value)
             named = pa.nulls(len(places), pa.string())
             for name, mask in quarantined.items():
                 joined = pc.coalesce(

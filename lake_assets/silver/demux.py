@@ -6,45 +6,38 @@ before anything of it was committed.
 """
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from time import perf_counter, time
-from typing import Any, TypeAlias
-from uuid import uuid4
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from lake_assets.delta.catalog import adoptable_keys, refused_keys
-from lake_assets.delta.commit import ATTEMPT, Batch, Commit
+from lake_assets.delta.catalog import adoptable_keys, keys_to_adopt, refused_keys
+from lake_assets.delta.commit import Batch, Commit
 from lake_assets.delta.commit_journal import Journal
 from lake_assets.delta.conflicts import overtaken
-from lake_assets.delta.renamed_columns import marked
-from lake_assets.delta.table_owners import claim
-from lake_assets.delta.widen import widen
 from lake_assets.formats.base import Decoder, PayloadFormat, SchemaSource
 from lake_assets.formats.base import Question as FormatQuestion
 from lake_assets.model.expectations import Action
 from lake_assets.model.feeds import Feed
 from lake_assets.model.origins import OriginColumns
-from lake_assets.model.owners import Owner
 from lake_assets.model.reports import BatchReport, Span, Stage
-from lake_assets.model.tables import TableRef, quarantine_of, waiting_of
+from lake_assets.silver.adopt_tables import adopt_tables, make_tables
 from lake_assets.silver.apply_expectations import EVERYTHING, Scope
 from lake_assets.silver.batch_notes import note_of
 from lake_assets.silver.compiled_expectations import Compiled, Compiler
+from lake_assets.silver.demux_commits import Reached, commits_of, discarded_unless_noted
 from lake_assets.silver.demux_job import Demuxed, Job, failure
 from lake_assets.silver.demux_task import DecodePlan
+from lake_assets.silver.layouts import with_partition_sources
+from lake_assets.silver.many_partitions import ManyPartitions
 from lake_assets.silver.questions import KeyQuestion, SqlQuestion, decoded
-from lake_assets.silver.rows import quarantine_schema, silver_schema
-from lake_assets.silver.silver_columns import held_columns
-from lake_assets.spark.fan_out import UnresolvedError, Written
+from lake_assets.spark.fan_out import UnresolvedError
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.spark.scan import Rows
-
-Reached: TypeAlias = Callable[[Iterable[TableRef]], Mapping[str, str]]
-"""Tells what a batch's last commit records beside its rows, from the tables that get rows."""
 
 _CREATING = threading.Lock()
 """Held while keys get their tables: the feeds' threads may meet the same new one at once."""
@@ -71,6 +64,7 @@ class Demux:
     _decoder: Decoder | None = None
     _keys: dict[str, None] = field(default_factory=dict)
     _refused: dict[str, str] = field(default_factory=dict)
+    partitions: ManyPartitions = field(init=False)
     _compiler: Compiler = field(init=False)
     alone: threading.Lock = field(default_factory=threading.Lock)
     """Held while rows are derived: batches and what catches up with them take turns."""
@@ -78,6 +72,7 @@ class Demux:
     def __post_init__(self) -> None:
         """Nothing is compiled yet."""
         self._compiler = Compiler(self.feed.expectations)
+        self.partitions = ManyPartitions(self.feed)
 
     def __call__(
         self, bronze: Rows, batch: Batch, reached: Reached, span: Span | None = None
@@ -95,20 +90,28 @@ class Demux:
 
         Raises:
             ExpectationFailedError: rows violate an expectation that fails; nothing was committed.
+            PartitionsExceededError: they are of too many partitions; nothing was committed.
             LakeError: the lake cannot be written.
             CommitConflictError: another process demuxes the same feed.
         """
         started = perf_counter()
         with self.alone:
             demuxed = self._write(bronze, batch, span)
-        done = perf_counter()
-        *others, last = self._commits(demuxed, reached)
-        # Before they are noted: what is noted is committed by whoever starts next.
-        self.context.committer.judge([*others, last], batch)
-        self.journal.write(batch, [*others, last], note_of(demuxed))
+        self.place(demuxed, batch, reached, span, job_s=perf_counter() - started)
+
+    def place(
+        self, demuxed: Demuxed, batch: Batch, reached: Reached, span: Span | None, *, job_s: float
+    ) -> None:
+        """Commit what a job of `job_s` seconds left that violates nothing; else as a call."""
+        began = perf_counter()
+        *others, last = commits_of(self.feed, demuxed, reached)
+        with discarded_unless_noted(self.context.lake, [*others, last]):
+            # Before they are noted: what is noted is committed by whoever starts next.
+            self.context.committer.judge([*others, last], batch)
+            self.journal.write(batch, [*others, last], note_of(demuxed))
         self._append(others, batch)
         self._append([last], batch)
-        seconds = {"job": done - started, "commit": perf_counter() - done}
+        self.partitions.tell(demuxed.written)
         self.report(
             BatchReport(
                 feed=self.feed.feed,
@@ -117,7 +120,7 @@ class Demux:
                 rows={table.name: written.rows for table, written in demuxed.written.items()},
                 dropped={key: outcome.dropped for key, outcome in demuxed.outcomes.items()},
                 judged=demuxed.judged,
-                seconds=seconds,
+                seconds={"job": job_s, "commit": perf_counter() - began},
                 files=sum(len(written.files) for written in demuxed.written.values()),
                 span=span,
             )
@@ -140,10 +143,17 @@ class Demux:
                 )
             )
             raise failure(violated)
+        if too_many := self.partitions.problem(demuxed.written):
+            job.discard(demuxed)
+            raise too_many
         return demuxed
 
     def derive(
-        self, rows: Rows, scope: Callable[[tuple[str, ...]], Scope] = lambda _: EVERYTHING
+        self,
+        rows: Rows,
+        scope: Callable[[tuple[str, ...]], Scope] = lambda _: EVERYTHING,
+        *,
+        skip_failing: bool = False,
     ) -> tuple[Job, Demuxed]:
         """Run the job over rows of bronze until it raises no question that was not answered.
 
@@ -152,33 +162,32 @@ class Demux:
         Args:
             rows: `value binary` and the columns `bronze_names`.
             scope: which of the rows are written, by the keys that are known.
+            skip_failing: put rows aside, as skipped, that violate an expectation that fails.
         """
         if self._schemas is None:
-            self._adopt(self.schemas.newest(), self.feed.keys)
+            self._adopt(self.schemas.newest(), keys_to_adopt(self.context.lake, self.feed))
         else:
             self._adopt(self.format.for_next_batch(self._schemas, time()), ())
         while True:
-            compiled = self._compiled(rows.frame.sparkSession)
-            plan = self._plan()
-            job = Job(self.feed, plan, self.context, compiled.reading, compiled.program)
+            job = self._job(rows.frame.sparkSession, skip_failing=skip_failing)
             try:
                 return job, job.run(rows, scope(job.plan.keys))
             except UnresolvedError as problem:
                 self._answer(problem.questions)
 
-    def _commits(self, demuxed: Demuxed, reached: Reached) -> list[Commit]:
-        """The batch's commits, quarantine's last."""
-        quarantine = quarantine_of(self.feed.feed)
-        attempt = {ATTEMPT: uuid4().hex}
-        commits = [
-            Commit(table=table, files=written.files, info={"rows": str(written.rows), **attempt})
-            for table, written in demuxed.written.items()
-            if table != quarantine
-        ]
-        refused = demuxed.written.get(quarantine, Written())
-        recorded = reached(commit.table for commit in commits)
-        info = {"rows": str(refused.rows), **attempt, **recorded}
-        return [*commits, Commit(table=quarantine, files=refused.files, info=info)]
+    def next_job(self, session: SparkSession) -> Job | None:
+        """The job for rows that come now, by what is known; None if schemas were not asked for."""
+        with self.alone:
+            if self._schemas is None:
+                return None
+            self._adopt(self.format.for_next_batch(self._schemas, time()), ())
+            return self._job(session)
+
+    def _job(self, session: SparkSession, *, skip_failing: bool = False) -> Job:
+        compiled = self._compiled(session)
+        plan = self._plan(keep_values=skip_failing)
+        program = compiled.program
+        return Job(self.feed, plan, self.context, compiled.reading, program, skip_failing)
 
     def _append(self, commits: Sequence[Commit], batch: Batch) -> None:
         """Commit what no table had when demux began; who has it now got it from somebody else."""
@@ -198,8 +207,9 @@ class Demux:
             LakeError: the lake cannot be written.
         """
         with self.alone:
-            adoptable = adoptable_keys(self.context.lake, self.feed)
-            self._adopt(self.schemas.newest(), (*self.feed.keys, *adoptable))
+            lake, feed = self.context.lake, self.feed
+            keys = (*keys_to_adopt(lake, feed), *adoptable_keys(lake, feed))
+            self._adopt(self.schemas.newest(), keys)
             self._compiled(session)
 
     def made(self) -> list[pa.Schema]:
@@ -231,11 +241,13 @@ class Demux:
         assert decoder is not None  # noqa: S101 - the caller adopted schemas
         return self._compiler.compiled(session, pa.schema([*decoder.columns, *decoder.unused]))
 
-    def _plan(self) -> DecodePlan:
+    def _plan(self, *, keep_values: bool = False) -> DecodePlan:
         decoder, compiled = self._decoder, self._compiler.last
         assert decoder is not None  # noqa: S101 - the caller adopted schemas
         assert compiled is not None  # noqa: S101 - and compiled expectations for them
-        read = [field for field in decoder.unused if field.name in compiled.reading.columns]
+        split = with_partition_sources(self.feed, decoder.columns, decoder.unused)
+        wanted = {*compiled.reading.columns, *split.names}
+        read = [field for field in decoder.unused if field.name in wanted]
         return DecodePlan(
             decoder=decoder,
             origin=self._origin,
@@ -245,7 +257,8 @@ class Demux:
             create_unknown=self.feed.creates_keys,
             refused_keys=dict(self._refused),
             refused_at=pa.scalar(datetime.now(UTC), pa.timestamp("us", tz="UTC")),
-            keep_values=any(e.action is Action.QUARANTINE for e in self.feed.expectations),
+            keep_values=keep_values
+            or any(e.action is Action.QUARANTINE for e in self.feed.expectations),
         )
 
     def _answer(self, asked: frozenset[str]) -> None:
@@ -268,32 +281,12 @@ class Demux:
         added = [key for key in keys if key not in self._keys]
         if schemas is self._schemas and not added:
             return
-        committer, before = (
-            self.context.committer,
-            self._decoder.columns if self._decoder else pa.schema([]),
-        )
-        owner = Owner(feed=self.feed.feed)
-        for key in added:
-            # Before it is read: what another feed has there is no column of this one's.
-            claim(self.context.lake, self.feed.silver_table(key), replace(owner, key=key))
-        have = held_columns(
-            before, committer.columns(map(self.feed.silver_table, added)), self._origin
-        )
+        committer = self.context.committer
+        before = self._decoder.columns if self._decoder else pa.schema([])
+        have = adopt_tables(committer, self.feed, added, before)
         decoder = self.format.plan(schemas, have, self._route)
         known, renames = [*self._keys, *added], decoder.renames
         is_new = self._decoder is not None and self._decoder.renames != renames
-        silver = marked(silver_schema(decoder.columns, self._origin), renames)
         touched = known if is_new or decoder.columns != before else added
-        columns_by_table = {self.feed.silver_table(key): silver for key in touched}
-        aside = [quarantine_of(self.feed.feed)]
-        aside += [waiting_of(self.feed.feed)] if decoder.has_waiting else []
-        owners = {self.feed.silver_table(key): replace(owner, key=key) for key in touched}
-        created = committer.create(
-            {**columns_by_table, **dict.fromkeys(aside, quarantine_schema(self._origin))},
-            owners={**owners, **dict.fromkeys(aside, owner)},
-        )
-        others = {
-            table: columns for table, columns in columns_by_table.items() if table not in created
-        }
-        widen(committer, others, renames, is_new=is_new)
+        make_tables(committer, self.feed, touched, decoder, is_new=is_new)
         self._schemas, self._decoder, self._keys = schemas, decoder, dict.fromkeys(known)

@@ -8,12 +8,13 @@ through it goes only what expectations read, and the rows themselves wait beside
 (`spark.batch_spill`). Nothing is committed here.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from lake_assets.delta.commit import DataFile
 from lake_assets.delta.table_log import log_of
 from lake_assets.errors import ExpectationFailedError
 from lake_assets.model.expectations import Action, Expectation
@@ -34,12 +35,13 @@ from lake_assets.silver.catalyst_to_arrow import Program
 from lake_assets.silver.demux_task import DecodePlan, decode_task, mark_violations, stage_schema
 from lake_assets.silver.expectation_columns import Reading, evaluated_columns, returned
 from lake_assets.silver.expectation_marks import marks
-from lake_assets.silver.rows import quarantine_schema, quarantine_sources, silver_schema
+from lake_assets.silver.layouts import with_partition_sources, write_layout
+from lake_assets.silver.rows import quarantine_schema, quarantine_sources
 from lake_assets.spark.conditions import without_ansi
-from lake_assets.spark.fan_out import Written, discard, fan_out
+from lake_assets.spark.fan_out import FanOut, Output, Written, discard, fan_out
 from lake_assets.spark.jvm import spark_schema
 from lake_assets.spark.lake_context import LakeContext
-from lake_assets.spark.scan import Rows
+from lake_assets.spark.scan import Read, Rows
 
 _SILVER = "silver"
 _QUARANTINE = "quarantine"
@@ -78,6 +80,9 @@ class Job:
     program: Program | None
     """The expectations, if the tasks that decode can judge; else Spark SQL does."""
 
+    skip_failing: bool = False
+    """Whether rows that violate an expectation that fails are put aside as skipped."""
+
     def run(self, bronze: Rows, scope: Scope = EVERYTHING) -> Demuxed:
         """Write the rows of `bronze` that are in `scope` to all tables' folders.
 
@@ -88,17 +93,32 @@ class Job:
         Raises:
             UnresolvedError: a schema id or a key is new; nothing is left of the job.
         """
-        rules = [_rule(expectation, self.plan.keys) for expectation in self.feed.expectations]
-        origin = self.plan.origin.in_silver
-        keys, decode = len(self.plan.keys), self._decode_and_mark(bronze)
+        output = self.output(bronze.read, scope)
         with without_ansi(bronze.frame.sparkSession):
-            done = fan_out(
-                self._judged(bronze),
-                self._write_plan(),
-                lambda: Judge(rules, keys, decode, origin, scope),
-            )
+            return self.demuxed(fan_out(self._judged(bronze), output.plan, output.transform))
+
+    @property
+    def is_all_in_tasks(self) -> bool:
+        """Whether the writing tasks take bronze rows, and need nothing of Spark SQL."""
+        return not self.feed.expectations or self.program is not None
+
+    def output(self, read: Read = iter, scope: Scope = EVERYTHING) -> Output:
+        """How rows are written: of bronze if all is in tasks, else those that Spark SQL judged.
+
+        Args:
+            read: makes bronze's rows of what a task is handed.
+            scope: which of them are written.
+        """
+        rules, keys, origin = self._rules, len(self.plan.keys), self.plan.origin.in_silver
+        decode = self._decode_and_mark(read)
+        return Output(
+            plan=self._write_plan(), transform=lambda: Judge(rules, keys, decode, origin, scope)
+        )
+
+    def demuxed(self, done: FanOut) -> Demuxed:
+        """What a job of `output` left, by table and key."""
         tables = self._tables()
-        by_index = outcomes(done.notes, rules)
+        by_index = outcomes(done.notes, self._rules)
         return Demuxed(
             written={tables[index]: written for index, written in done.written.items()},
             outcomes={self.plan.keys[index]: outcome for index, outcome in by_index.items()},
@@ -106,6 +126,8 @@ class Job:
 
     def failures(self, demuxed: Demuxed) -> dict[tuple[str, str], Judged]:
         """By key and expectation, what must stop everything: nothing of it may be committed."""
+        if self.skip_failing:
+            return {}
         failing = {e.name for e in self.feed.expectations if e.action is Action.FAIL}
         return {
             (key, name): judged
@@ -119,10 +141,15 @@ class Job:
         left = {tables[table]: written for table, written in demuxed.written.items()}
         discard(left, self._write_plan())
 
+    @property
+    def _rules(self) -> list[Rule]:
+        keys, skip = self.plan.keys, self.skip_failing
+        return [_rule(expectation, keys, skip=skip) for expectation in self.feed.expectations]
+
     def _judged(self, bronze: Rows) -> DataFrame:
         """What goes to the writing tasks: marks, or the bronze rows where nothing is judged."""
         plan, expectations, read = self.plan, self.feed.expectations, bronze.read
-        if not expectations or self.program:
+        if self.is_all_in_tasks:
             return bronze.frame
         schema, reading = stage_schema(plan), self.reading
 
@@ -132,9 +159,9 @@ class Job:
         seen = pa.schema([schema.field(name) for name in reading.columns])
         return bronze.frame.mapInArrow(decode, spark_schema(seen)).select(*marks(expectations))
 
-    def _decode_and_mark(self, bronze: Rows) -> DecodeAndMark:
+    def _decode_and_mark(self, read: Read) -> DecodeAndMark:
         """What the writing tasks do first: decode, unless Spark SQL judged what was decoded."""
-        plan, reading, read = self.plan, self.reading, bronze.read
+        plan, reading = self.plan, self.reading
         if not self.feed.expectations:
             return lambda batches: ((batch, ()) for batch in decode_task(read(batches), plan))
         if self.program:
@@ -143,18 +170,24 @@ class Job:
         return lambda batches: returned(batches, reading)
 
     def _write_plan(self) -> WritePlan:
-        silver = silver_schema(self.plan.decoder.columns, self.plan.origin)
-        lake = self.context.lake
+        lake, feed, origin = self.context.lake, self.feed, self.plan.origin
+        decoded = with_partition_sources(feed, self.plan.decoder.columns, self.plan.unused)
+        by_key = {key: feed.layout_of(key).partition_by for key in self.plan.keys}
+        kinds = dict.fromkeys(by_key.values())
+        named = {by: f"{_SILVER} {number}" for number, by in enumerate(kinds)}
         *keys, quarantine, waiting = (log_of(lake, table).folder for table in self._tables())
         return WritePlan(
             store=lake,
             targets=(
-                *(Target(folder=key, layout=_SILVER) for key in keys),
+                *(
+                    Target(folder=folder, layout=named[by])
+                    for folder, by in zip(keys, by_key.values(), strict=True)
+                ),
                 Target(folder=quarantine, layout=_QUARANTINE),
                 Target(folder=waiting, layout=_QUARANTINE),
             ),
             layouts={
-                _SILVER: Layout(schema=silver, sources=tuple(silver.names)),
+                **{name: write_layout(decoded, origin, by) for by, name in named.items()},
                 _QUARANTINE: Layout(
                     schema=quarantine_schema(self.plan.origin),
                     sources=quarantine_sources(self.plan.origin),
@@ -169,11 +202,24 @@ class Job:
         return [*silver, quarantine_of(feed), waiting_of(feed)]
 
 
-def _rule(expectation: Expectation, keys: tuple[str, ...]) -> Rule:
+def _rule(expectation: Expectation, keys: tuple[str, ...], *, skip: bool) -> Rule:
     return Rule(
         name=expectation.name,
         action=expectation.action,
         keys=tuple(expectation.concerns(key) for key in keys),
+        is_skipped=skip and expectation.action is Action.FAIL,
+    )
+
+
+def joined(parts: Sequence[Demuxed]) -> Demuxed:
+    """What several jobs left, for one commit a table."""
+    files: dict[TableRef, list[DataFile]] = {}
+    for part in parts:
+        for table, written in part.written.items():
+            files.setdefault(table, []).extend(written.files)
+    return Demuxed(
+        written={table: Written(files=table_files) for table, table_files in files.items()},
+        outcomes={},
     )
 
 

@@ -85,6 +85,11 @@ def reprocess_app(feed: str) -> str:
     return f"lake_assets:redo:{feed}"
 
 
+def skip_app(feed: str) -> str:
+    """The application id under which quarantine records rows of skipped batches of ingest."""
+    return f"lake_assets:skip:{feed}"
+
+
 def batch_of(feed: str, number: int) -> Batch:
     """The identity of a batch's commits."""
     return Batch(demux_app(feed), number)

@@ -6,32 +6,35 @@ reached.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from lake_assets.delta.catalog import keys_found
 from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.multi_table_change import (
     ChangeJournal,
-    Range,
     TableChange,
     TablesChange,
     finish,
 )
+from lake_assets.delta.offset_range import Range
 from lake_assets.delta.origins import columns_in
-from lake_assets.delta.source_offsets import offsets_of_rows
+from lake_assets.delta.source_offsets import Offsets, offsets_of_rows
 from lake_assets.delta.table_features import Use
 from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.model.origins import OriginColumns
+from lake_assets.model.quarantine import Reason
 from lake_assets.model.tables import TableRef, quarantine_of, waiting_of
 from lake_assets.silver.apply_expectations import Refused, Scope
 from lake_assets.silver.demux import Demux
-from lake_assets.silver.demux_job import Demuxed, Job, failure
+from lake_assets.silver.demux_job import Demuxed, Job, failure, joined
 from lake_assets.silver.demux_position import reprocess_app
 from lake_assets.silver.rows import bronze_names
+from lake_assets.silver.set_aside import set_aside
 from lake_assets.spark.fan_out import Written
 from lake_assets.spark.read_tables import read_files
 from lake_assets.spark.scan import Rows
@@ -49,6 +52,10 @@ class Redone:
 
     removed: Mapping[str, int]
     """Rows that left each table: what they were before, or where they were before."""
+
+    retained: Offsets = field(default_factory=dict)
+    """By source and partition, the offset below which nothing was derived again: bronze lost rows
+    there for their age, and what they had become stays."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,11 +77,12 @@ class Redo:
     demux: Demux
     journal: ChangeJournal
 
-    def requeue(self, keys: Sequence[str] | None = None) -> Redone:
+    def requeue(self, keys: Sequence[str] | None = None, *, with_skipped: bool = False) -> Redone:
         """Move quarantined rows that now decode, route and pass to silver; leave the others.
 
         Args:
             keys: those whose rows may move; all by default.
+            with_skipped: also rows of batches that were skipped, which may fail again as a whole.
 
         Raises:
             ExpectationFailedError: rows violate an expectation that fails; nothing was moved.
@@ -83,13 +91,19 @@ class Redo:
         files = self._active(self._quarantine)
         if not files:
             return Redone(rows={}, removed={})
-        rows = self._read(self._quarantine, files, ["value", *self._bronze_names])
-        job, demuxed = self.demux.derive(Rows(rows), _scope(keys, Refused.NONE))
+        rows = self._read(self._quarantine, files, ["value", *self._bronze_names, "reason"])
+        if not with_skipped:
+            rows = rows.where(F.coalesce("reason", F.lit("")) != Reason.SKIPPED.value)
+        job, demuxed = self.demux.derive(Rows(rows.drop("reason")), _scope(keys, Refused.NONE))
         self._stop_if_failing([(job, demuxed)])
         return self._change(demuxed, {})
 
-    def catch_up(self) -> Redone:
+    def catch_up(self, *, skip_failing: bool = False, skip_all: str = "") -> Redone:
         """Derive the rows that wait for the registry, which answers by now.
+
+        Args:
+            skip_failing: put those aside, as skipped, that violate an expectation that fails.
+            skip_all: put all aside as they are, undecoded, and say this of them.
 
         Raises:
             ExpectationFailedError: rows violate an expectation that fails; nothing was moved.
@@ -98,9 +112,15 @@ class Redo:
         waiting = waiting_of(self.demux.feed.feed)
         with self.demux.alone:
             files = self._active(waiting)
-            rows = self._read(waiting, files, ["value", *self._bronze_names])
-            job, demuxed = self.demux.derive(Rows(rows))
-            self._stop_if_failing([(job, demuxed)])
+            if skip_all:
+                context, feed = self.demux.context, self.demux.feed
+                left = set_aside(context, feed, files, None, skip_all, waiting)
+                written = {self._quarantine: Written(files=left)} if left else {}
+                demuxed = Demuxed(written=written, outcomes={})
+            else:
+                rows = Rows(self._read(waiting, files, ["value", *self._bronze_names]))
+                job, demuxed = self.demux.derive(rows, skip_failing=skip_failing)
+                self._stop_if_failing([(job, demuxed)])
             # Some may have been dropped, so all that were read leave, and not those that came in.
             read = Range(ends=offsets_of_rows(self._log(waiting), files, self._origin))
             return self._change(demuxed, {waiting: read})
@@ -128,16 +148,16 @@ class Redo:
             derived = map(self.demux.feed.silver_table, job.plan.keys)
             tables = {*derived, *self._silver(), *self._aside()}
             leaving = dict.fromkeys((*tables, self._quarantine), bronze.range)
-            return self._change(demuxed, leaving, record)
+            return _told(self._change(demuxed, leaving, record), bronze)
         given = Rows(bronze.rows.select("value", *self._bronze_names))
         parts = [self.demux.derive(given, _scope(keys, Refused.JUDGED))]
         parts += self._strays(bronze, keys)
         self._stop_if_failing(parts)
-        both = _joined([demuxed for _, demuxed in parts])
+        both = joined([demuxed for _, demuxed in parts])
         chosen = {self.demux.feed.silver_table(key): bronze.range for key in keys}
         # Rows that come to these keys may have been others' before.
         others = {table: None for table in self._silver() if table not in chosen}
-        return self._change(both, {**chosen, **others}, record)
+        return _told(self._change(both, {**chosen, **others}, record), bronze)
 
     @property
     def _origin(self) -> OriginColumns:
@@ -259,6 +279,10 @@ class Redo:
         return log_of(self.demux.context.lake, table)
 
 
+def _told(done: Redone, bronze: Bronze) -> Redone:
+    return replace(done, retained=bronze.range.retained or {})
+
+
 _NOTHING = Range(ends={})
 
 
@@ -268,14 +292,3 @@ def _scope(keys: Sequence[str] | None, refused: Refused) -> Callable[[tuple[str,
         return Scope(keys=chosen, refused=refused)
 
     return scope
-
-
-def _joined(parts: Sequence[Demuxed]) -> Demuxed:
-    files: dict[TableRef, list[DataFile]] = {}
-    for part in parts:
-        for table, written in part.written.items():
-            files.setdefault(table, []).extend(written.files)
-    return Demuxed(
-        written={table: Written(files=table_files) for table, table_files in files.items()},
-        outcomes={},
-    )

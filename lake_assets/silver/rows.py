@@ -3,6 +3,7 @@
 import pyarrow as pa
 
 from lake_assets.delta.origins import origin_schema
+from lake_assets.delta.relayout import without_made
 from lake_assets.model.origins import SCHEMA_ID, OriginColumns
 
 
@@ -51,7 +52,7 @@ def quarantine_sources(origin: OriginColumns) -> tuple[str, ...]:
 def decoded_part(silver: pa.Schema, origin: OriginColumns) -> pa.Schema:
     """What of a silver table's columns was decoded."""
     own = silver_origin(origin).names
-    return pa.schema([field for field in silver if field.name not in own])
+    return pa.schema([field for field in without_made(silver) if field.name not in own])
 
 
 def silver_schema(decoded: pa.Schema, origin: OriginColumns) -> pa.Schema:

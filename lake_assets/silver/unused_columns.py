@@ -55,9 +55,11 @@ def drop_unused(demux: Demux, state_dir: Path) -> list[str]:
             "To drop them, stop the streams and run `lake-assets rebuild silver` again",
             demux.feed.feed,
             ", ".join(unused),
+            extra={"feed": demux.feed.feed},
         )
         return []
-    _LOG.info("silver of feed %r: dropped columns %s", demux.feed.feed, ", ".join(unused))
+    told = "silver of feed %r: dropped columns %s"
+    _LOG.info(told, demux.feed.feed, ", ".join(unused), extra={"feed": demux.feed.feed})
     demux.forget()
     return unused
 
@@ -71,7 +73,8 @@ def _unused(demux: Demux) -> list[str]:
     origin = demux.feed.source.origin
     schemas = (pa.schema(handle.schema().to_arrow()) for handle in tables.values())
     have = (decoded_part(schema, origin) for schema in schemas)
-    unused = unmade(have, demux.made())
+    splits = {name for handle in tables.values() for name in handle.metadata().partition_columns}
+    unused = [name for name in unmade(have, demux.made()) if name not in splits]
     for table, handle in tables.items():
         log = log_of(demux.context.lake, table)
         for file in active_files(handle):

@@ -7,7 +7,8 @@ a source; `sources.catalog` alone maps what a feed declares to one.
 Docs: `docs/decisions/0034-what-a-source-is.md`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeAlias
 
 import pyarrow as pa
@@ -25,6 +26,18 @@ Parser: TypeAlias = Callable[[pa.Array], pa.Array]
 ANSWER_S = 10.0
 """Seconds for an answer, if nothing else is said. A Kafka broker that starts needs 5; a person
 waits no longer than this."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fetched:
+    """Some rows of a source, as they are."""
+
+    rows: pa.Table
+    """All of `Source.columns`, none as text."""
+
+    unreadable: Mapping[int, Sequence[tuple[int, int]]] = field(default_factory=dict)
+    """By partition, ranges of offsets whose rows the source has and cannot give, the end not in
+    them."""
 
 
 class Source(Protocol):
@@ -79,6 +92,20 @@ class Source(Protocol):
 
         Raises:
             SettingsError: what the source is to be reached with cannot be used.
+        """
+
+    def fetch(
+        self, *, starts: ByPartition, ends: ByPartition, timeout_s: float = ANSWER_S
+    ) -> Iterator[Fetched]:
+        """The rows between offsets, some at a time, without Spark: for few, which Spark fails at.
+
+        Args:
+            starts: by partition, the first offset.
+            ends: by partition, the offset after the last.
+            timeout_s: for each answer.
+
+        Raises:
+            SourceError: it does not answer, refuses us, or has rows no more.
         """
 
     def batch_end(self, planned: str) -> dict[int, int]:

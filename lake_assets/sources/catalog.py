@@ -1,9 +1,14 @@
 """Which sources there are: the one place that maps what a feed declares to a source."""
 
+from collections.abc import Callable
+
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
+from lake_assets.model.origins import ByPartition
 from lake_assets.model.sources import DeclaredSource, KafkaSource
 from lake_assets.sources.base import Source
+from lake_assets.sources.kafka.group_offsets import GroupOffsets
+from lake_assets.sources.kafka.retention import TopicRetention, offsets_at, topic_retention
 from lake_assets.sources.kafka.source import KafkaTopic
 
 SOURCES: dict[type[DeclaredSource], type[Source]] = {KafkaSource: KafkaTopic}
@@ -18,3 +23,39 @@ def source_of(feed: Feed, endpoints: Endpoints) -> Source:
 def kind_of(feed: Feed) -> type[Source]:
     """The kind of a feed's source, for what is the same of all of them."""
     return SOURCES[type(feed.source.declared)]
+
+
+def tools_of(feed: Feed, endpoints: Endpoints) -> GroupOffsets | None:
+    """What tells the source's own tools how far a feed is; None if it has none."""
+    declared = feed.source.declared
+    if not isinstance(declared, KafkaSource):
+        return None
+    return GroupOffsets(endpoints, declared.topic, f"lake_assets-{feed.feed}")
+
+
+def deletions_of(
+    feed: Feed, endpoints: Endpoints, *, ends: ByPartition, young_at: Callable[[float], float]
+) -> tuple[TopicRetention, dict[int, int]] | None:
+    """What a feed's source deletes by its settings; None of a source that does not tell.
+
+    Args:
+        feed: whose source.
+        endpoints: its brokers.
+        ends: by partition, the offset after the last row.
+        young_at: from the seconds that rows are kept, the time since which rows are young enough;
+            in seconds since 1970.
+
+    Returns:
+        The settings, and by partition the first offset that is young enough.
+
+    Raises:
+        SourceError: it does not answer, or refuses us.
+    """
+    declared = feed.source.declared
+    if not isinstance(declared, KafkaSource):
+        return None
+    kept = topic_retention(endpoints, declared.topic)
+    if kept.seconds is None:
+        return kept, {}
+    found = offsets_at(endpoints, declared.topic, ends, young_at(kept.seconds))
+    return kept, {p: ends[p] if offset is None else offset for p, offset in found.items()}

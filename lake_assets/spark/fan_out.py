@@ -4,6 +4,7 @@ The files it leaves are invisible until the committer (`delta.committer`) makes 
 table.
 """
 
+import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,12 +14,13 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from lake_assets.delta.commit import DataFile
-from lake_assets.parquet.writer import WritePlan, notes_of, write_task
+from lake_assets.parquet.writer import Target, WritePlan, notes_of, write_task
 
-_MANIFEST_DDL = (
+MANIFEST_DDL = (
     "target int, path string, size bigint, rows bigint, stats string, "
-    "unresolved string, note string"
+    "partition string, unresolved string, note string"
 )
+"""`parquet.writer.MANIFEST`, as Spark has it."""
 
 
 class UnresolvedError(Exception):
@@ -66,6 +68,17 @@ class FanOut:
     """Of all tasks, in no order."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Output:
+    """Rows that a job writes."""
+
+    plan: WritePlan
+    """Where each row goes, and with which columns."""
+
+    transform: Callable[[], RowTransform]
+    """Makes these rows, in the writing tasks."""
+
+
 def fan_out(
     rows: DataFrame, plan: WritePlan, transform: Callable[[], RowTransform] | None = None
 ) -> FanOut:
@@ -89,8 +102,8 @@ def fan_out(
         yield from write_task(last_hand(batches), plan)
         yield notes_of(last_hand.notes())
 
-    manifest = rows.mapInArrow(write, _MANIFEST_DDL).toArrow().to_pylist()
-    written = _files_by_target(manifest, plan)
+    manifest = rows.mapInArrow(write, MANIFEST_DDL).toArrow().to_pylist()
+    written = files_by_target(manifest, plan)
     questions = frozenset(e["unresolved"] for e in manifest if e["unresolved"] is not None)
     if questions:
         discard(written, plan)
@@ -106,21 +119,29 @@ def discard(written: Mapping[int, Written], plan: WritePlan) -> None:
             plan.store.delete(plan.targets[index].folder / file.path)
 
 
-def _files_by_target(manifest: list[dict[str, Any]], plan: WritePlan) -> dict[int, Written]:
+def files_by_target(manifest: Iterable[Mapping[str, Any]], plan: WritePlan) -> dict[int, Written]:
+    """By index of the target, the files that a job's manifest names."""
     files: dict[int, list[DataFile]] = defaultdict(list)
     for entry in manifest:
         index = entry["target"]
         if index is None:
             continue
-        partition = plan.targets[index].partition
-        key, _, value = partition.partition("=")
         files[index].append(
             DataFile(
                 path=entry["path"],
                 size=entry["size"],
                 rows=entry["rows"],
                 stats=entry["stats"],
-                partition={key: value} if partition else {},
+                partition=_partition_of(entry, plan.targets[index]),
             )
         )
     return {index: Written(files=data_files) for index, data_files in files.items()}
+
+
+def _partition_of(entry: Mapping[str, Any], target: Target) -> dict[str, str | None]:
+    """Of a file: what its task said, or what the whole batch of the target has."""
+    if entry["partition"] is not None:
+        told: dict[str, str | None] = json.loads(entry["partition"])
+        return told
+    name, _, value = target.partition.partition("=")
+    return {name: value} if name else {}

@@ -1,6 +1,7 @@
 """Reading many tables as one DataFrame, by the files their logs name: one scan, not N plans.
 
-Tables whose files may have deleted rows are read by Delta's own reader instead, one by one.
+Tables whose files may have deleted rows, or lack partition columns as other engines' do, are read
+by Delta's own reader instead, one by one.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,6 +18,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.table_features import Use, features_of
 from lake_assets.delta.table_paths import SPARK_OPTIONS, data_file, folder_of
+from lake_assets.errors import LakeError
 from lake_assets.spark.jvm import spark_schema
 from lake_assets.storage.uri import LakeUri
 
@@ -36,7 +38,7 @@ class Contents:
     """Parquet files, all of whose rows count."""
 
     versions: tuple[TableVersion, ...] = ()
-    """Tables whose files may have deleted rows."""
+    """Tables whose files may have deleted rows, or lack partition columns."""
 
 
 def contents_of(handles: Iterable[DeltaTable]) -> Contents:
@@ -48,13 +50,21 @@ def contents_of(handles: Iterable[DeltaTable]) -> Contents:
     files: list[LakeUri] = []
     versions: list[TableVersion] = []
     for handle in handles:
-        features, folder = features_of(handle), folder_of(handle)
-        features.ensure(Use.READ)
-        if features.may_have_deletion_vectors:
-            versions.append(TableVersion(folder, handle.version()))
-        else:
+        folder = folder_of(handle)
+        features_of(handle).ensure(Use.READ)
+        if are_readable_by_path(handle):
             files += [data_file(folder, file.path) for file in active_files(handle)]
+        else:
+            versions.append(TableVersion(folder, handle.version()))
     return Contents(files=tuple(files), versions=tuple(versions))
+
+
+def are_readable_by_path(handle: DeltaTable) -> bool:
+    """Whether a table's files hold its rows, all of them and with all columns."""
+    if features_of(handle).may_have_deletion_vectors:
+        return False
+    is_split = bool(handle.metadata().partition_columns)
+    return not is_split or all(file.has_all_columns for file in active_files(handle))
 
 
 def read_tables(
@@ -64,7 +74,7 @@ def read_tables(
     *,
     named: str | None = None,
 ) -> DataFrame:
-    """All rows of these unpartitioned tables; a column that a table or file lacks is null.
+    """All rows of these tables; a column that a table or file lacks is null.
 
     Args:
         session: whose DataFrame it becomes.
@@ -105,8 +115,40 @@ def read_files(session: SparkSession, files: Sequence[LakeUri], columns: pa.Sche
 
 
 def columns_of_all(handles: Sequence[DeltaTable]) -> pa.Schema:
-    """The columns that any of the tables has."""
-    return pa.unify_schemas([pa.schema(handle.schema()) for handle in handles])
+    """The columns that any of the tables has.
+
+    Raises:
+        LakeError: a column has another type in one than in another, such as where a view was
+            computed by another declaration for some keys only.
+    """
+    schemas = [pa.schema(handle.schema()) for handle in handles]
+    try:
+        return pa.unify_schemas(schemas)
+    except (pa.ArrowTypeError, pa.ArrowInvalid) as problem:
+        raise _differing(handles, schemas) from problem
+
+
+def _differing(handles: Sequence[DeltaTable], schemas: Sequence[pa.Schema]) -> LakeError:
+    first: dict[str, tuple[str, pa.Field]] = {}
+    for handle, schema in zip(handles, schemas, strict=True):
+        table = folder_of(handle).name
+        for field in schema:
+            before, known = first.setdefault(field.name, (table, field))
+            if not _go_together(known, field):
+                return LakeError(
+                    table,
+                    f"has column {field.name!r} as {field.type}, and {before} as {known.type}",
+                    "Bring both up to date with `lake-assets refresh`, or rebuild them",
+                )
+    raise ValueError(first)
+
+
+def _go_together(one: pa.Field, other: pa.Field) -> bool:
+    try:
+        pa.unify_schemas([pa.schema([one]), pa.schema([other])])
+    except (pa.ArrowTypeError, pa.ArrowInvalid):
+        return False
+    return True
 
 
 def _version(

@@ -20,7 +20,8 @@ from lake_assets.storage.store import Store
 from lake_assets.storage.uri import LakeUri
 
 _Piece = TypeVar("_Piece")
-_Read: TypeAlias = Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]
+Read: TypeAlias = Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]
+"""Makes rows of what Spark hands to a task."""
 
 _BATCH_ROWS = 65_536
 """Rows that are read at once: as many as Spark's own Arrow batches have here."""
@@ -40,7 +41,7 @@ class Rows:
     frame: DataFrame
     """What Spark hands to the tasks."""
 
-    read: _Read = iter
+    read: Read = iter
     """Makes the rows of it, in a task."""
 
 

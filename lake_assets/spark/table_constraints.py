@@ -66,7 +66,8 @@ def _rows(
     """The rows of new files, with the columns that their folders' names have."""
     by_partition: dict[tuple[tuple[str, str | None], ...], list[LakeUri]] = {}
     for file in files:
-        partition = tuple(file.partition.items())
+        # Those that have all columns are one scan, however many partitions there are.
+        partition = () if file.has_all_columns else tuple(file.partition.items())
         by_partition.setdefault(partition, []).append(data_file(folder, file.path))
     frames = [
         _placed(read_files(session, paths, columns), partition)

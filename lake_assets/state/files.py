@@ -68,6 +68,11 @@ def _streams_lock_file(state_dir: Path) -> Path:
     return state_dir / "streams.lock"
 
 
+def maintenance_turn(feed: str) -> str:
+    """What at most one process of a lake does at a time with a feed: maintaining its tables."""
+    return f"maintenance-{feed}"
+
+
 @contextmanager
 def turn(state_dir: Path, task: str) -> Iterator[None]:
     """Wait until no other process is at `task` on this lake, and keep the others waiting.
@@ -100,6 +105,8 @@ def own_heartbeat(
     progressed_at: float,
     waiting_for: str | None,
     refreshing: Mapping[str, float] | None = None,
+    metrics: str | None = None,
+    stopped: Mapping[str, str] | None = None,
 ) -> Heartbeat:
     """This process's heartbeat, now; its times are `time.monotonic()`'s."""
     return Heartbeat(
@@ -110,6 +117,8 @@ def own_heartbeat(
         progressed_at=progressed_at,
         waiting_for=waiting_for,
         refreshing=refreshing or {},
+        metrics=metrics,
+        stopped=stopped or {},
     )
 
 

@@ -27,6 +27,11 @@ class Progress:
     refreshing: Mapping[str, float] = field(default_factory=dict)
     """By gold view that it refreshes now, since when."""
 
+    metrics: str | None = None
+    """Address of its metrics, if they are served."""
+    stopped: Mapping[str, str] = field(default_factory=dict)
+    """By feed that stands still while others go on, why, in words."""
+
 
 class HeartbeatThread:
     """Writes a heartbeat at once and then every so often, while its block runs.
@@ -97,5 +102,7 @@ class HeartbeatThread:
             progressed_at=progress.progressed_at,
             waiting_for=progress.waiting_for,
             refreshing=progress.refreshing,
+            metrics=progress.metrics,
+            stopped=progress.stopped,
         )
         write_heartbeat(self._state_dir, beat)

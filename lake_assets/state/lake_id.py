@@ -53,8 +53,10 @@ def lake_id(settings: Settings) -> str:
     Raises:
         ForeignStateError: they do not belong together, or nothing shows that they do; nothing was
             changed.
-        LakeError: one of them cannot be read, or is to record the id and cannot be written.
+        LakeError: one of them cannot be read, or is to record the id and cannot be written; or a
+            restore of the lake is not whole.
     """
+    ensure_whole(settings)
     decision = decide(_look(settings))
     if isinstance(decision, Bound):
         return decision.id
@@ -76,6 +78,60 @@ def lake_id(settings: Settings) -> str:
 def ensure_bound(settings: Settings) -> None:
     """Make sure that the lake and the state folder belong together; raises as `lake_id`."""
     lake_id(settings)
+
+
+RESTORING = "_restore.json"
+"""In a lake's folder while a backup is put there: nothing else may use the lake then."""
+
+
+def ensure_whole(settings: Settings) -> None:
+    """Make sure that no restore of the lake is under way, or was cut off.
+
+    Raises:
+        LakeError: one is, or was.
+    """
+    if (settings.lake_dir / RESTORING).exists():
+        raise LakeError(
+            str(settings.lake_dir),
+            "is being restored from a backup, or that was cut off",
+            "Run `lake-assets restore` with the same backup (again); it goes on where it was",
+        )
+
+
+def take_identity(settings: Settings, backed_up: Record) -> None:
+    """Have a lake that was put here from a backup be the one that was backed up.
+
+    Its record says that its state is the folder of the settings, as nobody can be at another one of
+    this copy. If the lake lives on where it was, `lake_id` gives this one another id. A lake that
+    says already which it is stays that.
+
+    Raises:
+        ForeignStateError: the state folder is another lake's; nothing was changed.
+        LakeError: the lake or the state folder cannot be read or written.
+    """
+    file = _of_lake(settings.lake_dir)
+    if file.exists():
+        return
+    ensure_writable(settings.state_dir)
+    _write(file, replace(backed_up, state=_place_of(settings.state_dir)))
+    decision = look_at_binding(settings)
+    if isinstance(decision, Refuse):
+        problem = _refused(settings, decision)
+        file.unlink()
+        raise problem
+
+
+def recorded(settings: Settings) -> Record:
+    """What the lake says of itself: its id, and where it and its state are.
+
+    Raises:
+        LakeError: it says nothing, or cannot be read.
+    """
+    record = _side(settings.lake_dir, _of_lake).record
+    if record is None:
+        fact = "does not say which lake it is"
+        raise LakeError(str(_of_lake(settings.lake_dir)), fact, "Run any command that writes it")
+    return record
 
 
 def look_at_binding(settings: Settings) -> Decision:

@@ -6,7 +6,14 @@ from contextlib import contextmanager
 from obstore.exceptions import BaseError
 
 from lake_assets.errors import LakeError, first_line
-from lake_assets.storage.uri import LakeUri
+from lake_assets.storage.uri import AZURE, GCS, S3, LakeUri
+
+CREDENTIALS = {
+    S3: "aws_access_key_id and aws_secret_access_key",
+    GCS: "google_service_account (the path of its JSON file)",
+    AZURE: "azure_storage_account_name and azure_storage_account_key",
+}
+"""By kind of store, the usual options to log in with."""
 
 _NO_BUCKET = ("NoSuchBucket", "ContainerNotFound", "The specified bucket does not exist")
 
@@ -61,7 +68,7 @@ def _unusable(file: LakeUri, what: str, problem: Exception) -> LakeError:
         step = "Create the bucket, or name another"
     elif any(word in text for word in _NO_CREDENTIALS):
         fact = f"cannot be {what}: no credentials are given, and this machine has none"
-        step = "Set the access key and its secret"
+        step = f"Set {CREDENTIALS[file.scheme]} among its options"
     elif refusal := next((word for word in _REFUSED if word in text), None):
         fact = f"cannot be {what}: the store refuses our credentials ({refusal})"
         step = f"Check the access key and what it may do in bucket {file.bucket!r}"

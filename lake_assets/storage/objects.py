@@ -16,7 +16,7 @@ from obstore.exceptions import AlreadyExistsError, BaseError, PreconditionError
 from obstore.store import AzureStore, GCSStore, S3Store
 
 from lake_assets.errors import LakeError, SettingsError, first_line
-from lake_assets.storage.object_errors import ensure_bucket, told
+from lake_assets.storage.object_errors import CREDENTIALS, ensure_bucket, told
 from lake_assets.storage.store import STAGED, FileStat, Readable, Writing
 from lake_assets.storage.uri import GCS, S3, LakeUri
 
@@ -274,4 +274,5 @@ def _opened(root: LakeUri, options: Mapping[str, str]) -> S3Store | GCSStore | A
     except (BaseError, ValueError, TypeError) as problem:
         # The cause may quote a value, and that may be a secret.
         fact = f"cannot be used ({first_line(problem)})"
-        raise SettingsError(f"storage options of {root}", fact, "Correct them") from None
+        step = f"Correct them; to log in it takes {CREDENTIALS[root.scheme]}"
+        raise SettingsError(f"storage options of {root}", fact, step) from None

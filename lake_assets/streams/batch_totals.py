@@ -25,6 +25,26 @@ _EXAMPLES = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Pace:
+    """How quickly what changed a table went, and how far behind it was."""
+
+    batches: int = 1
+    seconds: float = 0.0
+    """Of all of them."""
+
+    lag_rows: int | None = None
+    """After the last of them; None if that is not known."""
+
+    lag_s: float | None = None
+
+    def plus(self, later: "Pace") -> "Pace":
+        """Both together."""
+        return replace(
+            later, batches=self.batches + later.batches, seconds=self.seconds + later.seconds
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Change:
     """What happened to one table since it was last reported."""
 
@@ -46,6 +66,9 @@ class Change:
 
     results: Mapping[str, CheckResult] = field(default_factory=dict)
     """By check of the whole table, the newest."""
+
+    pace: Pace | None = None
+    """Of the batches or refreshes; None if nothing is known of it."""
 
     @property
     def events(self) -> int:
@@ -81,7 +104,12 @@ class Change:
             judged=judged,
             refresh=_together(self.refresh, other.refresh),
             results={**self.results, **other.results},
+            pace=_paces(self.pace, other.pace),
         )
+
+
+def _paces(first: Pace | None, then: Pace | None) -> Pace | None:
+    return first.plus(then) if first and then else then or first
 
 
 def _together(first: ViewRefresh | None, then: ViewRefresh | None) -> ViewRefresh | None:
@@ -178,12 +206,14 @@ def changes_of(feed: Feed, report: BatchReport) -> list[Change]:
     if report.stage is Stage.INGEST:
         table = bronze_of(feed.feed)
         rows = report.rows.get(table.name, 0)
-        return [Change(feed=feed.feed, table=table, rows=rows)] if rows else []
+        pace = _pace_of(report)
+        return [Change(feed=feed.feed, table=table, rows=rows, pace=pace)] if rows else []
     quarantine = quarantine_of(feed.feed)
     refused = report.rows.get(quarantine.name, 0)
     changes = [_of_key(feed, report, key) for key in sorted(_keys(feed, report))]
     if refused:
-        changes.append(Change(feed=feed.feed, table=quarantine, rows=refused))
+        pace = _pace_of(report)
+        changes.append(Change(feed=feed.feed, table=quarantine, rows=refused, pace=pace))
     return [change for change in changes if change.rows or change.dropped or change.judged]
 
 
@@ -197,6 +227,7 @@ def changes_of_gold(feed: Feed, done: Refreshed) -> list[Change]:
             key=refresh.key,
             rows=refresh.rows_written,
             refresh=refresh,
+            pace=Pace(seconds=sum(report.seconds.values())) if report.seconds else None,
         )
         for report in done.reports
         for refresh in report.refreshed
@@ -224,4 +255,12 @@ def _of_key(feed: Feed, report: BatchReport, key: str) -> Change:
         rows=report.rows.get(table.name, 0),
         dropped=report.dropped.get(key, 0),
         judged={name: judged for (of, name), judged in report.judged.items() if of == key},
+        pace=_pace_of(report),
     )
+
+
+def _pace_of(report: BatchReport) -> Pace | None:
+    if not report.seconds:
+        return None
+    seconds = sum(report.seconds.values())
+    return Pace(seconds=seconds, lag_rows=report.lag_rows, lag_s=report.lag_s)

@@ -1,18 +1,31 @@
 """The rows of bronze that are derived again, the range they are in, and whether it has them all."""
 
+from collections.abc import Collection
+from functools import reduce
+from itertools import pairwise
+from operator import or_
+
 from deltalake import DeltaTable
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from lake_assets.bronze.rows import file_schema
 from lake_assets.delta.data_files import active_files
-from lake_assets.delta.multi_table_change import Range
+from lake_assets.delta.offset_range import Range
+from lake_assets.delta.origins import Place, Spans
 from lake_assets.delta.restores import held_offsets
-from lake_assets.delta.source_offsets import Offsets, offsets_of_rows
+from lake_assets.delta.source_offsets import (
+    Offsets,
+    offsets_of_rows,
+    retained_offsets,
+    table_offsets,
+)
 from lake_assets.delta.table_log import log_of
 from lake_assets.errors import StreamError
+from lake_assets.logs.gaps import recorded_gaps
 from lake_assets.model.feeds import Feed
-from lake_assets.model.origins import OriginColumns
+from lake_assets.model.gaps import GapReason
+from lake_assets.model.origins import Origin, OriginColumns
 from lake_assets.model.tables import bronze_of
 from lake_assets.silver.reprocess import Bronze
 from lake_assets.sources.catalog import kind_of
@@ -29,8 +42,9 @@ def within(session: SparkSession, feed: Feed, rows: DataFrame, span: Range) -> B
     """The rows within a range; the range is a table, since there may be thousands of partitions."""
     origin = feed.source.origin
     ends, starts = span.ends or {}, span.starts
+    retained = span.retained or {}
     bounds = [
-        (*place, 0 if starts is None else starts[place], end)
+        (*place, max(0 if starts is None else starts[place], retained.get(place, 0)), end)
         for place, end in ends.items()
         if starts is None or place in starts
     ]
@@ -45,6 +59,56 @@ def within(session: SparkSession, feed: Feed, rows: DataFrame, span: Range) -> B
     )
     joined = rows.join(F.broadcast(within), is_in, "inner")
     return Bronze(rows=joined.select(*rows.columns), range=span)
+
+
+def apart_of(lake: Store, feed: Feed, rows: DataFrame) -> Spans | None:
+    """Which rows a feed has that bronze refused, and has not taken since; None if there are none.
+
+    They were put into quarantine as they came when their batch was skipped.
+
+    Args:
+        lake: where they are.
+        feed: whose rows.
+        rows: all of bronze.
+    """
+    gaps = [g.gap for g in recorded_gaps(lake, feed.feed) if g.gap.reason is GapReason.REFUSED]
+    if not gaps:
+        return None
+    name, partition, offset = _identity(feed.source.origin)
+    is_in = reduce(
+        or_,
+        (
+            (name == gap.source)
+            & (partition == gap.partition)
+            & offset.between(gap.offset_from, gap.offset_to - 1)
+            for gap in gaps
+        ),
+    )
+    found = rows.where(is_in).select(name, partition, offset).collect()
+    taken = {Origin(*row) for row in found}
+    spans: dict[Place, list[tuple[int, int]]] = {}
+    for gap in gaps:
+        own = spans.setdefault((gap.source, gap.partition), [])
+        held = sorted(origin.offset for origin in taken if gap.has(origin))
+        for first, end in pairwise([gap.offset_from - 1, *held, gap.offset_to]):
+            if first + 1 < end:
+                own.append((first + 1, end))
+    return spans
+
+
+def retained_of(feed: Feed, bronze: DeltaTable, places: Collection[Place]) -> Offsets:
+    """By partition, the offset below which bronze lost rows for their age.
+
+    What was derived of rows below stays as it is, whatever is derived again.
+
+    Args:
+        feed: whose bronze.
+        bronze: the table.
+        places: partitions that are known; further ones of their sources are looked at, too.
+    """
+    kind, names = feed.source.named("any").kind, {name for name, _ in places}
+    every = {*places, *(place for name in names for place in table_offsets(bronze, kind, name))}
+    return retained_offsets(bronze, kind, every)
 
 
 def starts_of(rows: DataFrame, origin: OriginColumns) -> Offsets:

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from typing import TypeVar
 
 from lake_assets.errors import LakeError
 from lake_assets.model.feeds import Feed
@@ -12,6 +13,8 @@ from lake_assets.settings.schema import Settings
 from lake_assets.state.failing_expectations import Verdict, note_verdicts
 
 _LOG = logging.getLogger(__name__)
+
+_Told = TypeVar("_Told")
 
 
 class FailureBook:
@@ -48,11 +51,11 @@ def verdicts_of(feed: Feed, report: BatchReport) -> list[Verdict]:
     ]
 
 
-def tee(*heard: Callable[[BatchReport], None]) -> Callable[[BatchReport], None]:
+def tee(*heard: Callable[[_Told], None]) -> Callable[[_Told], None]:
     """Tells all of them, in their order."""
 
-    def tell(report: BatchReport) -> None:
+    def tell(told: _Told) -> None:
         for listener in heard:
-            listener(report)
+            listener(told)
 
     return tell

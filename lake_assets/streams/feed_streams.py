@@ -10,33 +10,40 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql.streaming.query import StreamingQuery
 
 from lake_assets.delta.table_owners import is_there
 from lake_assets.errors import (
     LakeAssetsError,
+    PoisonedBatchError,
     RegistryError,
     SourceError,
     SourceNotFoundError,
-    StreamError,
 )
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Stage, Waiting
 from lake_assets.model.tables import bronze_of
+from lake_assets.runtime.log_lines import about
 from lake_assets.settings.schema import Settings
 from lake_assets.sources.catalog import source_of
 from lake_assets.state.disk_errors import disk_trouble
-from lake_assets.streams.demux_loop import Follower
+from lake_assets.streams.batch_attempts import FeedAttempts
+from lake_assets.streams.batch_errors import told
 from lake_assets.streams.pipeline import Pipeline, catch_up_of, demux_of, follower_of, start_ingest
 from lake_assets.streams.reprocess import finish_interrupted
 from lake_assets.streams.schemas import Schemas, format_with
+from lake_assets.streams.single_pass import SinglePass
+from lake_assets.streams.skip_batch import skip_asked_batches
+from lake_assets.streams.skip_request import is_released
+from lake_assets.streams.source_changes import has_changed
 from lake_assets.streams.triggers import demux_every_s, retry_delay_s
 from lake_assets.streams.usable_tables import ensure_streamable
-from lake_assets.streams.waiting_rows import CatchUp
 
 _PAUSE_S = 2.0
 """Seconds between two tries to reach a broker, or to write a disk that is full."""
+
+_LOOK_EVERY_S = 1.0
+"""Seconds between two looks whether somebody had a poisoned batch skipped or tried again."""
 
 _HEALTHY_AFTER_S = 300.0
 """A feed that ran this long begins a new count of failures."""
@@ -64,57 +71,120 @@ class FeedStreams:
     failure: BaseException | None = None
     """Of a feed that failed and has not run well since."""
 
-    query_failure: LakeAssetsError | None = None
-    """Of ingest's query, in our words; Spark passes it on as text alone."""
+    query_failure: Exception | None = None
+    """What ended ingest's query; Spark passes it on as text alone."""
+
+    stopped: str = ""
+    """Why it stands still while others go on, until somebody does something; "" if it does not."""
 
     is_new: bool = False
     """Whether it failed for lack of a source, and bronze has nothing of one."""
 
     _failures: int = 0
+    _counted: int = 0
+    """Failures of batches that were answered by another try, or by the end."""
+
     _wakes: threading.Event = field(default_factory=threading.Event)
 
     def run(self) -> None:
         """Run until stopped, or until caught up; a failure is kept in `failure`."""
+        with about(feed=self.feed.feed):
+            self._run()
+
+    def _run(self) -> None:
         # A session of its own: others may plan with other settings at the same time.
-        self.pipeline = replace(self.pipeline, session=self.pipeline.session.newSession())
+        self.pipeline = replace(
+            self.pipeline,
+            session=self.pipeline.session.newSession(),
+            attempts=FeedAttempts.of(self.settings.state_dir, self.feed),
+        )
         while not self.stop.is_set():
             began = time.monotonic()
             try:
-                self._stream()
+                is_again = self._stream()
             except Exception as problem:  # noqa: BLE001 - each feed's trouble is its own
-                trouble = disk_trouble(self.query_failure or problem)
-                if trouble:
-                    self._await_disk(trouble)
-                    continue
-                self._note(problem, lived_s=time.monotonic() - began)
-                if not self.goes_on():
-                    return
-                self._tell(f"feed {self.feed.feed!r} failed, and others go on: {self.failure}")
-                if self.until_caught_up:
-                    return
-                self._pause(retry_delay_s(self._failures))
-            else:
+                is_again = self._goes_on_after(problem, lived_s=time.monotonic() - began)
+            if not is_again:
                 return
 
     def wake(self) -> None:
         """Tell that there may be something new in bronze."""
         self._wakes.set()
 
+    def end(self) -> None:
+        """Tell that `stop` is set: a batch in hand that is killed now is not to blame for it."""
+        if self.pipeline.attempts is not None:
+            self.pipeline.attempts.end()
+        self._wakes.set()
+
+    def _goes_on_after(self, problem: Exception, *, lived_s: float) -> bool:
+        """Take account of a failure; whether to stream again, once what is waited for may be."""
+        if self._is_waited_for(problem) or self._is_tried_again(problem):
+            return True
+        self._note(problem, lived_s=lived_s)
+        if isinstance(problem, PoisonedBatchError):
+            return self._is_released(problem)
+        if not self.goes_on():
+            return False
+        self._tell(f"feed {self.feed.feed!r} failed, and others go on: {self.failure}")
+        if self.until_caught_up:
+            return False
+        self._pause(retry_delay_s(self._failures))
+        return True
+
+    def _is_waited_for(self, failure: Exception) -> bool:
+        """Whether a failure passes by itself, once a disk or a source is there again."""
+        if trouble := disk_trouble(failure):
+            self._await_disk(trouble)
+            return True
+        if isinstance(failure, SourceError) and not self.until_caught_up:
+            self._await(str(failure))
+            return True
+        return False
+
+    def _is_tried_again(self, failure: Exception) -> bool:
+        """Whether a batch failed by what nobody foresaw, and is tried again at once."""
+        attempts = self.pipeline.attempts
+        counted, self._counted = self._counted, attempts.counted if attempts else 0
+        if self.until_caught_up or isinstance(failure, LakeAssetsError) or counted == self._counted:
+            return False
+        self._await(f"feed {self.feed.feed!r} failed and tries again: {told(failure)}")
+        return True
+
+    def _is_released(self, failure: PoisonedBatchError) -> bool:
+        """Stand still until somebody has the batch skipped or tried again; False if told to end.
+
+        The feed waits for nothing that comes by itself: the others are watched without it.
+        """
+        self.stopped, self.waiting = str(failure), None
+        stage = Stage(failure.stage)
+        self.announce(Waiting(feed=self.feed.feed, stage=stage, reason=str(failure)))
+        while not self.until_caught_up and not self.stop.wait(_LOOK_EVERY_S):
+            if is_released(self.settings.state_dir, self.feed, stage):
+                self.progressed_at = time.monotonic()
+                self.stopped, self.failure = "", None
+                attempts = FeedAttempts.of(self.settings.state_dir, self.feed)
+                self.pipeline, self._counted = replace(self.pipeline, attempts=attempts), 0
+                return True
+        return False
+
     def _note(self, problem: Exception, *, lived_s: float) -> None:
-        self.failure = self.query_failure or told(problem)
+        self.failure = told(problem)
         bronze = bronze_of(self.feed.feed)
         self.is_new = isinstance(self.failure, SourceNotFoundError) and not is_there(
             self.pipeline.context.lake, bronze
         )
-        self.query_failure = None
         self._failures = 1 if lived_s >= _HEALTHY_AFTER_S else self._failures + 1
 
     def _await_disk(self, trouble: str) -> None:
         """Say what is wrong with the disk, and wait before the next try."""
-        self.query_failure = None
-        self._tell(
+        self._await(
             f"{self.settings.lake_dir}: {trouble}. Free some; the streams go on by themselves"
         )
+
+    def _await(self, reason: str) -> None:
+        """Say what is waited for, and wait before the next try."""
+        self._tell(reason)
         self._pause(_PAUSE_S)
 
     def _pause(self, seconds: float) -> None:
@@ -126,18 +196,25 @@ class FeedStreams:
         self.waiting = Waiting(feed=self.feed.feed, stage=stage, reason=reason)
         self.announce(self.waiting)
 
-    def _stream(self) -> None:
+    def _stream(self) -> bool:
+        """Stream until stopped or caught up; True if the source changed, and is to be looked at."""
         ensure_streamable(self.pipeline.context, self.feed)
         finish_interrupted(self.pipeline.context, self.settings, self.feed)
         if not self._await_source():
-            return
-        query = start_ingest(self.pipeline, self.feed, until_caught_up=self.until_caught_up)
+            return False
+        skip_asked_batches(self.pipeline, self.feed)
+        single_pass = SinglePass(session=self.pipeline.session, attempts=self.pipeline.attempts)
+        self.query_failure = None
+        query = start_ingest(
+            self.pipeline, self.feed, until_caught_up=self.until_caught_up, take=single_pass
+        )
         try:
-            self._follow(query)
+            return self._follow(query, single_pass)
         finally:
+            single_pass.join(None)
             query.stop()
 
-    def _follow(self, query: StreamingQuery) -> None:
+    def _follow(self, query: StreamingQuery, single_pass: SinglePass) -> bool:
         schemas = Schemas(
             feed=self.feed,
             format=format_with(self.settings, self.pipeline.endpoints, self.feed),
@@ -156,31 +233,44 @@ class FeedStreams:
             pass  # the first batch waits for it, while ingest goes on
         else:
             demux.prepare(self.pipeline.session)
-        self._loop(query, follower, catch_up)
+        single_pass.join(follower)
 
-    def _loop(self, query: StreamingQuery, follower: Follower, catch_up: CatchUp) -> None:
+        def step() -> bool:
+            with single_pass.turn:
+                catch_up.tick()
+                return follower.step()
+
+        return self._loop(query, step)
+
+    def _loop(self, query: StreamingQuery, step: Callable[[], bool]) -> bool:
         every_s = demux_every_s(self.feed, self.settings.stream)
         while not self.stop.is_set():
             self._wakes.clear()
             is_over = not query.isActive
-            if is_over:
-                self._raise_if_failed(query)
-            catch_up.tick()
-            if follower.step():
+            if is_over and self._has_lost_source(query):
+                return True
+            if step():
                 self.failure, self.waiting = None, None
                 self.progressed_at = time.monotonic()
                 continue
             if is_over:
-                return
+                return False
             if not query.status["isTriggerActive"]:
                 self.failure = None
                 self.progressed_at = time.monotonic()
             self._wakes.wait(every_s)
+        return False
 
-    def _raise_if_failed(self, query: StreamingQuery) -> None:
+    def _has_lost_source(self, query: StreamingQuery) -> bool:
+        """Whether ingest failed since its source changed; raises what it failed by else."""
         problem = query.exception()
-        if problem is not None and not self.stop.is_set():
-            raise self.query_failure or problem
+        if problem is None or self.stop.is_set():
+            return False
+        failure = self.query_failure or problem
+        source = source_of(self.feed, self.pipeline.endpoints)
+        if disk_trouble(failure) or not has_changed(source, self.pipeline.context.lake, self.feed):
+            raise failure
+        return True
 
     def _await_source(self) -> bool:
         """Wait until the feed's source can be read; with `until_caught_up` there is no waiting."""
@@ -201,18 +291,3 @@ class FeedStreams:
         self.waiting = waiting
         if waiting is not None:
             self.announce(waiting)
-
-
-def told(problem: Exception) -> LakeAssetsError | Exception:
-    """A failure in our words, where Spark tells it."""
-    if isinstance(problem, StreamingQueryException | PySparkException):
-        step = "Repair the cause; the streams go on where they were"
-        return StreamError("streams", _cause_of(problem), step)
-    return problem
-
-
-def _cause_of(problem: Exception) -> str:
-    """The innermost line of a Spark error's message that says something."""
-    lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
-    causes = [line for line in lines if line.startswith("Caused by")] or lines[:1]
-    return causes[-1][:300]

@@ -5,8 +5,11 @@ The source is looked at now and then; batches in between are measured against th
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 from lake_assets.delta.log_history import open_table, rows_since
+from lake_assets.delta.log_tail import newest_version
+from lake_assets.delta.table_log import log_of
 from lake_assets.errors import SourceError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
@@ -33,10 +36,22 @@ class Lags:
     """Measures batches of any feed; used by one thread."""
 
     def __init__(
-        self, lake: Store, endpoints: Endpoints, clock: Callable[[], float] = time.monotonic
+        self,
+        lake: Store,
+        endpoints: Endpoints,
+        clock: Callable[[], float] = time.monotonic,
+        seen: Callable[[str, Mapping[int, int]], None] = lambda _feed, _ends: None,
     ) -> None:
-        """Measure against this lake's bronze tables and these brokers' sources."""
+        """Measure against this lake's bronze tables and these brokers' sources.
+
+        Args:
+            lake: where bronze is.
+            endpoints: the brokers.
+            clock: seconds, only ever growing.
+            seen: is told a feed and where its source ends, whenever it was looked at.
+        """
         self._lake = lake
+        self._seen = seen
         self._endpoints = endpoints
         self._clock = clock
         self._ends: dict[str, Mapping[int, int] | None] = {}
@@ -58,8 +73,7 @@ class Lags:
             return _behind_ends(self._ends[feed.feed], span.offsets_to)
         version = span.version_to or 0
         if is_due:
-            bronze = open_table(self._lake, bronze_of(feed.feed))
-            self._behind[feed.feed] = (version, rows_since(bronze, version) if bronze else 0)
+            self._behind[feed.feed] = (version, _behind_bronze(self._lake, feed, version))
             took = self._clock() - began
             self._next_at[key] = began + (_SHARE * took if took > _QUICK_S else 0.0)
         measured, rows = self._behind[feed.feed]
@@ -67,12 +81,25 @@ class Lags:
 
     def _ask(self, feed: Feed) -> Mapping[int, int] | None:
         try:
-            return source_of(feed, self._endpoints).extent(timeout_s=_PATIENCE_S).ends
+            ends = source_of(feed, self._endpoints).extent(timeout_s=_PATIENCE_S).ends
         except SourceError:
             return None
+        self._seen(feed.feed, ends)
+        return ends
 
 
 def _behind_ends(ends: Mapping[int, int] | None, taken: Mapping[int, int]) -> int | None:
     if ends is None:
         return None
     return sum(max(0, end - taken.get(partition, 0)) for partition, end in ends.items())
+
+
+def _behind_bronze(lake: Store, feed: Feed, version: int) -> int:
+    """Rows that bronze got from that version on."""
+    table = bronze_of(feed.feed)
+    # As after most batches; to open a table costs ten times what this look does.
+    with suppress(FileNotFoundError):
+        if newest_version(log_of(lake, table)) < version:
+            return 0
+    bronze = open_table(lake, table)
+    return rows_since(bronze, version) if bronze else 0

@@ -5,13 +5,12 @@ with it, or takes its time, is its own.
 """
 
 import logging
-import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
@@ -21,6 +20,7 @@ from lake_assets.gold.status import other_definitions
 from lake_assets.model.feeds import Feed
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.reports import GoldEvent, GoldRefreshed, Refreshed, ViewFailed
+from lake_assets.runtime.log_lines import about
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.job_groups import cancel_group, enter_group
 from lake_assets.state.files import turn_if_free
@@ -28,6 +28,8 @@ from lake_assets.state.refresh_strikes import clear_strikes, counted_strike, str
 from lake_assets.streams.refresh import refresh_gold
 from lake_assets.streams.refresh_answers import NotRefreshedHereError
 from lake_assets.streams.triggers import next_refresh_at, retry_delay_s
+from lake_assets.streams.view_inbox import ViewInbox
+from lake_assets.streams.view_orders import Ask, Beside, Last, Nudge, ReadsTroubledError, Stop
 
 _LOG = logging.getLogger(__name__)
 
@@ -36,33 +38,10 @@ _LOOK_ANYWAY_S = 30.0
 changed its silver (requeue, rebuild), or what held it up may have passed."""
 
 _TURN_EVERY_S = 0.5
-"""Seconds between two tries while somebody else refreshes the view."""
+"""Seconds between two tries while somebody else refreshes the view, or to cancel what it does."""
 
 _MOST_STRIKES = 3
 """Deaths in a row after which a view is not refreshed here any more. One may be anybody's kill."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Nudge:
-    """Silver may have something new."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Last:
-    """Refresh what is behind once more, and end."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Stop:
-    """End."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Ask:
-    """Refresh some keys now, and answer."""
-
-    keys: Sequence[str] | None
-    answer: "Future[Refreshed]"
 
 
 class LiveView:
@@ -75,6 +54,7 @@ class LiveView:
         view: GoldView,
         warm: Warm,
         announce: Callable[[GoldEvent], None],
+        beside: Beside,
     ) -> None:
         """Prepare the thread; as `live_gold.LiveGold`."""
         self.name = f"{feed.feed}.{view.name}"
@@ -82,6 +62,8 @@ class LiveView:
         """When the refresh that is under way began, as `time.monotonic`; None if none is."""
         self.suspended = ""
         """Why it is not refreshed here until the streams start again, in words, if it is not."""
+        self.ended = ""
+        """Why its thread ended though nobody told it to, in words, if it did."""
         self.is_stopping = False
         """Whether it was told to stop."""
         self.failure: Exception | None = None
@@ -91,7 +73,8 @@ class LiveView:
         self._view = view
         self._warm = warm
         self._announce = announce
-        self._inbox: queue.SimpleQueue[_Nudge | _Last | _Stop | _Ask] = queue.SimpleQueue()
+        self._beside = beside
+        self._inbox = ViewInbox()
         self._known_definitions: frozenset[str] | None = None
         self._failures = 0
         self._is_last = False
@@ -108,20 +91,18 @@ class LiveView:
             )
         self._thread.start()
 
-    def nudge(self) -> None:
-        """Tell that silver may have something new."""
+    def nudge(self, *, is_after_view: bool = False) -> None:
+        """Tell that silver, or a view that it reads, may have something new."""
         if self._view.refresh is not None:
-            self._inbox.put(_Nudge())
+            self._inbox.put(Nudge(is_after_view))
 
     def ask(self, keys: Sequence[str] | None) -> "Future[Refreshed]":
         """Have some keys refreshed, all if None, whatever the view's pace is."""
-        answer: Future[Refreshed] = Future()
-        self._inbox.put(_Ask(keys, answer))
-        return answer
+        return self._inbox.ask(keys)
 
     def finish(self) -> None:
         """Have what is behind refreshed once more, and the thread end."""
-        self._inbox.put(_Last())
+        self._inbox.put(Last())
 
     def stop(self) -> None:
         """Have the thread end soon; Spark jobs that are under way are cancelled.
@@ -129,7 +110,7 @@ class LiveView:
         May be called at any time, also again, and after Spark is gone.
         """
         self.is_stopping = True
-        self._inbox.put(_Stop())
+        self._inbox.put(Stop())
         if self.is_alive() and self.refreshing_since is not None:
             cancel_group(self._warm.session, self.name)
 
@@ -141,32 +122,49 @@ class LiveView:
     @property
     def trouble(self) -> str:
         """Why what the streams should refresh is not up to date, in words, if it is not."""
-        if self._view.refresh is None:
-            return ""
-        return self.suspended or (first_line(self.failure) if self.failure else "")
+        failed = self.suspended or (first_line(self.failure) if self.failure else "")
+        return failed if self._view.refresh is not None else ""
 
     def is_alive(self) -> bool:
         """Whether its thread has not ended."""
         return self._thread.is_alive()
 
     def _run(self) -> None:
+        with about(feed=self._feed.feed, stage="refresh", view=self._view.name):
+            try:
+                self._follow_orders()
+            except Exception as problem:  # noqa: BLE001 - told by `ended`, and the streams go on
+                if not self.is_stopping:  # else Spark may be gone before the thread is
+                    self._tell_its_end(problem)
+            finally:
+                self._inbox.close()
+
+    def _tell_its_end(self, problem: Exception) -> None:
+        _LOG.exception("the thread of view %s has ended", self.name)
+        self.failure, self.ended = problem, first_line(problem) or type(problem).__name__
+        self._suspend(
+            f"its thread has ended ({self.ended}): it is left to `lake-assets refresh` and its "
+            "schedule until the streams start again"
+        )
+
+    def _follow_orders(self) -> None:
         self._warm = replace(self._warm, session=self._own_session())
         enter_group(self._warm.session, self.name, pool="gold")
         next_at = due_at = time.monotonic()
         while not self.is_stopping:
-            try:
-                order = self._inbox.get(timeout=max(0.0, due_at - time.monotonic()))
-            except queue.Empty:
+            order = self._inbox.next(due_at - time.monotonic())
+            if order is None:
                 next_at = self._refresh_if_behind(time.monotonic())
                 due_at = (
                     next_at if self._failures else max(next_at, time.monotonic() + _LOOK_ANYWAY_S)
                 )
-                continue
-            if isinstance(order, _Nudge):
+            elif isinstance(order, Nudge):
+                if order.is_after_view and isinstance(self.failure, ReadsTroubledError):
+                    self._failures = 0  # what it waited for has passed
                 due_at = min(due_at, next_at) if not self._failures else due_at
-            elif isinstance(order, _Ask):
+            elif isinstance(order, Ask):
                 self._answer(order)
-            elif isinstance(order, _Last):
+            elif isinstance(order, Last):
                 self._is_last = True
                 self._refresh_if_behind(time.monotonic())
                 return
@@ -188,6 +186,7 @@ class LiveView:
             self._suspend_if_overtaken()
             if self.suspended:
                 return began
+            self._ensure_reads_are_well()
             done = self._refresh(None)
         except Exception as problem:  # noqa: BLE001 - each view's trouble is its own
             return began if self._is_left() else self._failed(problem)
@@ -210,6 +209,13 @@ class LiveView:
                 "again, so that they take the changed file"
             )
 
+    def _ensure_reads_are_well(self) -> None:
+        """Raise if a view that it reads is in trouble: rows of now would meet older ones."""
+        trouble = self._beside.trouble()
+        if trouble:
+            fact = f"is left as it is: {trouble}"
+            raise ReadsTroubledError(f"view {self.name}", fact, "Repair that one")
+
     def _is_left(self) -> bool:
         """Whether an error is no fault of the view's: its refresh was cancelled."""
         return bool(self.suspended) or self.is_stopping
@@ -228,7 +234,7 @@ class LiveView:
         self._announce(ViewFailed(feed=self._feed.feed, view=self._view.name, reason=reason))
         return time.monotonic() + delay_s
 
-    def _answer(self, order: _Ask) -> None:
+    def _answer(self, order: Ask) -> None:
         if self.suspended:
             order.answer.set_exception(NotRefreshedHereError())
             return
@@ -264,25 +270,30 @@ class LiveView:
         with closing(self._warm.context.committer.independent()) as committer:
             context = replace(self._warm.context, committer=committer)
             warm = replace(self._warm, context=context, has_turn=True)
-            return refresh_gold(
+            done = refresh_gold(
                 self._settings, self._feed, views=[self._view.name], keys=keys, warm=warm
             )
+        if any(report.refreshed for report in done.reports):
+            self._beside.changed()
+        return done
 
     @contextmanager
     def _watched(self) -> Iterator[None]:
         """Suspend the view if the block takes too long, and cancel its jobs."""
-        watch = threading.Timer(self._settings.stream.view_timeout_s, self._give_up)
+        over = threading.Event()
+        watch = threading.Timer(self._settings.stream.view_timeout_s, self._give_up, (over,))
         watch.daemon = True
         watch.start()
         try:
             yield
         finally:
+            over.set()
             watch.cancel()
 
-    def _give_up(self) -> None:
-        limit_s = self._settings.stream.view_timeout_s
+    def _give_up(self, over: threading.Event) -> None:
         self._suspend(
-            f"it took more than {limit_s:.0f} s in the streams' Spark: they leave it to its "
-            "schedule and to `lake-assets refresh` until they start again"
+            f"it took more than {self._settings.stream.view_timeout_s:.0f} s in the streams' "
+            "Spark: it is left to its schedule and `lake-assets refresh` until they start again"
         )
-        cancel_group(self._warm.session, self.name)
+        while not (over.wait(_TURN_EVERY_S) or self.is_stopping):  # what was between two jobs, too
+            cancel_group(self._warm.session, self.name)

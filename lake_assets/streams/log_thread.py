@@ -29,6 +29,7 @@ from lake_assets.settings.schema import Settings
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.storage.open_store import lake_of
 from lake_assets.streams.lag import Lags
+from lake_assets.streams.watch import Watch
 
 _LOG = logging.getLogger(__name__)
 
@@ -40,13 +41,14 @@ def spool_folder(settings: Settings) -> Path:
 
 @contextmanager
 def keep_log_thread(
-    settings: Settings, feeds: Sequence[Feed], endpoints: Endpoints
+    settings: Settings, feeds: Sequence[Feed], endpoints: Endpoints, watch: Watch | None = None
 ) -> Iterator["LogThread"]:
     """Keep the logs until the end of the block; what is left is committed then.
 
-    Only the holder of the lake's lock may: the spool belongs to one process.
+    Only the holder of the lake's lock may: the spool belongs to one process. `watch` is told of
+    the lags that are measured.
     """
-    log_thread = LogThread(settings, feeds, endpoints)
+    log_thread = LogThread(settings, feeds, endpoints, watch)
     log_thread.start()
     try:
         yield log_thread
@@ -57,11 +59,18 @@ def keep_log_thread(
 class LogThread:
     """Keeps batches' reports as log entries; `keep_logbook` starts and stops it."""
 
-    def __init__(self, settings: Settings, feeds: Sequence[Feed], endpoints: Endpoints) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        feeds: Sequence[Feed],
+        endpoints: Endpoints,
+        watch: Watch | None = None,
+    ) -> None:
         """Prepare the thread; nothing starts yet."""
+        self._watch = watch or Watch(settings, feeds, None)
         self._settings = settings
         self._feeds = {feed.feed: feed for feed in feeds}
-        self._lags = Lags(lake_of(settings), endpoints)
+        self._lags = Lags(lake_of(settings), endpoints, seen=self._watch.ends)
         self._spool = Spool(spool_folder(settings))
         self._heard: queue.Queue[tuple[BatchReport, Entry] | None] = queue.Queue()
         self._lag_of: dict[tuple[str, int], int | None] = {}
@@ -75,6 +84,10 @@ class LogThread:
         """Commit what is left, and end."""
         self._heard.put(None)
         self._thread.join()
+
+    def is_alive(self) -> bool:
+        """Whether its thread has not ended."""
+        return self._thread.is_alive()
 
     def add(self, report: BatchReport) -> None:
         """Keep a batch, safe from a kill once this returns; takes a tenth of a millisecond."""
@@ -113,6 +126,7 @@ class LogThread:
         if entry.mark is not None:
             lag = self._lags.of(report, self._feeds[report.feed])
             self._lag_of[(entry.mark.app_id, entry.mark.version)] = lag
+            self._watch.lag(report, lag)
 
     def _commit(self) -> None:
         try:

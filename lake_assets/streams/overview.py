@@ -17,6 +17,7 @@ from lake_assets.model.feeds import Feed
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.tables import (
     EVERY_KEY,
+    GAPS,
     QUALITY_LOG,
     STREAM_LOG,
     TableRef,
@@ -45,10 +46,17 @@ class TableOverview:
     files: int
     size_bytes: int
     committed_at: datetime
+    partition_by: tuple[str, ...] = ()
+    """Columns by which it is partitioned."""
+
+    partitions: int = 1
+    """How many have rows; 1 of a table without partitions."""
+
     lag_rows: int | None
     """Rows that are not in it yet: of the source for bronze; of bronze for silver, quarantine
     and waiting rows (of all keys: a row's key is known only once it is decoded), of silver for
-    gold. None if the source does not answer; 0 of the log, which has none.
+    gold. None if the source does not answer, and of a view that reads no silver of its feed; 0 of
+    the log, which has none.
     """
 
 
@@ -65,6 +73,10 @@ def overview(settings: Settings, feed: Feed, endpoints: Endpoints | None) -> lis
 
 def _tables(settings: Settings, feed: Feed, endpoints: Endpoints | None) -> Iterator[TableOverview]:
     lake = lake_of(settings)
+    # Before bronze is: else silver could be shown with rows that bronze lacks.
+    silver_tables = {
+        key: open_table(lake, feed.silver_table(key)) for key in keys_found(lake, feed)
+    }
     bronze = open_table(lake, bronze_of(feed.feed))
     if bronze is None:
         return
@@ -73,15 +85,14 @@ def _tables(settings: Settings, feed: Feed, endpoints: Endpoints | None) -> Iter
     yield from _those_there(lake, (waiting_of(feed.feed), quarantine_of(feed.feed)), behind)
     over_all = [view for view in feed.gold if view.is_over_all]
     of_keys = [view for view in feed.gold if not view.is_over_all]
-    for key in keys_found(lake, feed):
-        silver = open_table(lake, feed.silver_table(key))
+    for key, silver in silver_tables.items():
         if silver is not None:
             yield _view(lake, feed.silver_table(key), state_of(silver), behind, key)
             tables = (_of_key(lake, feed, view, key, silver) for view in of_keys)
             yield from (table for table in tables if table is not None)
     tables = (_over_all(lake, feed, view) for view in over_all)
     yield from (table for table in tables if table is not None)
-    yield from _those_there(lake, (QUALITY_LOG, STREAM_LOG), 0)
+    yield from _those_there(lake, (QUALITY_LOG, STREAM_LOG, GAPS), 0)
 
 
 def _those_there(lake: Store, tables: Iterable[TableRef], lag: int) -> Iterator[TableOverview]:
@@ -100,6 +111,8 @@ def _of_key(
     if gold is None:
         return None
     state = state_of(gold)
+    if not any(source.is_plain for source in view.sources):
+        return _view(lake, table, state, None, key)
     position = position_from(state.info)
     since = position.silver_version + 1 if position else 0
     return _view(lake, table, state, rows_since(silver, since), key)
@@ -112,6 +125,8 @@ def _over_all(lake: Store, feed: Feed, view: GoldView) -> TableOverview | None:
     if gold is None:
         return None
     state = state_of(gold)
+    if not any(source.is_plain for source in view.sources):
+        return _view(lake, table, state, None)
     position = PositionOfAll.of(state.info)
     known = position.versions if position else {}
     opened = {key: open_table(lake, feed.silver_table(key)) for key in keys_of(lake, feed)}
@@ -147,4 +162,6 @@ def _view(
         size_bytes=state.size_bytes,
         committed_at=state.committed_at,
         lag_rows=lag,
+        partition_by=state.partition_by,
+        partitions=state.partitions,
     )

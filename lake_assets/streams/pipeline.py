@@ -7,25 +7,29 @@ commits say. Demux follows bronze's log (`streams.demux_loop`).
 """
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from lake_assets.bronze.ingest import Ingest
 from lake_assets.delta.commit_journal import Journal, journal_of
-from lake_assets.errors import LakeAssetsError
 from lake_assets.formats.catalog import is_framed
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
-from lake_assets.model.reports import BatchReport
+from lake_assets.model.reports import BatchReport, Stage
+from lake_assets.runtime.log_lines import about
 from lake_assets.settings.schema import StreamSettings
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.recovery import Recovery
 from lake_assets.sources.catalog import source_of
 from lake_assets.spark.lake_context import LakeContext
+from lake_assets.state.batch_strikes import BatchRange
+from lake_assets.streams.batch_attempts import FeedAttempts
 from lake_assets.streams.demux_loop import Follower
 from lake_assets.streams.schemas import Schemas
 from lake_assets.streams.triggers import ingest_every_s
@@ -55,7 +59,10 @@ class Pipeline:
     feeds: Sequence[Feed] = ()
     """All that are declared."""
 
-    failed: Callable[[str, LakeAssetsError], None] | None = None
+    attempts: FeedAttempts | None = None
+    """Of the one feed that it is for, by which its batches are counted that fail."""
+
+    failed: Callable[[str, Exception], None] | None = None
     """Told of a feed's error that ends its query; Spark passes it on as text alone."""
 
     def journal(self, feed: Feed) -> Journal:
@@ -63,8 +70,20 @@ class Pipeline:
         return demux_journal(self.state_dir, feed)
 
 
-def start_ingest(pipeline: Pipeline, feed: Feed, *, until_caught_up: bool) -> StreamingQuery:
+Take: TypeAlias = Callable[[Ingest, DataFrame, Mapping[int, int]], None]
+"""Takes a micro-batch to bronze, with what a call of `Ingest` is given."""
+
+
+def start_ingest(
+    pipeline: Pipeline, feed: Feed, *, until_caught_up: bool, take: Take = Ingest.__call__
+) -> StreamingQuery:
     """Start the query that lands a source's rows in bronze, from where bronze is.
+
+    Args:
+        pipeline: what it is built from.
+        feed: whose source it is.
+        until_caught_up: end with what was there at the start.
+        take: what is done with each micro-batch.
 
     Raises:
         SourceError: the source cannot be asked for its offsets.
@@ -92,8 +111,13 @@ def start_ingest(pipeline: Pipeline, feed: Feed, *, until_caught_up: bool) -> St
 
     def run_batch(batch: DataFrame, batch_id: int) -> None:
         try:
-            ingest(batch, source.batch_end(_planned_end(checkpoint, batch_id)))
-        except LakeAssetsError as problem:
+            until = source.batch_end(_planned_end(checkpoint, batch_id))
+            with (
+                about(feed=feed.feed, stage=Stage.INGEST.value),
+                _tried(pipeline.attempts, ingest.range_until(until)),
+            ):
+                take(ingest, batch, until)
+        except Exception as problem:
             if pipeline.failed is not None:
                 pipeline.failed(feed.feed, problem)
             raise
@@ -103,6 +127,10 @@ def start_ingest(pipeline: Pipeline, feed: Feed, *, until_caught_up: bool) -> St
         return writer.trigger(availableNow=True).start()
     every_ms = round(ingest_every_s(feed, pipeline.stream) * 1000)
     return writer.trigger(processingTime=f"{every_ms} milliseconds").start()
+
+
+def _tried(attempts: FeedAttempts | None, batch: BatchRange) -> AbstractContextManager[None]:
+    return nullcontext() if attempts is None else attempts.ingest.attempt(batch)
 
 
 _FIRST_SOURCE_LINE = 2
@@ -129,21 +157,26 @@ def demux_of(pipeline: Pipeline, feed: Feed, schemas: Schemas) -> Demux:
     )
 
 
-def follower_of(pipeline: Pipeline, demux: Demux) -> Follower:
-    """What runs `demux` over all that comes into bronze."""
-    feed = demux.feed
-    recovery = Recovery(
+def recovery_of(pipeline: Pipeline, feed: Feed) -> Recovery:
+    """What finishes or undoes a batch of demux that was cut off."""
+    return Recovery(
         feed=feed.feed,
         origin=feed.source.origin,
         context=pipeline.context,
         journal=pipeline.journal(feed),
         report=pipeline.report,
     )
+
+
+def follower_of(pipeline: Pipeline, demux: Demux) -> Follower:
+    """What runs `demux` over all that comes into bronze."""
+    recovery = recovery_of(pipeline, demux.feed)
     return Follower(
         session=pipeline.session,
         demux=demux,
         recovery=recovery,
         max_bytes=pipeline.stream.max_bytes,
+        attempts=pipeline.attempts.demux if pipeline.attempts else None,
     )
 
 
@@ -155,4 +188,5 @@ def catch_up_of(pipeline: Pipeline, demux: Demux, schemas: Schemas) -> CatchUp:
         schemas=schemas,
         state_dir=pipeline.state_dir,
         report=pipeline.report,
+        attempts=pipeline.attempts.catch_up if pipeline.attempts else None,
     )

@@ -12,7 +12,7 @@ from lake_assets.checks.run import Asked, evaluate, run_checks
 from lake_assets.delta.log_history import identity, open_table
 from lake_assets.gold.quality_gate import blocked_keys
 from lake_assets.gold.run import Around, Warm, refresh_views
-from lake_assets.gold.status import keys_unread
+from lake_assets.gold.status import blocked_of_others, keys_unread
 from lake_assets.gold.view_expectations import recount
 from lake_assets.model.checks import Severity, SilverCheck
 from lake_assets.model.expectations import Action
@@ -103,7 +103,10 @@ def check_silver(
 def _blocked(
     settings: Settings, feed: Feed, session: SparkSession, keys: Sequence[str]
 ) -> tuple[dict[str, str], list[CheckResult]]:
-    """By key that must be left as it is, why; and what silver's blocking checks came to."""
+    """By key that must be left as it is, why; and what silver's blocking checks came to.
+
+    Keys of other feeds that are read, as `feed.key`, by what was found last.
+    """
     lake = lake_of(settings)
     failures = read_failures(settings.state_dir, feed.feed)
     versions = {
@@ -118,7 +121,8 @@ def _blocked(
         failures = _note(settings, feed, results)
         # A commit since the look above would else make a failure seem to be of an older version.
         versions |= {result.key: result.version for result in results if result.version is not None}
-    return blocked_keys(feed, failures, versions), results
+    others = blocked_of_others(settings, feed)
+    return {**blocked_keys(feed, failures, versions), **others}, results
 
 
 def _note(settings: Settings, feed: Feed, results: Iterable[CheckResult]) -> Failures:

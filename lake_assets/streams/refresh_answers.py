@@ -3,7 +3,9 @@
 How texts get from one to the other is `streams.refresh_requests`'s.
 """
 
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 
 from pydantic import TypeAdapter
@@ -18,6 +20,38 @@ that of these, any other a StreamError."""
 
 class NotRefreshedHereError(Exception):
     """A view is suspended, or its thread ends: whoever asked for a refresh does it."""
+
+
+def ask_after(
+    before: Sequence[Future[Refreshed]], ask: Callable[[], Future[Refreshed]]
+) -> Future[Refreshed]:
+    """Ask for a refresh once others have ended well; if one of them fails, so does this."""
+    if not before:
+        return ask()
+    answer: Future[Refreshed] = Future()
+    lock, left = threading.Lock(), [len(before)]
+
+    def ended(_: Future[Refreshed]) -> None:
+        with lock:
+            left[0] -= 1
+            if left[0]:
+                return
+        problem = next((p for each in before if (p := each.exception()) is not None), None)
+        if problem is None:
+            ask().add_done_callback(passed_on)
+        else:
+            answer.set_exception(problem)
+
+    def passed_on(done: Future[Refreshed]) -> None:
+        problem = done.exception()
+        if problem is None:
+            answer.set_result(done.result())
+        else:
+            answer.set_exception(problem)
+
+    for each in before:
+        each.add_done_callback(ended)
+    return answer
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

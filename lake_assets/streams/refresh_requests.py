@@ -65,8 +65,13 @@ _REQUEST = TypeAdapter(Request)
 
 
 def feed_digest(settings: Settings, feed: Feed) -> str:
-    """A hash of a feed's declaration and of what in Spark's settings changes results."""
-    text = f"{session_digest(settings)} {feed.model_dump_json()}"
+    """A hash of a feed's declaration and of what in Spark's settings changes results.
+
+    With what its views read of other feeds.
+    """
+    read = {source.feed for view in feed.gold for source in view.sources if source.feed}
+    others = [other.model_dump_json() for other in feed.others if other.feed in read]
+    text = " ".join([session_digest(settings), feed.model_dump_json(), *others])
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -132,8 +137,8 @@ def _folder(settings: Settings) -> Path:
     return settings.state_dir / "refresh-requests"
 
 
-Ask = Callable[[str, str, Sequence[str] | None], "Future[Refreshed] | None"]
-"""Has keys of a feed's view refreshed; as `LiveGold.ask`."""
+Ask = Callable[[str, Sequence[str], Sequence[str] | None], "list[Future[Refreshed]] | None"]
+"""Has keys of a feed's views refreshed; as `LiveGold.ask`."""
 
 
 class RequestServer:
@@ -168,10 +173,11 @@ class RequestServer:
                 for asked in self._folder.glob(f"*{_ASKED}"):
                     self._take(asked)
                 trouble = ""
-            except OSError as problem:
-                if str(problem) != trouble:
-                    _LOG.warning("requests of refreshes wait: %s", problem)
-                trouble = str(problem)
+            except Exception as problem:  # noqa: BLE001 - the next request may be one
+                told = first_line(problem) or type(problem).__name__
+                if told != trouble:
+                    _LOG.warning("requests of refreshes wait: %s", told)
+                trouble = told
 
     def _forget_others(self) -> None:
         """Delete, once, what was left of requests that a process before this one took."""
@@ -193,15 +199,12 @@ class RequestServer:
                 _LOG.warning("%s is no request of a refresh: %s", asked, first_line(problem))
             self._strange.add(asked.name)
             return
-        if not is_alive(request.process):
+        if request.process.pid <= 0 or not is_alive(request.process):
             taken.unlink(missing_ok=True)
             return
         is_ours = self._definitions.get(request.feed) == request.definition
-        asked_of = request.views if is_ours else ()
-        answers = [self._ask(request.feed, view, request.keys) for view in asked_of]
-        is_refused = not answers or None in answers
-        given = [answer for answer in answers if answer is not None]
-        self._under_way[taken] = [] if is_refused else given
+        answers = self._ask(request.feed, request.views, request.keys) if is_ours else None
+        self._under_way[taken] = answers or []
 
     def _answer(self) -> None:
         for taken, answers in list(self._under_way.items()):

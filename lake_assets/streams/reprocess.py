@@ -17,19 +17,16 @@ from lake_assets.delta.catalog import ensure_known, keys_found
 from lake_assets.delta.data_files import active_files, ensure_files_exist
 from lake_assets.delta.increments import Point
 from lake_assets.delta.log_history import open_table
-from lake_assets.delta.multi_table_change import Range, TableChange
-from lake_assets.delta.renamed_tables import (
-    ensure_none_renamed,
-    movable_tables,
-)
+from lake_assets.delta.multi_table_change import TableChange
+from lake_assets.delta.offset_range import Range
+from lake_assets.delta.renamed_tables import ensure_none_renamed, movable_tables
 from lake_assets.delta.source_offsets import offsets_of_rows
 from lake_assets.delta.table_log import log_of
 from lake_assets.delta.transaction_numbers import checksum, numbers_of
-from lake_assets.errors import LakeError, StreamError, StreamsLockedError
+from lake_assets.errors import LakeError, StreamError
 from lake_assets.feeds.load import load_feeds
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
-from lake_assets.model.reports import BatchReport
 from lake_assets.model.tables import Layer, TableRef, bronze_of, quarantine_of
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
@@ -41,7 +38,7 @@ from lake_assets.silver.demux_position import (
     demux_app,
     read_position,
 )
-from lake_assets.silver.recovery import Recovery
+from lake_assets.silver.lay_out_tables import lay_out_tables
 from lake_assets.silver.reprocess import Bronze, Redo, Redone
 from lake_assets.silver.unused_columns import drop_unused
 from lake_assets.spark.lake_context import LakeContext, open_lake
@@ -49,7 +46,15 @@ from lake_assets.spark.session import start_session
 from lake_assets.state.files import streams_lock, turn, turn_if_free
 from lake_assets.state.lake_id import ensure_bound
 from lake_assets.storage.open_store import lake_of
-from lake_assets.streams.bronze_ranges import ensure_reaches, rows_of, starts_of, within
+from lake_assets.streams.bronze_ranges import (
+    apart_of,
+    ensure_reaches,
+    retained_of,
+    rows_of,
+    starts_of,
+    within,
+)
+from lake_assets.streams.current_position import current_position, unbegun, unheard
 from lake_assets.streams.demux_loop import tables_of_silver
 from lake_assets.streams.noted_changes import REDO_TURN, finish_change, reprocess_journal
 from lake_assets.streams.pipeline import demux_journal
@@ -58,9 +63,16 @@ from lake_assets.streams.superseded_silver import drop_superseded, offsets_of_si
 
 
 def requeue(
-    settings: Settings, feed: Feed, endpoints: Endpoints, keys: Sequence[str] | None = None
+    settings: Settings,
+    feed: Feed,
+    endpoints: Endpoints,
+    keys: Sequence[str] | None = None,
+    *,
+    with_skipped: bool = False,
 ) -> Redone:
     """Move quarantined rows that now decode, route and pass to silver, exactly once.
+
+    Rows of skipped batches are left, unless they are asked for.
 
     Raises:
         FeedError: the lake has no such key, or the feed's silver under other names.
@@ -72,7 +84,7 @@ def requeue(
     ensure_none_renamed(lake_of(settings), feed, Layer.SILVER)
     with turn(settings.state_dir, REDO_TURN), _redo(settings, feed, endpoints) as redo:
         finish_change(redo.journal, redo.demux.context, feed)
-        return redo.requeue(keys)
+        return redo.requeue(keys, with_skipped=with_skipped)
 
 
 def rebuild_silver(
@@ -91,6 +103,9 @@ def rebuild_silver(
     All rows of all keys end under the newest names of their fields. Columns that then hold nothing
     and that no row's message makes are dropped, if the streams do not run.
 
+    Tables that the feed lays out otherwise than they are get its layout first, unless only rows
+    since a time are derived; the streams must not run then.
+
     Tables that the feed had under other names are dropped at the end of all of it; the streams must
     not run then either, since they may go by the old names.
 
@@ -107,13 +122,14 @@ def rebuild_silver(
         ExpectationFailedError: rows violate an expectation that fails; nothing was changed.
         StreamError: silver's tables do not fit together, and only a part is to be derived; or
             bronze lacks rows that would leave silver.
-        StreamsLockedError: they do not, or have other names now, and the streams run.
+        StreamsLockedError: they do not, or have other names or another layout now, and the streams
+            run.
         LakeAssetsError: Spark, the registry or the lake cannot be used.
     """
     ensure_bound(settings)
     ensure_known(feed, keys_found(lake_of(settings), feed), keys or ())
     if open_table(lake_of(settings), bronze_of(feed.feed)) is None:
-        raise _unbegun(feed)
+        raise unbegun(feed)
     with turn(settings.state_dir, REDO_TURN), _redo(settings, feed, endpoints) as redo:
         return rebuild(redo, settings.state_dir, keys=keys, since=since)
 
@@ -131,23 +147,43 @@ def rebuild(
     if keys is not None or since is not None:
         ensure_none_renamed(context.lake, feed, Layer.SILVER)
     elif renamed := movable_tables(context.lake, feed, Layer.SILVER):
+        lay_out_tables(redo.demux, state_dir, keys)
         with streams_lock(state_dir):
             return _under_new_names(redo, renamed)
     try:
         finish_change(redo.journal, context, feed)
-        position = _position(redo, state_dir, bronze)
+        position = current_position(redo, state_dir, bronze)
         if keys is None and since is None:
             _ensure_files(redo)
     except (LakeError, StreamError):
         if keys is not None or since is not None:
             raise
+        lay_out_tables(redo.demux, state_dir, keys)
         with streams_lock(state_dir):
             # Half a change stays noted until this one is: both say the same of what to do.
             return _from_nothing(redo, bronze)
+    if since is None:
+        # Once a batch that was cut off is whole: its files are laid out as the tables were.
+        lay_out_tables(redo.demux, state_dir, keys)
+    return _up_to(redo, state_dir, position, keys, since)
+
+
+def _up_to(
+    redo: Redo,
+    state_dir: Path,
+    position: Position,
+    keys: Sequence[str] | None,
+    since: datetime | None,
+) -> Redone:
+    """Derive again what demux has taken; a stream may run."""
+    feed, context = redo.demux.feed, redo.demux.context
     # Opened again: the stream may have gone on since, and the position with it.
     bronze = context.committer.fresh(bronze_of(feed.feed))
     ensure_reaches(redo.demux.context.lake, feed, bronze, position.offsets)
-    every, whole = rows_of(redo.session, feed, bronze), Range(ends=position.offsets)
+    every = rows_of(redo.session, feed, bronze)
+    retained = retained_of(feed, bronze, position.offsets) or None
+    apart = apart_of(context.lake, feed, every)
+    whole = Range(ends=position.offsets, retained=retained, apart=apart)
     if keys is None and since is None:
         # Before, since they may keep rows out; after, since values may have left them.
         drop_unused(redo.demux, state_dir)
@@ -157,7 +193,7 @@ def rebuild(
     if since is not None:
         # From the first of them on, whatever the clock said of later ones.
         late = every.where(F.col("ingested_at") >= F.lit(since))
-        whole = Range(starts=starts_of(late, feed.source.origin), ends=position.offsets)
+        whole = replace(whole, starts=starts_of(late, feed.source.origin))
     return redo.rebuild(within(redo.session, feed, every, whole), keys)
 
 
@@ -176,7 +212,7 @@ def _under_new_names(redo: Redo, renamed: Mapping[TableRef, TableRef]) -> Redone
     offsets = offsets_of_silver(context, feed, renamed)
     ensure_reaches(context.lake, feed, bronze, offsets, "Put `tables` back. ")
     redone = _from_nothing(redo, bronze)
-    drop_superseded(context, renamed)
+    drop_superseded(context, feed, renamed)
     return redone
 
 
@@ -207,7 +243,7 @@ def _redo(settings: Settings, feed: Feed, endpoints: Endpoints) -> Iterator[Redo
                     journal=demux_journal(settings.state_dir, feed),
                     format=payload_format,
                     schemas=payload_format,
-                    report=_unheard,
+                    report=unheard,
                 ),
                 journal=reprocess_journal(context.lake, feed),
             )
@@ -215,54 +251,19 @@ def _redo(settings: Settings, feed: Feed, endpoints: Endpoints) -> Iterator[Redo
         session.stop()
 
 
-def _position(redo: Redo, state_dir: Path, bronze: DeltaTable) -> Position:
-    """How far demux is: the streams' own word if they run, else what recovery comes to.
-
-    Raises:
-        StreamError: silver's tables do not fit together, or the streams never ran.
-    """
-    feed, context = redo.demux.feed, redo.demux.context
-    try:
-        with streams_lock(state_dir):
-            journal = demux_journal(state_dir, feed)
-            recovery = Recovery(
-                feed=feed.feed,
-                origin=feed.source.origin,
-                context=context,
-                journal=journal,
-                report=_unheard,
-            )
-            return recovery.run(tables_of_silver(context.lake, feed), bronze).position
-    except StreamsLockedError:
-        quarantine = context.committer.opened([quarantine_of(feed.feed)])
-        positions = [read_position(handle, feed.feed) for handle in quarantine.values()]
-    if not positions or positions[0] is None:
-        raise _unbegun(feed)
-    return positions[0]
-
-
-def _unbegun(feed: Feed) -> StreamError:
-    return StreamError(
-        f"demux of feed {feed.feed!r}",
-        "has finished no batch",
-        "Let the streams run on, then try again",
-    )
-
-
-def _unheard(_: BatchReport) -> None:
-    """A batch that was finished on the way; the streams' log has it or not."""
-
-
 def _from_nothing(redo: Redo, bronze: DeltaTable) -> Redone:
     """Derive all there is of bronze, and record again how far demux is thereby."""
-    feed, context = redo.demux.feed.feed, redo.demux.context
-    origin = redo.demux.feed.source.origin
-    table = bronze_of(feed)
-    log = log_of(context.lake, table)
+    feed, context, origin = redo.demux.feed.feed, redo.demux.context, redo.demux.feed.source.origin
+    log = log_of(context.lake, bronze_of(feed))
     # Whatever was restored among them is derived again.
     ours = [*tables_of_silver(context.lake, redo.demux.feed), quarantine_of(feed)]
-    context.committer.accept_restores(context.committer.opened(ours))
+    opened = context.committer.opened(ours)
+    context.committer.accept_restores(opened)
     offsets = offsets_of_rows(log, active_files(bronze), origin)
+    aside = opened.get(quarantine_of(feed))  # it may be gone
+    noted = read_position(aside, feed) if aside else None
+    places = {*offsets, *(noted.offsets if noted else ())}
+    retained = retained_of(redo.demux.feed, bronze, places) or None
     reached = Position(
         bronze_id=str(bronze.metadata().id),
         bronze=Point.at(log, bronze.version()),
@@ -284,4 +285,9 @@ def _from_nothing(redo: Redo, bronze: DeltaTable) -> Redone:
         )
 
     rows = rows_of(redo.session, redo.demux.feed, bronze)
-    return redo.rebuild(Bronze(rows=rows, range=Range()), record=record)
+    apart = apart_of(context.lake, redo.demux.feed, rows)
+    everything = Range(retained=retained, apart=apart)
+    if retained:
+        span = replace(everything, ends=offsets)
+        rows = within(redo.session, redo.demux.feed, rows, span).rows
+    return redo.rebuild(Bronze(rows=rows, range=everything), record=record)

@@ -46,6 +46,8 @@ def reset_bronze(settings: Settings, feed: Feed) -> list[TableRef]:
         shutil.rmtree(checkpoint_of(state_dir, feed.feed), ignore_errors=True)
         for journal in state_dir.glob(f"journals/{feed.feed}-*.json"):
             journal.unlink()
+        for noted in state_dir.glob(f"batches/{feed.feed}-*"):
+            noted.unlink()  # of batches that there are no more
         dropped = list(reversed(tables_of(lake, feed)))
         for table in dropped:
             drop_table(lake, table)

@@ -6,9 +6,10 @@ py4j call happens outside the worker. The caller reads events from a queue, in a
 
 import queue
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from lake_assets.metrics.health import StreamsStatus
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import BatchReport, GoldEvent, Waiting
@@ -17,8 +18,10 @@ from lake_assets.state.files import streams_lock
 from lake_assets.state.heartbeat import HeartbeatThread, Progress
 from lake_assets.state.lake_id import ensure_bound
 from lake_assets.streams.expectation_results import FailureBook, tee
-from lake_assets.streams.log_thread import keep_log_thread
+from lake_assets.streams.group_commits import keep_group_commits
+from lake_assets.streams.log_thread import LogThread, keep_log_thread
 from lake_assets.streams.stream_thread import Worker
+from lake_assets.streams.watch import Watch
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,34 +63,54 @@ def stream_events(
     ensure_bound(settings)
     with streams_lock(settings.state_dir):
         outbox: queue.Queue[BatchReport | Waiting | GoldEvent] = queue.Queue()
-        with keep_log_thread(settings, feeds, endpoints) as log_thread:
+        watch = Watch(settings, feeds, endpoints)
+        with (
+            keep_log_thread(settings, feeds, endpoints, watch) as log_thread,
+            keep_group_commits(settings, feeds, endpoints) as commit_group,
+        ):
             worker = Worker(
                 settings,
                 feeds,
                 endpoints,
                 outbox,
                 until_caught_up=until_caught_up,
-                heard=tee(log_thread.add, FailureBook(settings, feeds).note),
-                keep=log_thread.keep,
+                heard=tee(
+                    log_thread.add, FailureBook(settings, feeds).note, watch.batch, commit_group
+                ),
+                keep=tee(log_thread.keep, watch.refreshes),
             )
             every_s = settings.stream.heartbeat_every_s
-            with HeartbeatThread(
-                settings.state_dir, owner, lambda: _progress(worker), every_s=every_s
+            with (
+                watch.serving() as metrics,
+                HeartbeatThread(
+                    settings.state_dir, owner, lambda: _progress(worker, metrics), every_s=every_s
+                ) as heartbeat,
             ):
                 worker.start()
+                watch.status = lambda: _status(worker, heartbeat, log_thread)
                 try:
-                    yield from _events(worker, outbox)
+                    for event in _events(worker, outbox):
+                        yield watch.event(event)
                 finally:
                     worker.stop()
         worker.raise_failure()
 
 
-def _progress(worker: Worker) -> Progress:
+def _progress(worker: Worker, metrics: str | None) -> Progress:
     return Progress(
         progressed_at=worker.progressed_at,
         waiting_for=worker.waiting_for,
         refreshing=worker.refreshing,
+        metrics=metrics,
+        stopped=worker.stopped,
     )
+
+
+def _status(worker: Worker, heartbeat: HeartbeatThread, log_thread: LogThread) -> StreamsStatus:
+    trouble = {} if heartbeat.failure is None else {"heartbeat": str(heartbeat.failure)}
+    if not log_thread.is_alive():
+        trouble["logs"] = "their thread has ended; batches wait in the state folder"
+    return replace(worker.status, trouble=trouble)
 
 
 def _events(

@@ -1,7 +1,6 @@
 """A feed's schemas, asked for with patience: a registry that does not answer is waited for."""
 
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -20,10 +19,6 @@ _PAUSE_S = 2.0
 """Seconds between two questions to a registry that does not answer."""
 
 
-_QUIET_S = 15.0
-"""Seconds after a question that was not answered in which batches ask no other."""
-
-
 @dataclass(kw_only=True, slots=True)
 class Schemas:
     """A `formats.base.SchemaSource` that waits for the format's answers until `stop` is set."""
@@ -34,7 +29,10 @@ class Schemas:
     announce: Callable[[Waiting | None], None]
     may_wait: bool = True
     """Whether rows of ids that cannot be asked about wait, and others go on; else all wait."""
-    _silent_until: float = 0.0
+
+    is_silent: bool = False
+    """Whether the last question of a batch was not answered, and no `check` has been since. Batches
+    ask nothing then: one that hangs would cost each of them its whole timeout."""
 
     def newest(self) -> Any:  # noqa: ANN401 - the format's own
         """What is known of the schemas; waits until there are some."""
@@ -44,24 +42,23 @@ class Schemas:
         """`schemas` with an answer to each question, or with those that must wait for one."""
         if not self.may_wait:
             return self._ask(lambda: self.format.resolve(schemas, questions))
-        if time.monotonic() < self._silent_until:
+        if self.is_silent:
             return self.format.let_wait(schemas, questions)
         try:
             return self.format.resolve(schemas, questions)
         except RegistryError as problem:
             self.announce(self.why(problem))
-            # One that hangs would cost each batch its whole timeout.
-            self._silent_until = time.monotonic() + _QUIET_S
+            self.is_silent = True
             return self.format.let_wait(schemas, questions)
 
     def check(self) -> None:
-        """Make sure that questions are answered, without waiting.
+        """Make sure that questions are answered, without asking again; in any thread.
 
         Raises:
             RegistryError: they are not.
         """
         self.format.check()
-        self._silent_until = 0.0
+        self.is_silent = False
 
     def why(self, problem: RegistryError, rows: int | None = None) -> Waiting:
         """What is waited for, in words."""
@@ -93,5 +90,6 @@ def format_with(settings: Settings, endpoints: Endpoints, feed: Feed) -> Payload
         registry=endpoints.registry,
         registry_access=endpoints.registry_access,
         cache=settings.state_dir / "schemas",
+        taken=feed.partition_days,
     )
     return format_of(feed, surroundings)

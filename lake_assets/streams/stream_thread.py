@@ -8,13 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from lake_assets.errors import LakeAssetsError
 from lake_assets.gold.run import Warm
 from lake_assets.logs.entries import Entry
+from lake_assets.metrics.health import FeedStatus, StreamsStatus
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import BatchReport, GoldEvent, Stage, Waiting
 from lake_assets.runtime.setup import ensure_runtime
+from lake_assets.runtime.wait_through import wait_through
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.spark.session import start_session
@@ -66,8 +67,10 @@ class Worker:
         self._keep = keep
         self._gold: LiveGold | None = None
         self._stop = threading.Event()
+        self._ended = threading.Event()
         self._failure: BaseException | None = None
         self._streams: dict[str, FeedStreams] = {}
+        self._threads: dict[str, threading.Thread] = {}
         self._began_at = time.monotonic()
         self._thread = threading.Thread(target=self._run, name="streams", daemon=True)
 
@@ -78,7 +81,12 @@ class Worker:
         As `time.monotonic`.
         """
         return min(
-            (streams.progressed_at for streams in self._streams.values()), default=self._began_at
+            (
+                streams.progressed_at
+                for streams in self._streams.values()
+                if not streams.stopped  # it shall not get on
+            ),
+            default=self._began_at,
         )
 
     @property
@@ -90,6 +98,33 @@ class Worker:
             if streams.waiting is not None
         ]
         return "; ".join(dict.fromkeys(reasons)) or None
+
+    @property
+    def status(self) -> StreamsStatus:
+        """How the streams are, as facts."""
+        now = time.monotonic()
+        feeds: dict[str, FeedStatus | None] = {feed.feed: None for feed in self._feeds}
+        for name, streams in list(self._streams.items()):
+            thread, waiting = self._threads.get(name), streams.waiting
+            feeds[name] = FeedStatus(
+                is_running=thread is None or thread.is_alive(),
+                quiet_s=now - streams.progressed_at,
+                waiting_for=waiting.reason if waiting else None,
+                failure=str(streams.failure) if streams.failure else None,
+                is_stopped=bool(streams.stopped),
+            )
+        refreshing = {view: now - since for view, since in self.refreshing.items()}
+        return StreamsStatus(
+            is_running=self.is_alive(),
+            feeds=feeds,
+            refreshing=refreshing,
+            ended_views=self._gold.ended() if self._gold else {},
+        )
+
+    @property
+    def stopped(self) -> Mapping[str, str]:
+        """By feed that stands still while others go on, why, in words."""
+        return {name: streams.stopped for name, streams in self._streams.items() if streams.stopped}
 
     @property
     def refreshing(self) -> Mapping[str, float]:
@@ -105,10 +140,15 @@ class Worker:
         return self._thread.is_alive()
 
     def stop(self) -> None:
-        """Ask the threads to end and wait for them; a batch in hand is finished first."""
+        """Ask the threads to end and wait for them; a batch in hand is finished first.
+
+        An interrupt of the wait is raised once they have ended.
+        """
         self._stop.set()
         for streams in list(self._streams.values()):
-            streams.wake()
+            streams.end()
+        # The caller gives up the lake's lock then, which must not be while they still write.
+        wait_through(self._ended)
         self._thread.join()
 
     def raise_failure(self) -> None:
@@ -121,6 +161,8 @@ class Worker:
             self._stream()
         except BaseException as problem:  # noqa: BLE001 - raised again in the caller's thread
             self._failure = problem
+        finally:
+            self._ended.set()
 
     def _stream(self) -> None:
         # A core is left to the streams, and slots: their tasks wait for those of no view then.
@@ -156,6 +198,8 @@ class Worker:
                     self._gold.stop()
         finally:
             session.stop()
+            if self._gold is not None:
+                self._gold.wait()
 
     def _run_feeds(self, pipeline: Pipeline) -> None:
         self._streams = {
@@ -170,10 +214,11 @@ class Worker:
             )
             for feed in self._feeds
         }
-        threads = [
-            threading.Thread(target=streams.run, name=f"feed {name}", daemon=True)
+        self._threads = {
+            name: threading.Thread(target=streams.run, name=f"feed {name}", daemon=True)
             for name, streams in self._streams.items()
-        ]
+        }
+        threads = list(self._threads.values())
         for thread in threads:
             thread.start()
         try:
@@ -222,5 +267,5 @@ class Worker:
         if self._gold is not None:
             self._gold.note(report)
 
-    def _note_failure(self, feed: str, problem: LakeAssetsError) -> None:
+    def _note_failure(self, feed: str, problem: Exception) -> None:
         self._streams[feed].query_failure = problem

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from lake_assets.delta.data_files import active_files
+from lake_assets.delta.relayout import made_columns, without_made
 from lake_assets.delta.renamed_tables import drop_tables, superseded_tables
 from lake_assets.delta.source_offsets import Offsets, furthest, offsets_of_rows
 from lake_assets.delta.table_log import log_of
@@ -39,7 +40,7 @@ def offsets_of_silver(
     return furthest(positions)
 
 
-def drop_superseded(context: LakeContext, renamed: Mapping[TableRef, TableRef]) -> None:
+def drop_superseded(context: LakeContext, feed: Feed, renamed: Mapping[TableRef, TableRef]) -> None:
     """Drop the tables of former names, once all of silver was derived under the new ones.
 
     A key that bronze gave no row gets an empty table, as any rebuild of all keys leaves it.
@@ -54,5 +55,11 @@ def drop_superseded(context: LakeContext, renamed: Mapping[TableRef, TableRef]) 
     columns: dict[TableRef, pa.Schema] = {
         lacking[table]: schema for table, schema in committer.columns(lacking).items()
     }
-    committer.create(columns, owners=owners)
+    split = {table: feed.layout_in(table).partition_by for table in columns}
+    laid_out = {
+        table: pa.schema([*without_made(schema), *made_columns(split[table])])
+        for table, schema in columns.items()
+    }
+    names = {table: [column.name for column in by] for table, by in split.items()}
+    committer.create(laid_out, partition_by=names, owners=owners)
     drop_tables(lake, superseded_tables(lake, renamed))

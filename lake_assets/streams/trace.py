@@ -14,9 +14,11 @@ from lake_assets.delta.find_rows import FoundRow, find_rows
 from lake_assets.delta.log_history import open_table
 from lake_assets.delta.table_log import log_of
 from lake_assets.errors import SourceError
+from lake_assets.logs.gaps import RecordedGap, recorded_gaps
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.expectations import Action
 from lake_assets.model.feeds import Feed
+from lake_assets.model.gaps import GapReason
 from lake_assets.model.origins import Origin
 from lake_assets.model.quarantine import Reason
 from lake_assets.model.tables import TableRef, bronze_of, quarantine_of, waiting_of
@@ -33,6 +35,7 @@ class Whereabouts(StrEnum):
 
     NOT_IN_SOURCE = "not_in_source"  # the source has not come so far, by its own word
     NOT_INGESTED = "not_ingested"  # ingest has not come so far
+    GAP = "gap"  # the source had it no more when it was its turn
     PASSED = "passed"  # ingest has passed its offset and bronze does not have it
     BRONZE = "bronze"  # in bronze alone: demux has not come so far
     WAITING = "waiting"  # beside bronze: the registry could not be asked about its schema yet
@@ -115,16 +118,17 @@ def trace(settings: Settings, feed: Feed, origin: Origin, endpoints: Endpoints |
         *_refused(lake_of(settings), feed, quarantine_of(feed.feed), origin),
         *_in_silver(lake_of(settings), feed, origin),
     ]
-    end = None
-    if not bronze and not refined and not _is_passed(origin, progress):
-        end = _end_of(feed, endpoints, origin)
     places = (*bronze, *refined)
-    whereabouts = decide(origin, progress, places, end=end)
+    gap = None if places else _gap_of(lake_of(settings), feed, origin)
+    end = None
+    if not places and gap is None and not _is_passed(origin, progress):
+        end = _end_of(feed, endpoints, origin)
+    whereabouts = decide(origin, progress, places, end=end, is_in_gap=gap is not None)
     return Trace(
         feed=feed.feed,
         origin=origin,
         whereabouts=whereabouts,
-        words=_words(whereabouts, feed, progress, places, end),
+        words=_in_gap(gap, feed) if gap else _words(whereabouts, feed, progress, places, end),
         places=places,
     )
 
@@ -135,6 +139,7 @@ def decide(
     places: Sequence[Place],
     *,
     end: int | None,
+    is_in_gap: bool = False,
 ) -> Whereabouts:
     """Where a message is, by the tables that have it and by how far the streams have got.
 
@@ -143,6 +148,7 @@ def decide(
         progress: how far they had got before the tables were looked into.
         places: tables that have it.
         end: offset after the partition's last message, if the broker was asked and answered.
+        is_in_gap: whether it is recorded that the source had it no more.
     """
     layers = {place.table.layer.value for place in places}
     for refined in (Whereabouts.SILVER, Whereabouts.QUARANTINE):
@@ -152,8 +158,8 @@ def decide(
         return Whereabouts.WAITING
     if layers:
         return Whereabouts.DROPPED if _is_demuxed(origin, progress) else Whereabouts.BRONZE
-    if _is_passed(origin, progress):
-        return Whereabouts.PASSED
+    if is_in_gap or _is_passed(origin, progress):
+        return Whereabouts.GAP if is_in_gap else Whereabouts.PASSED
     if end is not None and origin.offset >= end:
         return Whereabouts.NOT_IN_SOURCE
     return Whereabouts.NOT_INGESTED
@@ -175,6 +181,20 @@ def _end_of(feed: Feed, endpoints: Endpoints | None, origin: Origin) -> int | No
         return source_of(feed, endpoints).extent().ends.get(origin.partition, 0)
     except SourceError:
         return None
+
+
+def _gap_of(lake: Store, feed: Feed, origin: Origin) -> RecordedGap | None:
+    return next((g for g in recorded_gaps(lake, feed.feed) if g.gap.has(origin)), None)
+
+
+def _in_gap(recorded: RecordedGap, feed: Feed) -> str:
+    why = {
+        GapReason.DELETED: f"{feed.source.declared.system} deleted it before it was read",
+        GapReason.SKIPPED: "its batch could not be read and was skipped (`stream --skip-batch`)",
+        GapReason.REFUSED: "bronze refused it, and it is no longer in quarantine either",
+        GapReason.RECREATED: "its source was deleted and created again before it was read",
+    }[recorded.gap.reason]
+    return f"not in bronze: {why} ({recorded.gap}; noticed {recorded.at:%Y-%m-%d %H:%M:%S} UTC)"
 
 
 def _in_bronze(lake: Store, feed: Feed, origin: Origin) -> list[Place]:

@@ -12,6 +12,7 @@ from lake_assets.state.files import streams_lock
 from lake_assets.state.heartbeat import HeartbeatThread, Progress
 from lake_assets.state.lake_id import ensure_bound
 from lake_assets.streams.run import StreamEvent, Tick, stream_events
+from lake_assets.streams.watch import Watch, waiting_status
 
 _PAUSE_S = 1.0
 """Seconds between two looks for the services; each reads two small files."""
@@ -47,10 +48,15 @@ def _wait(
         reason, announced = answer, ""
 
         def progress() -> Progress:
-            return Progress(progressed_at=time.monotonic(), waiting_for=reason)
+            return Progress(progressed_at=time.monotonic(), waiting_for=reason, metrics=metrics)
 
         every_s = settings.stream.heartbeat_every_s
-        with HeartbeatThread(settings.state_dir, owner, progress, every_s=every_s):
+        watch = Watch(settings, feeds, None)
+        watch.status = lambda: waiting_status(feeds, reason)
+        with (
+            watch.serving() as metrics,
+            HeartbeatThread(settings.state_dir, owner, progress, every_s=every_s),
+        ):
             while True:
                 if reason == announced:
                     yield Tick()

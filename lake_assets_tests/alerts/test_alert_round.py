@@ -13,8 +13,8 @@ from lake_assets.alerts.decide import Look
 from lake_assets.alerts.outbox import book_path, read_book, write_book
 from lake_assets.errors import LakeError
 from lake_assets.model.alerts import Problem, ProblemKind
+from lake_assets.settings.alerts import AlertSettings, SmtpTls
 from lake_assets.settings.load import child_environment
-from lake_assets.settings.schema import AlertSettings, SmtpTls
 from lake_assets.state.files import turn
 from lake_assets_tests.alerts.problems import problem
 

@@ -8,7 +8,7 @@ from pydantic import SecretStr
 from lake_assets.alerts.sinks import LogSink, MailSink, WebhookSink, open_sinks, sink_names
 from lake_assets.errors import AlertError
 from lake_assets.model.alerts import Alert, AlertSeverity, Moment, ProblemKind
-from lake_assets.settings.schema import AlertSettings, SmtpTls
+from lake_assets.settings.alerts import AlertSettings, SmtpTls
 from lake_assets_tests.alerts.problems import alert, problem
 from lake_assets_tests.alerts.servers import certificate, only_hush
 

@@ -70,6 +70,8 @@ def test_all_sections_are_measured(connected):
     assert maintained["batches"] == left["batches"] == 24
     assert maintained["live_files"] < left["live_files"]
     assert maintained["last_batch_s"] > 0
+    assert found["scheduled"]["2"]["ticks"] >= 1
+    assert found["scheduled"]["2"]["median_s"] > 0
     assert not connected.home.exists()
 
 

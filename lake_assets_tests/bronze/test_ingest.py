@@ -3,10 +3,14 @@ from datetime import UTC, datetime
 
 import pytest
 from deltalake import DeltaTable
+from pyspark.sql import functions as F
 
 from lake_assets.bronze.ingest import Ingest
 from lake_assets.delta.committer import Committer
 from lake_assets.delta.source_offsets import table_offsets
+from lake_assets.errors import StreamError
+from lake_assets.logs.gaps import recorded_gaps
+from lake_assets.model.gaps import Gap, GapReason
 from lake_assets.model.reports import Stage
 from lake_assets.model.sources import KafkaSource, Source
 from lake_assets.model.tables import bronze_of
@@ -129,12 +133,112 @@ def test_preparing_again_changes_nothing_and_goes_on_after_the_rows(ingest, kafk
 
 def test_a_partition_that_came_since_is_read_from_its_first_row(ingest, kafka):
     ingest(kafka(1), {0: 2})
-    wider = again(ingest, {0: 0, 1: 5}, {0: 9, 1: 9}, starting_offsets="latest")
-    assert wider.prepare() == {0: 2, 1: 5}
+    wider = again(ingest, {0: 0, 1: 0}, {0: 9, 1: 9}, starting_offsets="latest")
+    assert wider.prepare() == {0: 2, 1: 0}
 
 
-def again(ingest, begins=None, ends=None, starting_offsets="earliest"):
+def test_a_partition_that_came_since_and_lost_rows_stops_the_feed(ingest, kafka):
+    ingest(kafka(1), {0: 2})
+    with pytest.raises(StreamError, match=r"partition 1 .* begins at offset 5"):
+        again(ingest, {0: 0, 1: 5}, {0: 9, 1: 9}).prepare()
+
+
+def recorded(ingest):
+    return sorted(found.gap for found in recorded_gaps(ingest.context.lake, "games"))
+
+
+def gap(start, end, reason=GapReason.DELETED):
+    return Gap(source="t", partition=0, offset_from=start, offset_to=end, reason=reason)
+
+
+def test_a_gap_is_recorded_before_bronze_passes_it(ingest, kafka, bronze):
+    ingest(kafka(1), {0: 2})
+    assert again(ingest, {0: 5}, on_gap="record").prepare() == {0: 5}
+    assert table_offsets(bronze(), "kafka", "t") == {("t", 0): 5}
+    assert recorded(ingest) == [gap(2, 5)]
+
+
+def test_a_gap_is_recorded_once_though_the_process_dies_before_bronze_passes_it(
+    ingest, kafka, bronze
+):
+    ingest(kafka(1), {0: 2})
+    dying = again(ingest, {0: 5}, on_gap="record")
+
+    class Dying(Committer):
+        """A committer whose process dies before it commits to bronze."""
+
+        def append(self, commits, batch):
+            if commits[0].table == bronze_of("games"):
+                raise KeyboardInterrupt
+            return super().append(commits, batch)
+
+    committer = Dying(ingest.context.committer.store, threads=1)
+    with pytest.raises(KeyboardInterrupt):
+        replace(dying, context=replace(ingest.context, committer=committer)).prepare()
+    committer.close()
+    assert table_offsets(bronze(), "kafka", "t") == {("t", 0): 2}
+    assert recorded(ingest) == [gap(2, 5)]
+    assert again(ingest, {0: 7}, on_gap="record").prepare() == {0: 7}
+    assert recorded(ingest) == [gap(2, 5), gap(5, 7)]
+
+
+def test_rows_of_a_source_that_was_created_again_meanwhile_are_not_committed(ingest, kafka, bronze):
+    ingest(kafka(1), {0: 2})
+    ingest.source = known_topic("t", {0: 1}, {0: 9}, identity=8)
+    with pytest.raises(StreamError, match="is not the one that bronze has rows of"):
+        ingest(kafka(2), {0: 3})
+    assert offsets(bronze()) == [1]
+
+
+def test_another_source_of_new_offsets_is_gone_on_with_and_is_the_known_one_then(
+    ingest, kafka, bronze
+):
+    ingest(kafka(1), {0: 2})
+    other = again(ingest, {0: 6}, identity=8, on_gap="record")
+    assert other.prepare() == {0: 6}
+    other(kafka(6), {0: 7})
+    assert offsets(bronze()) == [1, 6]
+    assert recorded(ingest) == [gap(2, 6, GapReason.RECREATED)]
+    assert again(ingest, {0: 6}, identity=8).prepare() == {0: 7}
+
+
+def test_another_source_that_would_have_rows_under_offsets_of_before_is_refused(ingest, kafka):
+    ingest(kafka(1), {0: 2})
+    with pytest.raises(StreamError, match="has offset 0 again"):
+        again(ingest, {0: 0}, identity=8, on_gap="record").prepare()
+    assert recorded(ingest) == []
+
+
+def test_a_partition_that_nothing_was_read_of_is_begun_anew_in_another_source(settings, kafka):
+    def begun(context, begins, identity):
+        source = known_topic("t", begins, {0: 9, 1: 9}, identity, on_gap="record")
+        own = Source(kafka=KafkaSource(topic="t", on_gap="record"))
+        feed = FEED.model_copy(update={"source": own})
+        return Ingest(feed=feed, source=source, context=context, report=print)
+
+    with open_lake(settings) as context:
+        first = begun(context, {0: 0, 1: 5}, 7)
+        assert first.prepare() == {0: 0, 1: 5}
+        first(kafka(0), {0: 1})
+        second = begun(context, {0: 1, 1: 0}, 8)
+        assert second.prepare() == {0: 1, 1: 0}
+        second(partition_1(kafka(0)), {1: 1})
+        with pytest.raises(StreamError, match="partition 1 has offset 0 again"):
+            begun(context, {0: 1, 1: 0}, 9).prepare()
+
+
+def partition_1(rows):
+    return rows.withColumn("partition", F.lit(1))
+
+
+def again(ingest, begins=None, ends=None, *, identity=7, **declared):
     """As a process that has just started has it."""
     known = (begins or {0: 1}, ends or {0: 9})
-    source = known_topic("t", *known, identity=7, starting_offsets=starting_offsets)
-    return Ingest(feed=FEED, source=source, context=ingest.context, report=ingest.report)
+    source = known_topic("t", *known, identity=identity, **declared)
+    own = {"source": Source(kafka=KafkaSource(topic="t", **declared))}
+    return Ingest(
+        feed=FEED.model_copy(update=own),
+        source=source,
+        context=ingest.context,
+        report=ingest.report,
+    )

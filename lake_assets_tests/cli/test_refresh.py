@@ -7,7 +7,7 @@ from lake_assets_tests.commandline import sparkless_here
 def test_an_unknown_view_is_refused_with_those_there_are(settings):
     done = sparkless_here(settings, "refresh", "--view", "nothing")
     assert done.returncode == 1
-    views = "player_agg, daily_activity, leaderboard, suspicious_players"
+    views = "player_agg, daily_activity, activity_by_minute, leaderboard, suspicious_players"
     assert done.stderr == f"error: feed 'games': has no gold view 'nothing'. It has {views}\n"
 
 

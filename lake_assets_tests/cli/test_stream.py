@@ -3,9 +3,14 @@ import subprocess
 
 import pytest
 
+from lake_assets.model.reports import Stage
 from lake_assets.settings.load import child_environment
+from lake_assets.state.batch_strikes import BatchRange
 from lake_assets.state.files import streams_lock
+from lake_assets.streams.batch_attempts import BatchAttempts
+from lake_assets.streams.skip_request import is_released, request_file
 from lake_assets_tests.commandline import COMMAND, lake_assets, sparkless_here
+from lake_assets_tests.sample import GAMES
 
 
 def _error_of(done):
@@ -27,6 +32,40 @@ def test_a_lake_that_another_process_streams_into_is_refused(settings):
     )
     with streams_lock(own.state_dir):
         assert "already running for this lake" in _error_of(sparkless_here(own, "stream"))
+
+
+def fail_at_a_batch(settings):
+    batch = BatchRange(begin="3", end="9", words="versions 3 to 9 of bronze_games")
+    attempts = BatchAttempts(state_dir=settings.state_dir, feed="games", stage=Stage.DEMUX)
+    with pytest.raises(ValueError, match="no"), attempts.attempt(batch):
+        raise ValueError("no")
+
+
+@pytest.mark.parametrize("option", ["--skip-batch", "--retry-batch"])
+def test_where_no_batch_failed_there_is_none_to_skip_or_to_try_again(settings, option):
+    told = "feed 'games': has no batch that failed last"
+    assert told in _error_of(sparkless_here(settings, "stream", option, "games"))
+
+
+def test_a_feed_that_is_not_there_has_no_batch(settings):
+    assert "nogames" in _error_of(sparkless_here(settings, "stream", "--skip-batch", "nogames"))
+
+
+def test_streams_that_run_are_asked_to_skip_the_batch_and_no_others_begin(settings):
+    fail_at_a_batch(settings)
+    with streams_lock(settings.state_dir):
+        done = sparkless_here(settings, "stream", "--skip-batch", "games")
+    assert done.returncode == 0, done.stderr
+    assert "games: versions 3 to 9 of bronze_games will be skipped" in done.stderr
+    assert request_file(settings.state_dir, GAMES, Stage.DEMUX).read_text() == "3"
+
+
+def test_streams_that_run_are_asked_to_try_the_batch_again(settings):
+    fail_at_a_batch(settings)
+    with streams_lock(settings.state_dir):
+        done = sparkless_here(settings, "stream", "--retry-batch", "games")
+    assert "games: versions 3 to 9 of bronze_games will be tried again" in done.stderr
+    assert is_released(settings.state_dir, GAMES, Stage.DEMUX)
 
 
 @pytest.mark.kafka

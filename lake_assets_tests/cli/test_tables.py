@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -7,6 +8,7 @@ from rich.console import Console
 from lake_assets.cli.tables import overview_table
 from lake_assets.storage.uri import LakeUri
 from lake_assets.streams.overview import TableOverview
+from lake_assets_tests.backup.lakes import FISH, UNO, BatchedLake
 from lake_assets_tests.commandline import sparkless_here
 from lake_assets_tests.sample import silver_of
 
@@ -43,3 +45,40 @@ def test_a_table_is_shown_with_its_size_and_lag():
         "7",
         "11-21 01:02:03",
     ]
+
+
+def test_partitions_are_shown_where_a_table_has_some():
+    one = TableOverview(
+        table=silver_of("uno"),
+        path=LakeUri.local(Path("/lake/silver/silver_uno_events")),
+        key="uno",
+        rows=1,
+        files=2,
+        size_bytes=4000,
+        committed_at=datetime(2026, 11, 21, 1, 2, 3, tzinfo=UTC),
+        lag_rows=7,
+    )
+    console = Console(width=120)
+    with console.capture() as shown:
+        split = replace(one, partition_by=("day", "region"), partitions=1200)
+        console.print(overview_table([one, split]))
+    rows = [line for line in shown.get().splitlines() if "silver_uno_events" in line]
+    assert [row.strip("│").split("│")[-1].strip() for row in rows] == ["", "1,200 by day, region"]
+
+
+def test_what_tables_held_then_is_shown(settings):
+    lake = BatchedLake(settings)
+    lake.demux(UNO, FISH)
+    lake.demux(UNO)
+    lake.committer.close()
+    told = json.loads(sparkless_here(settings, "tables", "--at", "1", "--json").stdout)
+    silver = [one for one in told if one["layer"] == "silver"]
+    assert [(one["version"], one["newest"], one["rows"]) for one in silver] == [
+        (1, 1, 1),
+        (1, 2, 1),
+    ]
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    shown = sparkless_here(settings, "tables", "--at", now, "--feed", "games").stdout
+    assert "versions stay readable for 1 h" in shown
+    refused = sparkless_here(settings, "tables", "--at", "yesterday")
+    assert (refused.returncode, "Write it like 2026-11-24T12:00" in refused.stderr) == (1, True)

@@ -20,13 +20,16 @@ from deltalake import CommitProperties, write_deltalake
 from pydantic import SecretStr
 
 from lake_assets.alerts.sensor_cursor import Watch
-from lake_assets.defs import silver
+from lake_assets.defs import bronze, silver
 from lake_assets.defs.alerts import build
 from lake_assets.defs.internals.materializations import latest_ids
 from lake_assets.defs.reports import Target, evaluation_of
+from lake_assets.logs.gaps import record_gaps
+from lake_assets.model.gaps import Gap, GapReason
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.reports import Judged
-from lake_assets.settings.schema import AlertSettings
+from lake_assets.settings.alerts import AlertSettings
+from lake_assets.spark.lake_context import open_lake
 from lake_assets.state.files import own_heartbeat, streams_lock, turn, write_heartbeat
 from lake_assets_tests.alerts.servers import Hook
 from lake_assets_tests.defs.origins import instigator
@@ -64,7 +67,9 @@ class Sensor:
 
     def __init__(self, settings, instance, hook, feed=GAMES):
         self._definitions = dg.Definitions.merge(
-            silver.build(settings, [feed]), build(settings, [feed])
+            bronze.build(settings, [feed]),
+            silver.build(settings, [feed]),
+            build(settings, [feed]),
         )
         self._sensor = self._definitions.resolve_sensor_def("alerts")
         self._instance = instance
@@ -145,6 +150,19 @@ def test_a_failing_check_is_told_once_and_its_end_once(sensor, judge, hook):
     assert sensor.events() == [FAILS]
     judge("uno", violated=0)
     assert sensor.events() == sensor.events() == [FAILS, PASSES]
+
+
+def test_lost_rows_are_told_of_by_their_table_and_not_by_bronze_s_check_as_well(
+    told, sensor, instance
+):
+    deleted = GapReason.DELETED
+    gap = Gap(source="t", partition=0, offset_from=1, offset_to=5, reason=deleted)
+    with open_lake(told) as context:
+        record_gaps(context, "games", [gap], datetime.now(UTC))
+    (check,) = bronze.build(told, [GAMES]).asset_checks or ()
+    selection = dg.AssetSelection.checks(check)
+    dg.materialize([check], instance=instance, selection=selection)
+    assert sensor.events() == [("begun", "rows_lost", "games")]
 
 
 def test_each_game_is_told_of(sensor, judge):

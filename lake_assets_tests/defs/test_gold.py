@@ -13,11 +13,13 @@ from lake_assets.defs.internals.runs import range_tags
 from lake_assets.defs.processes import PROCESS
 from lake_assets.defs.reports import latest_metadata
 from lake_assets.gold.run import refresh_views
+from lake_assets.gold.status import views_behind
 from lake_assets.model.checks import GoldCheck, RowCount, Severity
-from lake_assets.model.expectations import Expectation
+from lake_assets.model.expectations import Action, Expectation
 from lake_assets.model.gold_views import GoldView
 from lake_assets.settings.schema import Settings
 from lake_assets.state.failing_expectations import Verdict, note_verdicts
+from lake_assets_tests.defs.partition_status import failed_partitions
 from lake_assets_tests.sample import GAMES, RENAMED, WITHOUT_ROUTE, silver_of
 
 GOLD = dg.AssetKey("gold_player_agg")
@@ -60,6 +62,64 @@ def test_gold_comes_from_silver(settings):
     assert graph.get(GOLD).parent_keys == {dg.AssetKey("silver_events")}
 
 
+def chained(name, sql):
+    return GoldView(name=name, sql=sql, schedule=VIEW.schedule)
+
+
+VIEW = GAMES.gold[0]
+
+CHAIN = GAMES.model_copy(
+    update={
+        "gold": (
+            VIEW,
+            chained("often", "select gamer_id from gold.player_agg"),
+            chained("total", "select count(*) as n from gold_all.often"),
+            chained("share", "select n from gold.often, gold_all.total, renamed.gold.player_agg"),
+        )
+    }
+).beside([RENAMED])
+
+
+def test_a_view_comes_from_what_it_reads_of_its_feed_and_of_others(settings):
+    graph = build(settings, [CHAIN, RENAMED]).resolve_asset_graph()
+    parents = {
+        name: {key.to_user_string() for key in graph.get(dg.AssetKey(name)).parent_keys}
+        for name in ("gold_often", "gold_total", "gold_share")
+    }
+    assert parents == {
+        "gold_often": {"gold_player_agg"},
+        "gold_total": {"gold_often"},
+        "gold_share": {"gold_often", "gold_total", "gold_renamed_player_agg"},
+    }
+    share = graph.get(dg.AssetKey("gold_share")).partition_mappings
+    assert list(map(type, share.values())) == [dg.AllPartitionMapping]
+    assert set(share) == {dg.AssetKey("gold_renamed_player_agg")}
+
+
+@pytest.mark.spark
+def test_one_run_refreshes_views_after_those_that_they_read(settings, instance, lake):
+    """Also where views of keys and views over all take turns."""
+    own = CHAIN.gold[3].model_copy(update={"sql": "select n, 1 as m from silver, gold_all.total"})
+    feed = CHAIN.model_copy(update={"gold": (own, *CHAIN.gold[:3])})
+    write_silver(settings, "uno", ["ann"])
+    instance.add_dynamic_partitions(f"games_{lake}", ["uno", "go_fish"])
+    definitions = dg.Definitions.merge(
+        build(settings, [feed]), dg.Definitions(executor=dg.in_process_executor)
+    )
+    result = definitions.resolve_job_def(JOB).execute_in_process(
+        instance=instance, tags=range_tags(["uno", "go_fish"])
+    )
+    assert result.success
+    events = result.get_asset_materialization_events()
+    assert [event.asset_key.to_user_string() for event in events] == [
+        "gold_player_agg",
+        "gold_often",
+        "gold_total",
+        "gold_share",
+    ]
+    assert views_behind(settings, feed) == {view.name: () for view in feed.gold}
+
+
 def test_a_feed_without_views_has_no_gold(settings):
     feed = GAMES.model_copy(update={"gold": ()})
     assert not build(settings, [feed]).resolve_asset_graph().get_all_asset_keys()
@@ -93,11 +153,12 @@ def test_games_that_are_held_up_ask_for_no_run(settings, stored, lake):
     )
 
 
-def test_one_run_is_asked_for_over_all_games(tick, stored, settings, lake):
-    stored.add_dynamic_partitions(f"games_{lake}", ["uno", "chess", "go_fish"])
+def test_one_run_is_asked_for_of_the_games_that_are_behind(tick, stored, settings, lake):
+    stored.add_dynamic_partitions(f"games_{lake}", ["chess", "uno", "go_fish"])
     write_silver(settings, "uno", ["a"])
+    write_silver(settings, "go_fish", ["a"])
     found = tick()
-    assert found.tags == run_tags(lake) | range_tags(["uno", "chess", "go_fish"])
+    assert found.tags == run_tags(lake) | {**range_tags(["uno"]), "lake_assets/keys": "behind"}
     assert (found.asset_selection, found.asset_check_keys) == ([GOLD], [])
 
 
@@ -128,6 +189,44 @@ def test_a_range_run_tells_of_the_games_that_changed(execute, instance, settings
     assert latest_metadata(instance, GOLD, "uno")["dagster/row_count"].value == 3
     assert set(latest_ids(instance, GOLD, ["uno", "chess", "go_fish"])) == {"uno", "go_fish"}
     assert all(PROCESS in run.tags for run in instance.get_runs())
+
+
+@pytest.mark.spark
+def test_a_run_of_the_schedule_tells_of_the_games_that_changed(
+    execute, tick, instance, settings, lake
+):
+    # Of what was materialized, Dagster looks up the versions that a run starts from.
+    instance.report_runless_asset_event(dg.AssetMaterialization("silver_events", partition="uno"))
+    write_silver(settings, "uno", ["a", "a", "b"])
+    write_silver(settings, "go_fish", ["a"])
+    instance.add_dynamic_partitions(f"games_{lake}", ["chess", "uno", "go_fish"])
+    assert execute(tick().tags) == {"uno", "go_fish"}
+    write_silver(settings, "uno", ["c"])
+    assert execute(tick().tags) == {"uno"}
+    assert tick() == dg.SkipReason("Every key is up to date with its silver")
+    newest = latest_metadata(instance, GOLD, "uno")
+    assert newest["dagster/column_schema"].value.columns[0].name == "gamer_id"
+
+
+@pytest.mark.spark
+def test_a_run_that_fails_marks_the_games_that_it_names(instance, settings, lake):
+    refused = Expectation(name="quiet", sql="session_count < 3", action=Action.FAIL)
+    view = GAMES.gold[0].model_copy(update={"expectations": (refused,)})
+    definitions = dg.Definitions.merge(
+        build(settings, [GAMES.model_copy(update={"gold": (view,)})]),
+        dg.Definitions(executor=dg.in_process_executor),
+    )
+    job = definitions.resolve_job_def(JOB)
+    instance.add_dynamic_partitions(f"games_{lake}", ["uno", "go_fish"])
+    for key in ("uno", "go_fish"):
+        write_silver(settings, key, ["a"])
+    both, one = range_tags(["uno", "go_fish"]), range_tags(["uno"])
+    assert job.execute_in_process(instance=instance, tags=both).success
+    assert failed_partitions(instance, GOLD, f"games_{lake}") == set()
+    write_silver(settings, "uno", ["a", "a"])
+    done = job.execute_in_process(instance=instance, tags=one, raise_on_error=False)
+    assert not done.success
+    assert failed_partitions(instance, GOLD, f"games_{lake}") == {"uno"}
 
 
 @pytest.mark.spark
@@ -226,7 +325,7 @@ def test_a_run_is_of_the_views_that_are_behind(look, stored, settings, lake):
     stored.add_dynamic_partitions(f"games_{lake}", ["uno", "go_fish"])
     write_silver(settings, "uno", ["a"])
     assert look().asset_selection == [TOP_KEY, OF_ALL_KEY]
-    assert look().tags == run_tags(lake) | range_tags(["uno", "go_fish"])
+    assert look().tags == run_tags(lake) | {**range_tags(["uno"]), "lake_assets/keys": "behind"}
 
 
 @pytest.mark.spark

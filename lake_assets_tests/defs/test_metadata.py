@@ -59,6 +59,7 @@ def test_a_refresh_tells_which_way_it_took_and_why(tmp_path):
         why="silver gained 1 file since",
         rows_read=5,
         rows_written=1,
+        late_rows_in_all=7,
     )
     report = RefreshReport(refreshed=(one,), up_to_date=(), seconds={"plan": 0.25, "job": 1.0})
     found = refresh_metadata(LocalStore.at(tmp_path), find_feed(load_feeds(None), "games"), report)[
@@ -67,5 +68,7 @@ def test_a_refresh_tells_which_way_it_took_and_why(tmp_path):
     assert found["refresh"].value == "incremental"
     assert found["refresh_why"].value == "silver gained 1 file since"
     assert (found["rows_read"].value, found["rows_written"].value) == (5, 1)
+    assert found["late_rows_in_all"].value == 7
     assert found["seconds_of_all_keys"].value == {"plan": 0.25, "job": 1.0}
+    assert found["seconds_per_refresh"] == dg.MetadataValue.float(1.25)
     assert found["dagster/column_schema"].value == dg.TableSchema([dg.TableColumn("n", "long")])

@@ -1,4 +1,5 @@
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import dagster as dg
@@ -14,14 +15,15 @@ from lake_assets.defs.reports import (
     result_of,
     unreported,
 )
+from lake_assets.defs.told_columns import ToldColumns
 from lake_assets.model.checks import Severity
 from lake_assets.model.expectations import Action, Expectation
 from lake_assets.model.origins import Origin
 from lake_assets.model.reports import CheckResult, Judged
 from lake_assets.model.tables import TableRef, bronze_of, quarantine_of
 from lake_assets.state.failing_expectations import Verdict, note_verdicts
-from lake_assets.streams.batch_totals import Change
-from lake_assets_tests.sample import GAMES, silver_of
+from lake_assets.streams.batch_totals import Change, Pace
+from lake_assets_tests.sample import GAMES, gold_of, silver_of
 
 UNO = silver_of("uno")
 KNOWN = Expectation(name="known", sql="true")
@@ -54,7 +56,7 @@ def change(
 def test_a_game_gets_a_materialization_and_its_checks(settings, instance):
     judged = {"gamer_is_known": Judged(seen=8, violated=2)}
     found = change(rows=2, dropped=2, judged=judged)
-    table, check = events_of(settings, GAMES, [found], instance, "run")
+    table, check = events_of(settings, GAMES, [found], instance, "run", ToldColumns())
     assert isinstance(table, dg.AssetMaterialization)
     assert (table.asset_key, table.partition) == (dg.AssetKey("silver_events"), "uno")
     numbers = {name: table.metadata[name].value for name in ("rows_added", "rows_dropped")}
@@ -64,12 +66,43 @@ def test_a_game_gets_a_materialization_and_its_checks(settings, instance):
 
 
 @pytest.mark.usefixtures("lake")
+def test_what_is_plotted_over_time_is_a_number(settings, instance):
+    pace = Pace(batches=4, seconds=3.0, lag_rows=7, lag_s=1.5)
+    found = replace(change(rows=2), pace=pace)
+    (event,) = events_of(settings, GAMES, [found], instance, "run", ToldColumns())
+    plotted = {
+        name: value.value
+        for name, value in event.metadata.items()
+        if isinstance(value, dg.IntMetadataValue | dg.FloatMetadataValue)
+    }
+    assert plotted.keys() >= {"dagster/row_count", "files", "size_bytes", "delta_version"}
+    assert (
+        plotted.items()
+        >= {
+            "rows_added": 2,
+            "seconds_per_batch": 0.75,
+            "lag_rows": 7,
+            "lag_seconds": 1.5,
+        }.items()
+    )
+
+
+@pytest.mark.usefixtures("lake")
+def test_a_lag_that_is_not_known_is_not_told(settings, instance):
+    found = replace(change(rows=2), pace=Pace(seconds=3.0))
+    (event,) = events_of(settings, GAMES, [found], instance, "run", ToldColumns())
+    assert "seconds_per_batch" in event.metadata
+    assert not {"lag_rows", "lag_seconds"} & event.metadata.keys()
+
+
+@pytest.mark.usefixtures("lake")
 @pytest.mark.parametrize(
     ("table", "key"),
     [(bronze_of("games"), "bronze_games"), (quarantine_of("games"), "quarantine_games")],
 )
 def test_bronze_and_quarantine_have_no_partitions(settings, instance, table, key):
-    (event,) = events_of(settings, GAMES, [change(table, None, rows=2)], instance, "run")
+    changes = [change(table, None, rows=2)]
+    event, *_ = events_of(settings, GAMES, changes, instance, "run", ToldColumns())
     assert (event.asset_key.to_user_string(), event.partition) == (key, None)
 
 
@@ -133,7 +166,7 @@ def test_a_refused_batch_is_a_failed_check_and_no_materialization(settings, inst
     at = datetime(2026, 11, 21, tzinfo=UTC)
     verdict = Verdict(key="uno", name="gamer_is_known", severity=Severity.ERROR)
     note_verdicts(settings.state_dir, "games", [verdict], at)
-    (check,) = events_of(settings, GAMES, [found], instance, "run")
+    (check,) = events_of(settings, GAMES, [found], instance, "run", ToldColumns())
     assert isinstance(check, dg.AssetCheckEvaluation)
     assert (check.passed, check.metadata["failing_since"].value) == (False, at.timestamp())
 
@@ -141,7 +174,7 @@ def test_a_refused_batch_is_a_failed_check_and_no_materialization(settings, inst
 @pytest.mark.usefixtures("lake")
 def test_what_is_not_expected_any_more_is_not_reported(settings, instance):
     found = change(judged={"gone": Judged(seen=8, violated=2)})
-    (table,) = events_of(settings, GAMES, [found], instance, "run")
+    (table,) = events_of(settings, GAMES, [found], instance, "run", ToldColumns())
     assert isinstance(table, dg.AssetMaterialization)
 
 
@@ -164,11 +197,25 @@ def test_tables_that_dagster_never_heard_of_are_unreported(settings, instance):
 
 def test_a_table_is_unreported_again_once_it_has_a_new_version(lake, settings, instance):
     for found in list(unreported(settings, GAMES, instance)):
-        for event in events_of(settings, GAMES, [found], instance, "run"):
+        for event in events_of(settings, GAMES, [found], instance, "run", ToldColumns()):
             instance.report_runless_asset_event(event)
     assert list(unreported(settings, GAMES, instance)) == []
     write_deltalake(lake / UNO.relative, ROWS, mode="append")
     assert [c.key for c in unreported(settings, GAMES, instance)] == ["uno"]
+
+
+def test_a_view_that_is_up_to_date_is_unreported_only_where_dagster_lost_it(
+    lake, settings, instance
+):
+    """Its own refresh tells of what is new, and of nothing where nothing is."""
+    gold = gold_of("uno", "player_agg")
+    write_deltalake(lake / gold.relative, ROWS)
+    (found,) = [c for c in unreported(settings, GAMES, instance) if c.table == gold]
+    for event in events_of(settings, GAMES, [found], instance, "run", ToldColumns()):
+        assert (event.asset_key.path, event.partition) == (["gold_player_agg"], "uno")
+        instance.report_runless_asset_event(event)
+    write_deltalake(lake / gold.relative, ROWS, mode="append")
+    assert gold not in [c.table for c in unreported(settings, GAMES, instance)]
 
 
 def test_an_empty_lake_has_nothing_to_report(settings, instance):
@@ -183,3 +230,11 @@ def test_the_latest_metadata_is_that_of_the_partition(instance):
         instance.report_runless_asset_event(event)
     assert latest_metadata(instance, asset, "uno") == {"rows": dg.MetadataValue.int(3)}
     assert latest_metadata(instance, asset, None) == {"rows": dg.MetadataValue.int(4)}
+
+
+@pytest.mark.usefixtures("lake")
+def test_bronze_comes_with_what_was_passed_over(settings, instance):
+    found = change(bronze_of("games"), None)
+    table, check = events_of(settings, GAMES, [found], instance, "run", ToldColumns())
+    assert (table.asset_key, check.check_name) == (dg.AssetKey("bronze_games"), "no_rows_lost")
+    assert check.passed

@@ -1,12 +1,24 @@
+import signal
+import time
 from datetime import timedelta
 
 import dagster as dg
 import pyarrow as pa
 import pytest
 import sqlalchemy
+from dagster._core.definitions.job_base import InMemoryJob
+from dagster._core.execution.api import execute_run
+from dagster._core.remote_origin import RemoteJobOrigin
+from dagster._core.scheduler.instigation import (
+    InstigatorState,
+    InstigatorStatus,
+    InstigatorType,
+    SensorInstigatorData,
+)
 from deltalake import write_deltalake
 
 from lake_assets.defs.internals.materializations import latest_ids
+from lake_assets.defs.rotation import SUPERVISOR
 from lake_assets.defs.streams import build, job, run_tags
 from lake_assets.errors import ExpectationFailedError
 from lake_assets.model.checks import Severity
@@ -27,6 +39,7 @@ from lake_assets.model.reports import (
 from lake_assets.model.tables import EVERY_KEY, bronze_of
 from lake_assets.settings.schema import StreamSettings
 from lake_assets.streams.run import Tick
+from lake_assets_tests.defs.origins import REPOSITORY, instigator
 from lake_assets_tests.sample import GAMES, gold_of, silver_of
 
 SILVER = dg.AssetKey("silver_events")
@@ -275,8 +288,90 @@ def test_streams_end_when_the_record_of_their_run_does(settings, instance):
     assert not found.success
 
 
+def test_streams_end_with_a_run_that_is_interrupted_between_two_events(
+    settings, instance, monkeypatch
+):
+    write_deltalake(settings.lake_dir / bronze_of("games").relative, ROWS)
+    closed = []
+
+    def stream(*_, **__):
+        try:
+            yield INGEST
+            yield Tick()
+            pytest.fail("streams went on after an interrupt")
+        finally:
+            closed.append(True)
+
+    handle_new_event = type(instance).handle_new_event
+
+    def interrupt(self, event, **batch):
+        if event.dagster_event and event.dagster_event.is_step_materialization:
+            signal.raise_signal(signal.SIGINT)
+        handle_new_event(self, event, **batch)
+
+    monkeypatch.setattr(type(instance), "handle_new_event", interrupt)
+    prompt = settings.model_copy(
+        update={"stream": StreamSettings(report_every_s=1e-6, report_events_per_day=10**15)}
+    )
+    with pytest.raises(dg.DagsterExecutionInterruptedError):
+        job(prompt, [GAMES], stream).execute_in_process(instance=instance)
+    assert closed == [True]
+
+
 def test_the_job_is_one_at_a_time_for_a_lake_and_never_overdue(settings, lake):
     streams = build(settings, [GAMES]).get_job_def("streams")
     assert streams.tags == run_tags(lake)
     assert streams.tags["lake_assets/streams"] == streams.tags["lake_assets/lake"] == lake
     assert streams.tags["dagster/max_runtime"] == "0"
+
+
+def test_columns_are_told_once_a_run(run, instance, settings):
+    both = BatchReport(
+        feed="games",
+        stage=Stage.DEMUX,
+        batch_id=0,
+        rows={"silver_go_fish_events": 1, "silver_uno_events": 1},
+    )
+    write_deltalake(settings.lake_dir / silver_of("go_fish").relative, ROWS)
+
+    def told(key):
+        newest_first = instance.fetch_materializations(
+            dg.AssetRecordsFilter(asset_key=SILVER, asset_partitions=[key]), limit=9
+        ).records
+        events = [record.asset_materialization for record in newest_first]
+        return ["dagster/column_schema" in event.metadata for event in reversed(events)]
+
+    assert run(both, Tick(), both, Tick()).success
+    # Uno's event is the newest of the asset, which is the one that its page shows.
+    assert (told("go_fish"), told("uno")) == ([True, False], [True, True])
+    assert run(both, Tick(), both, Tick()).success
+    assert told("go_fish") == [True, False, True, False]
+
+
+def test_a_run_whose_time_is_over_ends_well_and_tells_all(settings, stored, lake):
+    write_deltalake(settings.lake_dir / bronze_of("games").relative, ROWS)
+    at = time.time()
+    ticked = SensorInstigatorData(last_tick_timestamp=at, last_tick_start_timestamp=at)
+    stored.add_instigator_state(
+        InstigatorState(
+            instigator(SUPERVISOR), InstigatorType.SENSOR, InstigatorStatus.RUNNING, ticked
+        )
+    )
+    closed = []
+
+    def stream(*_, **__):
+        try:
+            while True:
+                yield INGEST
+        finally:
+            closed.append(True)
+
+    soon = StreamSettings(report_every_s=3600, rotate_run_after_h=1e-15)
+    streams = job(settings.model_copy(update={"stream": soon}), [GAMES], stream)
+    origin = RemoteJobOrigin(REPOSITORY, "streams")
+    run = stored.create_run_for_job(streams, remote_job_origin=origin, tags=run_tags(lake))
+    done = execute_run(InMemoryJob(streams), run, stored)
+    assert done.success
+    assert closed
+    found = stored.fetch_materializations(dg.AssetKey("bronze_games"), limit=9).records
+    assert [r.asset_materialization.metadata["rows_added"].value for r in found] == [2]

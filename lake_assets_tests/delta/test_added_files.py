@@ -108,3 +108,14 @@ def test_a_path_is_written_in_the_log_as_in_an_address(table):
     added["path"] = "odd%20name.parquet"
     log.write_text("\n".join(json.dumps(one, separators=(",", ":")) for one in actions))
     assert read(table, gained_between(local_log(table), 0, 1)) == [3]
+
+
+def test_files_of_others_that_lack_their_partition_columns_are_an_obstacle(tmp_path):
+    folder = tmp_path / "split"
+    write_deltalake(folder, pa.table({"n": [1], "p": ["x"]}), partition_by=["p"])
+    append_to = pa.table({"n": [2], "p": ["y"]})
+    write_deltalake(folder, append_to, mode="append")
+    assert "without its partition columns" in gained_between(local_log(folder), 0, 1).obstacle
+    # Whoever rearranges rows that are known brings none.
+    DeltaTable(folder).optimize.compact()
+    assert gained_between(local_log(folder), 1, version(folder)).obstacle == ""

@@ -52,7 +52,7 @@ def test_an_append_is_the_commit_that_deltalake_would_make(tmp_path, committer, 
 @pytest.mark.parametrize("path", ["b=x/part-1.parquet", "b=x y/part %1 \u00e4.parquet"])
 def test_a_partition_and_any_path_are_what_deltalake_would_make_of_them(tmp_path, committer, path):
     table = bronze_of("games")
-    committer.create({table: SCHEMA}, partition_by=["b"])
+    committer.create({table: SCHEMA}, partition_by={table: ["b"]})
     shutil.copytree(tmp_path / table.relative, tmp_path / "twin" / "bronze" / table.name)
     file = DataFile(path=path, size=1, rows=1, stats="{}", partition={"b": "x y"})
     commit = Commit(table=table, files=[file])

@@ -8,6 +8,7 @@ from deltalake import DeltaTable
 
 from lake_assets.delta.commit import Batch, Commit
 from lake_assets.delta.committer import Committer
+from lake_assets.delta.log_checkpoints import CHECKPOINT_EVERY
 from lake_assets.delta.log_history import last_info
 from lake_assets.errors import CommitConflictError, LakeError
 from lake_assets.model.tables import bronze_of
@@ -51,7 +52,8 @@ def test_creating_again_changes_nothing(tmp_path, committer, land):
 
 
 def test_tables_can_be_partitioned(tmp_path, committer):
-    committer.create({bronze_of("games"): WIDER}, partition_by=["b"])
+    bronze = bronze_of("games")
+    committer.create({bronze: WIDER}, partition_by={bronze: ["b"]})
     found = DeltaTable(tmp_path / bronze_of("games").relative)
     assert found.metadata().partition_columns == ["b"]
 
@@ -171,9 +173,9 @@ def test_a_batch_is_known_after_log_checkpoints_too(tmp_path, committer, land):
     assert stored(tmp_path, UNO) == list(range(25))
 
 
-def test_the_log_is_checkpointed_every_ten_commits(tmp_path, committer, land):
+def test_the_log_is_checkpointed_every_so_many_commits(tmp_path, committer, land):
     committer.create({UNO: SCHEMA})
-    for version in range(11):
+    for version in range(CHECKPOINT_EVERY + 1):
         committer.append([land(UNO, rows(version))], Batch("query", version))
     committer.close()
     log = tmp_path / UNO.relative / "_delta_log"
@@ -335,7 +337,7 @@ def test_a_replaced_table_keeps_its_name_and_properties(tmp_path, committer, lan
     committer.replace([land(table, full_refresh)], full_refresh.schema)
     found = DeltaTable(tmp_path / table.relative)
     assert found.metadata().name == "gold_uno_player_agg"
-    assert found.metadata().configuration == {"delta.checkpointInterval": "10"}
+    assert found.metadata().configuration == {"delta.checkpointInterval": "40"}
     assert found.protocol().min_writer_version == 2
 
 

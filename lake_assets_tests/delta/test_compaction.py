@@ -3,6 +3,7 @@
 from collections import Counter
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
@@ -141,3 +142,18 @@ def test_a_table_of_binary_partitions_is_left(lake, settings):
         folder = settings.lake_dir / odd.relative
         write_deltalake(folder, rows, mode="append", partition_by=["p"])
     assert joinable_files(lake.committer, odd) == []
+
+
+def test_rows_are_sorted_by_the_columns_that_a_table_has(lake):
+    assert join_files(lake.committer, UNO, files_of(lake), ["none"])
+    for number in (9, 7, 8):
+        row = pa.table({"n": [number], "text": [None if number == 8 else "x"]}, schema=SCHEMA)
+        commit = Commit(table=UNO, files=[lake.file(UNO, row)])
+        lake.committer.append([commit], Batch(f"other {number}", 1))
+    other = pa.schema([*SCHEMA, ("more", pa.int64())])
+    lake.committer.add_columns({UNO: other})
+    assert join_files(lake.committer, UNO, files_of(lake), ["more", "text", "n"])
+    (uri,) = DeltaTable(lake.path(UNO)).file_uris()
+    rows = pq.read_table(uri)
+    assert rows["n"].to_pylist() == [1, 2, 3, 4, 5, 6, 7, 9, 8]
+    assert rows["more"].null_count == 9

@@ -18,7 +18,7 @@ SCHEMA = pa.schema(
         ("day", pa.date32()),
     ]
 )
-PLAIN = {"delta.checkpointInterval": "10"}
+PLAIN = {"delta.checkpointInterval": "40"}
 
 
 def born(folder, schema=SCHEMA, partition_by=("day",)):

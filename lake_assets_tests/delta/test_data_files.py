@@ -4,9 +4,15 @@ from deltalake import DeltaTable
 
 from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.delta.committer import Committer
-from lake_assets.delta.data_files import active_files, read_file, without
+from lake_assets.delta.data_files import (
+    active_files,
+    folder_in_table,
+    path_like,
+    read_file,
+    without,
+)
 from lake_assets.delta.origins import Everything, From, Origins
-from lake_assets.parquet.writer import write_file
+from lake_assets.parquet.data_file import write_file
 from lake_assets.storage.local import LocalStore
 from lake_assets.storage.uri import LakeUri
 from lake_assets_tests.columns import KAFKA
@@ -34,7 +40,7 @@ def folder(tmp_path):
 @pytest.fixture
 def committer(tmp_path):
     found = Committer(LocalStore.at(tmp_path), threads=1)
-    found.create({UNO: SCHEMA}, partition_by=["day"])
+    found.create({UNO: SCHEMA}, partition_by={UNO: ["day"]})
     yield found
     found.close()
 
@@ -96,3 +102,41 @@ def test_a_swap_keeps_what_others_add_meanwhile(add, committer, folder):
     add(1, 9)
     committer.append([Commit(table=UNO, files=added, removed=removed)], Batch("redo", 1))
     assert sorted(DeltaTable(folder).to_pyarrow_table()["_offset"].to_pylist()) == [1, 9]
+
+
+def file_of(path, **partition):
+    return DataFile(path=path, size=1, rows=1, stats="", partition=partition)
+
+
+@pytest.mark.parametrize(
+    ("file", "folder"),
+    [
+        (file_of("part-1.parquet"), ""),
+        (file_of("day=x/part-1.parquet", day="x"), "day=x"),
+        (file_of("whole-1.parquet", day="x"), ""),
+        (file_of("day=x/part-1.parquet", day="x/../../.."), ""),
+        (file_of("day=x/part-1.parquet", day=".."), ""),
+        (file_of("day=x/part-1.parquet", day=None), ""),
+    ],
+)
+def test_a_file_takes_another_s_place_in_the_table_whatever_its_partition_is_called(file, folder):
+    assert folder_in_table(file) == folder
+    prefix = "whole" if file.path.startswith("whole") else "part"
+    assert path_like(file).rpartition("/")[2].startswith(f"{prefix}-")
+
+
+def test_a_file_with_all_columns_keeps_them_when_rows_leave_it(committer, folder):
+    rows = pa.table(
+        [["a", "b"], ["t", "t"], pa.array([0, 0], pa.int32()), [1, 2], ["x", "x"]], schema=SCHEMA
+    )
+    written = write_file(
+        committer.store, rows, LakeUri.local(folder), prefix="whole", partition_by=["day"]
+    )
+    file = DataFile(partition={"day": "x"}, **written)
+    committer.append([Commit(table=UNO, files=[file])], Batch("stream", 1))
+    (found,) = active_files(DeltaTable(folder))
+    assert found.has_all_columns
+    _, (new,) = without(local_log(folder), [found], From({("t", 0): 2}, KAFKA))
+    assert new.has_all_columns
+    assert "day" not in new.stats
+    assert read_file(local_log(folder), new)["day"].to_pylist() == ["x"]

@@ -16,11 +16,11 @@ from lake_assets.delta.increments import Point, next_increment
 from lake_assets.delta.log_history import committed_at, identity, newest_info, open_table, rows_at
 from lake_assets.delta.multi_table_change import (
     ChangeJournal,
-    Range,
     TableChange,
     TablesChange,
     finish,
 )
+from lake_assets.delta.offset_range import Range
 from lake_assets.delta.restores import held_offsets
 from lake_assets.delta.source_offsets import offset_transactions, offsets_of_rows
 from lake_assets.delta.table_log import drop_table, log_of
@@ -30,7 +30,8 @@ from lake_assets.errors import LakeError
 from lake_assets.model.origins import NamedSource
 from lake_assets.model.owners import Owner
 from lake_assets.model.tables import Layer, quarantine_of
-from lake_assets.parquet.writer import TABLE, Layout, Target, WritePlan, write_file, write_task
+from lake_assets.parquet.data_file import write_file
+from lake_assets.parquet.writer import TABLE, Layout, Target, WritePlan, write_task
 from lake_assets_tests.columns import KAFKA
 from lake_assets_tests.sample import GAMES, gold_of, silver_of
 

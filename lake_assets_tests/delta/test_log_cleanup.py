@@ -1,5 +1,6 @@
 import pytest
 
+from lake_assets.delta.log_checkpoints import CHECKPOINT_EVERY
 from lake_assets.delta.log_cleanup import delete_old_log, old_log, version_at
 from lake_assets.delta.log_tail import newest_version
 from lake_assets.delta.table_log import log_of
@@ -9,13 +10,15 @@ from lake_assets_tests.sample import silver_of
 from lake_assets_tests.table_logs import commit_file
 
 UNO = silver_of("uno")
+LAST = 4 * CHECKPOINT_EVERY
+"""Version of the table."""
 
 
 @pytest.fixture
 def lake(settings):
     made = WrittenLake(settings, "games")
     made.create(UNO, "uno")
-    made.append(UNO, 40)
+    made.append(UNO, LAST)
     yield made
     made.committer.close()
 
@@ -31,42 +34,43 @@ def checkpoints(lake):
 
 def test_the_version_of_a_time_is_the_newest_that_was_there(lake, log):
     lake.age(UNO, 1)
-    at = commit_file(lake.path(UNO), 40).stat().st_mtime
+    at = commit_file(lake.path(UNO), LAST).stat().st_mtime
     lake.append(UNO, 5)
-    assert version_at(log, at + 1) == 40
-    assert version_at(log, at + 1e9) == 45
+    assert version_at(log, at + 1) == LAST
+    assert version_at(log, at + 1e9) == LAST + 5
     assert version_at(log, 0) == 0
 
 
 def test_a_log_begins_with_a_checkpoint_then(lake, log):
-    old = old_log(log, 39, batches=0)
-    kept = max(version for version in checkpoints(lake) if version <= 39)
+    old = old_log(log, log.open(), LAST - 1, batches=0)
+    kept = max(version for version in checkpoints(lake) if version <= LAST - 1)
     assert old.upto == kept
     assert old.files == tuple(n for n in lake.log(UNO) if n < f"{kept:020}" and n[0] == "0")
     delete_old_log(log, old)
     assert lake.log(UNO)[0].startswith(f"{kept:020}.")
-    assert newest_version(log) == 40
-    assert lake.numbers(UNO) == list(range(1, 41))
-    assert old_log(log, 39, batches=0) is None
+    assert newest_version(log) == LAST
+    assert lake.numbers(UNO) == list(range(1, LAST + 1))
+    assert old_log(log, log.open(), LAST - 1, batches=0) is None
 
 
 def test_the_newest_batches_stay(log):
-    assert old_log(log, 40, batches=0).upto > old_log(log, 40, batches=15).upto
-    assert old_log(log, 40, batches=1000) is None
+    few, many = (old_log(log, log.open(), LAST, batches=batches) for batches in (0, 60))
+    assert few.upto > many.upto
+    assert old_log(log, log.open(), LAST, batches=1000) is None
 
 
 def test_a_checkpoint_that_is_noted_late_hides_no_version(lake, log):
     """Another process's, which began before."""
     first = checkpoints(lake)[0]
-    delete_old_log(log, old_log(log, 40, batches=0))
+    delete_old_log(log, old_log(log, log.open(), LAST, batches=0))
     noted = lake.path(UNO) / "_delta_log" / "_last_checkpoint"
     noted.write_text(f'{{"version": {first}, "size": 1}}')
-    assert newest_version(log) == 40
-    assert old_log(log, 40, batches=0) is None
+    assert newest_version(log) == LAST
+    assert old_log(log, log.open(), LAST, batches=0) is None
 
 
 def test_a_damaged_checkpoint_is_no_reason_to_delete_its_commits(lake, log):
-    old = old_log(log, 40, batches=0)
+    old = old_log(log, log.open(), LAST, batches=0)
     (lake.path(UNO) / "_delta_log" / f"{old.upto:020}.checkpoint.parquet").write_bytes(b"torn")
     before = lake.log(UNO)
     with pytest.raises(LakeError, match="is damaged"):
@@ -77,8 +81,4 @@ def test_a_damaged_checkpoint_is_no_reason_to_delete_its_commits(lake, log):
 def test_a_log_without_a_checkpoint_stays(lake, log):
     for path in (lake.path(UNO) / "_delta_log").glob("*checkpoint*"):
         path.unlink()
-    assert old_log(log, 40, batches=0) is None
-
-
-def test_a_table_that_is_not_there_has_none(lake):
-    assert old_log(log_of(lake.store, silver_of("none")), 9, batches=0) is None
+    assert old_log(log, log.open(), LAST, batches=0) is None

@@ -4,6 +4,7 @@ import pytest
 from deltalake import DeltaTable
 
 from lake_assets.delta.commit import Batch
+from lake_assets.delta.log_checkpoints import CHECKPOINT_EVERY
 from lake_assets.delta.log_tail import log_tail_of
 from lake_assets_tests.delta.test_append import SCHEMA, rows
 from lake_assets_tests.sample import silver_of
@@ -46,12 +47,12 @@ def test_a_commit_of_somebody_else_does_not_tell_the_tables_id(table, append):
 
 
 def test_a_log_without_its_first_commits_is_read_from_its_checkpoint_on(committer, table, append):
-    for number in range(25):
+    for number in range(2 * CHECKPOINT_EVERY):
         append(number)
     committer.settle()  # checkpoints are written beside the commits
     newest = DeltaTable(table).version()
     noted = json.loads((table / "_delta_log" / "_last_checkpoint").read_text())
-    assert 10 < noted["version"] < newest
+    assert CHECKPOINT_EVERY < noted["version"] < newest
     for version in range(noted["version"]):
         commit_file(table, version).unlink()
     assert log_tail_of(local_log(table)).version == newest

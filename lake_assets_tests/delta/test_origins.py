@@ -2,7 +2,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lake_assets.delta.origins import Everything, From, Origins, columns_in
+from lake_assets.delta.origins import Everything, From, Origins, Within, columns_in
 from lake_assets_tests.columns import KAFKA
 
 
@@ -27,6 +27,11 @@ def test_everything_is_everything():
 def test_rows_from_an_offset_on_are_told_by_partition(prefix):
     starts = From({("a", 0): 6, ("b", 0): 1}, KAFKA)
     assert starts.mask(rows(*ROWS, prefix=prefix)).tolist() == [False, False, True, True]
+
+
+def test_rows_of_spans_are_told_by_partition():
+    spans = Within({("a", 0): [(1, 3), (6, 8)], ("b", 0): [(0, 5)]}, KAFKA)
+    assert spans.mask(rows(*ROWS)).tolist() == [False, False, False, True]
 
 
 def test_rows_are_told_one_by_one():

@@ -12,7 +12,7 @@ from lake_assets.delta.append import append, look
 from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.delta.commit_digest import commit_digest
 from lake_assets.delta.committer import Committer
-from lake_assets.delta.log_checkpoints import is_checkpoint_due
+from lake_assets.delta.log_checkpoints import CHECKPOINT_EVERY, is_checkpoint_due
 from lake_assets.delta.log_tail import files_of_checkpoint, log_tail_of, newest_version
 from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.errors import LakeError
@@ -106,7 +106,9 @@ def test_files_are_exchanged(log, committer):
 
 
 def test_a_due_checkpoint_is_written_and_the_log_read_from_it_on(log, committer):
-    due = next(version for version in range(1, 11) if is_checkpoint_due(UNO, version))
+    due = next(
+        version for version in range(1, CHECKPOINT_EVERY + 1) if is_checkpoint_due(UNO, version)
+    )
     for number in range(due + 2):
         committer.append([landed(log, number)], Batch(QUERY, number))
     committer.settle()

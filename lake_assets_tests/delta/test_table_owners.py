@@ -4,12 +4,19 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
+from lake_assets.delta import table_owners
+from lake_assets.delta.commit import Batch, Commit, DataFile
+from lake_assets.delta.committer import Committer
 from lake_assets.delta.crash_recovery import recover_after_crash
+from lake_assets.delta.log_cleanup import delete_old_log, old_log
+from lake_assets.delta.table_log import log_of
 from lake_assets.delta.table_owners import claim, is_there, owner_of, owners_in
 from lake_assets.errors import LakeError, TableOwnedError
 from lake_assets.model.owners import Owner
 from lake_assets.model.tables import Layer, TableRef, quarantine_of
+from lake_assets.parquet.data_file import write_file
 from lake_assets.storage.local import LocalStore
+from lake_assets.storage.uri import LakeUri
 from lake_assets_tests.sample import RENAMED, silver_of
 from lake_assets_tests.table_logs import commit_file
 
@@ -44,7 +51,7 @@ def test_a_table_tells_whose_it_is_without_being_opened(monkeypatch, tmp_path):
 @pytest.mark.usefixtures("created")
 def test_the_record_is_among_the_tables_properties(folder):
     assert DeltaTable(folder).metadata().configuration == {
-        "delta.checkpointInterval": "10",
+        "delta.checkpointInterval": "40",
         "lake_assets.feed": "games",
         "lake_assets.key": "uno",
         "lake_assets.layer": "silver",
@@ -194,3 +201,37 @@ def test_what_is_no_table_of_ours_is_passed_over(tmp_path):
     (tmp_path / "silver" / "a\tb" / "_delta_log").mkdir(parents=True)
     assert owners_in(LocalStore.at(tmp_path), Layer.SILVER) == {}
     assert recover_after_crash(LocalStore.at(tmp_path), tmp_path / "state", "boot") == []
+
+
+def swept(folder, committer, batches):
+    """Append, and leave nothing of the log before its newest checkpoint."""
+    table = pa.table({"a": [1]})
+    for number in batches:
+        file = DataFile(**write_file(committer.store, table, LakeUri.local(folder)))
+        committer.append([Commit(table=UNO, files=[file])], Batch("stream", number))
+    committer.settle()
+    log = log_of(committer.store, UNO)
+    delete_old_log(log, old_log(log, log.open(), batches[-1], batches=0))
+
+
+@pytest.mark.usefixtures("created")
+def test_another_checkpoint_of_a_table_whose_first_commit_is_gone_is_not_read(
+    committer, folder, monkeypatch
+):
+    swept(folder, committer, range(1, 21))
+    assert owner_of(committer.store, UNO) == MINE
+    swept(folder, committer, range(21, 61))
+    monkeypatch.setattr(table_owners, "pq", None)
+    assert owner_of(committer.store, UNO) == MINE
+
+
+@pytest.mark.usefixtures("created")
+def test_another_table_in_its_place_is_read(committer, folder, tmp_path):
+    swept(folder, committer, range(1, 21))
+    assert owner_of(committer.store, UNO) == MINE
+    shutil.rmtree(folder)
+    other = Committer(LocalStore.at(tmp_path), threads=1)
+    other.create({UNO: SCHEMA}, owners={UNO: OTHERS})
+    swept(folder, other, range(1, 31))
+    assert owner_of(committer.store, UNO) == OTHERS
+    other.close()

@@ -52,7 +52,7 @@ def test_each_asked_for_game_has_its_tables(runs):
         *(
             f"gold_{game}_{view}"
             for game in ("chess", "go")
-            for view in ("player_agg", "daily_activity", "leaderboard")
+            for view in ("player_agg", "daily_activity", "activity_by_minute", "leaderboard")
         ),
         "all_games_suspicious_players",
         "quality_log",

@@ -37,6 +37,7 @@ def test_a_folder_that_refuses_is_told(settings, tmp_path):
 def test_a_session_starts_from_the_archive_that_was_recorded(spark, runtime, spark_settings):
     recorded = archive_path(runtime.java, runtime.spark_jars, spark_settings.runtime.cache)
     if not recorded.is_file():
+        # `make setup` records it, which `make test` begins with; here that is a JVM too many.
         pytest.skip("none was recorded for this Java: `lake-assets setup`")
     jvm = spark.sparkContext._jvm.ProcessHandle.current().pid()  # noqa: SLF001 - no public way
     with open(f"/proc/{jvm}/maps") as maps:  # noqa: PTH123 - Path.read_text stats it as empty

@@ -1,5 +1,6 @@
 """A real `dagster dev`, and eyes on what it started."""
 
+import shutil
 import signal
 import socket
 import subprocess
@@ -17,11 +18,15 @@ from lake_assets.settings.schema import Settings
 ROOT = Path(__file__).parents[2]
 
 
-def wait_for(condition: Callable[[], object], what: str, *, within_s: float) -> None:
-    """Look again and again until `condition` holds."""
+def wait_for(
+    condition: Callable[[], object], what: str | Callable[[], str], *, within_s: float
+) -> None:
+    """Look again and again until `condition` holds; `what` says what is waited for, in words."""
     deadline = time.monotonic() + within_s
     while not condition():
-        assert time.monotonic() < deadline, f"after {within_s:.0f} s still not: {what}"
+        if time.monotonic() >= deadline:
+            words = what if isinstance(what, str) else what()
+            raise AssertionError(f"after {within_s:.0f} s still not: {words}")
         time.sleep(0.5)  # between two looks; a look may ask a web server
 
 
@@ -72,6 +77,19 @@ class Dev:
         self.process.terminate()
         wait_for(lambda: self.process.poll() is not None, "dev gone", within_s=60)
 
+    def kill(self) -> None:
+        """End all of it, its runs included, as the kernel may."""
+        self.signal_group(signal.SIGKILL)
+        self.wait_until_gone(within_s=30)
+
+    def forget(self) -> None:
+        """Lose all that Dagster has stored."""
+        for path in self.home.iterdir():
+            if path.is_dir():
+                shutil.rmtree(path)
+            elif path != self.log and path.name != "dagster.yaml":
+                path.unlink()
+
     def processes(self) -> list[psutil.Process]:
         """All living processes that any start has led to, as far as they were ever seen."""
         with suppress(psutil.NoSuchProcess):
@@ -89,10 +107,9 @@ class Dev:
 
     def wait_until_gone(self, *, within_s: float) -> None:
         """Nothing that was ever started may be left."""
-        self.process.poll()
         wait_for(
             lambda: self.process.poll() is not None and not self.processes(),
-            "all processes gone",
+            lambda: f"all processes gone: {self.processes()}\n{self.new_log()[-2000:]}",
             within_s=within_s,
         )
 

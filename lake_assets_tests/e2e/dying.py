@@ -15,8 +15,12 @@ class Doomed(Committer):
     """A committer that goes down with the first batch that it is given rows of."""
 
     point = "before"
+    spared = None
+    """Layer whose commits are made."""
 
     def append(self, commits, batch):
+        if any(commit.table.layer is self.spared for commit in commits):
+            return super().append(commits, batch)
         is_batch = "redo" not in batch.app_id and any(commit.files for commit in commits)
         is_last = any(commit.table.layer is Layer.QUARANTINE for commit in commits)
         if is_batch and self.point == "before":
@@ -29,5 +33,5 @@ class Doomed(Committer):
         return super().append(commits, batch)
 
 
-def doomed(point):
-    return type("DoomedAt", (Doomed,), {"point": point})
+def doomed(point, spared=None):
+    return type("DoomedAt", (Doomed,), {"point": point, "spared": spared})

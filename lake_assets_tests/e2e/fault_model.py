@@ -6,7 +6,7 @@ What the steps do to the lake is in `test_random_faults`.
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 from typing import Self
@@ -53,6 +53,8 @@ class Event:
     """The value of the field that is renamed now and then; no two events have the same."""
 
     value: bytes
+    at: datetime
+    """When the source got it, as its producer says."""
 
 
 @dataclass
@@ -66,6 +68,10 @@ class Model:
     gone: set[Place] = field(default_factory=set)
     """Events that were deleted from bronze."""
 
+    retained: dict[int, int] = field(default_factory=dict)
+    """By partition, the offset below which bronze lost rows for their age: what they became stays
+    as it is."""
+
     column: str = ""
     """The name under which silver's tables are to have the marks."""
 
@@ -76,7 +82,8 @@ class Model:
     """A batch was killed, so events of it that are not placed may be in tables already."""
 
     def copy(self) -> Self:
-        return replace(self, placed=dict(self.placed), gone=set(self.gone))
+        own = {"placed": dict(self.placed), "gone": set(self.gone)}
+        return replace(self, **own, retained=dict(self.retained))
 
 
 class Part:
@@ -110,17 +117,18 @@ class Part:
         text = f"message event {{ string game_name = 1; {named}{more} }}"
         self.versions.append(Version(self.lake.topic.register_text(text), text, column))
 
-    def produce(self, key: str, many: int, version: Version) -> None:
-        """Send events of a game, or such as cannot be decoded."""
-        events = [self._event(key, version) for _ in range(many)]
-        places = self.lake.topic.produce(*(event.value for event in events))
+    def produce(self, key: str, many: int, version: Version, days: int = 0) -> None:
+        """Send events of a game, or such as cannot be decoded, which are so many days old."""
+        at = datetime.now(UTC) - timedelta(days=days)
+        events = [self._event(key, version, at) for _ in range(many)]
+        places = self.lake.topic.produce(*(event.value for event in events), at=at)
         self.events |= dict(zip(places, events, strict=True))
 
-    def _event(self, key: str, version: Version) -> Event:
+    def _event(self, key: str, version: Version, at: datetime) -> Event:
         mark = f"m{next(_MARKS)}"
         own = {"game_name": key, "gamer_id": "ann", "device_id": "d1", version.column: mark}
         value = framed(version.schema_id, message_of(version.text, **own))
-        return Event(key, mark, value if key else mark.encode())
+        return Event(key, mark, value if key else mark.encode(), at)
 
     def demux(self, lake: StreamedLake) -> None:
         """As the streams do it when they start."""
@@ -129,6 +137,10 @@ class Part:
             follower.demux.prepare(lake.spark)
             self.renew()
             follower.drain()
+
+    def stream_in_one_job(self, lake: StreamedLake) -> None:
+        """As `lake-assets stream --until-caught-up`."""
+        lake.stream_in_one_job(self.feed, prepared=self.renew)
 
     def renew(self) -> None:
         """Silver's tables have the newest schema."""
@@ -142,8 +154,23 @@ class Part:
     def derive(self, places: Iterable[Place]) -> None:
         """Events were derived, maybe once more, from what bronze has."""
         for place in places:
+            if place[1] < self.model.retained.get(place[0], 0) and place in self.model.placed:
+                continue
             is_gone = place in self.model.gone
             self.model.placed[place] = DELETED if is_gone else self.table_for(place)
+
+    def age(self, left: Rows, limit: datetime) -> None:
+        """Rows left for their age; no younger one may, and none of bronze that was not taken."""
+        assert all(self.events[partition, offset].at < limit for _, partition, offset, _ in left)
+        for table, partition, offset, _ in left:
+            place = (partition, offset)
+            if table != self.bronze.name:
+                self.model.placed[place] = DELETED
+                continue
+            assert place in self.model.placed, place
+            self.model.gone.add(place)
+            ends = self.model.retained
+            ends[partition] = max(ends.get(partition, 0), offset + 1)
 
     def table_for(self, place: Place) -> str:
         key = self.events[place].key

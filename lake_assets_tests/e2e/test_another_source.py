@@ -3,16 +3,17 @@
 import json
 import threading
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
+from lake_assets.errors import LakeAssetsError
 from lake_assets.model.feeds import Feed
 from lake_assets.model.origins import Origin
 from lake_assets.model.reports import Stage
-from lake_assets.model.tables import bronze_of, quarantine_of
+from lake_assets.model.tables import GAPS, bronze_of, quarantine_of
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.reprocess import Redo
@@ -63,8 +64,12 @@ class MemoryLake:
     def stream(self, feed=None):
         """As a process that has just started catches up; the feed's failure, if it has one."""
         with open_lake(self.settings, self.spark) as context:
+
+            def note(_: str, problem: LakeAssetsError) -> None:
+                streams.query_failure = problem
+
             streams = FeedStreams(
-                pipeline=self.pipeline(context),
+                pipeline=replace(self.pipeline(context), failed=note),
                 settings=self.settings,
                 feed=feed or self.feed,
                 until_caught_up=True,
@@ -90,7 +95,11 @@ class MemoryLake:
             return act(Redo(session=self.spark, demux=demux, journal=journal))
 
     def rows(self, table, *columns):
-        found = DeltaTable(self.settings.lake_dir / table.relative).to_pyarrow_table()
+        """Of a table that need not be there yet."""
+        folder = self.settings.lake_dir / table.relative
+        if not DeltaTable.is_deltatable(str(folder)):
+            return []
+        found = DeltaTable(folder).to_pyarrow_table()
         return list(zip(*(found[name].to_pylist() for name in columns), strict=True))
 
     def numbers(self):
@@ -162,6 +171,43 @@ def test_rows_that_the_source_lost_before_they_were_read_stop_the_feed(lake):
     lake.queue.lose(4)
     told = "partition 0 of queue 'beats': begins at offset 4, and bronze needs offset 3 next"
     assert told in str(lake.stream())
+
+
+def recording(lake):
+    memory = lake.feed.source.memory.model_copy(update={"on_gap": "record"})
+    source = lake.feed.source.model_copy(update={"memory": memory})
+    return lake.feed.model_copy(update={"source": source})
+
+
+def test_rows_that_the_source_lost_are_recorded_and_the_rest_comes(lake):
+    lake.stream()
+    lake.queue.send({"model": "vita", "bpm": 61}, {"model": "vita", "bpm": 62})
+    lake.queue.lose(4)
+    assert lake.stream(recording(lake)) is None
+    assert lake.numbers() == once([0, 1, 2, 4])
+    columns = ("feed", "source", "partition", "offset_from", "offset_to", "reason")
+    assert lake.rows(GAPS, *columns) == [("pulse", "beats", 0, 3, 4, "deleted")]
+    traced = trace(lake.settings, lake.feed, Origin("beats", 0, 3), NOWHERE)
+    assert traced.whereabouts is Whereabouts.GAP
+    assert "memory deleted it before it was read (offsets 3 to 3 of partition 0" in traced.words
+
+
+class Gone(Queue):
+    """A queue that answers nobody any more once a task has asked for rows."""
+
+    def between(self, start: int, end: int) -> list[bytes]:
+        QUEUES["beats"] = None  # type: ignore[assignment]
+        raise OSError(f"rows {start} to {end} are gone with it")
+
+
+def test_a_source_that_goes_in_the_midst_of_a_batch_is_what_is_told(lake):
+    lake.stream()
+    QUEUES["beats"] = gone = Gone(values=lake.queue.values)
+    gone.send({"model": "vita", "bpm": 61})
+    assert "queue 'beats': does not answer" in str(lake.stream())
+    QUEUES["beats"] = lake.queue
+    assert lake.stream() is None
+    assert lake.numbers() == once(range(4))
 
 
 def test_another_queue_of_the_name_is_refused(lake):

@@ -2,7 +2,6 @@
 
 import shutil
 import signal
-import time
 
 import dagster as dg
 import pyarrow as pa
@@ -30,6 +29,14 @@ gold:
 TABLES = ("gold_uno_of_a_game", "gold_poker_of_a_game", "all_games_of_all")
 
 
+def looks(instance):
+    """How often the sensor has looked."""
+    found = instance.all_instigator_state()
+    (state,) = (state for state in found if state.instigator_name == "first_gold_of_games")
+    ticks = instance.get_ticks(state.instigator_origin_id, state.selector_id)
+    return sum(tick.is_completed for tick in ticks)
+
+
 def test_a_new_view_is_refreshed_at_once_and_once(settings, tmp_path):
     feeds, home = tmp_path / "feeds", tmp_path / "dagster"
     for folder in (feeds, home):
@@ -52,9 +59,10 @@ def test_a_new_view_is_refreshed_at_once_and_once(settings, tmp_path):
         gold = here.lake_dir / "gold"
         logs = [gold / name / "_delta_log" / f"{1:020}.json" for name in TABLES]
         wait_for(lambda: all(log.exists() for log in logs), "gold", within_s=600)
-        time.sleep(15)  # three looks of the sensor
         refreshes = dg.RunsFilter(tags={"lake_assets/refresh": lake_id(here)})
         with dg.DagsterInstance.from_config(str(home)) as instance:
+            enough = looks(instance) + 3
+            wait_for(lambda: looks(instance) >= enough, "three looks of the sensor", within_s=300)
             wait_for(
                 lambda: all(run.is_finished for run in instance.get_runs(refreshes)),
                 "the refresh over",

@@ -7,7 +7,7 @@ import shutil
 from collections import Counter
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 from typing import ClassVar
@@ -29,6 +29,8 @@ from lake_assets.errors import StreamError
 from lake_assets.maintenance.run import maintain
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Reset
+from lake_assets.model.retention import LayerRetention, SilverRetention
+from lake_assets.model.tables import Layer
 from lake_assets.settings.schema import Settings
 from lake_assets.settings.upkeep import MaintenanceSettings
 from lake_assets.streams.reset import reset_bronze
@@ -49,7 +51,19 @@ SENT = ("uno", "go_fish", "chess", "rummy", "poker", "")
 
 MOST_VERSIONS = 5
 
+KEEP = timedelta(hours=6)
+
+AGED = {
+    "retention": SilverRetention(keep=KEEP),
+    "bronze": LayerRetention(retention=KEEP),
+    "quarantine": LayerRetention(retention=KEEP),
+}
+
 CLOCK_STEPS = (timedelta(days=-1), timedelta(hours=1))
+
+
+def days_ago(days):
+    return datetime.now(UTC) - timedelta(days=days)
 
 
 def is_there(_):
@@ -125,6 +139,15 @@ class Machine(RuleBasedStateMachine):
                 self.delete_all_rows(part)
                 self.rebuild_from(name, max(part.came().values()))
                 part.check()
+                self.clock.ahead = timedelta()
+                self.produce(name, part.keys[0], 1, 0, days=3)
+                self.produce(name, part.keys[0], 1, 0)
+                self.stream(name)
+                self.let_old_rows_go(name, set(AGED))
+                old = [place for place, event in part.events.items() if event.at < days_ago(2)]
+                assert all(part.model.placed[place] == DELETED for place in old)
+                self.rebuild(name)
+                part.check()
             for name, repair in zip(self.parts, (self.rebuild, self.reset), strict=False):
                 self.delete_all_rows(self.parts[name])
                 repair(name)
@@ -146,10 +169,11 @@ class Machine(RuleBasedStateMachine):
         key=strategies.sampled_from(SENT),
         many=strategies.integers(1, 5),
         age=strategies.integers(0, 1),
+        days=strategies.integers(0, 3),
     )
-    def produce(self, name, key, many, age):
+    def produce(self, name, key, many, age, days=0):
         part = self.parts[name]
-        part.produce(key, many, part.versions[-1 - min(age, len(part.versions) - 1)])
+        part.produce(key, many, part.versions[-1 - min(age, len(part.versions) - 1)], days)
 
     @a_part(is_young, renames=strategies.booleans())
     def register(self, name, renames):
@@ -169,6 +193,12 @@ class Machine(RuleBasedStateMachine):
         part.take()
         part.check()
 
+    @a_part(fits_together)
+    def stream_in_one_job(self, name):
+        part = self.parts[name]
+        part.stream_in_one_job(part.lake)
+        part.take()
+
     @a_part(is_there)
     def ingest(self, name):
         part = self.parts[name]
@@ -185,6 +215,19 @@ class Machine(RuleBasedStateMachine):
         part.lake.ingest(part.feed)
         with suppress(KilledError):
             part.demux(dying)
+        part.model.is_cut_off = True
+        if forgets:
+            self.lose_state()
+
+    @a_part(fits_together, point=strategies.sampled_from(POINTS), forgets=strategies.booleans())
+    def kill_in_one_job(self, name, point, forgets):
+        """After bronze has the rows, and before silver has all of them."""
+        part = self.parts[name]
+        for key in part.keys[:2]:
+            self.produce(name, key, 1, 0)
+        dying = replace(part.lake, kind=doomed(point, Layer.BRONZE))
+        with suppress(Exception):
+            part.stream_in_one_job(dying)
         part.model.is_cut_off = True
         if forgets:
             self.lose_state()
@@ -248,6 +291,18 @@ class Machine(RuleBasedStateMachine):
         notes = [note for u in maintain(maintained, self.parts[name].feed) for note in u.notes]
         assert all(note.startswith("older versions are kept") for note in notes), notes
 
+    @a_part(has_bronze, layers=strategies.sets(strategies.sampled_from([*AGED]), min_size=1))
+    def let_old_rows_go(self, name, layers):
+        part, before = self.parts[name], self.parts[name].contents()
+        feed = part.feed.model_copy(update={layer: AGED[layer] for layer in layers})
+        newest = max(part.events[place].at for place in part.came())
+        maintain(self.settings, feed)
+        after = part.contents()
+        assert not after - before
+        now = datetime.now(UTC) + self.clock.ahead
+        part.age(before - after, min(now, newest) - KEEP)
+        self.done["aged"] += (before - after).total()
+
     @a_part(is_whole, data=strategies.data())
     def delete_a_row(self, name, data):
         part = self.parts[name]
@@ -310,7 +365,7 @@ class Machine(RuleBasedStateMachine):
         with self.others_stay(name):
             reset_bronze(self.settings, allowed)
         assert part.contents() == Counter()
-        part.model.placed, part.model.gone = {}, set()
+        part.model.placed, part.model.gone, part.model.retained = {}, set(), {}
         part.model.is_torn = part.model.is_cut_off = False
 
     def settle(self, name):

@@ -9,6 +9,7 @@ from deltalake import DeltaTable, write_deltalake
 from lake_assets.feeds.load import find_feed, load_feeds
 from lake_assets.gold.refresh import refresh
 from lake_assets.gold.sql_views import refresh_sql_views
+from lake_assets.gold.window_refresh import refresh_windows
 from lake_assets.model.tables import EVERY_KEY
 from lake_assets.simulator.games.population import populate
 from lake_assets.spark.lake_context import open_lake
@@ -53,7 +54,7 @@ def bring(spark, settings, lake):
 
     def run(name, scope, query):
         (view,) = (view for view in feed.gold if view.name == name)
-        how = refresh if view.sql is None else refresh_sql_views
+        how = refresh_sql_views if view.sql else refresh_windows if view.windows else refresh
         with open_lake(here) as context:
             how(spark, feed, view, GAMES, context, full_refresh=True)
         tables = {"gold": feed.gold_table(view, scope)}
@@ -82,6 +83,23 @@ def test_each_day_has_its_events_and_about_its_players(bring):
     )
     assert len(differences) > 13
     assert all(off == 0 and share < 0.15 for _, off, share in differences)
+
+
+def test_each_minute_that_is_over_has_its_events_and_its_very_players(bring):
+    query = """
+        with bounds as (select max(event_timestamp) - interval 10 second as watermark from rummy),
+        exact as (
+            select date_trunc('minute', event_timestamp) as minute, count(*) as events,
+                   count(distinct gamer_id) as players
+            from rummy group by all
+        )
+        select minute, minute + interval 1 minute, events, players from exact, bounds
+        where minute + interval 1 minute <= watermark order by 1
+    """
+    ours = "select window_start, window_end, events, players from gold order by 1"
+    theirs = bring("activity_by_minute", "rummy", query)
+    assert len(theirs) > 1000
+    assert bring("activity_by_minute", "rummy", ours) == theirs
 
 
 def test_the_leaders_are_those_of_the_last_week_of_events(bring):

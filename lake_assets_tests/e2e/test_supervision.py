@@ -9,17 +9,23 @@ import dagster as dg
 import psutil
 import pytest
 from dagster import DagsterRunStatus as Status
+from pydantic import SecretStr
 
-from lake_assets.defs.internals.materializations import latest_ids
+from lake_assets.alerts.outbox import read_book
+from lake_assets.defs.internals.materializations import latest_id, latest_ids
+from lake_assets.defs.keys import key_partitions
 from lake_assets.delta.log_history import open_table, rows_of
+from lake_assets.feeds.load import load_feeds
 from lake_assets.model.heartbeat import Heartbeat
 from lake_assets.runtime.processes import is_alive
 from lake_assets.services.control import locate
+from lake_assets.settings.alerts import AlertSettings
 from lake_assets.settings.schema import Settings, StreamSettings
 from lake_assets.simulator.games.events import GameEvents
 from lake_assets.simulator.produce import produce
 from lake_assets.simulator.script import Script
 from lake_assets.state.files import is_locked, read_heartbeat
+from lake_assets.state.lake_id import lake_id
 from lake_assets.storage.local import LocalStore
 from lake_assets_tests.e2e.dev import Dev, wait_for
 from lake_assets_tests.sample import silver_of
@@ -27,7 +33,7 @@ from lake_assets_tests.sample import silver_of
 pytestmark = [pytest.mark.slow, pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(900)]
 
 GAMES = ("uno", "poker")
-SILVER, GOLD = dg.AssetKey("silver_events"), dg.AssetKey("gold_player_agg")
+BRONZE, SILVER, GOLD = map(dg.AssetKey, ("bronze_games", "silver_events", "gold_player_agg"))
 
 FEED = """
 feed: games
@@ -57,14 +63,29 @@ def gold() -> str:
 
 
 @pytest.fixture
-def connected(connected: Settings, tmp_path: Path, topic: str, gold: str) -> Settings:
+def rotate_after_s() -> float:
+    """How long a run of the streams lasts: longer than a test."""
+    return 86_400.0
+
+
+@pytest.fixture
+def connected(
+    connected: Settings, tmp_path: Path, topic: str, gold: str, rotate_after_s: float
+) -> Settings:
     """With a feed whose topic is this test's own."""
     feeds = tmp_path / "feeds"
     feeds.mkdir()
     (feeds / "games.yaml").write_text(FEED.replace("TOPIC", topic) + gold)
     # A batch each second costs as much as all the rest of these tests.
-    stream = StreamSettings(trigger_s=5, report_every_s=5, report_events_per_day=10**9)
-    return connected.model_copy(update={"feeds": feeds, "stream": stream})
+    stream = StreamSettings(
+        trigger_s=5,
+        report_every_s=5,
+        report_events_per_day=10**9,
+        rotate_run_after_h=rotate_after_s / 3600,
+    )
+    # Nobody listens there, so alerts are kept.
+    alerts = AlertSettings(webhook_url=SecretStr("http://127.0.0.1:9/"))
+    return connected.model_copy(update={"feeds": feeds, "stream": stream, "alerts": alerts})
 
 
 @pytest.fixture
@@ -172,3 +193,65 @@ def test_at_most_one_run_lives_whatever_becomes_of_dev(
     assert runs(instance, Status.STARTED) == [second.owner]
     wait_for(lambda: rows_in_silver() >= 3000, "all rows in silver", within_s=240)
     assert rows_in_silver() == 3000
+
+
+@pytest.mark.parametrize("gold", [""])
+# Shorter than a start of Spark, which does not count.
+@pytest.mark.parametrize("rotate_after_s", [10])
+def test_a_run_whose_time_is_over_is_followed_by_the_next(
+    dev: Dev, instance: dg.DagsterInstance, connected: Settings, send, rows_in_silver
+):
+    send(1000)
+    dev.start()
+    first = wait_for_holder(connected)
+    wait_for(lambda: rows_in_silver() == 1000, "the first rows in silver", within_s=240)
+    wait_for(lambda: runs(instance, Status.SUCCESS) == [first.owner], "its end", within_s=240)
+    send(1000)
+    second = wait_for_holder(connected, but=first)
+    wait_for(lambda: rows_in_silver() >= 2000, "all rows in silver", within_s=240)
+    assert rows_in_silver() == 2000
+    assert first.owner in runs(instance, Status.SUCCESS)
+    assert runs(instance, Status.FAILURE, Status.CANCELED) == []
+    assert second.owner != first.owner
+    assert read_book(connected.state_dir)[0].letters == ()
+    dev.signal_group(signal.SIGINT)
+    dev.wait_until_gone(within_s=60)
+
+
+@pytest.mark.parametrize("end", [Dev.terminate_alone, Dev.kill], ids=["lives", "dies"])
+def test_what_dagster_tells_of_a_lake_comes_back_when_its_storage_is_lost(
+    dev: Dev, connected: Settings, send, rows_in_silver, end: Callable[[Dev], None]
+):
+    """Whether the streams die with `dagster dev` or live on beside what is deleted."""
+    send(2000)
+    with dg.DagsterInstance.from_config(str(dev.home)) as instance:
+        dev.start()
+        wait_for(lambda: set(latest_ids(instance, GOLD, GAMES)) == set(GAMES), "gold", within_s=400)
+    first = wait_for_holder(connected)
+    end(dev)
+    dev.forget()
+
+    with dg.DagsterInstance.from_config(str(dev.home)) as instance:
+        dev.start()
+        second = wait_for_holder(connected, but=first)
+        assert runs(instance, Status.STARTED) == [second.owner]
+        # Nothing came meanwhile: all of this is said by the tables.
+        wait_for(
+            lambda: set(latest_ids(instance, SILVER, GAMES)) == set(GAMES), "silver", within_s=240
+        )
+        wait_for(lambda: set(latest_ids(instance, GOLD, GAMES)) == set(GAMES), "gold", within_s=240)
+        assert latest_id(instance, BRONZE) is not None
+        (feed,) = load_feeds(connected.feeds)
+        partitions = str(key_partitions(feed, lake_id(connected)).name)
+        assert set(instance.get_dynamic_partitions(partitions)) == set(GAMES)
+        assert rows_in_silver() == 2000
+
+        send(1000)
+        wait_for(lambda: rows_in_silver() >= 3000, "all rows in silver", within_s=240)
+        assert rows_in_silver() == 3000
+        wait_for(
+            lambda: checked(instance) == dict.fromkeys(GAMES, "SUCCEEDED"), "checks", within_s=60
+        )
+        assert runs(instance, Status.FAILURE, Status.CANCELED) == []
+        dev.signal_group(signal.SIGINT)
+        dev.wait_until_gone(within_s=60)

@@ -9,7 +9,9 @@ from lake_assets.feeds.load import find_feed, load_feeds
 from lake_assets.model.checks import Severity
 from lake_assets.model.expectations import Action
 from lake_assets.model.feeds import Reset
+from lake_assets.model.retention import Age, SilverRetention
 from lake_assets.model.routes import Unknown
+from lake_assets.model.tables import bronze_of, quarantine_of, waiting_of
 
 GOOD = """\
 feed: games
@@ -95,6 +97,39 @@ def test_feeds_come_sorted_by_name(tmp_path):
     _write(tmp_path, other, "b.yml")
     _write(tmp_path, "not a feed", "README.md")
     assert [feed.feed for feed in load_feeds(tmp_path)] == ["cards", "games"]
+
+
+@pytest.mark.parametrize(
+    ("told", "column"),
+    [("90d", None), ("{keep: 90d}", None), ("{column: happened, keep: 90d}", "happened")],
+)
+def test_how_long_rows_stay_is_told_short_or_by_a_column(tmp_path, told, column):
+    text = f"{GOOD}retention: {told}\nbronze: {{retention: 30d}}\n"
+    (feed,) = load_feeds(_write(tmp_path, text))
+    assert feed.retention == SilverRetention(keep=timedelta(days=90), column=column)
+    ages = [feed.age_of(t) for t in (feed.silver_table("uno"), bronze_of(feed.feed))]
+    by = feed.source.origin
+    assert ages[0].columns == tuple(name for name in (column, by.in_silver.time) if name)
+    assert ages[1] == Age(keep=timedelta(days=30), columns=(by.time, "ingested_at"))
+    assert feed.age_of(quarantine_of(feed.feed)) is None
+    assert feed.age_of(waiting_of(feed.feed)) is None
+
+
+@pytest.mark.parametrize(
+    ("told", "problem"),
+    [
+        ("retention: soon", "'soon' is no duration: write a number and a unit"),
+        ("retention: 90", "90 is no duration"),
+        ("retention: 10m", "must be greater than or equal to"),
+        ("retention: {column: happened}", "keep"),
+        ("retention: {keep: 90d, colum: happened}", "colum"),
+        ("bronze: {retention: never}", "'never' is no duration"),
+        ("quarantine: 90d", "quarantine"),
+    ],
+)
+def test_an_age_that_cannot_be_is_refused(tmp_path, told, problem):
+    with pytest.raises(FeedError, match=re.escape(problem)):
+        load_feeds(_write(tmp_path, f"{GOOD}{told}\n"))
 
 
 @pytest.mark.parametrize(

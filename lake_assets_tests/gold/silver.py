@@ -13,7 +13,7 @@ from lake_assets.gold.refresh_need import Silver, definition_of, info_of
 from lake_assets.gold.refresh_need_all import position_now
 from lake_assets.model.feeds import Feed
 from lake_assets.model.gold_views import GoldView
-from lake_assets.parquet.writer import write_file
+from lake_assets.parquet.data_file import write_file
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.session_digest import session_digest
 from lake_assets.storage.local import LocalStore

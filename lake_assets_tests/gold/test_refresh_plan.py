@@ -1,4 +1,5 @@
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pyarrow as pa
 import pytest
@@ -6,7 +7,9 @@ from deltalake import CommitProperties, DeltaTable, write_deltalake
 from deltalake import Field as DeltaField
 
 from lake_assets.delta.committer import Committer
+from lake_assets.delta.data_files import active_files
 from lake_assets.delta.log_history import last_info
+from lake_assets.delta.old_rows import OldRows
 from lake_assets.delta.refresh_position import COLUMNS
 from lake_assets.errors import CommitConflictError, ExpectationFailedError
 from lake_assets.gold.refresh import refresh
@@ -87,6 +90,28 @@ def test_silver_that_was_only_rearranged_changes_no_row_and_is_caught_up_with(br
     add_silver(lake, "uno", "ann")
     assert bring().rows_read == 1
     assert counts(lake) == {"ann": 2, "bob": 1}
+
+
+@pytest.mark.spark
+def test_rows_that_left_for_their_age_stay_counted(bring, context, lake):
+    add_silver(lake, "uno", "ann", "bob", "ann", start=0)
+    bring()
+    add_silver(lake, "uno", "ann", start=100)
+    files = active_files(context.committer.fresh(silver_of("uno")))
+    whole, partly = [f for f in files if f.rows == 1], [f for f in files if f.rows > 1]
+    before = datetime.fromtimestamp(2, UTC)
+    old = OldRows(table=silver_of("uno"), columns=["event_timestamp"], before=before)
+    assert old.delete(context.committer, [], partly).rows == 2
+    found = bring()
+    assert (found.mode, found.rows_read) == (Mode.INCREMENTAL, 1)
+    assert counts(lake) == {"ann": 3, "bob": 1}
+    # Its log tells of both ways in which rows leave.
+    assert old.delete(context.committer, whole, []).rows == 1
+    add_silver(lake, "uno", "bob", start=200)
+    assert bring().mode is Mode.INCREMENTAL
+    assert counts(lake) == {"ann": 3, "bob": 2}
+    assert bring(full_refresh=True).rows_read == 2
+    assert counts(lake) == {"ann": 1, "bob": 1}
 
 
 @pytest.mark.spark

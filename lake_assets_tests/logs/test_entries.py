@@ -36,7 +36,7 @@ def test_an_ingest_batch_is_a_row_with_offsets_and_seconds():
         "lag_rows": 3,
         "query": "i",
         **dict.fromkeys(
-            ("keys_incremental", "keys_full", "why", "rows_read", "rows_written"), None
+            ("keys_incremental", "keys_full", "why", "rows_read", "rows_written", "late_rows"), None
         ),
     }
 

@@ -13,7 +13,7 @@ from lake_assets.delta.committer import Committer
 from lake_assets.delta.table_log import log_of
 from lake_assets.model.owners import Owner
 from lake_assets.model.tables import TableRef
-from lake_assets.parquet.writer import write_file
+from lake_assets.parquet.data_file import write_file
 from lake_assets.settings.schema import Settings
 from lake_assets.storage.local import LocalStore
 

@@ -43,12 +43,31 @@ def test_what_has_half_of_the_target_is_left():
     assert files_to_join(files, target=MB + 2, at_least=2) != []
 
 
+def test_files_of_several_times_are_not_joined_and_of_past_ones_two_are_enough():
+    old = [WrittenFile(written(n, 10 * KB).file, n, slice=1) for n in range(2)]
+    new = [WrittenFile(written(5 + n, 10 * KB).file, n, slice=2) for n in range(3)]
+    assert paths(files_to_join(old + new, target=MB, at_least=4)) == [["000000", "000001"]]
+
+
 def test_files_of_several_partitions_or_of_other_sizes_are_not_joined():
     files = [written(n, 10 * KB, day=n % 2) for n in range(8)]
     bins = files_to_join(files, target=MB, at_least=4)
     assert [{file.partition["day"] for file in bin_} for bin_ in bins] == [{0}, {1}]
     mixed = [written(n, 10 * KB) for n in range(3)] + [written(9 + n, 100 * KB) for n in range(3)]
     assert files_to_join(mixed, target=MB, at_least=4) == []
+
+
+def test_of_partitions_to_which_nothing_comes_any_more_two_files_are_enough():
+    hour = 3_600_000
+
+    def at(number, day, time):
+        return WrittenFile(written(number, 10 * KB, day=day).file, time)
+
+    past = [at(0, "1", 0), at(1, "1", 1)]
+    late = [at(2, "2", 2 * hour), at(3, "2", 2 * hour + 1)]
+    now = [at(4, "3", 2 * hour + 2), at(5, "3", 2 * hour + 3)]
+    bins = files_to_join([*past, *late, *now], target=MB, at_least=3)
+    assert paths(bins) == [["000000", "000001"]]
 
 
 @given(

@@ -11,6 +11,7 @@ from lake_assets.delta.commit import Batch, Commit
 from lake_assets.delta.commit_journal import journal_of
 from lake_assets.delta.committer import Committer
 from lake_assets.delta.increments import Point, next_increment
+from lake_assets.delta.log_checkpoints import CHECKPOINT_EVERY
 from lake_assets.delta.table_log import log_of
 from lake_assets.errors import FeedError, LakeError
 from lake_assets.maintenance.run import maintain, seconds_of
@@ -44,19 +45,29 @@ def upkeep_of(settings, table=UNO, **options):
 
 
 def test_small_files_become_one_and_go_when_nobody_can_need_them(lake, at_once):
-    lake.append(UNO, 30)
+    lake.append(UNO, 60)
     first = upkeep_of(at_once)
-    assert (first.joined, first.into, first.deleted) == (30, 1, 0)
-    assert lake.numbers(UNO) == list(range(1, 31))
+    assert (first.joined, first.into, first.deleted) == (60, 1, 0)
+    assert lake.numbers(UNO) == list(range(1, 61))
     assert lake.numbers(UNO, version=7) == list(range(1, 8))
-    assert len(lake.data(UNO)) == 31
+    assert len(lake.data(UNO)) == 61
     lake.age(UNO, 2)
     second = upkeep_of(at_once)
-    assert (second.joined, second.deleted) == (0, 30)
-    assert second.log_files > 15
+    assert (second.joined, second.deleted) == (0, 60)
+    assert second.log_files > CHECKPOINT_EVERY
     assert len(lake.data(UNO)) == 1
-    assert lake.numbers(UNO) == list(range(1, 31))
+    assert lake.numbers(UNO) == list(range(1, 61))
     assert upkeep_of(at_once).is_idle
+
+
+def test_rows_are_sorted_where_the_feed_says_by_what(lake, at_once):
+    for number in (3, 1, 4, 2):
+        row = pa.table({"n": [number], "text": ["x"]}, schema=SCHEMA)
+        commit = Commit(table=UNO, files=[lake.file(UNO, row)])
+        lake.committer.append([commit], Batch(f"other {number}", 1))
+    feed = GAMES.model_copy(update={"cluster_by": ("n",)})
+    maintain(at_once, feed)
+    assert DeltaTable(lake.path(UNO)).to_pyarrow_table()["n"].to_pylist() == [1, 2, 3, 4]
 
 
 def test_streams_go_on_beside_it(lake, at_once):
@@ -346,9 +357,9 @@ def test_a_file_that_others_rewrote_meanwhile_is_left_to_them(lake, at_once, mon
     lake.append(UNO, 10)
     real = compaction.join_files
 
-    def late(committer, table, files):
+    def late(committer, table, files, by):
         DeltaTable(lake.path(UNO)).delete("n = 3")
-        return real(committer, table, files)
+        return real(committer, table, files, by)
 
     monkeypatch.setattr("lake_assets.maintenance.run.join_files", late)
     done = upkeep_of(at_once)

@@ -1,6 +1,9 @@
 import pytest
 
-from lake_assets.model.queries import columns_of, reads_all
+from lake_assets.model.queries import QuerySource, columns_of, reads_all, sources_of, with_names
+
+OF_KEY = QuerySource(view="agg", is_of_key=True)
+OF_ALL = QuerySource(view="agg")
 
 
 @pytest.mark.parametrize(
@@ -15,6 +18,11 @@ from lake_assets.model.queries import columns_of, reads_all
         ("select gamer_id from silver union all select '' from silver", False),
         ("select event_timestamp::date day, count(*) n from silver group by all", False),
         ("with silver as (select * from silver_all) select * from silver", True),
+        ("select * from gold.player_agg", False),
+        ("select * from Gold_All.player_agg", True),
+        ("select * from silver join gold_all.player_agg using (gamer_id)", False),
+        ("select * from gold.a join fitness.silver using (gamer_id)", False),
+        ("select * from fitness.silver_all, fitness.gold.daily", True),
     ],
 )
 def test_a_query_is_over_one_game_or_over_all(sql, expected):
@@ -31,6 +39,8 @@ def test_a_query_is_over_one_game_or_over_all(sql, expected):
         ("select * from parquet.`/data/x`", r"reads parquet\./data/x"),
         ("select * from spark_catalog.default.silver", r"reads spark_catalog\.default\.silver"),
         ("select * from silver, silver_all", "reads both silver and silver_all"),
+        ("select * from gold.agg, silver_all", "reads both gold.agg and silver_all"),
+        ("select * from fitness.bronze", r"reads fitness\.bronze; .* <feed>\.silver"),
         ("selec gamer_id from silver", "does not parse .*line 1, column 19"),
         ("select (gamer_id from silver", r"does not parse \(Expecting \), line 1"),
         ("select 'gamer_id from silver", r"does not parse \(Error tokenizing"),
@@ -58,3 +68,45 @@ def test_what_no_refresh_could_make_sense_of_is_refused(sql, said):
 )
 def test_the_columns_of_a_query_are_known_unless_only_spark_can_tell(sql, expected):
     assert columns_of(sql) == expected
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("select 1 n from gold.agg", [OF_KEY]),
+        ("select 1 n from gold_all.agg, silver_all", [QuerySource(), OF_ALL]),
+        ("select 1 n from `Gold` . `AGG`", [OF_KEY]),
+        ("select 1 n from fit.silver, fit.silver_all", [QuerySource(feed="fit")]),
+        ("select 1 n from fit.gold.a, fit.gold_all.a", [QuerySource(feed="fit", view="a")]),
+        ("with gold as (select 1 from gold.agg) select * from gold", [OF_KEY]),
+    ],
+)
+def test_a_query_names_what_it_reads(sql, expected):
+    assert list(sources_of(sql)) == expected
+
+
+def test_a_source_is_told_of_as_a_query_names_it():
+    sql = "select * from silver join gold.a join gold_all.b join c.silver join c.gold.d"
+    names = ["c.silver", "c.gold.d", "gold.a", "gold_all.b", "silver"]
+    assert sorted(map(str, sources_of(sql))) == sorted(names)
+    assert str(QuerySource()) == "silver_all"
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("select agg.n from gold.agg", "select agg.n from _a as `agg`"),
+        ("select x.n from gold . `agg` as x", "select x.n from _a as x"),
+        (
+            "select 'gold.agg' /* gold.agg */ from gold.agg a -- gold.agg",
+            "select 'gold.agg' /* gold.agg */ from _a a -- gold.agg",
+        ),
+        (
+            "with a as (select n from gold.agg) select n from a, (select m from gold.agg)",
+            "with a as (select n from _a as `agg`) select n from a, (select m from _a as `agg`)",
+        ),
+        ("select n from silver", "select n from silver"),
+    ],
+)
+def test_a_table_is_read_under_another_name_and_called_as_before(sql, expected):
+    assert with_names(sql, {OF_KEY: "_a"}) == expected

@@ -1,3 +1,4 @@
+import json
 import threading
 from pathlib import Path
 
@@ -5,6 +6,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from lake_assets.errors import LakeError
+from lake_assets.parquet.partitioning import is_whole
 from lake_assets.parquet.writer import (
     MANIFEST,
     TABLE,
@@ -197,3 +200,50 @@ def test_notes_are_manifest_rows_with_nothing_else():
     assert found.schema == MANIFEST
     empty = dict.fromkeys(set(MANIFEST.names) - {"note"})
     assert found.to_pylist() == [{"note": "a", **empty}, {"note": "b", **empty}]
+
+
+def test_a_task_that_fails_leaves_no_files(plan, files):
+    def batches():
+        yield batch([0, 1, 2])
+        yield batch([0, 1, 2])
+        assert files()  # the first had to make room
+        raise ValueError("the third")
+
+    with pytest.raises(ValueError, match="the third"):
+        list(write_task(batches(), plan(buffer_bytes=1)))
+    assert files() == []
+
+
+def test_a_task_leaves_no_files_of_targets_that_could_be_written(plan, files, tmp_path):
+    (tmp_path / "2").write_text("no folder")
+    with pytest.raises(LakeError, match="2"):
+        list(write_task([batch([0, 1, 2])], plan()))
+    assert files() == []
+
+
+def test_a_partitioned_table_gets_a_file_for_each_value_of_a_batch(plan, tmp_path):
+    columns = pa.schema([("a", pa.int64()), ("p", pa.string())])
+    layout = Layout(schema=columns, sources=("a", "p"), partition_by=("p",))
+    values = pa.array(["x", "", None, "x", "a/b"])
+    entries = manifest_of([batch([1, 1, 1, 1, 1], p=values)], plan(layout=layout))
+    found = {
+        json.loads(entry["partition"])["p"]: pq.read_table(tmp_path / "1" / entry["path"])
+        for entry in entries
+    }
+    # A log cannot tell an empty text from none.
+    assert {value: rows.to_pydict() for value, rows in found.items()} == {
+        "x": {"a": [0, 3], "p": ["x", "x"]},
+        None: {"a": [1, 2], "p": [None, None]},
+        "a/b": {"a": [4], "p": ["a/b"]},
+    }
+    assert all(is_whole(entry["path"]) and "/" not in entry["path"] for entry in entries)
+    assert {*json.loads(entries[0]["stats"])["nullCount"]} == {"a"}
+
+
+def test_a_partitioned_table_s_rows_stay_within_the_buffer(plan):
+    columns = pa.schema([("a", pa.int64()), ("p", pa.string())])
+    layout = Layout(schema=columns, sources=("a", "p"), partition_by=("p",))
+    rows = batch([0] * 3000, p=pa.array([f"{i % 3}" for i in range(3000)]))
+    entries = manifest_of([rows], plan(layout=layout, buffer_bytes=rows.nbytes))
+    assert len(entries) == 9  # three flushes of a third of the buffer
+    assert sum(entry["rows"] for entry in entries) == 3000

@@ -15,7 +15,7 @@ from pathlib import Path
 from lake_assets.runtime.file_lock import lock
 with lock(Path(sys.argv[1])):
     print("held", flush=True)
-    time.sleep(600)
+    time.sleep(600)  # the test kills it long before
 """
 
 

@@ -1,8 +1,11 @@
 from pathlib import Path
 from uuid import uuid4
 
+import pyarrow as pa
 import pytest
 
+from lake_assets.feeds.load import load_feeds
+from lake_assets.model.owners import Owner
 from lake_assets.services import control
 from lake_assets.services.checkup import Finding, Health, examine, judge_disk
 from lake_assets.settings.schema import (
@@ -12,6 +15,7 @@ from lake_assets.settings.schema import (
     Settings,
 )
 from lake_assets.sources.kafka.topics import ensure_topic
+from lake_assets.spark.lake_context import open_lake
 from lake_assets.state.lake_id import lake_id
 from lake_assets_tests.services.secured import MARKER, STRANGER, Listener, Secured
 
@@ -109,6 +113,27 @@ def test_a_key_that_spark_could_not_be_told_is_broken(settings, secured, tmp_pat
     )
     found = _found(mine.model_copy(update={"kafka": plain}))
     assert found["LAKE_ASSETS_KAFKA_OPTIONS"].health is Health.BROKEN
+
+
+def test_a_table_of_another_layout_than_the_feed_says_is_broken(settings, tmp_path):
+    text = (settings.feeds / "games.yaml").read_text()
+    (tmp_path / "games.yaml").write_text(f"{text}\npartition_by: date(event_timestamp)\n")
+    mine = settings.model_copy(update={"feeds": tmp_path})
+    (feed,) = load_feeds(tmp_path)
+    thing, columns = "layout of feed 'games'", pa.schema([("a", pa.int64())])
+    assert _found(mine)[thing].health is Health.OK
+    table = feed.silver_table(feed.keys[0])
+    with open_lake(mine) as context:
+        owner = Owner(feed="games", key=feed.keys[0])
+        context.committer.create({table: columns}, owners={table: owner})
+    finding = _found(mine)[thing]
+    assert finding.health is Health.BROKEN
+    assert finding.fact == (
+        f"{table.name} is partitioned by nothing, and the feed says "
+        "event_timestamp_date = date(event_timestamp)"
+    )
+    assert "lake-assets rebuild silver" in finding.fix
+    assert thing not in _found(settings.model_copy(update={"home": tmp_path / "other"}))
 
 
 def _with_registry(settings: Settings) -> Settings:

@@ -6,6 +6,7 @@ from lake_assets.settings.checks import (
     address_complaint,
     folder_complaint,
     mail_complaint,
+    target_complaint,
     web_complaint,
 )
 
@@ -58,3 +59,13 @@ def test_a_folder_may_have_nearly_any_name(name):
 @pytest.mark.parametrize("part", ["[", "]", "?", "#", "^", "|", "\\", "\n", "\t", "%20"])
 def test_what_delta_could_not_find_again_is_named(part):
     assert f"a path with {part!r}" in str(folder_complaint(Path(f"/home/a{part}b")))
+
+
+@pytest.mark.parametrize("target", ["/backups/la ke", "s3://bucket/lake", "az://c@a/lake"])
+def test_backups_go_to_a_whole_path_or_an_address(target):
+    assert target_complaint(target) is None
+
+
+@pytest.mark.parametrize("target", ["", "backups", "./backups", "~/backups"])
+def test_where_backups_go_does_not_depend_on_where_a_process_runs(target):
+    assert "whole path" in str(target_complaint(target))

@@ -6,14 +6,9 @@ from pathlib import Path
 import pytest
 
 from lake_assets.errors import SettingsError
+from lake_assets.settings.alerts import AlertSettings, SmtpTls
 from lake_assets.settings.load import child_environment, load_settings, temporary_environment
-from lake_assets.settings.schema import (
-    AlertSettings,
-    KafkaSettings,
-    RegistrySettings,
-    Settings,
-    SmtpTls,
-)
+from lake_assets.settings.schema import KafkaSettings, RegistrySettings, Settings
 
 ALERTS = "LAKE_ASSETS_ALERTS_"
 SECRET = "https://hooks.example.com/services/hush"  # noqa: S105 - nobody's
@@ -138,6 +133,8 @@ def test_threads_take_turns_with_the_environment():
         ("KAFKA_OPTIONS", '{"sasl.password": ["hush-hush"]}'),
         ("KAFKA_OPTIONS", '{"sasl.username": "hush-hush"}'),
         ("SPARK_CONF", "hush-hush"),
+        ("BACKUP_OPTIONS", "hush-hush"),
+        ("BACKUP_OPTIONS", '["hush-hush"]'),
         ("REGISTRY_URL", "https://me:hush-hush@h?a=b"),
         ("REGISTRY_URL", "https://me:hush-hush"),
         ("REGISTRY_PASSWORD", "hush-hush"),
@@ -246,3 +243,10 @@ def test_a_state_folder_that_cannot_be_is_refused(monkeypatch, tmp_path, state, 
     with pytest.raises(SettingsError, match=fact) as raised:
         load_settings(lake=tmp_path / "lake")
     assert raised.value.thing == "LAKE_ASSETS_STATE"
+
+
+def test_a_link_to_a_folder_that_delta_cannot_use_is_refused_as_the_folder_is(tmp_path):
+    (tmp_path / "a[b").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "a[b")
+    with pytest.raises(SettingsError, match=r"a\[b/lake.*cannot use a path with '\['"):
+        load_settings(lake=tmp_path / "link" / "lake")

@@ -159,3 +159,15 @@ def test_without_rules_rows_are_counted_and_stay_as_they_are():
     (found,) = judging([rows([UNO, QUARANTINE, UNO])])
     assert found[TABLE].to_pylist() == [UNO, QUARANTINE, UNO]
     assert outcomes(judging.notes(), []) == {UNO: Outcome(seen=2, dropped=0, judged={})}
+
+
+def test_a_rule_that_fails_puts_rows_aside_as_skipped_when_it_is_to_be_skipped(acted):
+    skipped = Rule(name="fail", action=Action.FAIL, keys=EVERYWHERE, is_skipped=True)
+    found, _ = acted([skipped, KEEP], ([UNO, UNO, UNO, POKER], [1, 2, 3, 0]))
+    assert places(found) == [QUARANTINE] * 3 + [POKER]
+    assert [(row[REASON], row[DETAIL]) for row in found] == [
+        ("skipped", "fail"),
+        ("expectation", "refuse"),
+        ("skipped", "fail, refuse"),
+        (None, None),
+    ]

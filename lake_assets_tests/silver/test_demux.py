@@ -396,6 +396,22 @@ def test_a_route_that_creates_gives_a_new_game_its_table(make, topic, bronze, st
     assert [row["reason"] for row in stored(quarantine_of("games"))] == ["bad_key_name"]
 
 
+def test_a_game_that_was_created_raises_no_question_after_a_start(
+    make, topic, bronze, spark, monkeypatch
+):
+    known = topic.register(0)
+    make(route=CREATE)(bronze(framed(known, "chess")), FIRST, no_position)
+
+    def ask(_, asked):
+        pytest.fail(f"asked {asked}")
+
+    monkeypatch.setattr(Demux, "_answer", ask)
+    prepared, unprepared = make(route=CREATE), make(route=CREATE)
+    prepared.prepare(spark)
+    for number, demux in enumerate((prepared, unprepared), 1):
+        demux(bronze(framed(known, "chess")), Batch("query", number), no_position)
+
+
 def test_a_new_game_and_a_new_schema_in_one_batch_are_both_found(make, topic, bronze, stored):
     old = topic.register(0)
     demux = make(route=CREATE)

@@ -120,6 +120,7 @@ def test_every_reason_is_tested():
         Reason.TABLE_TAKEN,
         Reason.TYPE_MISMATCH,
         Reason.UNKNOWN_COLUMN,
+        Reason.SKIPPED,
     }
     assert {reason for _, reason in REFUSED} == set(Reason) - elsewhere
 

@@ -9,7 +9,8 @@ from deltalake import DeltaTable
 from lake_assets.delta.commit import Batch, Commit
 from lake_assets.delta.commit_journal import Journal
 from lake_assets.delta.committer import Committer
-from lake_assets.delta.multi_table_change import ChangeJournal, Range, finish
+from lake_assets.delta.multi_table_change import ChangeJournal, finish
+from lake_assets.delta.offset_range import Range
 from lake_assets.errors import ExpectationFailedError, LakeError
 from lake_assets.formats.confluent.registry import Registry
 from lake_assets.formats.protobuf.language import PROTOBUF

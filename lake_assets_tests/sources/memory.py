@@ -26,7 +26,8 @@ from lake_assets.model.feeds import Feed
 from lake_assets.model.origins import Extent, OriginColumns
 from lake_assets.model.payload import JsonPayload, Payload
 from lake_assets.model.routes import Route
-from lake_assets.model.sources import Source
+from lake_assets.model.sources import OnGap, Source
+from lake_assets.sources.base import Fetched
 
 NOWHERE = Endpoints(kafka="localhost:1", registry="")
 AT = datetime(2026, 11, 23, tzinfo=UTC)
@@ -103,6 +104,7 @@ class MemoryQueue(Noun):
     queue: str
     host: str
     port: int
+    on_gap: OnGap = "stop"
 
     @property
     def name(self) -> str:
@@ -210,6 +212,13 @@ class MemorySource:
         )
         options = {"queue": self._declared.queue, "host": self._declared.host, "start": starts[0]}
         return session.readStream.format(name).options(**options, port=self._declared.port).load()
+
+    def fetch(self, *, starts, ends, timeout_s=10.0):  # noqa: ARG002
+        rows = [
+            {"value": value, "queue": self._declared.queue, "number": number, "queued_at": AT}
+            for number, value in enumerate(self._queue().between(starts[0], ends[0]), starts[0])
+        ]
+        yield Fetched(rows=pa.Table.from_pylist(rows, schema=self.columns))
 
     def batch_end(self, planned):
         return {0: json.loads(planned)["number"]}

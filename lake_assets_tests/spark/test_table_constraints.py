@@ -4,7 +4,7 @@ from deltalake import DeltaTable
 
 from lake_assets.delta.commit import DataFile
 from lake_assets.errors import ConstraintViolatedError
-from lake_assets.parquet.writer import write_file
+from lake_assets.parquet.data_file import write_file
 from lake_assets.spark.table_constraints import ensure_met
 from lake_assets.storage.local import LocalStore
 from lake_assets.storage.uri import LakeUri

@@ -116,3 +116,9 @@ def test_google_s_and_azure_s_are_opened_by_their_names():
     assert ObjectStore(google, {"google_skip_signature": "true"}).root == google
     azure = LakeUri.parse("abfss://container@account.dfs.core.windows.net/lake")
     assert ObjectStore(azure, {"azure_skip_signature": "true"}).root == azure
+
+
+def test_without_an_account_the_options_that_tell_it_are_named():
+    with pytest.raises(SettingsError) as raised:
+        ObjectStore(LakeUri.parse("az://container/lake"), {})
+    assert "azure_storage_account_name and azure_storage_account_key" in raised.value.next_step

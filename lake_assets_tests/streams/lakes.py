@@ -3,7 +3,7 @@
 import shutil
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -27,6 +27,7 @@ from lake_assets.streams.noted_changes import reprocess_journal
 from lake_assets.streams.pipeline import Pipeline, demux_of, follower_of, start_ingest
 from lake_assets.streams.reprocess import finish_interrupted, rebuild
 from lake_assets.streams.schemas import Schemas
+from lake_assets.streams.single_pass import SinglePass
 from lake_assets_tests.events import Topic
 from lake_assets_tests.sample import silver_of
 
@@ -79,15 +80,39 @@ class StreamedLake:
         feed = feed or self.feed
         with self.pipeline() as pipeline:
             finish_interrupted(pipeline.context, self.settings, feed)
-            schemas = Schemas(
-                feed=feed,
-                format=ProtobufFormat(
-                    feed.payload.protobuf, Registry(pipeline.endpoints.registry, PROTOBUF)
-                ),
-                stop=threading.Event(),
-                announce=lambda _: None,
-            )
-            yield follower_of(pipeline, demux_of(pipeline, feed, schemas))
+            yield self._follower(pipeline, feed)
+
+    def _follower(self, pipeline: Pipeline, feed: Feed) -> Follower:
+        schemas = Schemas(
+            feed=feed,
+            format=ProtobufFormat(
+                feed.payload.protobuf, Registry(pipeline.endpoints.registry, PROTOBUF)
+            ),
+            stop=threading.Event(),
+            announce=lambda _: None,
+        )
+        return follower_of(pipeline, demux_of(pipeline, feed, schemas))
+
+    def stream_in_one_job(
+        self, feed: Feed | None = None, prepared: Callable[[], None] = lambda: None
+    ) -> None:
+        """As `lake-assets stream --until-caught-up`: batches that may go to silver at once do."""
+        feed = feed or self.feed
+        with self.pipeline() as pipeline:
+            finish_interrupted(pipeline.context, self.settings, feed)
+            single_pass = SinglePass(session=self.spark)
+            query = start_ingest(pipeline, feed, until_caught_up=True, take=single_pass)
+            try:
+                follower = self._follower(pipeline, feed)
+                follower.recover()
+                follower.demux.prepare(self.spark)
+                prepared()
+                single_pass.join(follower)
+                query.awaitTermination()
+                follower.drain()
+            finally:
+                single_pass.join(None)
+                query.stop()
 
     def stream(self, feed: Feed | None = None) -> None:
         self.ingest(feed)

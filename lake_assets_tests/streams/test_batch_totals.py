@@ -6,7 +6,7 @@ import pytest
 from lake_assets.model.origins import Origin
 from lake_assets.model.reports import BatchReport, Judged, Stage
 from lake_assets.model.tables import bronze_of, quarantine_of
-from lake_assets.streams.batch_totals import BatchTotals, Change, changes_of
+from lake_assets.streams.batch_totals import BatchTotals, Change, Pace, changes_of
 from lake_assets_tests.sample import GAMES, RENAMED, gold_of, silver_of
 
 
@@ -30,6 +30,28 @@ def batch_totals(at_most: int = 100, events_a_day: float = 1e9) -> BatchTotals:
 def test_an_ingest_batch_changes_bronze():
     report = BatchReport(feed="games", stage=Stage.INGEST, batch_id=1, rows={"bronze_games": 5})
     assert changes_of(GAMES, report) == [Change(feed="games", table=bronze_of("games"), rows=5)]
+
+
+def test_how_long_batches_took_is_known_of_each_table_they_changed():
+    report = BatchReport(
+        feed="games",
+        stage=Stage.DEMUX,
+        batch_id=1,
+        rows={"silver_uno_events": 3, "quarantine_games": 2},
+        seconds={"job": 0.5, "commit": 0.25},
+        lag_rows=7,
+        lag_s=1.5,
+    )
+    pace = Pace(batches=1, seconds=0.75, lag_rows=7, lag_s=1.5)
+    assert [change.pace for change in changes_of(GAMES, report)] == [pace, pace]
+
+
+def test_the_pace_of_several_batches_is_their_time_together_and_the_last_lag():
+    first = Change(feed="games", table=bronze_of("games"), rows=1, pace=Pace(seconds=1, lag_rows=9))
+    unknown = Change(feed="games", table=bronze_of("games"), rows=1)
+    last = Change(feed="games", table=bronze_of("games"), rows=1, pace=Pace(seconds=3, lag_rows=2))
+    together = first.plus(unknown).plus(last)
+    assert together.pace == Pace(batches=2, seconds=4, lag_rows=2)
 
 
 def test_an_empty_batch_changes_nothing():

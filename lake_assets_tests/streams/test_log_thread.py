@@ -11,6 +11,7 @@ from lake_assets.settings.upkeep import LogSettings
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.storage.local import LocalStore
 from lake_assets.streams.log_thread import LogThread, keep_log_thread, spool_folder
+from lake_assets.streams.watch import Watch
 from lake_assets_tests.logs.reports import demuxed
 from lake_assets_tests.sample import GAMES
 
@@ -88,3 +89,22 @@ def test_upkeep_is_done_on_the_way(settings, days):
     assert [batch for batch, _ in logged(settings)] == [0, 1, 2, 3]
     with open_lake(settings) as context:
         assert len(context.committer.fresh(STREAM_LOG).file_uris()) <= 2
+
+
+def test_it_tells_whether_its_thread_lives(settings):
+    with keep_log_thread(settings, [GAMES], NOBODY) as log_thread:
+        assert log_thread.is_alive()
+    assert not log_thread.is_alive()
+
+
+def test_who_watches_is_told_of_the_lag_that_was_measured(settings):
+    class Noting(Watch):
+        told = None
+
+        def lag(self, report, rows):
+            self.told = (report, rows)
+
+    watch, report = Noting(settings, [GAMES], None), demuxed(1)
+    with keep_log_thread(settings, [GAMES], NOBODY, watch) as log_thread:
+        log_thread.add(report)
+    assert watch.told == (report, 0)  # there is no bronze to be behind of

@@ -3,6 +3,7 @@ from deltalake import write_deltalake
 from deltalake.transaction import CommitProperties
 
 from lake_assets.delta.commit import Commit
+from lake_assets.delta.log_history import open_table
 from lake_assets.logs.entries import SCHEMAS
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.owners import Owner
@@ -84,3 +85,20 @@ def test_a_feeds_tables_are_found_by_the_names_that_it_gives_them(settings):
         "silver_clicks_events",
         "gold_clicks_player_agg",
     ]
+
+
+def test_silver_never_seems_to_have_rows_that_bronze_lacks(settings, monkeypatch):
+    rows = pa.table({"gamer_id": ["ann"]})
+    bronze, silver = bronze_of("games"), silver_of("uno")
+    with open_lake(settings) as context:
+        context.committer.create({bronze: rows.schema, silver: rows.schema})
+
+    def stream_meanwhile(lake, table):
+        found = open_table(lake, table)
+        for grown in (bronze, silver):
+            write_deltalake(settings.lake_dir / grown.relative, rows, mode="append")
+        return found
+
+    monkeypatch.setattr("lake_assets.streams.overview.open_table", stream_meanwhile)
+    shown = {table.table: table.rows for table in overview(settings, GAMES, None)}
+    assert shown[silver] <= shown[bronze]

@@ -1,3 +1,5 @@
+from concurrent.futures import Future
+
 import pytest
 
 from lake_assets.errors import ExpectationFailedError, FeedError, LakeError, StreamError
@@ -11,7 +13,13 @@ from lake_assets.model.reports import (
     RefreshReport,
     ViewRefresh,
 )
-from lake_assets.streams.refresh_answers import answer_of, failure_of, merged, refreshed_of
+from lake_assets.streams.refresh_answers import (
+    answer_of,
+    ask_after,
+    failure_of,
+    merged,
+    refreshed_of,
+)
 from lake_assets_tests.sample import silver_of
 
 
@@ -79,3 +87,40 @@ def test_any_other_error_says_where_it_came_from():
 def test_what_is_no_answer_is_told_as_such(text):
     with pytest.raises(ValueError, match="validation error"):
         refreshed_of(text)
+
+
+DONE = refreshed("agg")
+
+
+def test_what_is_asked_for_after_others_is_asked_when_all_have_ended():
+    before, asked, last = [Future(), Future()], [], Future()
+
+    def ask():
+        asked.append(1)
+        return last
+
+    answer = ask_after(before, ask)
+    before[1].set_result(DONE)
+    assert not asked
+    before[0].set_result(DONE)
+    assert asked == [1]
+    last.set_result(DONE)
+    assert answer.result(0) is DONE
+
+
+def test_what_is_asked_for_after_one_that_fails_fails_with_it_and_is_not_asked():
+    before = [Future(), Future()]
+    answer = ask_after(before, lambda: pytest.fail("it was asked"))
+    problem = LakeError("gold", "is gone", "Look")
+    before[0].set_exception(problem)
+    before[1].set_result(DONE)
+    assert answer.exception(0) is problem
+
+
+def test_what_fails_after_others_fails():
+    problem, last = LakeError("gold", "is gone", "Look"), Future()
+    before = Future()
+    answer = ask_after([before], lambda: last)
+    before.set_result(DONE)
+    last.set_exception(problem)
+    assert answer.exception(0) is problem

@@ -14,7 +14,7 @@ from lake_assets.runtime.processes import own_process
 from lake_assets.state.files import streams_lock
 from lake_assets.streams import refresh_requests
 from lake_assets.streams.refresh_answers import NotRefreshedHereError
-from lake_assets.streams.refresh_requests import RequestServer, ask_streams
+from lake_assets.streams.refresh_requests import Request, RequestServer, ask_streams
 from lake_assets_tests.sample import GAMES
 
 VIEW = GAMES.gold[0].name
@@ -32,11 +32,11 @@ class Views:
         self.goes_on.set()
         self._pool = ThreadPoolExecutor(2)
 
-    def ask(self, feed, view, keys):
-        if view != VIEW:
+    def ask(self, feed, views, keys):
+        if set(views) != {VIEW}:
             return None
-        self.asked.append((feed, view, keys))
-        return self._pool.submit(self._refresh, view, keys)
+        self.asked += [(feed, view, keys) for view in views]
+        return [self._pool.submit(self._refresh, view, keys) for view in views]
 
     def _refresh(self, view, keys):
         self.goes_on.wait(20)
@@ -125,6 +125,11 @@ def test_what_is_no_request_holds_up_none(settings, caplog):
     folder = settings.state_dir / "refresh-requests"
     (folder / "0.json").mkdir(parents=True)
     (folder / "1.json").write_text("torn")
+    own = own_process()
+    odd = Request(
+        feed="games", definition="", views=(VIEW,), keys=None, process=replace(own, pid=-5)
+    )
+    (folder / "2.json").write_text(TypeAdapter(Request).dump_json(odd).decode())
     for _ in range(2):
         assert ask_streams(settings, GAMES) is not None
     assert [r.getMessage().count(" is no request of a refresh") for r in caplog.records] == [1, 1]

@@ -9,7 +9,9 @@ from deltalake import DeltaTable
 
 from lake_assets.bronze.ingest import Ingest
 from lake_assets.errors import FeedError, StreamError, StreamsLockedError
+from lake_assets.maintenance.run import maintain
 from lake_assets.model.owners import Owner
+from lake_assets.model.retention import LayerRetention
 from lake_assets.model.routes import Route, Unknown
 from lake_assets.model.tables import bronze_of, quarantine_of
 from lake_assets.spark.lake_context import open_lake
@@ -41,9 +43,9 @@ def land(lake):
     """Lands the next row of each of some partitions, as ingest that was just started does."""
     value, ends = framed(lake.topic.register(0)), Counter()
 
-    def go(*partitions):
+    def go(*partitions, at=AT):
         topic, starts = lake.topic.name, dict(ends)
-        rows = [(None, value, None, topic, number, ends[number], AT) for number in partitions]
+        rows = [(None, value, None, topic, number, ends[number], at) for number in partitions]
         ends.update(partitions)
         begins = dict.fromkeys(ends, 0)
         with open_lake(lake.settings) as context:
@@ -191,3 +193,51 @@ def test_a_feed_without_a_route_streams_and_is_rebuilt(lake, land):
     places += land(1)
     lake.demux(feed)
     assert lake.places(table) == places
+
+
+@pytest.fixture
+def aged(lake, land):
+    """A lake whose bronze has lost rows for their age, and the places of all rows there were."""
+    now = datetime.now(UTC)
+    places = land(0, 1, 2, at=now - timedelta(days=200))
+    places += land(0, 1, at=now - timedelta(days=100))
+    places += land(0, 2, at=now)
+    lake.demux()
+    feed = lake.feed.model_copy(update={"bronze": LayerRetention(retention=timedelta(days=90))})
+    done = {upkeep.table: upkeep for upkeep in maintain(lake.settings, feed)}
+    assert done[bronze_of("games")].old_rows == 5
+    assert lake.bronze == Counter([(0, 2), (2, 1)])
+    return places
+
+
+def test_a_rebuild_leaves_what_bronze_no_longer_has(lake, aged, land):
+    assert lake.silver == aged
+    DeltaTable(lake.folder(silver_of("uno"))).delete("_offset = 2")
+    lake.rebuild()
+    assert lake.silver == aged
+    places = aged + land(1)
+    lake.demux()
+    lake.rebuild(since=datetime.now(UTC) - timedelta(days=1))
+    lake.rebuild(keys=["uno"])
+    assert lake.silver == places
+
+
+def test_a_rebuild_leaves_it_in_whatever_order_rows_grew_old(lake, land):
+    """Times are the producers' own."""
+    now = datetime.now(UTC)
+    places = sum((land(0, at=now - timedelta(days=age)) for age in (80, 200, 0)), Counter())
+    lake.demux()
+    for days in (90, 70):
+        bronze = LayerRetention(retention=timedelta(days=days))
+        maintain(lake.settings, lake.feed.model_copy(update={"bronze": bronze}))
+    assert lake.bronze == Counter([(0, 2)])
+    lake.rebuild()
+    assert lake.silver == places
+
+
+def test_a_rebuild_that_repairs_leaves_it_too(lake, aged):
+    lake.forget_transactions(quarantine_of("games"))
+    lake.rebuild()
+    assert lake.silver == aged
+    lake.demux()
+    assert lake.silver == aged

@@ -2,6 +2,7 @@ import json
 
 import pytest
 from deltalake import DeltaTable
+from prometheus_client.parser import text_string_to_metric_families
 
 from lake_assets.errors import StreamsLockedError
 from lake_assets.model.endpoints import Endpoints
@@ -17,6 +18,7 @@ from lake_assets_tests.sample import GAMES
 # Streams that find no topic, then a topic with rows, and then are told to stop.
 _JOURNEY = """
 import json, os, sys
+import httpx
 import psutil
 from lake_assets.state.files import is_locked, read_heartbeat
 from lake_assets.model.endpoints import Endpoints
@@ -35,11 +37,17 @@ for event in events:
     said["beats"].append((beat.pid == os.getpid(), beat.owner))
     if isinstance(event, Waiting) and not said["waited"]:
         said["waited"].append(event.reason)
+        ready = httpx.get(f"{beat.metrics}/readyz")
+        said["not_ready"] = (ready.status_code, ready.json()["problems"])
+        said["live"] = httpx.get(f"{beat.metrics}/healthz").status_code
         topic.produce(framed(known))
     if isinstance(event, BatchReport):
         said["rows"].append((event.stage, dict(event.rows)))
         said["batches"][event.stage] = event.batch_id
         if event.stage is Stage.DEMUX:
+            said["metrics"] = httpx.get(f"{beat.metrics}/metrics", timeout=30).text
+            ready = httpx.get(f"{beat.metrics}/readyz")
+            said["ready"] = (ready.status_code, ready.json())
             break
 said["locked"] = is_locked(settings.state_dir)
 events.close()
@@ -122,6 +130,36 @@ def test_the_last_heartbeat_stays_readable_after_the_end(home):
     beat = read_heartbeat(Settings(home=home).state_dir)
     assert beat
     assert beat.waiting_for is None
+
+
+@pytest.mark.spark
+@pytest.mark.kafka
+def test_health_follows_the_streams(said):
+    assert said["live"] == 200
+    status, problems = said["not_ready"]
+    assert status == 503
+    assert "does not exist" in problems["games"]
+    assert said["ready"] == [200, {"ok": True, "problems": {}}]
+
+
+@pytest.mark.spark
+@pytest.mark.kafka
+def test_metrics_tell_what_the_streams_have_done(said):
+    of_name = {
+        (sample.name.removeprefix("lake_assets_"), *sorted(sample.labels.values())): sample.value
+        for family in text_string_to_metric_families(said["metrics"])
+        for sample in family.samples
+    }
+    assert of_name["rows_total", "bronze", "games", "ingest"] == 1
+    assert of_name["rows_total", "demux", "games", "silver"] == 1
+    assert of_name["commits_total", "demux", "games"] == 2
+    lags = {name: lag for name, lag in of_name.items() if name[0] == "source_lag_rows"}
+    assert lags
+    assert set(lags.values()) == {0}
+    assert of_name["demux_lag_rows", "games"] == 0
+    for role in ("driver", "jvm", "python_workers"):
+        assert of_name["memory_bytes", role] > 1_000_000
+    assert of_name[("disk_free_bytes",)] > 0
 
 
 def test_streams_do_not_run_beside_others(settings):

@@ -90,14 +90,16 @@ def test_a_registry_that_is_down_is_waited_for(ask):
 
 
 def test_rows_of_new_ids_wait_where_others_may_go_on(ask, said):
-    registry, schemas = ask(DOWN, schemas_of(0))
+    registry, schemas = ask(DOWN, None, schemas_of(1))
     waiting = schemas.resolve(schemas_of(0), asked(17))
     assert waiting.waiting_ids == {17}
     assert waiting.for_next_batch(0.0).waiting_ids == frozenset()
     assert "Rows of new schemas wait" in said[0].reason
-    # The next batches do not ask at once again.
+    # The next batches do not ask again before somebody has seen that it answers.
     assert schemas.resolve(schemas_of(0), asked(18)).waiting_ids == {18}
     assert len(registry.asked) == 1
+    schemas.check()
+    assert schemas.resolve(schemas_of(0), asked(18)) == schemas_of(1)
 
 
 def test_all_rows_wait_where_somebody_wants_them_all(ask):
@@ -108,9 +110,12 @@ def test_all_rows_wait_where_somebody_wants_them_all(ask):
 
 def test_whether_the_registry_answers_is_asked_without_waiting(ask):
     _, schemas = ask(DOWN, None)
+    schemas.is_silent = True
     with pytest.raises(RegistryError):
         schemas.check()
+    assert schemas.is_silent
     schemas.check()
+    assert not schemas.is_silent
 
 
 def test_it_says_what_it_waits_for_until_it_has_it(ask, said):

@@ -1,11 +1,16 @@
 import json
+import os
 import queue
+import signal
+import threading
 
 import pytest
 
 from lake_assets.errors import RuntimeSetupError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.settings.schema import RuntimeSettings
+from lake_assets.state.files import is_locked
+from lake_assets.streams.run import Tick, stream_events
 from lake_assets.streams.stream_thread import Worker
 from lake_assets_tests.events import Topic, framed
 from lake_assets_tests.programs import run_program
@@ -94,3 +99,41 @@ def test_what_keeps_spark_from_starting_is_raised_in_the_callers_thread(settings
     worker.stop()
     with pytest.raises(RuntimeSetupError):
         worker.raise_failure()
+
+
+def test_the_lock_is_kept_until_the_streams_have_ended_though_their_end_is_interrupted(
+    settings, monkeypatch
+):
+    """As by Dagster's termination of a run in the middle of its daily rotation."""
+    in_hand, seen = threading.Event(), []
+
+    def batch_in_hand(worker):
+        worker._outbox.put(Tick())  # noqa: SLF001 - it stands for a method
+        worker._stop.wait()  # noqa: SLF001 - likewise
+        in_hand.set()
+        left.wait(1)  # the interrupt comes meanwhile; who heeds it at once is gone by then
+        seen.append(is_locked(settings.state_dir))
+
+    left = threading.Event()
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    def send():
+        in_hand.wait()
+        os.kill(os.getpid(), signal.SIGUSR1)
+
+    monkeypatch.setattr(Worker, "_stream", batch_in_hand)
+    former = signal.signal(signal.SIGUSR1, interrupt)
+    try:
+        endpoints = Endpoints(kafka="127.0.0.1:1", registry="http://127.0.0.1:1")
+        events = stream_events(settings, [GAMES], endpoints, owner="a test")
+        next(events)
+        threading.Thread(target=send).start()
+        with pytest.raises(KeyboardInterrupt):
+            events.close()
+    finally:
+        ended = list(seen)
+        left.set()
+        signal.signal(signal.SIGUSR1, former)
+    assert ended == [True]

@@ -65,7 +65,7 @@ def test_bronze_must_reach_as_far_whatever_its_commits_tell(context):
 def test_each_key_has_a_table_under_its_new_name_before_the_old_one_is_dropped(context):
     uno = MOVED.silver_table("uno")
     context.committer.create({uno: ORIGIN}, owners={uno: Owner(feed="games", key="uno")})
-    drop_superseded(context, renamed_tables(context.lake, MOVED, Layer.SILVER))
+    drop_superseded(context, MOVED, renamed_tables(context.lake, MOVED, Layer.SILVER))
     silver = sorted(path.name for path in (context.lake.root.as_path() / "silver").iterdir())
     assert silver == ["go_fish_in_silver", "uno_in_silver"]
     assert renamed_tables(context.lake, GAMES, Layer.SILVER).keys() == {
@@ -77,6 +77,6 @@ def test_each_key_has_a_table_under_its_new_name_before_the_old_one_is_dropped(c
 def test_a_table_whose_new_name_is_anothers_stays(context):
     uno = MOVED.silver_table("uno")
     context.committer.create({uno: ORIGIN}, owners={uno: Owner(feed="renamed", key="uno")})
-    drop_superseded(context, renamed_tables(context.lake, MOVED, Layer.SILVER))
+    drop_superseded(context, MOVED, renamed_tables(context.lake, MOVED, Layer.SILVER))
     silver = sorted(path.name for path in (context.lake.root.as_path() / "silver").iterdir())
     assert silver == ["go_fish_in_silver", "silver_uno_events", "uno_in_silver"]

@@ -107,6 +107,34 @@ def let_sensors_tick(
     return tuple(names)
 
 
+def has_ticked(
+    instance: dg.DagsterInstance, run: dg.DagsterRun, name: str, *, now: float, within_s: float
+) -> bool:
+    """Whether a sensor of a run's code location is on and has ticked of late.
+
+    Args:
+        instance: knows of the sensors of all code locations.
+        run: whose code location; one that was started by no daemon has none.
+        name: of the sensor.
+        now: the time, in seconds since 1970.
+        within_s: how long ago counts as of late; a tick ahead of `now` by no more than that, too.
+    """
+    origin = run.remote_job_origin
+    if origin is None or instance.schedule_storage is None:  # an instance in memory has no daemon
+        return False
+    states = instance.all_instigator_state(
+        repository_selector_id=origin.repository_origin.get_selector_id(),
+        instigator_type=InstigatorType.SENSOR,
+    )
+    return any(
+        state.instigator_name == name
+        and state.status is not InstigatorStatus.STOPPED
+        and isinstance(state.instigator_data, SensorInstigatorData)
+        and abs(now - _ticked_at(state.instigator_data)) <= within_s
+        for state in states
+    )
+
+
 def _ticked_at(data: SensorInstigatorData) -> float:
     return max(data.last_tick_timestamp or 0.0, data.last_tick_start_timestamp or 0.0)
 

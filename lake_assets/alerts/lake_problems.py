@@ -1,0 +1,118 @@
+"""Judging what the lake itself tells: feeds that stopped and rows that were lost. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from lake_assets.model.alerts import BACKUP, AlertSeverity, Problem, ProblemKind
+from lake_assets.model.gaps import NEW_FOR_S, Gap
+
+_NAMED_AT_MOST = 3
+"""Gaps named in an alert; the table has all."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SeenGap:
+    """A gap that was recorded."""
+
+    gap: Gap
+    at: float
+    """When; seconds since 1970."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SeenBackups:
+    """What is known of backups that are to be made; times in seconds since 1970."""
+
+    target: str
+    """Where they go."""
+
+    since: float
+    """When the last good one was made, or, if there was none, they were first asked for."""
+
+    may_be_s: float
+    """How many seconds old the last one may be."""
+
+    number: int | None = None
+    """Of the last good one; None if there was none."""
+
+    failed_at: float | None = None
+    """When the last try failed; None if it did not."""
+
+    why: str = ""
+    """Why, in words."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LakeSeen:
+    """What the lake tells at a moment."""
+
+    utc_now: float
+    """Seconds since 1970; of gaps it is asked by the clock of the wall how old they are."""
+
+    stopped: Mapping[str, str] = field(default_factory=dict)
+    """By feed whose batch is poisoned, which and why, in words."""
+
+    gaps: Mapping[str, Sequence[SeenGap]] = field(default_factory=dict)
+    """By feed, those that were recorded."""
+
+    backups: SeenBackups | None = None
+    """None if none are to be made."""
+
+
+def judge_lake(seen: LakeSeen) -> list[Problem]:
+    """What is wrong."""
+    stopped = [
+        Problem(
+            kind=ProblemKind.FEED_STOPPED,
+            subject=feed,
+            severity=AlertSeverity.ERROR,
+            since=seen.utc_now,
+            details=why,
+        )
+        for feed, why in seen.stopped.items()
+    ]
+    lost = (_lost(feed, gaps, seen.utc_now) for feed, gaps in seen.gaps.items())
+    old = _old(seen.backups, seen.utc_now) if seen.backups else None
+    return [*stopped, *(problem for problem in (*lost, old) if problem)]
+
+
+def _old(backups: SeenBackups, utc_now: float) -> Problem | None:
+    """The backups, if the last good one is too old."""
+    age_s = utc_now - backups.since
+    if age_s <= backups.may_be_s:
+        return None
+    last = f"The last good backup, number {backups.number} of {_utc(backups.since)}, is"
+    none = f"There is no backup yet, though it was asked for on {_utc(backups.since)},"
+    tried = f" The last try, on {_utc(backups.failed_at)}, failed: " if backups.failed_at else ""
+    tried += backups.why.rstrip(".") + "." if backups.failed_at else ""
+    return Problem(
+        kind=ProblemKind.BACKUP_OLD,
+        subject=BACKUP,
+        severity=AlertSeverity.ERROR,
+        since=backups.since + backups.may_be_s,
+        details=f"{none if backups.number is None else last} {age_s / 3600:.1f} h ago, in "
+        f"{backups.target}; it may be {backups.may_be_s / 3600:g} h old.{tried} "
+        "See the job `backup` and its schedule in Dagster",
+    )
+
+
+def _utc(at: float) -> str:
+    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def _lost(feed: str, gaps: Sequence[SeenGap], utc_now: float) -> Problem | None:
+    """The rows that were lost lately, if some were."""
+    lost = (one for one in gaps if one.gap.is_loss and utc_now - one.at < NEW_FOR_S)
+    new = sorted(lost, key=lambda one: one.at)
+    if not new:
+        return None
+    named = [f"{one.gap} of {one.gap.source} ({one.gap.reason})" for one in new[:_NAMED_AT_MOST]]
+    more = f", and {len(new) - len(named)} more" if len(new) > len(named) else ""
+    return Problem(
+        kind=ProblemKind.ROWS_LOST,
+        subject=feed,
+        severity=AlertSeverity.ERROR,
+        since=new[0].at,
+        details=f"{', '.join(named)}{more}: passed over. The table `gaps` has all",
+    )

@@ -1,0 +1,158 @@
+"""`lake-assets restore`: a backup put back, or one table to one of its versions."""
+
+import json
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from lake_assets.backup.progress import Progress
+from lake_assets.backup.restore import restore as put_back
+from lake_assets.backup.scheduled import place_at
+from lake_assets.backup.table_restore import TableRestore, table_restore
+from lake_assets.bronze.offsets import continuation
+from lake_assets.cli.backup_places import (
+    BackupOption,
+    moment_of,
+    progress_bar,
+    table_named,
+)
+from lake_assets.cli.console import stderr, stdout
+from lake_assets.cli.shared import JsonOption, LakeOption, endpoints_if_any
+from lake_assets.errors import SettingsError
+from lake_assets.feeds.load import load_feeds
+from lake_assets.model.tables import TableRef, bronze_of
+from lake_assets.settings.load import load_settings
+from lake_assets.settings.schema import Settings
+from lake_assets.sources.catalog import source_of
+
+
+def restore(
+    *,
+    place: Annotated[
+        str | None, typer.Argument(help="Where the backup is, as `backup` was told.")
+    ] = None,
+    number: BackupOption = None,
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="Replace the tables of a lake that has rows."),
+    ] = False,
+    table: Annotated[
+        str | None,
+        typer.Option(
+            "--table",
+            help="No backup: only this table, to one of its versions (`silver/silver_uno_events`).",
+            show_default=False,
+        ),
+    ] = None,
+    version: Annotated[
+        int | None,
+        typer.Option("--version", help="Of the table.", show_default=False),
+    ] = None,
+    at: Annotated[
+        str | None,
+        typer.Option(
+            "--at",
+            help="In place of a version: as the table was then (UTC, 2026-11-24T12:00).",
+            show_default=False,
+        ),
+    ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Do not ask before a table is put back.")
+    ] = False,
+    lake: LakeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Put a backup back: into an empty folder, or in place of a lake, with its streams stopped.
+
+    The lake goes on from what the backup holds, as long as its source has the rows after it. A
+    restore that is cut off leaves a lake that nothing uses until it was run again.
+
+    With `--table` one table goes back to one of its own versions, by a commit that can itself be
+    put back. What follows for the tables after it is told first.
+    """
+    settings = load_settings(lake=lake)
+    if table is not None:
+        _ensure_only(place is None and number is None and not force, "--table", "a backup")
+        _restore_table(settings, table_named(table), _moment(version, at), yes=yes, as_json=as_json)
+        return
+    _ensure_only(version is None and at is None, "--version and --at", "a backup; name --table")
+    if place is None:
+        raise SettingsError("PLACE", "is missing", "Name a place of backups, or a --table")
+    _restore_backup(settings, place, number, force=force, as_json=as_json)
+
+
+def _restore_backup(
+    settings: Settings, place: str, number: int | None, *, force: bool, as_json: bool
+) -> None:
+    found, progress = place_at(settings, place), Progress()
+    with progress_bar("Restoring", progress):
+        done = put_back(settings, found, progress, number=number, force=force)
+    for note in done.manifest.notes:
+        stderr.print(note, markup=False, highlight=False, soft_wrap=True)
+    if as_json:
+        facts = {"backup": done.manifest.number, "lake": done.lake_id, "is_other": done.is_other}
+        print(json.dumps({**facts, "tables": {t.table: t.version for t in done.manifest.tables}}))
+        return
+    other = (
+        f"; it is a lake of its own ({done.lake_id}), since {done.manifest.lake.lake.path} lives on"
+        if done.is_other
+        else ""
+    )
+    stdout.print(
+        f"{len(done.manifest.tables)} tables in {settings.lake_dir}, as they were at "
+        f"{done.manifest.made_at}{other}",
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _ensure_only(fits: bool, options: str, other: str) -> None:  # noqa: FBT001 - a condition
+    if not fits:
+        raise SettingsError(options, f"does not go with {other}", "Leave one of them out")
+
+
+def _moment(version: int | None, at: str | None) -> datetime | int:
+    if (version is None) == (at is None):
+        raise SettingsError("--table", "needs one of --version and --at", "Name one of them")
+    return version if version is not None else moment_of(str(at))
+
+
+def _restore_table(
+    settings: Settings, table: TableRef, at: datetime | int, *, yes: bool, as_json: bool
+) -> None:
+    with table_restore(settings, table, at) as (planned, commit):
+        _ensure_source_has(settings, planned)
+        if not planned.is_idle:
+            words = f"{table.relative}: version {planned.newest} ({planned.rows_now:,} rows) "
+            words += f"becomes what {planned.version} was ({planned.rows_then:,} rows)"
+            stderr.print(words, highlight=False, soft_wrap=True)
+            for follows in planned.follows:
+                stderr.print(f"- {follows}", markup=False, highlight=False, soft_wrap=True)
+            if not yes:
+                typer.confirm("Go on?", abort=True, err=True)
+            commit()
+    facts = {"table": table.relative, "version": planned.version, "rows": planned.rows_then}
+    if as_json:
+        print(json.dumps({**facts, "changed": not planned.is_idle}))
+    elif planned.is_idle:
+        stdout.print(f"{table.relative} is what it was in version {planned.version}")
+    else:
+        stdout.print(f"{table.relative} is what it was in version {planned.version} again")
+
+
+def _ensure_source_has(settings: Settings, planned: TableRestore) -> None:
+    """Make sure that what bronze lacks then can be read again; told to be unknown if so."""
+    endpoints = endpoints_if_any(settings)
+    if planned.next_offsets is None or planned.is_idle:
+        return
+    feeds = load_feeds(settings.feeds)
+    feed = next(one for one in feeds if bronze_of(one.feed) == planned.table)
+    if endpoints is None:
+        stderr.print(f"{feed.source.declared.system} does not answer: see that it has those rows")
+        return
+    extent = source_of(feed, endpoints).extent()
+    for gap in continuation(feed.source.declared, extent, planned.next_offsets).gaps:
+        lost = f"{feed.source.declared.system} has {gap} no more"
+        stderr.print(f"{lost}: the streams will record them as a gap", highlight=False)

@@ -1,0 +1,123 @@
+"""One Parquet file of a table: written whole or piece by piece, with its statistics.
+
+What is in it, and which file a row goes to, is the callers' (`parquet.writer`, `delta`).
+"""
+
+import uuid
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from lake_assets.parquet.encoding import encodings
+from lake_assets.parquet.partitioning import WHOLE, split, without_empty
+from lake_assets.parquet.stats import file_stats
+from lake_assets.storage.store import Store
+from lake_assets.storage.uri import LakeUri
+
+_SMALL_BYTES = 256 * 1024
+"""Of a file's rows in memory, below which Snappy writes it: zstd would make it a third smaller, but
+sets up a context a page, which takes as long as all the rest of a small file."""
+
+
+def write_file(
+    store: Store,
+    rows: pa.Table,
+    folder: LakeUri,
+    partition: str = "",
+    prefix: str = "part",
+    partition_by: Collection[str] = (),
+) -> dict[str, object]:
+    """Write one new file of a table: its `path` below `folder`, `size`, `rows` and `stats`.
+
+    Of `partition_by` among its columns a log says the one value that there is, and no statistics.
+    """
+    name = f"{prefix}-{uuid.uuid4()}.parquet"
+    relative = f"{partition}/{name}" if partition else name
+    if rows.nbytes >= _SMALL_BYTES:
+        return write_pieces(store, [rows], rows.schema, folder, relative, partition_by)
+    # Encoded in memory first: a few hundred bytes a column are not worth a call each.
+    sink = pa.BufferOutputStream()
+    footer, with_nan = _encode(sink, [rows], rows.schema, "snappy")
+    content = sink.getvalue()
+    with store.open_for_writing(folder / relative) as stream:
+        stream.write(content)
+    return _written(relative, content.size, footer, with_nan, partition_by)
+
+
+def write_partitions(
+    store: Store, rows: pa.Table, folder: LakeUri, by: Sequence[str]
+) -> Iterator[tuple[dict[str, str | None], dict[str, object]]]:
+    """Write a file for each partition that rows have, with the columns `by` that split them.
+
+    Yields:
+        The values of its columns, as a log has them, and what `write_file` says.
+    """
+    for values, part in split(without_empty(rows, by), by):
+        yield values, write_file(store, part, folder, prefix=WHOLE, partition_by=by)
+
+
+def write_pieces(
+    store: Store,
+    pieces: Iterable[pa.Table],
+    schema: pa.Schema,
+    folder: LakeUri,
+    relative: str,
+    partition_by: Collection[str] = (),
+) -> dict[str, object]:
+    """Write a file piece by piece, with one piece in memory at a time; as `write_file` else."""
+    with store.open_for_writing(folder / relative) as stream:
+        sink = pa.PythonFile(stream, mode="w")
+        footer, with_nan = _encode(sink, pieces, schema, "zstd")
+        size = sink.tell()
+    return _written(relative, size, footer, with_nan, partition_by)
+
+
+def _encode(
+    sink: pa.NativeFile, pieces: Iterable[pa.Table], schema: pa.Schema, codec: str
+) -> tuple[pq.FileMetaData, set[str]]:
+    """Write Parquet; its footer, and the columns that have NaN."""
+    footers: list[pq.FileMetaData] = []
+    with_nan: set[str] = set()
+    writer = pq.ParquetWriter(
+        sink,
+        schema,
+        metadata_collector=footers,
+        store_schema=False,
+        compression=codec,
+        compression_level=1 if codec == "zstd" else None,
+        **encodings(schema),
+    )
+    try:
+        for piece in pieces:
+            writer.write_table(piece)
+            with_nan |= _with_nan(piece)
+    except BaseException:
+        # Closing what failed fails in words of its own, and those of a full disk are waited for.
+        with suppress(Exception):
+            writer.close()
+        raise
+    writer.close()
+    return footers[0], with_nan
+
+
+def _written(
+    relative: str,
+    size: int,
+    footer: pq.FileMetaData,
+    with_nan: set[str],
+    partition_by: Collection[str],
+) -> dict[str, object]:
+    return {
+        "path": relative,
+        "size": size,
+        "rows": footer.num_rows,
+        "stats": file_stats(footer, with_nan, without=partition_by),
+    }
+
+
+def _with_nan(rows: pa.Table) -> set[str]:
+    floats = [field.name for field in rows.schema if pa.types.is_floating(field.type)]
+    return {name for name in floats if pc.any(pc.is_nan(rows[name])).as_py()}

@@ -1,0 +1,79 @@
+"""A feed's tables of some keys, taken over as they are, and made or widened for what is decoded.
+
+What they look like is `silver.layouts`'; when it is their turn, `silver.demux`'.
+"""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from lake_assets.delta.committer import Committer
+from lake_assets.delta.table_owners import claim
+from lake_assets.delta.widen import widen
+from lake_assets.formats.base import Decoder
+from lake_assets.model.feeds import Feed
+from lake_assets.model.owners import Owner
+from lake_assets.model.tables import quarantine_of, waiting_of
+from lake_assets.silver.layouts import (
+    ensure_fits,
+    partitions_of,
+    tables_columns,
+    with_partition_sources,
+)
+from lake_assets.silver.rows import quarantine_schema
+from lake_assets.silver.silver_columns import held_columns
+
+
+def adopt_tables(
+    committer: Committer, feed: Feed, keys: Sequence[str], before: pa.Schema
+) -> pa.Schema:
+    """The decoded columns that hold the rows of keys' tables, as far as these are there.
+
+    Args:
+        committer: of the lake.
+        feed: whose tables they become, if they record nobody.
+        keys: whose tables.
+        before: the columns that other tables of the feed have.
+
+    Raises:
+        TableOwnedError: one is another's.
+        LakeError: one does not go with the others, or is not laid out as the feed says.
+    """
+    for key in keys:
+        # Before it is read: what another feed has there is no column of this one's.
+        claim(committer.store, feed.silver_table(key), Owner(feed=feed.feed, key=key))
+    handles = committer.opened([feed.silver_table(key) for key in keys])
+    ensure_fits(feed, handles)
+    columns = {t: pa.schema(handle.schema().to_arrow()) for t, handle in handles.items()}
+    return held_columns(before, columns, feed.source.origin)
+
+
+def make_tables(
+    committer: Committer, feed: Feed, keys: Sequence[str], decoder: Decoder, *, is_new: bool
+) -> None:
+    """Make keys' tables fit what is decoded, and those of rows that are set aside.
+
+    Args:
+        committer: of the lake.
+        feed: whose tables.
+        keys: whose tables.
+        decoder: what decodes.
+        is_new: as `delta.widen.widen` takes it.
+
+    Raises:
+        FeedError: a table cannot be partitioned as the feed says.
+        LakeError: the lake cannot be written.
+    """
+    decoded = with_partition_sources(feed, decoder.columns, decoder.unused)
+    columns = tables_columns(feed, keys, decoded, decoder.renames)
+    owner = Owner(feed=feed.feed)
+    aside = [quarantine_of(feed.feed)]
+    aside += [waiting_of(feed.feed)] if decoder.has_waiting else []
+    owners = {feed.silver_table(key): Owner(feed=feed.feed, key=key) for key in keys}
+    created = committer.create(
+        {**columns, **dict.fromkeys(aside, quarantine_schema(feed.source.origin))},
+        partition_by=partitions_of(feed, keys),
+        owners={**owners, **dict.fromkeys(aside, owner)},
+    )
+    others = {table: schema for table, schema in columns.items() if table not in created}
+    widen(committer, others, decoder.renames, is_new=is_new)

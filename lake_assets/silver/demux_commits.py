@@ -1,0 +1,51 @@
+"""The commits of a batch of demux: one a table that got rows, and quarantine's, which is the last.
+
+Making them is the committer's work, and the order that of `silver.demux`.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TypeAlias
+from uuid import uuid4
+
+from lake_assets.delta.commit import ATTEMPT, Commit
+from lake_assets.delta.table_log import log_of
+from lake_assets.model.feeds import Feed
+from lake_assets.model.tables import TableRef, quarantine_of
+from lake_assets.silver.demux_job import Demuxed
+from lake_assets.spark.fan_out import Written
+from lake_assets.storage.store import Store
+
+Reached: TypeAlias = Callable[[Iterable[TableRef]], Mapping[str, str]]
+"""Tells what a batch's last commit records beside its rows, from the tables that get rows."""
+
+
+def commits_of(feed: Feed, demuxed: Demuxed, reached: Reached) -> list[Commit]:
+    """A batch's commits; quarantine's is there with or without rows, and says how far demux is."""
+    quarantine = quarantine_of(feed.feed)
+    attempt = {ATTEMPT: uuid4().hex}
+    commits = [
+        Commit(table=table, files=written.files, info={"rows": str(written.rows), **attempt})
+        for table, written in demuxed.written.items()
+        if table != quarantine
+    ]
+    refused = demuxed.written.get(quarantine, Written())
+    recorded = reached(commit.table for commit in commits)
+    info = {"rows": str(refused.rows), **attempt, **recorded}
+    return [*commits, Commit(table=quarantine, files=refused.files, info=info)]
+
+
+@contextmanager
+def discarded_unless_noted(lake: Store, commits: Sequence[Commit]) -> Iterator[None]:
+    """Delete the commits' files if the block fails, which ends with the journal's note of them.
+
+    Until then nobody commits them, and a batch that is refused comes again and again: each try
+    would leave all of its rows.
+    """
+    try:
+        yield
+    except BaseException:
+        for commit in commits:
+            for file in commit.files:
+                lake.delete(log_of(lake, commit.table).folder / file.path)
+        raise

@@ -1,0 +1,105 @@
+"""Whose fault an error in a batch is, and what it says: the batch's own, or its surroundings'.
+
+Spark tells most of it as text, from its JVM and from its workers.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # comes with PySpark
+from pyspark.errors import PySparkException
+
+from lake_assets.errors import (
+    ConstraintViolatedError,
+    ExpectationFailedError,
+    LakeAssetsError,
+    PartitionsExceededError,
+    StreamError,
+)
+from lake_assets.state.disk_errors import disk_trouble
+
+_CRASHES = re.compile(
+    r"Python worker exited unexpectedly|Answer from Java side is empty|Error while sending or rec"
+)
+"""Of a worker or of the JVM: anybody may have killed it, or what it was at did."""
+
+_SURROUNDINGS = re.compile(
+    r"OutOfMemoryError|Cannot allocate memory|Python worker failed to connect back"
+    # Kafka's client tells of brokers, logins and topics; but for these, which are of rows.
+    r"|org\.apache\.kafka\.common\.errors\.(?!CorruptRecord|RecordDeserialization|Serialization)"
+    r"|[Ss]ome data may have been (?:lost|missed)"
+    # Spark's reader says so of rows that a broker has and does not send.
+    r"|java\.util\.concurrent\.TimeoutException|java\.net\.(?:Connect|SocketTimeout|UnknownHost)Exc"
+    r"|InterruptedException|InterruptedIOException|ClosedByInterruptException"
+    # Not the bare word: errors quote values of rows, and an order may be "cancelled".
+    r"|SparkContext was (?:shut down|stopped)|stopped SparkContext"
+    r"|SPARK_JOB_CANCELLED|OPERATION_CANCELED|TaskKilled|(?:Job|Stage) (?:\d+ )?(?:was )?cancelled"
+    r"|Connection (?:refused|reset)|Broken pipe"
+)
+
+
+_TRACEBACK = "Traceback (most recent call last)"
+
+
+class Blame(StrEnum):
+    """Whose fault an error is."""
+
+    BATCH = "batch"  # it would come again with the same rows
+    CRASH = "crash"  # of a process; anybody's, unless it comes again
+    SURROUNDINGS = "surroundings"  # a broker, the registry, the disk, a lock, memory: they may pass
+
+
+def blame_for(problem: BaseException) -> Blame:
+    """Whose fault an error in a batch is."""
+    if isinstance(
+        problem, ExpectationFailedError | ConstraintViolatedError | PartitionsExceededError
+    ):
+        return Blame.BATCH
+    text = "\n".join(str(cause) for cause in _causes(problem))
+    if _CRASHES.search(text):
+        return Blame.CRASH
+    is_of_surroundings = (
+        isinstance(problem, LakeAssetsError | OSError | MemoryError)
+        or disk_trouble(problem) is not None
+        or _SURROUNDINGS.search(text) is not None
+    )
+    return Blame.SURROUNDINGS if is_of_surroundings else Blame.BATCH
+
+
+def _causes(problem: BaseException) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    current: BaseException | None = problem
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        yield current
+        current = current.__cause__ or current.__context__
+
+
+def told(problem: Exception) -> LakeAssetsError | Exception:
+    """A failure in our words, where Spark tells it."""
+    if isinstance(problem, PySparkException | Py4JError):  # a query's is one of Spark's
+        step = "Repair the cause; the streams go on where they were"
+        return StreamError("streams", cause_of(problem), step)
+    return problem
+
+
+def cause_of(problem: BaseException) -> str:
+    """The innermost line of an error's message that says something."""
+    lines = [line for line in str(problem).splitlines() if line.strip()]
+    causes = [at for at, line in enumerate(lines) if line.lstrip().startswith("Caused by")]
+    innermost = lines[causes[-1] if causes else 0 :]
+    # What Python raised is told by the last line of its traceback, wherever that begins.
+    said = [*innermost[:1], *_raised(innermost)]
+    return (said or [type(problem).__name__])[-1].strip()[:300]
+
+
+def _raised(lines: Sequence[str]) -> Iterator[str]:
+    """What ends each of Python's tracebacks."""
+    is_inside = False
+    for line in lines:
+        if _TRACEBACK in line:
+            is_inside = True
+        elif is_inside and not line[0].isspace():
+            is_inside = False
+            yield line

@@ -1,0 +1,69 @@
+"""Asking that a batch that failed again and again be skipped, or tried again.
+
+The request is a file beside the count of its failures; the process of the streams, which may be
+another one or begin later, does what it says (`streams.skip_batch`).
+"""
+
+from pathlib import Path
+
+from lake_assets.errors import StreamError
+from lake_assets.model.feeds import Feed
+from lake_assets.model.reports import Stage
+from lake_assets.runtime.atomic_write import replace_text
+from lake_assets.state.batch_strikes import Strikes, forget_strikes, read_strikes, strikes_file
+
+
+def ask_to_skip(state_dir: Path, feed: Feed) -> list[Strikes]:
+    """Ask that the batches at which a feed failed last be skipped; which those are.
+
+    Raises:
+        StreamError: it failed at none.
+        OSError: the state folder cannot be written.
+    """
+    failed = _failed(state_dir, feed)
+    for stage, strikes in failed.items():
+        replace_text(request_file(state_dir, feed, stage), strikes.batch.begin)
+    return list(failed.values())
+
+
+def ask_to_retry(state_dir: Path, feed: Feed) -> list[Strikes]:
+    """Ask that the batches at which a feed failed last be tried again; raises as `ask_to_skip`."""
+    failed = _failed(state_dir, feed)
+    for stage in failed:
+        forget_strikes(strikes_file(state_dir, feed.feed, stage))
+    return list(failed.values())
+
+
+def request_file(state_dir: Path, feed: Feed, stage: Stage) -> Path:
+    """Where a request lies: it names where the batch begins, and no other is meant by it."""
+    return strikes_file(state_dir, feed.feed, stage).with_suffix(".skip")
+
+
+def is_released(state_dir: Path, feed: Feed, stage: Stage) -> bool:
+    """Whether somebody asked for something about the batch that a stage failed at last."""
+    is_forgotten = read_strikes(strikes_file(state_dir, feed.feed, stage)) is None
+    return is_forgotten or request_file(state_dir, feed, stage).exists()
+
+
+def is_asked_to_skip(state_dir: Path, feed: Feed, stage: Stage, begin: str) -> bool:
+    """Whether somebody asked for the batch that begins there; a request for another is deleted."""
+    request = request_file(state_dir, feed, stage)
+    try:
+        asked = request.read_text()
+    except FileNotFoundError:
+        return False
+    if asked != begin:
+        request.unlink(missing_ok=True)
+    return asked == begin
+
+
+def _failed(state_dir: Path, feed: Feed) -> dict[Stage, Strikes]:
+    found = {stage: read_strikes(strikes_file(state_dir, feed.feed, stage)) for stage in Stage}
+    failed = {stage: strikes for stage, strikes in found.items() if strikes and strikes.count}
+    if not failed:
+        raise StreamError(
+            f"feed {feed.feed!r}",
+            "has no batch that failed last",
+            "There is nothing to skip or to try again; see `lake-assets tables` for its lag",
+        )
+    return failed

@@ -1,0 +1,90 @@
+import json
+
+from lake_assets.settings.upkeep import BackupSettings
+from lake_assets_tests.backup.lakes import FISH, UNO, BatchedLake, rows_in
+from lake_assets_tests.commandline import sparkless_here
+from lake_assets_tests.storage.servers import run_s3
+
+
+def written(settings):
+    lake = BatchedLake(settings)
+    lake.ingest()
+    lake.demux(UNO, FISH)
+    lake.refresh()
+    lake.committer.close()
+
+
+def test_a_lake_is_backed_up_looked_at_and_put_back(settings, tmp_path):
+    written(settings)
+    place = str(tmp_path / "pl ace %20 [red]")
+    done = sparkless_here(settings, "backup", place)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"backup 1 in {place}: 5 tables, ")
+    assert "4 files (" in done.stdout
+    again = json.loads(sparkless_here(settings, "backup", place, "--json").stdout)
+    assert (again["backup"], again["copied_files"], again["rows"][UNO.relative]) == (2, 0, 1)
+    told = sparkless_here(settings, "backup", place, "--verify").stdout
+    assert told.startswith("backup 2 of 20")
+    assert "is whole: 5 tables" in told
+    elsewhere = settings.model_copy(update={"home": tmp_path / "elsewhere"})
+    back = sparkless_here(elsewhere, "restore", place, "--backup", "1")
+    assert (back.returncode, back.stderr) == (0, "")
+    assert f"5 tables in {elsewhere.lake_dir}, as they were at 20" in back.stdout
+    assert "it is a lake of its own (" in back.stdout
+    assert rows_in(elsewhere) == rows_in(settings)
+    forced = json.loads(sparkless_here(elsewhere, "restore", place, "--force", "--json").stdout)
+    assert (forced["backup"], forced["is_other"]) == (2, True)
+
+
+def test_what_is_wrong_with_a_backup_is_told_and_the_command_fails(settings, tmp_path):
+    written(settings)
+    place = tmp_path / "place"
+    sparkless_here(settings, "backup", str(place))
+    file = next(place.glob("data/silver/**/*.parquet"))
+    file.write_bytes(bytes(file.stat().st_size))
+    done = sparkless_here(settings, "backup", str(place), "--verify")
+    assert done.returncode == 1
+    assert "its checksum is another one" in done.stdout
+    asked = sparkless_here(settings, "backup", str(place), "--verify", "--json")
+    assert asked.returncode == 1
+    assert len(json.loads(asked.stdout)["wrong"]) == 1
+
+
+def test_a_lake_with_rows_is_not_replaced_unasked(settings, tmp_path):
+    written(settings)
+    place = str(tmp_path / "place")
+    sparkless_here(settings, "backup", place)
+    done = sparkless_here(settings, "restore", place)
+    assert done.returncode == 1
+    assert "--force" in done.stderr
+
+
+def test_a_bucket_s_options_are_settings(settings, tmp_path):
+    written(settings)
+    with run_s3() as s3:
+        s3.make_bucket("kept")
+        own = settings.model_copy(update={"backup": BackupSettings(options=s3.options)})
+        done = sparkless_here(own, "backup", "s3://kept/lake", "--keep", "1")
+        assert (done.returncode, done.stderr) == (0, "")
+        elsewhere = own.model_copy(update={"home": tmp_path / "elsewhere"})
+        back = sparkless_here(elsewhere, "restore", "s3://kept/lake")
+    assert (back.returncode, back.stderr) == (0, "")
+    assert rows_in(elsewhere) == rows_in(settings)
+
+
+def test_what_does_not_go_together_is_refused(settings, tmp_path):
+    place = str(tmp_path / "place")
+    assert "goes with --verify" in sparkless_here(settings, "backup", place, "--backup", "1").stderr
+    both = sparkless_here(settings, "backup", place, "--verify", "--keep", "1")
+    assert (both.returncode, "does not go with --verify" in both.stderr) == (1, True)
+
+
+def test_without_a_place_it_goes_to_the_target_of_the_settings(settings, tmp_path):
+    written(settings)
+    refused = sparkless_here(settings, "backup")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "LAKE_ASSETS_BACKUP_TARGET: is not set. Name a place of backups" in refused.stderr
+    target = BackupSettings(target=str(tmp_path / "place"))
+    wanted = settings.model_copy(update={"backup": target})
+    assert sparkless_here(wanted, "backup").stdout.startswith(f"backup 1 in {tmp_path}/place: ")
+    assert sparkless_here(wanted, "backup", "--verify").returncode == 0
