@@ -89,7 +89,7 @@ def at_once(ground: Ground) -> dict[str, float]:
             follower.drain()
 
         seconds = timed(stream, ground.stop)
-    for stage in Stage:
+    for stage in (Stage.INGEST, Stage.DEMUX):
         check(stage.value, rows=_rows(reports, stage), expected=ground.events)
     return {BOTH: seconds}
 
@@ -106,7 +106,7 @@ def walk(ground: Ground) -> dict[str, float]:
             lambda: follower_of(pipeline, demux_of(pipeline, ground.feed, schemas)).drain(),
             ground.stop,
         )
-    for stage in Stage:
+    for stage in (Stage.INGEST, Stage.DEMUX):
         check(stage.value, rows=_rows(reports, stage), expected=ground.events)
     return {INGEST: ingest, DEMUX: demux}
 
