@@ -59,6 +59,12 @@ class _Run:
     memory: list[int] = field(default_factory=list)
     """Bytes of all processes, at the end of each part."""
 
+    def last_part(self) -> str:
+        """The newest part in words: a machine that others use shows in one, growth in all."""
+        told = f"part {len(self.parts)}: batch {self.parts[-1]:.3f} s, refresh"
+        told += f" {self.refreshes[-1]:.1f} s, memory {self.memory[-1] / 1e6:,.0f} MB"
+        return f"{told}, maintenance {self.upkeep[-1]:.1f} s" if self.upkeep else told
+
 
 def measure_endurance(venue: Venue) -> Section:
     """Drive the same batches into two lakes, one of which is maintained."""
@@ -103,6 +109,7 @@ def _drive(venue: Venue, ground: Ground, batches: int, *, is_maintained: bool) -
             if is_maintained:
                 run.upkeep.append(_timed(lambda: maintain(upkept, ground.feed)))
             run.memory.append(_memory())
+            venue.announce(f"{ENDURANCE}: {run.last_part()}")
             if venue.stop():
                 raise KeyboardInterrupt
     if is_maintained:
