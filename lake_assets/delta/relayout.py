@@ -16,6 +16,7 @@ from lake_assets.delta.data_files import active_files
 from lake_assets.delta.feature_gate import ensure_usable
 from lake_assets.delta.table_features import Use
 from lake_assets.delta.table_log import TableLog, log_of
+from lake_assets.delta.unused_writes import discarded_if_not_made, discarded_on_failure
 from lake_assets.errors import CommitConflictError, LakeError
 from lake_assets.model.layouts import PartitionColumn
 from lake_assets.model.tables import TableRef
@@ -83,23 +84,22 @@ def lay_out(
     columns = pa.schema([*own, *made])
     files: list[DataFile] = []
     try:
-        for file in active_files(handle):
-            for rows in _rows(log, file, have):
-                files += _write(log, _made(rows.select(own.names), partition_by, columns), names)
-        info = {LAID_OUT: ", ".join(column.expression for column in partition_by)}
-        change = Commit(table=table, files=files, info=info, seen=handle.version())
+        with discarded_on_failure(log, files):
+            for file in active_files(handle):
+                for rows in _rows(log, file, have):
+                    made_anew = _made(rows.select(own.names), partition_by, columns)
+                    files += _write(log, made_anew, names)
+    except FileNotFoundError as problem:
+        raise LakeError(
+            table.name,
+            f"lacks a file that its log names ({problem}), so it cannot be laid out anew",
+            "Put the file back; or put the feed's `partition_by` back as it was, run "
+            "`lake-assets rebuild silver`, and change it then",
+        ) from problem
+    info = {LAID_OUT: ", ".join(column.expression for column in partition_by)}
+    change = Commit(table=table, files=files, info=info, seen=handle.version())
+    with discarded_if_not_made(log, files):
         committer.replace([change], columns, names)
-    except BaseException as problem:
-        for written in files:
-            log.store.delete(log.data_file(written.path))
-        if isinstance(problem, FileNotFoundError):
-            raise LakeError(
-                table.name,
-                f"lacks a file that its log names ({problem}), so it cannot be laid out anew",
-                "Put the file back; or put the feed's `partition_by` back as it was, run "
-                "`lake-assets rebuild silver`, and change it then",
-            ) from problem
-        raise
 
 
 def _rows(log: TableLog, file: DataFile, columns: pa.Schema) -> Iterator[pa.Table]:
