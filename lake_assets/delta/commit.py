@@ -89,6 +89,10 @@ RETENTION = "lake_assets.rows_older_than"
 """Key in a commit's custom metadata: its rows left for their age, and nothing else happened. What
 was computed from them stands."""
 
+SPLIT_BY = "lake_assets.split_by"
+"""Key in a commit's custom metadata: the layout that its new files were written for, if they are
+split; in a journal it tells whether the table has that layout still."""
+
 ATTEMPT = "lake_assets.attempt"
 """Key in a commit's custom metadata: which run of its batch made it; another run of the same batch
 may have placed its rows otherwise."""

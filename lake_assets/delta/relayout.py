@@ -15,6 +15,7 @@ from lake_assets.delta.compaction import row_groups
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.feature_gate import ensure_usable
 from lake_assets.delta.table_features import Use
+from lake_assets.delta.table_layout import made_columns, without_made
 from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.delta.unused_writes import discarded_if_not_made, discarded_on_failure
 from lake_assets.errors import CommitConflictError, LakeError
@@ -23,28 +24,11 @@ from lake_assets.model.tables import TableRef
 from lake_assets.parquet.data_file import write_file, write_partitions
 from lake_assets.parquet.partitioning import days, with_values
 
-MADE_OF = b"lake_assets.made_of"
-"""Key in the metadata of a column that a table has beside the rows' own: what it is made of."""
-
 LAID_OUT = "lake_assets.partitioned_by"
 """Key in a commit's custom metadata: the layout that the table got by it."""
 
 _TRIES = 3
 """Tries where another process changes the table meanwhile."""
-
-
-def made_columns(partition_by: Sequence[PartitionColumn]) -> list[pa.Field]:
-    """The columns that a table has beside the rows' own."""
-    return [
-        pa.field(one.name, pa.date32(), metadata={MADE_OF: one.expression.encode()})
-        for one in partition_by
-        if one.is_day
-    ]
-
-
-def without_made(columns: pa.Schema) -> pa.Schema:
-    """Those of a table's columns that its rows brought."""
-    return pa.schema([field for field in columns if MADE_OF not in (field.metadata or {})])
 
 
 @retry(

@@ -14,10 +14,10 @@ from deltalake import DeltaTable
 from pyspark.sql import functions as F
 
 from lake_assets.delta.catalog import ensure_known, keys_found
+from lake_assets.delta.change_journal import TableChange
 from lake_assets.delta.data_files import active_files, ensure_files_exist
 from lake_assets.delta.increments import Point
 from lake_assets.delta.log_history import open_table
-from lake_assets.delta.multi_table_change import TableChange
 from lake_assets.delta.offset_range import Range
 from lake_assets.delta.renamed_tables import ensure_none_renamed, movable_tables
 from lake_assets.delta.source_offsets import offsets_of_rows
