@@ -93,6 +93,10 @@ SPLIT_BY = "lake_assets.split_by"
 """Key in a commit's custom metadata: the layout that its new files were written for, if they are
 split; in a journal it tells whether the table has that layout still."""
 
+LAID_OUT = "lake_assets.partitioned_by"
+"""Key in a commit's custom metadata: the layout that the table got by it. Its rows are what they
+were before, also if somebody had put them back to an older version."""
+
 ATTEMPT = "lake_assets.attempt"
 """Key in a commit's custom metadata: which run of its batch made it; another run of the same batch
 may have placed its rows otherwise."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 from tenacity import retry, retry_if_exception_type, stop_after_attempt
 
-from lake_assets.delta.commit import Commit, DataFile
+from lake_assets.delta.commit import LAID_OUT, Commit, DataFile
 from lake_assets.delta.committer import Committer
 from lake_assets.delta.compaction import row_groups
 from lake_assets.delta.data_files import active_files
@@ -23,9 +23,6 @@ from lake_assets.model.layouts import PartitionColumn
 from lake_assets.model.tables import TableRef
 from lake_assets.parquet.data_file import write_file, write_partitions
 from lake_assets.parquet.partitioning import days, with_values
-
-LAID_OUT = "lake_assets.partitioned_by"
-"""Key in a commit's custom metadata: the layout that the table got by it."""
 
 _TRIES = 3
 """Tries where another process changes the table meanwhile."""

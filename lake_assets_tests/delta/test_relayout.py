@@ -8,11 +8,11 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 from deltalake.schema import Field, PrimitiveType
 
-from lake_assets.delta.commit import Batch, Commit, DataFile
+from lake_assets.delta.commit import LAID_OUT, Batch, Commit, DataFile
 from lake_assets.delta.committer import Committer
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.log_history import last_info
-from lake_assets.delta.relayout import LAID_OUT, lay_out
+from lake_assets.delta.relayout import lay_out
 from lake_assets.delta.table_layout import layout_of
 from lake_assets.delta.table_log import log_of
 from lake_assets.errors import CommitConflictError, LakeError
