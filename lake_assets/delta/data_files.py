@@ -143,6 +143,11 @@ def path_like(file: DataFile) -> str:
     return str(PurePosixPath(folder_in_table(file), f"{prefix_of(file)}-{uuid.uuid4()}.parquet"))
 
 
+def whole_path(file: DataFile) -> str:
+    """The same for one that has all columns, whether this one has them or not."""
+    return f"{WHOLE}-{uuid.uuid4()}.parquet" if file.partition else path_like(file)
+
+
 def stored_columns(columns: pa.Schema, file: DataFile) -> pa.Schema:
     """Those of a table's columns that such a file has."""
     if file.has_all_columns:

@@ -14,8 +14,14 @@ from lake_assets.delta.committer import Committer
 from lake_assets.delta.compaction import row_groups
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.feature_gate import ensure_usable
+from lake_assets.delta.renamed_columns import (
+    Renames,
+    marked,
+    under_newest,
+    without_stale_marks,
+)
 from lake_assets.delta.table_features import Use
-from lake_assets.delta.table_layout import made_columns, without_made
+from lake_assets.delta.table_layout import brought, made_columns, without_made
 from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.delta.unused_writes import discarded_if_not_made, discarded_on_failure
 from lake_assets.errors import CommitConflictError, LakeError
@@ -38,6 +44,7 @@ def lay_out(
     table: TableRef,
     partition_by: Sequence[PartitionColumn],
     more: Sequence[pa.Field] = (),
+    renames: Renames | None = None,
 ) -> None:
     """Rewrite a table's files so that each has one value of the columns that partition it then.
 
@@ -48,7 +55,9 @@ def lay_out(
         committer: commits.
         table: has the columns that the new ones are made of, or gets them.
         partition_by: the new layout; empty for none.
-        more: columns that the table gets, null in its rows.
+        more: columns of rows that the table gets; null in those that are there, but for values
+            under older names.
+        renames: older names of columns, whose values rows have under the newest, too.
 
     Raises:
         CommitConflictError: another process keeps changing the table.
@@ -58,18 +67,20 @@ def lay_out(
     handle = committer.fresh(table)
     ensure_usable(handle, Use.READ, Use.REWRITE, Use.REPLACE)
     log, names = log_of(committer.store, table), [column.name for column in partition_by]
-    have = pa.schema([*pa.schema(handle.schema().to_arrow()), *more])
+    have, older = pa.schema(handle.schema().to_arrow()), renames or Renames()
     made = made_columns(partition_by)
-    names_made = {field.name for field in made}
-    own = pa.schema([field for field in without_made(have) if field.name not in names_made])
-    columns = pa.schema([*own, *made])
+    stays = [n for n in without_made(have).names if n not in {column.name for column in made}]
+    came = [brought(column) if column.name in have.names else column for column in more]
+    own = marked(pa.schema([*map(have.field, stays), *came]), older)
+    columns = pa.schema([*without_stale_marks(own, older), *made])
     files: list[DataFile] = []
     try:
         with discarded_on_failure(log, files):
             for file in active_files(handle):
                 for rows in _rows(log, file, have):
-                    made_anew = _made(rows.select(own.names), partition_by, columns)
-                    files += _write(log, made_anew, names)
+                    for batch in rows.select(stays).combine_chunks().to_batches():
+                        named = under_newest(batch, own, older)
+                        files += _write(log, _made(named, partition_by, columns), names)
     except FileNotFoundError as problem:
         raise LakeError(
             table.name,

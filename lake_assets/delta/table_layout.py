@@ -39,6 +39,11 @@ def without_made(columns: pa.Schema) -> pa.Schema:
     return pa.schema([field for field in columns if not made[field.name]])
 
 
+def brought(column: pa.Field) -> pa.Field:
+    """A column that rows bring, which says so where a table may have made one of that name."""
+    return column.with_metadata({**(column.metadata or {}), MADE_OF: ""})
+
+
 def in_words_of(partition_by: Sequence[PartitionColumn]) -> str:
     """What is said of a layout: `day = date(at), region`; empty of none."""
     return ", ".join(_named(one.name, one.expression) for one in partition_by)
