@@ -175,7 +175,12 @@ class Appends:
         """
         if commit.seen is None or not commit.plain_id:
             return False
-        known = Known(version=commit.seen, table_id=commit.plain_id, last={})
+        known = Known(
+            version=commit.seen,
+            table_id=commit.plain_id,
+            last={},
+            partition_by=commit.plain_partitions,
+        )
         log = log_of(self._store, commit.table)
         at_ms = int(time.time() * 1000)
         if not stands(log, known) or not append(log, known, commit, None, at_ms):

@@ -64,6 +64,9 @@ class Commit:
     """Delta's id of the table, if whoever made the commit knows that it asks nothing of a writer
     but to add and remove files."""
 
+    plain_partitions: tuple[str, ...] = ()
+    """By what that table is partitioned."""
+
 
 @dataclass(frozen=True, slots=True)
 class Batch:
