@@ -28,7 +28,7 @@ from lake_assets.errors import CommitConflictError, LakeError
 from lake_assets.model.layouts import PartitionColumn
 from lake_assets.model.tables import TableRef
 from lake_assets.parquet.data_file import write_file, write_partitions
-from lake_assets.parquet.partitioning import days, with_values
+from lake_assets.parquet.partitioning import days, untold, with_values
 
 _TRIES = 3
 """Tries where another process changes the table meanwhile."""
@@ -45,7 +45,7 @@ def lay_out(
     partition_by: Sequence[PartitionColumn],
     more: Sequence[pa.Field] = (),
     renames: Renames | None = None,
-) -> None:
+) -> int:
     """Rewrite a table's files so that each has one value of the columns that partition it then.
 
     Columns of a former layout that no row brought go. A process that dies on its way leaves files
@@ -58,6 +58,9 @@ def lay_out(
         more: columns of rows that the table gets; null in those that are there, but for values
             under older names.
         renames: older names of columns, whose values rows have under the newest, too.
+
+    Returns:
+        How many values of the new partition columns became null, since a log cannot tell them.
 
     Raises:
         CommitConflictError: another process keeps changing the table.
@@ -74,13 +77,15 @@ def lay_out(
     own = marked(pa.schema([*map(have.field, stays), *came]), older)
     columns = pa.schema([*without_stale_marks(own, older), *made])
     files: list[DataFile] = []
+    lost = 0
     try:
         with discarded_on_failure(log, files):
             for file in active_files(handle):
                 for rows in _rows(log, file, have):
                     for batch in rows.select(stays).combine_chunks().to_batches():
-                        named = under_newest(batch, own, older)
-                        files += _write(log, _made(named, partition_by, columns), names)
+                        made_anew = _made(under_newest(batch, own, older), partition_by, columns)
+                        lost += untold(made_anew, names)
+                        files += _write(log, made_anew, names)
     except FileNotFoundError as problem:
         raise LakeError(
             table.name,
@@ -92,6 +97,7 @@ def lay_out(
     change = Commit(table=table, files=files, info=info, seen=handle.version())
     with discarded_if_not_made(log, files):
         committer.replace([change], columns, names)
+    return lost
 
 
 def _rows(log: TableLog, file: DataFile, columns: pa.Schema) -> Iterator[pa.Table]:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from tenacity import retry, retry_if_exception_type, stop_after_attempt
 
 from lake_assets.delta.commit import Commit, DataFile
@@ -23,6 +22,7 @@ from lake_assets.errors import CommitConflictError
 from lake_assets.model.tables import TableRef
 from lake_assets.parquet.data_file import write_partitions, write_pieces
 from lake_assets.parquet.partitioning import with_values
+from lake_assets.parquet.read_file import opened
 
 WIDENED = "lake_assets.widened"
 """Key in a commit's custom metadata: the columns that became wider, or got older ones' values."""
@@ -188,7 +188,7 @@ def _write(
 ) -> Iterator[DataFile]:
     """A file's rows under the new columns: one file, or one of each value that they have then."""
     lake, columns = log.store, rewriting.columns
-    with lake.open_for_reading(log.data_file(file.path)) as source, pq.ParquetFile(source) as rows:
+    with lake.open_for_reading(log.data_file(file.path)) as source, opened(source) as rows:
         batches = undeleted(rows.iter_batches(_ROWS_AT_ONCE), left)
         if not file.has_all_columns:
             batches = _with_logged(batches, have, file)

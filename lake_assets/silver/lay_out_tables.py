@@ -56,7 +56,10 @@ def lay_out_tables(demux: Demux, state_dir: Path, keys: Sequence[str] | None) ->
             columns = pa.schema(handles[table].schema().to_arrow())
             more = _missing(demux, columns, wanted)
             _LOG.info("%s %s: it is laid out anew", table.name, fact, extra={"feed": feed.feed})
-            lay_out(committer, table, wanted, more, renames)
+            lost = lay_out(committer, table, wanted, more, renames)
+            if lost:
+                text = "%s: %d empty texts, or days beyond the years 1 to 9999, are null by this"
+                _LOG.warning(text, table.name, lost, extra={"feed": feed.feed})
     return list(found)
 
 
