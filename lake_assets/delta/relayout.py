@@ -93,6 +93,10 @@ def lay_out(
             "Put the file back; or put the feed's `partition_by` back as it was, run "
             "`lake-assets rebuild silver`, and change it then",
         ) from problem
+    with discarded_on_failure(log, files):
+        # Whatever the settings ask: the files that they stand for will be deleted.
+        for file in files:
+            log.store.sync(log.data_file(file.path))
     info = {LAID_OUT: ", ".join(column.expression for column in partition_by)}
     change = Commit(table=table, files=files, info=info, seen=handle.version())
     with discarded_if_not_made(log, files):

@@ -124,6 +124,9 @@ def _change(
                 log, file, have, rewriting, by, kept.get(log.data_file(file.path))
             )
         ]
+        # Whatever the settings ask: the files that they stand for will be deleted.
+        for file in files:
+            log.store.sync(log.data_file(file.path))
         change = Commit(table=table, files=files, info=rewriting.info, seen=version)
         committer.replace([change], rewriting.columns)
     return rewriting

@@ -16,6 +16,7 @@ from lake_assets.delta.data_files import active_files
 from lake_assets.delta.old_rows import OldRows
 from lake_assets.delta.relayout import lay_out
 from lake_assets.delta.table_log import log_of
+from lake_assets.delta.widen import widen
 from lake_assets.errors import LakeError
 from lake_assets.model.layouts import partition_columns
 from lake_assets.parquet.data_file import write_file
@@ -32,6 +33,14 @@ class LossyStore(LocalStore):
 
     fault = None
     """Called instead of the put, which is given."""
+
+    def __init__(self, *given, **named):
+        super().__init__(*given, **named)
+        self.synced = set()
+
+    def sync(self, file):
+        self.synced.add(file.name)
+        super().sync(file)
 
     def put_if_absent(self, file, content):
         if self.fault is None:
@@ -143,6 +152,21 @@ def test_a_commit_that_was_refused_leaves_nothing(committer, tmp_path, act):
         act(committer)
     assert numbers(tmp_path) == [*range(6)]
     assert orphans(tmp_path) == set()
+
+
+def widen_n(committer):
+    widen(committer, {UNO: pa.schema([("n", pa.decimal128(20, 0))])})
+
+
+@pytest.mark.parametrize("act", [*(act for act, _ in WAYS.values()), widen_n])
+def test_what_stands_for_files_that_will_be_deleted_is_on_the_disk(committer, tmp_path, act):
+    """Also where the settings ask for none of it."""
+    before = {file.path for file in active_files(committer.fresh(UNO))}
+    committer.store.synced.clear()
+    act(committer)
+    new = {file.path for file in active_files(DeltaTable(tmp_path / UNO.relative))} - before
+    assert new
+    assert new <= committer.store.synced
 
 
 KILLED = """
