@@ -47,8 +47,8 @@ class Known:
     """Whether `last` names every stream: the table has been followed since it was created."""
 
     partition_by: tuple[str, ...] = ()
-    layout: str = ""
-    """As `table_layout.layout_of`."""
+    layout: str | None = None
+    """As `table_layout.layout_of`; None if whoever knows the table has compared it already."""
 
     has_constraints: bool = False
     """Whether rows must be judged before they come."""

@@ -68,15 +68,16 @@ def layout_in(partition_by: Sequence[str], told: Mapping[str, str]) -> str:
     return ", ".join(_named(name, told.get(name) or name) for name in partition_by)
 
 
-def misfit(commit: Commit, partition_by: Collection[str], layout: str) -> str:
+def misfit(commit: Commit, partition_by: Collection[str], layout: str | None) -> str:
     """In words, how a commit's files are laid out otherwise than their table; empty if as it is."""
     told = commit.info.get(SPLIT_BY, "")
+    split = (layout if layout is not None else ", ".join(partition_by)) or "no column"
     for file in commit.files:
         if file.partition.keys() != set(partition_by):
             by = ", ".join(file.partition) or "no column"
-            return f"is partitioned by {layout or 'no column'}, and new files of it by {by}"
-        if told and told != layout:
-            return f"is partitioned by {layout or 'no column'}, and new files of it by {told}"
+            return f"is partitioned by {split}, and new files of it by {by}"
+        if told and layout not in {told, None}:
+            return f"is partitioned by {split}, and new files of it by {told}"
     return ""
 
 
@@ -85,13 +86,13 @@ def is_laid_out_as(commit: Commit, handle: DeltaTable) -> bool:
     return not misfit(commit, handle.metadata().partition_columns, layout_of(handle))
 
 
-def ensure_laid_out(commit: Commit, partition_by: Collection[str], layout: str) -> None:
+def ensure_laid_out(commit: Commit, partition_by: Collection[str], layout: str | None) -> None:
     """Make sure that new files are split just as their table is.
 
     Args:
         commit: adds them; its information may say by what they were split.
         partition_by: of the table.
-        layout: of the table, as `layout_of`.
+        layout: of the table, as `layout_of`; None if that was compared already.
 
     Raises:
         LakeError: they are not: the table got another layout since they were planned.

@@ -115,6 +115,28 @@ def test_files_that_do_not_say_what_split_them_are_taken_by_their_columns(commit
     assert stored(tmp_path) == [(0, "2026-11-24")]
 
 
+def test_a_commit_that_also_removes_files_is_held_against_the_layout_as_well(committer, tmp_path):
+    """As a rebuild's, whose rows take the place of others."""
+    append(committer, 0)
+    for by, offset in ((BY_AT, 1), (BY_LATER, 2)):
+        if by == BY_LATER:
+            lay_out_elsewhere(committer, UNO, by)
+            with pytest.raises(LakeError, match=r"and new files of it by day = date.at."):
+                replace_all(committer, 3, BY_AT)
+        replace_all(committer, offset, by)
+    assert stored(tmp_path) == [(2, "2026-11-25")]
+
+
+def replace_all(committer, offset, by):
+    commit = Commit(
+        table=UNO,
+        files=written(committer, UNO, offset, by),
+        removed=active_files(committer.fresh(UNO)),
+        info=split_by(by),
+    )
+    committer.append([commit], Batch("redo", offset))
+
+
 @pytest.fixture
 def journal(committer):
     """Of a change that brings a row to each of two tables."""
