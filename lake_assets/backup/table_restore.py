@@ -31,6 +31,7 @@ from lake_assets.delta.source_offsets import (
     table_offsets,
 )
 from lake_assets.delta.table_features import Use, features_of
+from lake_assets.delta.table_layout import layout_of
 from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.delta.table_owners import owner_of
 from lake_assets.errors import LakeError
@@ -165,6 +166,11 @@ class _Planning:
             fact = f"has its column {other} otherwise, or no longer, since version "
             fact += str(before.version())
             raise LakeError(name, fact, self._derive())
+        by_now, by_then = layout_of(now), layout_of(before)
+        if by_now != by_then:
+            fact = f"is partitioned by {by_now or 'nothing'}, and its version {before.version()} "
+            fact += f"by {by_then or 'nothing'}: files of another layout cannot come back"
+            raise LakeError(name, fact, self._derive())
         if self._table.layer is not Layer.GOLD:
             if is_restored(self._log, now.version()):
                 fact = "was put back by another engine (RESTORE) already"
@@ -176,7 +182,7 @@ class _Planning:
         wanted = {file.path: file for file in active_files(before)}
         removed = [file for path, file in files.items() if path not in wanted]
         added = [
-            replace(file, stats=_stats(self._log, file))
+            replace(file, stats=_stats(self._log, file, before.version()))
             for path, file in wanted.items()
             if path not in files
         ]
@@ -190,6 +196,7 @@ class _Planning:
             info={**named, RESTORED: str(before.version())},
             seen=now.version(),
             plain_id=str(now.metadata().id) if is_plain else "",
+            plain_partitions=tuple(now.metadata().partition_columns),
         )
 
     def _with_offsets(
@@ -256,9 +263,15 @@ class _Planning:
         return f"Run `lake-assets rebuild {layer}`, which derives it anew"
 
 
-def _stats(log: TableLog, file: DataFile) -> str:
+def _stats(log: TableLog, file: DataFile, version: int) -> str:
     """A file's statistics, from its footer, which does not tell where NaN is."""
-    with log.store.open_for_reading(log.data_file(file.path)) as source:
-        footer = pq.read_metadata(source)
-    schema = footer.schema.to_arrow_schema()
-    return file_stats(footer, {f.name for f in schema if pa.types.is_floating(f.type)})
+    place = log.data_file(file.path)
+    try:
+        with log.store.open_for_reading(place) as source:
+            footer = pq.read_metadata(source)
+    except FileNotFoundError as problem:
+        fact = f"is missing, and version {version} of its table needs it"
+        step = "Put the file back, or name a later version; a backup may have it"
+        raise LakeError(str(place), fact, step) from problem
+    floats = {f.name for f in footer.schema.to_arrow_schema() if pa.types.is_floating(f.type)}
+    return file_stats(footer, floats, without=file.partition)

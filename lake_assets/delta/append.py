@@ -12,16 +12,18 @@ longer that takes (`docs/decisions/0010-an-append-reads-no-log.md`). Format: the
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
 from deltalake import DeltaTable
 
 from lake_assets.delta.commit import TABLE_ID, Batch, Commit, DataFile, identity_of
-from lake_assets.delta.conflicts import ensure_laid_out, moved_on, overtaken
+from lake_assets.delta.conflicts import moved_on, overtaken
+from lake_assets.delta.create_table import Blueprint
 from lake_assets.delta.log_checkpoints import Checkpoints
 from lake_assets.delta.table_features import features_of
+from lake_assets.delta.table_layout import ensure_laid_out, layout_of
 from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.model.tables import TableRef
 from lake_assets.storage.store import Store
@@ -45,6 +47,8 @@ class Known:
     """Whether `last` names every stream: the table has been followed since it was created."""
 
     partition_by: tuple[str, ...] = ()
+    layout: str | None = None
+    """As `table_layout.layout_of`; None if whoever knows the table has compared it already."""
 
     has_constraints: bool = False
     """Whether rows must be judged before they come."""
@@ -61,14 +65,8 @@ class Known:
 
     def after(self, batch: Batch) -> "Known":
         """The table with one commit more."""
-        return Known(
-            version=self.version + 1,
-            table_id=self.table_id,
-            last={**self.last, batch.app_id: batch.version},
-            is_whole=self.is_whole,
-            partition_by=self.partition_by,
-            has_constraints=self.has_constraints,
-        )
+        last = {**self.last, batch.app_id: batch.version}
+        return replace(self, version=self.version + 1, last=last)
 
 
 class Appends:
@@ -95,14 +93,15 @@ class Appends:
         self._checkpoints = checkpoints
         self._known: dict[TableRef, Known] = {}
 
-    def created(self, table: TableRef, table_id: str, partition_by: Sequence[str]) -> None:
+    def created(self, table: TableRef, table_id: str, blueprint: Blueprint) -> None:
         """Remember a table that this process created; none has appended to it."""
         known = Known(
             version=0,
             table_id=table_id,
             last={},
             is_whole=True,
-            partition_by=tuple(partition_by),
+            partition_by=blueprint.partition_by,
+            layout=blueprint.layout,
         )
         self._remember(table, known)
 
@@ -176,7 +175,12 @@ class Appends:
         """
         if commit.seen is None or not commit.plain_id:
             return False
-        known = Known(version=commit.seen, table_id=commit.plain_id, last={})
+        known = Known(
+            version=commit.seen,
+            table_id=commit.plain_id,
+            last={},
+            partition_by=commit.plain_partitions,
+        )
         log = log_of(self._store, commit.table)
         at_ms = int(time.time() * 1000)
         if not stands(log, known) or not append(log, known, commit, None, at_ms):
@@ -192,6 +196,7 @@ def look(handle: DeltaTable, batch: Batch) -> Known:
         table_id=str(handle.metadata().id),
         last={batch.app_id: handle.transaction_version(batch.app_id)},
         partition_by=tuple(handle.metadata().partition_columns),
+        layout=layout_of(handle),
         has_constraints=bool(features_of(handle).constraints),
     )
 
@@ -233,7 +238,7 @@ def append(
         LakeError: the log cannot be written, or is not there any more; or the files are laid out
             otherwise than the table.
     """
-    ensure_laid_out(commit, known.partition_by)
+    ensure_laid_out(commit, known.partition_by, known.layout)
     return log.put(known.version + 1, [*_actions(known, commit, batch, at_ms), *further])
 
 

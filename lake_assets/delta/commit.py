@@ -64,6 +64,9 @@ class Commit:
     """Delta's id of the table, if whoever made the commit knows that it asks nothing of a writer
     but to add and remove files."""
 
+    plain_partitions: tuple[str, ...] = ()
+    """By what that table is partitioned."""
+
 
 @dataclass(frozen=True, slots=True)
 class Batch:
@@ -88,6 +91,14 @@ APP_ID, BATCH = "lake_assets.app_id", "lake_assets.batch"
 RETENTION = "lake_assets.rows_older_than"
 """Key in a commit's custom metadata: its rows left for their age, and nothing else happened. What
 was computed from them stands."""
+
+SPLIT_BY = "lake_assets.split_by"
+"""Key in a commit's custom metadata: the layout that its new files were written for, if they are
+split; in a journal it tells whether the table has that layout still."""
+
+LAID_OUT = "lake_assets.partitioned_by"
+"""Key in a commit's custom metadata: the layout that the table got by it. Its rows are what they
+were before, also if somebody had put them back to an older version."""
 
 ATTEMPT = "lake_assets.attempt"
 """Key in a commit's custom metadata: which run of its batch made it; another run of the same batch

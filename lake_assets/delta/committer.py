@@ -122,7 +122,7 @@ class Committer:
                     claim(self.store, table, owner)
                 return None
             if blueprint.is_plain:
-                self._appends.created(table, table_id, blueprint.partition_by)
+                self._appends.created(table, table_id, blueprint)
             return table
 
         return {table for table in self._each(create_one, list(tables)) if table is not None}

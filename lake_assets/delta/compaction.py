@@ -26,6 +26,7 @@ from lake_assets.errors import CommitConflictError
 from lake_assets.model.tables import TableRef
 from lake_assets.parquet.data_file import write_pieces
 from lake_assets.parquet.partitioning import with_values
+from lake_assets.parquet.read_file import opened
 
 COMPACTED = "lake_assets.compacted"
 """Key in a commit's custom metadata: how many files it joined."""
@@ -186,11 +187,11 @@ def _pieces(
         place = log.data_file(file.path)
         if file.size <= _SMALL_BYTES:
             # A third of what a look into the file for each of its parts takes, and no threads.
-            with pq.ParquetFile(pa.BufferReader(log.store.get(place)), pre_buffer=False) as rows:
+            with opened(pa.BufferReader(log.store.get(place))) as rows:
                 names = _named(rows, columns)
                 yield from rows.read(names, use_threads=False).to_batches()
             continue
-        with log.store.open_for_reading(place) as source, pq.ParquetFile(source) as rows:
+        with log.store.open_for_reading(place) as source, opened(source) as rows:
             names = _named(rows, columns)
             yield from rows.iter_batches(_ROWS_AT_ONCE, columns=names, use_threads=False)
 

@@ -1,6 +1,6 @@
 """Commits that cannot be made, such as one that another writer came before: noticed and told."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import unquote
 
@@ -52,23 +52,6 @@ def ensure_there(handle: DeltaTable, commit: Commit) -> None:
             commit.table.name,
             f"another writer removed {len(gone)} of the files that this commit replaces",
             "Do it again from the table as it is now",
-        )
-
-
-def ensure_laid_out(commit: Commit, partition_by: Collection[str]) -> None:
-    """Make sure that new files tell values of just the columns that their table is partitioned by.
-
-    Raises:
-        LakeError: they do not: the table got another layout since they were planned.
-    """
-    for file in commit.files:
-        if file.partition.keys() == set(partition_by):
-            continue
-        has, tells = (", ".join(names) or "no column" for names in (partition_by, file.partition))
-        raise LakeError(
-            commit.table.name,
-            f"is partitioned by {has}, and new files of it by {tells}: its layout was changed",
-            "Start what writes to it again, so that it reads the feed's `partition_by` anew",
         )
 
 

@@ -16,6 +16,7 @@ from deltalake import DeltaTable
 from deltalake.schema import Schema
 
 from lake_assets.delta.log_checkpoints import CHECKPOINT_EVERY
+from lake_assets.delta.table_layout import layout_in, made_of
 from lake_assets.delta.table_log import TableLog
 from lake_assets.model.owners import Owner
 from lake_assets.model.tables import TableRef
@@ -43,6 +44,9 @@ class Blueprint:
     """Columns, as Delta's JSON."""
 
     partition_by: tuple[str, ...]
+    layout: str
+    """As `table_layout.layout_of`."""
+
     configuration: Mapping[str, str]
 
     def owned(self, table: TableRef, owner: Owner | None) -> "Blueprint":
@@ -124,7 +128,12 @@ def blueprints_of(
     schemas = {id(columns): columns for columns in tables.values()}
     texts = {known: as_delta(columns).to_json() for known, columns in schemas.items()}
     return {
-        table: Blueprint(texts[id(columns)], tuple(partition_by.get(table, ())), configuration)
+        table: Blueprint(
+            schema=texts[id(columns)],
+            partition_by=(by := tuple(partition_by.get(table, ()))),
+            layout=layout_in(by, made_of(columns)) if by else "",
+            configuration=configuration,
+        )
         for table, columns in tables.items()
     }
 

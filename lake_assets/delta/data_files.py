@@ -7,6 +7,7 @@ work.
 import re
 import uuid
 from collections.abc import Sequence
+from decimal import Decimal
 from pathlib import PurePosixPath
 from urllib.parse import unquote
 
@@ -22,6 +23,7 @@ from lake_assets.model.tables import TableRef
 from lake_assets.parquet.arrow_types import without_views
 from lake_assets.parquet.data_file import write_file
 from lake_assets.parquet.partitioning import WHOLE
+from lake_assets.parquet.read_file import INT96_UNIT
 
 _PARTITION = "partition."
 
@@ -58,6 +60,8 @@ def _logged_value(value: object) -> str | None:
     """A partition's value as a log has it."""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, Decimal):
+        return f"{value:f}"
     return None if value is None else str(value)
 
 
@@ -143,6 +147,11 @@ def path_like(file: DataFile) -> str:
     return str(PurePosixPath(folder_in_table(file), f"{prefix_of(file)}-{uuid.uuid4()}.parquet"))
 
 
+def whole_path(file: DataFile) -> str:
+    """The same for one that has all columns, whether this one has them or not."""
+    return f"{WHOLE}-{uuid.uuid4()}.parquet" if file.partition else path_like(file)
+
+
 def stored_columns(columns: pa.Schema, file: DataFile) -> pa.Schema:
     """Those of a table's columns that such a file has."""
     if file.has_all_columns:
@@ -154,7 +163,10 @@ def read_file(log: TableLog, file: DataFile, columns: Sequence[str] | None = Non
     """A data file as it is, without the columns that its folder's name has."""
     names = None if columns is None else list(columns)
     with log.store.open_for_reading(log.data_file(file.path)) as source:
-        return without_views(pq.read_table(source, columns=names, partitioning=None))
+        rows = pq.read_table(
+            source, columns=names, partitioning=None, coerce_int96_timestamp_unit=INT96_UNIT
+        )
+        return without_views(rows)
 
 
 def columns_of_file(log: TableLog, file: DataFile) -> list[str]:

@@ -14,10 +14,11 @@ from deltalake.transaction import AddAction, CommitProperties, RemoveAction, Tra
 
 from lake_assets.delta import rewrite
 from lake_assets.delta.commit import TABLE_ID, Batch, Commit, identity_of
-from lake_assets.delta.conflicts import ensure_laid_out, ensure_seen, ensure_there, overtaken
+from lake_assets.delta.conflicts import ensure_seen, ensure_there, overtaken
 from lake_assets.delta.deletion_vectors import kept_rows
 from lake_assets.delta.log_checkpoints import Checkpoints
 from lake_assets.delta.table_features import features_of
+from lake_assets.delta.table_layout import ensure_laid_out, layout_of
 from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.model.tables import TableRef
 
@@ -51,7 +52,7 @@ def write_commit(
         LakeError: the files are not laid out as the table is.
     """
     split_by = handle.metadata().partition_columns if partition_by is None else partition_by
-    ensure_laid_out(commit, split_by)
+    ensure_laid_out(commit, split_by, layout_of(handle))
     if commit.removed:
         ensure_there(handle, commit)
     ensure_seen(handle, commit)

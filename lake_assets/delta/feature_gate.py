@@ -12,9 +12,9 @@ import pyarrow as pa
 from deltalake import DeltaTable
 
 from lake_assets.delta.commit import Commit, DataFile
-from lake_assets.delta.conflicts import ensure_laid_out
 from lake_assets.delta.deletion_vectors import kept_rows
 from lake_assets.delta.table_features import Use, features_of, refused
+from lake_assets.delta.table_layout import ensure_laid_out, layout_of
 from lake_assets.errors import TableFeatureError
 
 ConstraintCheck: TypeAlias = Callable[[DeltaTable, Sequence[DataFile], pa.Schema], None]
@@ -62,7 +62,7 @@ def ensure_committable(
     if replacing is not None:
         ensure_usable(handle, Use.REPLACE)
     else:
-        ensure_laid_out(commit, handle.metadata().partition_columns)
+        ensure_laid_out(commit, handle.metadata().partition_columns, layout_of(handle))
         ensure_usable(handle, Use.REWRITE if commit.removed else Use.APPEND)
     columns = pa.schema(handle.schema().to_arrow()) if replacing is None else replacing
     features = features_of(handle)

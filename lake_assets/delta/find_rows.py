@@ -23,6 +23,7 @@ from lake_assets.delta.log_tail import actions_of, path_of
 from lake_assets.delta.table_features import Use, features_of
 from lake_assets.delta.table_log import TableLog
 from lake_assets.errors import LakeError, first_line
+from lake_assets.parquet.read_file import INT96_UNIT
 from lake_assets.storage.store import Store
 from lake_assets.storage.uri import LakeUri
 
@@ -106,7 +107,11 @@ def _read(
         # Partitioning off: folders such as `day=...` would else become columns of the file.
         with lake.open_for_reading(file) as source:
             table = pq.read_table(
-                source, columns=[*key, *columns], filters=filters, partitioning=None
+                source,
+                columns=[*key, *columns],
+                filters=filters,
+                partitioning=None,
+                coerce_int96_timestamp_unit=INT96_UNIT,
             )
     except (OSError, pa.ArrowException) as problem:
         raise LakeError(

@@ -27,6 +27,11 @@ from lake_assets.delta.source_offsets import (
     retained_transactions,
 )
 from lake_assets.delta.table_log import TableLog, log_of
+from lake_assets.delta.unused_writes import (
+    discard,
+    discarded_if_not_made,
+    discarded_on_failure,
+)
 from lake_assets.model.origins import OriginColumns
 from lake_assets.model.tables import TableRef
 from lake_assets.parquet.data_file import write_pieces
@@ -89,24 +94,25 @@ class OldRows:
         removed: list[DataFile] = []
         added: list[DataFile] = []
         try:
-            for file in whole:
-                ends = self._ends(log, file)
-                if self._may_go(ends):
-                    removed.append(file)
-                    gone.rows += file.rows
-                    gone.offsets = furthest([gone.offsets, ends])
-            for file in partly:
-                self._rewrite(log, file, schema, gone, removed, added)
-            commit = self._commit(removed, added, self._retained(committer, gone))
-            is_put = bool(removed) and put_unless_changed(committer, commit)
+            with discarded_on_failure(log, added):
+                for file in whole:
+                    ends = self._ends(log, file)
+                    if self._may_go(ends):
+                        removed.append(file)
+                        gone.rows += file.rows
+                        gone.offsets = furthest([gone.offsets, ends])
+                for file in partly:
+                    self._rewrite(log, file, schema, gone, removed, added)
         except FileNotFoundError:
-            is_put = False  # rewritten and vacuumed meanwhile
-        except BaseException:
-            _discard(log, added)
-            raise
+            return None  # rewritten and vacuumed meanwhile
+        if not removed:
+            return gone
+        with discarded_if_not_made(log, added):
+            commit = self._commit(removed, added, self._retained(committer, gone))
+            is_put = put_unless_changed(committer, commit)
         if not is_put:
-            _discard(log, added)
-        return gone if is_put or not removed else None
+            discard(log, added)
+        return gone if is_put else None
 
     def _retained(self, committer: Committer, gone: Gone) -> Gone:
         """With the offsets from which on all rows are there; later rows may have left before."""
@@ -156,7 +162,7 @@ class OldRows:
             ),
         )
         if not left.rows or not self._may_go(left.offsets):
-            _discard(log, [written])
+            discard(log, [written])
             return
         removed.append(file)
         gone.rows += left.rows
@@ -166,7 +172,7 @@ class OldRows:
             log.store.sync(log.data_file(written.path))
             added.append(written)
         else:
-            _discard(log, [written])
+            discard(log, [written])
 
     def _younger(self, pieces: Iterator[pa.Table], left: Gone) -> Iterator[pa.Table]:
         limit = pa.scalar(self.before, pa.timestamp("us", tz="UTC"))
@@ -187,8 +193,3 @@ def _are_among(piece: pa.Table, rows: RowsFrom) -> pa.ChunkedArray:
         return pc.is_valid(times)
     since = pa.scalar(rows.since, pa.timestamp("us", tz="UTC"))
     return pc.greater_equal(times, since).fill_null(fill_value=False)
-
-
-def _discard(log: TableLog, files: Sequence[DataFile]) -> None:
-    for file in files:
-        log.store.delete(log.data_file(file.path))

@@ -9,41 +9,29 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 from tenacity import retry, retry_if_exception_type, stop_after_attempt
 
-from lake_assets.delta.commit import Commit, DataFile
+from lake_assets.delta.commit import LAID_OUT, Commit, DataFile
 from lake_assets.delta.committer import Committer
 from lake_assets.delta.compaction import row_groups
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.feature_gate import ensure_usable
+from lake_assets.delta.renamed_columns import (
+    Renames,
+    marked,
+    under_newest,
+    without_stale_marks,
+)
 from lake_assets.delta.table_features import Use
+from lake_assets.delta.table_layout import brought, made_columns, without_made
 from lake_assets.delta.table_log import TableLog, log_of
+from lake_assets.delta.unused_writes import discarded_if_not_made, discarded_on_failure
 from lake_assets.errors import CommitConflictError, LakeError
 from lake_assets.model.layouts import PartitionColumn
 from lake_assets.model.tables import TableRef
 from lake_assets.parquet.data_file import write_file, write_partitions
-from lake_assets.parquet.partitioning import days, with_values
-
-MADE_OF = b"lake_assets.made_of"
-"""Key in the metadata of a column that a table has beside the rows' own: what it is made of."""
-
-LAID_OUT = "lake_assets.partitioned_by"
-"""Key in a commit's custom metadata: the layout that the table got by it."""
+from lake_assets.parquet.partitioning import days, untold, with_values
 
 _TRIES = 3
 """Tries where another process changes the table meanwhile."""
-
-
-def made_columns(partition_by: Sequence[PartitionColumn]) -> list[pa.Field]:
-    """The columns that a table has beside the rows' own."""
-    return [
-        pa.field(one.name, pa.date32(), metadata={MADE_OF: one.expression.encode()})
-        for one in partition_by
-        if one.is_day
-    ]
-
-
-def without_made(columns: pa.Schema) -> pa.Schema:
-    """Those of a table's columns that its rows brought."""
-    return pa.schema([field for field in columns if MADE_OF not in (field.metadata or {})])
 
 
 @retry(
@@ -56,7 +44,8 @@ def lay_out(
     table: TableRef,
     partition_by: Sequence[PartitionColumn],
     more: Sequence[pa.Field] = (),
-) -> None:
+    renames: Renames | None = None,
+) -> int:
     """Rewrite a table's files so that each has one value of the columns that partition it then.
 
     Columns of a former layout that no row brought go. A process that dies on its way leaves files
@@ -66,7 +55,12 @@ def lay_out(
         committer: commits.
         table: has the columns that the new ones are made of, or gets them.
         partition_by: the new layout; empty for none.
-        more: columns that the table gets, null in its rows.
+        more: columns of rows that the table gets; null in those that are there, but for values
+            under older names.
+        renames: older names of columns, whose values rows have under the newest, too.
+
+    Returns:
+        How many values of the new partition columns became null, since a log cannot tell them.
 
     Raises:
         CommitConflictError: another process keeps changing the table.
@@ -76,30 +70,38 @@ def lay_out(
     handle = committer.fresh(table)
     ensure_usable(handle, Use.READ, Use.REWRITE, Use.REPLACE)
     log, names = log_of(committer.store, table), [column.name for column in partition_by]
-    have = pa.schema([*pa.schema(handle.schema().to_arrow()), *more])
+    have, older = pa.schema(handle.schema().to_arrow()), renames or Renames()
     made = made_columns(partition_by)
-    names_made = {field.name for field in made}
-    own = pa.schema([field for field in without_made(have) if field.name not in names_made])
-    columns = pa.schema([*own, *made])
+    stays = [n for n in without_made(have).names if n not in {column.name for column in made}]
+    came = [brought(column) if column.name in have.names else column for column in more]
+    own = marked(pa.schema([*map(have.field, stays), *came]), older)
+    columns = pa.schema([*without_stale_marks(own, older), *made])
     files: list[DataFile] = []
+    lost = 0
     try:
-        for file in active_files(handle):
-            for rows in _rows(log, file, have):
-                files += _write(log, _made(rows.select(own.names), partition_by, columns), names)
-        info = {LAID_OUT: ", ".join(column.expression for column in partition_by)}
-        change = Commit(table=table, files=files, info=info, seen=handle.version())
+        with discarded_on_failure(log, files):
+            for file in active_files(handle):
+                for rows in _rows(log, file, have):
+                    for batch in rows.select(stays).combine_chunks().to_batches():
+                        made_anew = _made(under_newest(batch, own, older), partition_by, columns)
+                        lost += untold(made_anew, names)
+                        files += _write(log, made_anew, names)
+    except FileNotFoundError as problem:
+        raise LakeError(
+            table.name,
+            f"lacks a file that its log names ({problem}), so it cannot be laid out anew",
+            "Put the file back; or put the feed's `partition_by` back as it was, run "
+            "`lake-assets rebuild silver`, and change it then",
+        ) from problem
+    with discarded_on_failure(log, files):
+        # Whatever the settings ask: the files that they stand for will be deleted.
+        for file in files:
+            log.store.sync(log.data_file(file.path))
+    info = {LAID_OUT: ", ".join(column.expression for column in partition_by)}
+    change = Commit(table=table, files=files, info=info, seen=handle.version())
+    with discarded_if_not_made(log, files):
         committer.replace([change], columns, names)
-    except BaseException as problem:
-        for written in files:
-            log.store.delete(log.data_file(written.path))
-        if isinstance(problem, FileNotFoundError):
-            raise LakeError(
-                table.name,
-                f"lacks a file that its log names ({problem}), so it cannot be laid out anew",
-                "Put the file back; or put the feed's `partition_by` back as it was, run "
-                "`lake-assets rebuild silver`, and change it then",
-            ) from problem
-        raise
+    return lost
 
 
 def _rows(log: TableLog, file: DataFile, columns: pa.Schema) -> Iterator[pa.Table]:

@@ -12,7 +12,7 @@ from typing import Any
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
-from lake_assets.delta.commit import TABLE_ID
+from lake_assets.delta.commit import LAID_OUT, TABLE_ID
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.log_tail import actions_of
 from lake_assets.delta.source_offsets import (
@@ -126,13 +126,16 @@ def _version_of_rows(log: TableLog, version: int) -> int | None:
 
 
 def _since_ours(log: TableLog, newest: int, after: int) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """What the commits since the newest of ours tell of themselves, the newest first."""
+    """What the commits since the newest of ours tell of themselves, the newest first.
+
+    One that laid the table out is none that ends it: nobody looked whether its rows were all there.
+    """
     for version in range(newest, after, -1):
         try:
             info = _told(actions_of(log, version))
         except FileNotFoundError:
             return
-        if TABLE_ID in info:
+        if TABLE_ID in info and LAID_OUT not in info:
             return
         yield version, info
 

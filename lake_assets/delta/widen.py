@@ -4,16 +4,15 @@ Delta has features for wider types and new names without new files, which many r
 What is wider than what, and which field had which name, is not decided here.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from tenacity import retry, retry_if_exception_type, stop_after_attempt
 
 from lake_assets.delta.commit import Commit, DataFile
 from lake_assets.delta.committer import Committer
-from lake_assets.delta.data_files import active_files, path_like, stored_columns
+from lake_assets.delta.data_files import active_files, whole_path
 from lake_assets.delta.deletion_vectors import Mask, kept_rows, undeleted
 from lake_assets.delta.feature_gate import ensure_usable
 from lake_assets.delta.renamed_columns import Renames, under_newest, unmarked, without_stale_marks
@@ -21,7 +20,9 @@ from lake_assets.delta.table_features import Use
 from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.errors import CommitConflictError
 from lake_assets.model.tables import TableRef
-from lake_assets.parquet.data_file import write_pieces
+from lake_assets.parquet.data_file import write_partitions, write_pieces
+from lake_assets.parquet.partitioning import with_values
+from lake_assets.parquet.read_file import opened
 
 WIDENED = "lake_assets.widened"
 """Key in a commit's custom metadata: the columns that became wider, or got older ones' values."""
@@ -111,14 +112,21 @@ def _change(
     """Rewrite a table's files as is decided by the columns that it has."""
     handle = committer.fresh(table)
     version, log = handle.version(), log_of(committer.store, table)
-    rewriting = decide(pa.schema(handle.schema().to_arrow()))
+    have = pa.schema(handle.schema().to_arrow())
+    rewriting = decide(have)
     if rewriting is not None:
         ensure_usable(handle, Use.READ, Use.REPLACE)
-        kept = kept_rows(handle)
+        kept, by = kept_rows(handle), handle.metadata().partition_columns
         files = [
-            _write(log, file, rewriting, kept.get(log.data_file(file.path)))
+            written
             for file in active_files(handle)
+            for written in _write(
+                log, file, have, rewriting, by, kept.get(log.data_file(file.path))
+            )
         ]
+        # Whatever the settings ask: the files that they stand for will be deleted.
+        for file in files:
+            log.store.sync(log.data_file(file.path))
         change = Commit(table=table, files=files, info=rewriting.info, seen=version)
         committer.replace([change], rewriting.columns)
     return rewriting
@@ -173,11 +181,41 @@ def _is_other(have: pa.DataType, wanted: pa.DataType) -> bool:
     return bool(have != wanted)
 
 
-def _write(log: TableLog, file: DataFile, rewriting: _Rewriting, left: Mask | None) -> DataFile:
-    path, kept = path_like(file), stored_columns(rewriting.columns, file)
-    lake = log.store
-    with lake.open_for_reading(log.data_file(file.path)) as source, pq.ParquetFile(source) as rows:
+def _write(
+    log: TableLog,
+    file: DataFile,
+    have: pa.Schema,
+    rewriting: _Rewriting,
+    by: Sequence[str],
+    left: Mask | None,
+) -> Iterator[DataFile]:
+    """A file's rows under the new columns: one file, or one of each value that they have then."""
+    lake, columns = log.store, rewriting.columns
+    with lake.open_for_reading(log.data_file(file.path)) as source, opened(source) as rows:
         batches = undeleted(rows.iter_batches(_ROWS_AT_ONCE), left)
-        pieces = (under_newest(batch, kept, rewriting.renames) for batch in batches)
-        written = write_pieces(lake, pieces, kept, log.folder, path, file.partition)
-    return DataFile(partition=file.partition, **written)  # type: ignore[arg-type]
+        if not file.has_all_columns:
+            batches = _with_logged(batches, have, file)
+        pieces = (under_newest(batch, columns, rewriting.renames) for batch in batches)
+        if any(_changes(name, have, rewriting) for name in by):
+            for piece in pieces:
+                for values, written in write_partitions(lake, piece, log.folder, by):
+                    yield DataFile(partition=values, **written)  # type: ignore[arg-type]
+            return
+        path, same = whole_path(file), file.partition
+        written = write_pieces(lake, pieces, columns, log.folder, path, same)
+        yield DataFile(partition=same, **written)  # type: ignore[arg-type]
+
+
+def _with_logged(
+    batches: Iterable[pa.RecordBatch], have: pa.Schema, file: DataFile
+) -> Iterator[pa.RecordBatch]:
+    """Rows with the columns that the log alone has: another column may get their values."""
+    for batch in batches:
+        rows = with_values(under_newest(batch, have, Renames()), file.partition)
+        yield from rows.to_batches()
+
+
+def _changes(name: str, have: pa.Schema, rewriting: _Rewriting) -> bool:
+    """Whether rows may have another value in a column of the table than they had."""
+    is_wider = rewriting.columns.field(name).type != have.field(name).type
+    return is_wider or name in rewriting.renames.now.values()

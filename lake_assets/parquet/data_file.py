@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lake_assets.parquet.encoding import encodings
-from lake_assets.parquet.partitioning import WHOLE, split, without_empty
+from lake_assets.parquet.partitioning import WHOLE, split, without_untold
 from lake_assets.parquet.stats import file_stats
 from lake_assets.storage.store import Store
 from lake_assets.storage.uri import LakeUri
@@ -55,7 +55,7 @@ def write_partitions(
     Yields:
         The values of its columns, as a log has them, and what `write_file` says.
     """
-    for values, part in split(without_empty(rows, by), by):
+    for values, part in split(without_untold(rows, by), by):
         yield values, write_file(store, part, folder, prefix=WHOLE, partition_by=by)
 
 

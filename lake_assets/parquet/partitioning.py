@@ -27,34 +27,54 @@ def is_whole(path: str) -> bool:
 
 
 def can_partition(kind: pa.DataType) -> bool:
-    """Whether a column of this type may be a partition column."""
+    """Whether a column of this type may be a partition column.
+
+    Not decimals with a fraction: deltalake cannot open a table with -0.5 for a value (1.6.6).
+    """
     return bool(
         pa.types.is_string(kind)
         or pa.types.is_boolean(kind)
         or pa.types.is_signed_integer(kind)
-        or pa.types.is_decimal(kind)
+        or (pa.types.is_decimal(kind) and kind.scale == 0)
         or pa.types.is_date32(kind)
     )
 
 
 def days(times: pa.Array) -> pa.Array:
     """The days of timestamps, in UTC; null of what is no time, or beyond the years 1 to 9999."""
-    found = times.cast(pa.timestamp("us", "UTC")).cast(pa.date32())
+    return _known_days(times.cast(pa.timestamp("us", "UTC")).cast(pa.date32()))
+
+
+def without_untold(rows: pa.Table, by: Iterable[str]) -> pa.Table:
+    """Rows with null in partition columns for what no log can tell so that all readers take it.
+
+    That is an empty text, which is null to some of them, and a day beyond the years 1 to 9999.
+    """
+    for name in by:
+        index = rows.schema.get_field_index(name)
+        told = _told(rows[name])
+        if told is not rows[name]:
+            rows = rows.set_column(index, rows.schema.field(index), told)
+    return rows
+
+
+def untold(rows: pa.Table, by: Iterable[str]) -> int:
+    """How many values of rows are null by that."""
+    return sum(_told(rows[name]).null_count - rows[name].null_count for name in by)
+
+
+def _told(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    kind = values.type
+    if pa.types.is_string(kind):
+        return pc.if_else(pc.equal(values, ""), pa.scalar(None, kind), values)
+    return _known_days(values) if pa.types.is_date32(kind) else values
+
+
+def _known_days(found: pa.Array) -> pa.Array:
     is_known = pc.and_(
         pc.greater_equal(found, pa.scalar(_FIRST_DAY)), pc.less_equal(found, pa.scalar(_LAST_DAY))
     )
     return pc.if_else(is_known, found, pa.scalar(None, pa.date32()))
-
-
-def without_empty(rows: pa.Table, by: Iterable[str]) -> pa.Table:
-    """Rows with null for an empty text in a partition column: a log cannot tell the two apart."""
-    for name in by:
-        index = rows.schema.get_field_index(name)
-        if pa.types.is_string(rows.schema.field(index).type):
-            texts = rows[name]
-            filled = pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
-            rows = rows.set_column(index, rows.schema.field(index), filled)
-    return rows
 
 
 def split(rows: pa.Table, by: Sequence[str]) -> Iterator[tuple[dict[str, str | None], pa.Table]]:

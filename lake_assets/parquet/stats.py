@@ -6,8 +6,9 @@ What a reader skips files by: row count, and min, max and null count of the lead
 import json
 import math
 from collections.abc import Collection
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
+from typing import Any
 
 import pyarrow.parquet as pq
 
@@ -72,7 +73,8 @@ def _bounds(chunks: list[pq.Statistics], *, has_nan: bool) -> tuple[object, obje
         return None
     if not all(chunk.has_min_max for chunk in chunks):
         return _widest(chunks[0])
-    least, greatest = min(chunk.min for chunk in chunks), max(chunk.max for chunk in chunks)
+    least = min(_bound(chunk, "min") for chunk in chunks)
+    greatest = max(_bound(chunk, "max") for chunk in chunks)
     if isinstance(least, float):
         # Spark and DuckDB sort NaN above all numbers. What is *equal* to it they do skip: NaN as
         # a bound itself would make PyArrow skip the other rows.
@@ -81,6 +83,22 @@ def _bounds(chunks: list[pq.Statistics], *, has_nan: bool) -> tuple[object, obje
         return least[:_MAX_TEXT], _upper_text(greatest)
     lower = _as_json(least)
     return None if lower is None else (lower, _as_json(greatest))
+
+
+def _bound(chunk: pq.Statistics, which: str) -> Any:  # noqa: ANN401 - of the column's type
+    """A chunk's least or greatest value; of times that Python does not have, its own end of time.
+
+    No query tells of such a time either: nobody skips the file who looks for one that can be told.
+    """
+    try:
+        return getattr(chunk, which)
+    except OverflowError:
+        is_early = getattr(chunk, f"{which}_raw") < 0
+        if chunk.logical_type.type == "DATE":
+            return date.min if is_early else date.max
+        is_utc = json.loads(chunk.logical_type.to_json())["isAdjustedToUTC"]
+        zone = UTC if is_utc else None
+        return datetime.min.replace(tzinfo=zone) if is_early else datetime.max.replace(tzinfo=zone)
 
 
 def _widest(chunk: pq.Statistics) -> tuple[object, object] | None:

@@ -13,6 +13,7 @@ from lake_assets.delta.table_log import log_of
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import TableRef, quarantine_of
 from lake_assets.silver.demux_job import Demuxed
+from lake_assets.silver.layouts import split_of
 from lake_assets.spark.fan_out import Written
 from lake_assets.storage.store import Store
 
@@ -25,7 +26,11 @@ def commits_of(feed: Feed, demuxed: Demuxed, reached: Reached) -> list[Commit]:
     quarantine = quarantine_of(feed.feed)
     attempt = {ATTEMPT: uuid4().hex}
     commits = [
-        Commit(table=table, files=written.files, info={"rows": str(written.rows), **attempt})
+        Commit(
+            table=table,
+            files=written.files,
+            info={"rows": str(written.rows), **attempt, **split_of(feed, table)},
+        )
         for table, written in demuxed.written.items()
         if table != quarantine
     ]

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from lake_assets.delta.catalog import keys_found
 from lake_assets.delta.relayout import lay_out
+from lake_assets.delta.renamed_columns import Renames
 from lake_assets.model.feeds import Feed
 from lake_assets.model.layouts import PartitionColumn
 from lake_assets.model.tables import TableRef
@@ -37,6 +38,7 @@ def lay_out_tables(demux: Demux, state_dir: Path, keys: Sequence[str] | None) ->
         CommitConflictError: another process keeps changing a table.
         FeedError: rows have no such column, or none that can partition a table.
         LakeError: the lake cannot be read or written.
+        RegistryError: the registry has no answer.
         StreamsLockedError: a table is to change, and the streams run: they would refuse it, or
             commit by the former layout.
         TableFeatureError: a table's features forbid it.
@@ -48,14 +50,23 @@ def lay_out_tables(demux: Demux, state_dir: Path, keys: Sequence[str] | None) ->
         return []
     with streams_lock(state_dir):
         handles = committer.opened(tables)
-        found = misfits(feed, handles)
+        found, renames = misfits(feed, handles), _renames(demux)
         for table, fact in found.items():
             wanted = feed.layout_in(table).partition_by
             columns = pa.schema(handles[table].schema().to_arrow())
             more = _missing(demux, columns, wanted)
             _LOG.info("%s %s: it is laid out anew", table.name, fact, extra={"feed": feed.feed})
-            lay_out(committer, table, wanted, more)
+            lost = lay_out(committer, table, wanted, more, renames)
+            if lost:
+                text = "%s: %d empty texts, or days beyond the years 1 to 9999, are null by this"
+                _LOG.warning(text, table.name, lost, extra={"feed": feed.feed})
     return list(found)
+
+
+def _renames(demux: Demux) -> Renames:
+    """Older names of columns, by all schemas that there are, whatever tables have."""
+    route = [demux.feed.route_column] if demux.feed.route_column else []
+    return demux.format.plan(demux.schemas.newest(), pa.schema([]), route).renames
 
 
 def _missing(demux: Demux, columns: pa.Schema, wanted: Sequence[PartitionColumn]) -> list[pa.Field]:

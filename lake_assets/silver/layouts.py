@@ -10,14 +10,14 @@ from deltalake import DeltaTable
 
 from lake_assets.delta.catalog import keys_found
 from lake_assets.delta.log_history import open_table
-from lake_assets.delta.relayout import MADE_OF, made_columns
 from lake_assets.delta.renamed_columns import Renames, marked
+from lake_assets.delta.table_layout import in_words_of, layout_of, made_columns, split_by
 from lake_assets.errors import FeedError, LakeError
 from lake_assets.formats.schema_merge import in_words
 from lake_assets.model.feeds import Feed
 from lake_assets.model.layouts import PartitionColumn
 from lake_assets.model.origins import OriginColumns
-from lake_assets.model.tables import TableRef
+from lake_assets.model.tables import Layer, TableRef
 from lake_assets.parquet.partitioning import can_partition, days
 from lake_assets.parquet.writer import Layout
 from lake_assets.silver.rows import silver_schema
@@ -65,6 +65,11 @@ def partitions_of(feed: Feed, keys: Iterable[str]) -> dict[TableRef, list[str]]:
     }
 
 
+def split_of(feed: Feed, table: TableRef) -> Mapping[str, str]:
+    """What a commit of new rows says of their layout: the table may have another one by then."""
+    return split_by(feed.layout_in(table).partition_by) if table.layer is Layer.SILVER else {}
+
+
 def write_layout(
     decoded: pa.Schema, origin: OriginColumns, partition_by: Sequence[PartitionColumn]
 ) -> Layout:
@@ -107,24 +112,25 @@ def ensure_possible(
             raise FeedError(thing, fact, step)
 
 
-def misfit(table: pa.Schema, partition_by: Sequence[str], wanted: Sequence[PartitionColumn]) -> str:
-    """In words, how a table is laid out otherwise than a feed says; empty if it is as wanted."""
-    has = [_of_table(table, name) for name in partition_by]
-    says = [_in_words(one.name, one.expression) for one in wanted]
+def misfit(has: str, wanted: Sequence[PartitionColumn]) -> str:
+    """In words, how a table is laid out otherwise than a feed says; empty if it is as wanted.
+
+    Args:
+        has: what the table says of its layout (`delta.table_layout`).
+        wanted: what the feed says.
+    """
+    says = in_words_of(wanted)
     if has == says:
         return ""
-    split, wish = (", ".join(names) or "nothing" for names in (has, says))
-    return f"is partitioned by {split}, and the feed says {wish}"
+    return f"is partitioned by {has or 'nothing'}, and the feed says {says or 'nothing'}"
 
 
 def misfits(feed: Feed, tables: Mapping[TableRef, DeltaTable]) -> dict[TableRef, str]:
     """By opened silver table that is laid out otherwise than the feed says, in words how."""
-    found = {}
-    for table, handle in tables.items():
-        split_by, wanted = handle.metadata().partition_columns, feed.layout_in(table).partition_by
-        if split_by or wanted:  # most tables are not partitioned: their columns are not looked at
-            columns = pa.schema(handle.schema().to_arrow())
-            found[table] = misfit(columns, split_by, wanted)
+    found = {
+        table: misfit(layout_of(handle), feed.layout_in(table).partition_by)
+        for table, handle in tables.items()
+    }
     return {table: fact for table, fact in found.items() if fact}
 
 
@@ -155,12 +161,3 @@ RELAYOUT_STEP = (
     "`partition_by` back as it was"
 )
 """What to do about a table of another layout."""
-
-
-def _of_table(table: pa.Schema, name: str) -> str:
-    made_of = (table.field(name).metadata or {}).get(MADE_OF, b"").decode()
-    return _in_words(name, made_of or name)
-
-
-def _in_words(name: str, expression: str) -> str:
-    return name if name == expression else f"{name} = {expression}"

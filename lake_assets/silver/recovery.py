@@ -17,6 +17,7 @@ from lake_assets.delta.data_files import active_files, are_whole, without
 from lake_assets.delta.log_history import is_done, last_info, rows_of
 from lake_assets.delta.origins import Before, NotIn
 from lake_assets.delta.restores import is_restored
+from lake_assets.delta.table_layout import is_laid_out_as
 from lake_assets.delta.table_log import log_of
 from lake_assets.delta.transaction_numbers import checksum, numbers_of, recorded_checksum
 from lake_assets.errors import LakeError, StreamError
@@ -245,11 +246,11 @@ def _noted(journal: Journal) -> tuple[Batch, list[Commit]] | None:
 
 
 def _is_of(commit: Commit, handle: DeltaTable | None, batch: Batch) -> bool:
-    """Whether a table has no rows of a batch yet, or those of the run that a journal is of."""
+    """Whether a table can get a journal's rows of a batch, or has those and no other run's."""
     if handle is None:
         return False
     if not is_done(handle, batch):
-        return True
+        return is_laid_out_as(commit, handle)
     made = (entry for entry in handle.history() if entry.get(APP_ID) == batch.app_id)
     own = next((entry for entry in made if int(entry[BATCH]) == batch.version), {})
     return own.get(ATTEMPT) == commit.info.get(ATTEMPT)

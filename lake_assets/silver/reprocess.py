@@ -13,14 +13,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from lake_assets.delta.catalog import keys_found
+from lake_assets.delta.change_journal import ChangeJournal, TableChange, TablesChange
 from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.delta.data_files import active_files
-from lake_assets.delta.multi_table_change import (
-    ChangeJournal,
-    TableChange,
-    TablesChange,
-    finish,
-)
+from lake_assets.delta.multi_table_change import finish
 from lake_assets.delta.offset_range import Range
 from lake_assets.delta.origins import columns_in
 from lake_assets.delta.source_offsets import Offsets, offsets_of_rows
@@ -33,6 +29,7 @@ from lake_assets.silver.apply_expectations import Refused, Scope
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.demux_job import Demuxed, Job, failure, joined
 from lake_assets.silver.demux_position import reprocess_app
+from lake_assets.silver.layouts import split_of
 from lake_assets.silver.rows import bronze_names
 from lake_assets.silver.set_aside import set_aside
 from lake_assets.spark.fan_out import Written
@@ -229,19 +226,22 @@ class Redo:
         touched = {*demuxed.written, *leaving}
         order = [*sorted(touched - {*aside}), *aside]
         last = record() if record else TableChange(table=self._quarantine)
+        came = {table: written.files for table, written in demuxed.written.items() if written.files}
+        split = {table: split_of(self.demux.feed, table) for table in came}
         parts = [
             TableChange(
                 table=table,
-                files=demuxed.written[table].files if table in demuxed.written else (),
+                files=came.get(table, ()),
                 leaving=leaving.get(table, None if table in aside else _NOTHING),
-                info=last.info if table == last.table else {},
+                info=last.info if table == last.table else split.get(table, {}),
                 transactions=last.transactions if table == last.table else (),
             )
             for table in order
         ]
         batch, committer = self._next(order), self.demux.context.committer
         # Before it is noted: what is noted is finished by whoever starts next.
-        committer.judge([Commit(table=t, files=w.files) for t, w in demuxed.written.items()], batch)
+        given = [Commit(table=t, files=f, info=split[t]) for t, f in came.items()]
+        committer.judge(given, batch)
         committer.ensure_usable([t for t in order if t in leaving or t in aside], Use.REWRITE)
         companions = {*self._silver(), *self._aside(), *order} - {self._quarantine}
         self.journal.write(

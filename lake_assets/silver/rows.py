@@ -3,7 +3,7 @@
 import pyarrow as pa
 
 from lake_assets.delta.origins import origin_schema
-from lake_assets.delta.relayout import without_made
+from lake_assets.delta.table_layout import without_made
 from lake_assets.model.origins import SCHEMA_ID, OriginColumns
 
 

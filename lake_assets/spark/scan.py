@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from lake_assets.delta.deletion_vectors import Mask, undeleted
 from lake_assets.delta.origins import RowSet
 from lake_assets.parquet.arrow_types import without_views
+from lake_assets.parquet.read_file import opened
 from lake_assets.storage.store import Store
 from lake_assets.storage.uri import LakeUri
 
@@ -129,7 +130,7 @@ def shared(
 
 def rows_of_file(lake: Store, place: LakeUri, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """A Parquet file's rows in batches that are bounded; columns that it lacks are left out."""
-    with lake.open_for_reading(place) as source, pq.ParquetFile(source) as file:
+    with lake.open_for_reading(place) as source, opened(source) as file:
         for number in range(file.num_row_groups):
             group = file.metadata.row_group(number)
             fitting = _BATCH_BYTES * group.num_rows // max(1, group.total_byte_size)

@@ -1,6 +1,7 @@
 """Changes of a feed's tables beside its streams: whose turn, where they are noted, how they end."""
 
-from lake_assets.delta.multi_table_change import ChangeJournal, finish
+from lake_assets.delta.change_journal import ChangeJournal
+from lake_assets.delta.multi_table_change import finish
 from lake_assets.delta.table_log import log_of
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import quarantine_of

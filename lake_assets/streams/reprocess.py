@@ -4,42 +4,33 @@ They run beside the live streams, in a process of their own. What changes is `si
 work.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from deltalake import DeltaTable
 from pyspark.sql import functions as F
 
 from lake_assets.delta.catalog import ensure_known, keys_found
 from lake_assets.delta.data_files import active_files, ensure_files_exist
-from lake_assets.delta.increments import Point
 from lake_assets.delta.log_history import open_table
-from lake_assets.delta.multi_table_change import TableChange
 from lake_assets.delta.offset_range import Range
 from lake_assets.delta.renamed_tables import ensure_none_renamed, movable_tables
-from lake_assets.delta.source_offsets import offsets_of_rows
 from lake_assets.delta.table_log import log_of
-from lake_assets.delta.transaction_numbers import checksum, numbers_of
 from lake_assets.errors import LakeError, StreamError
 from lake_assets.feeds.load import load_feeds
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
-from lake_assets.model.tables import Layer, TableRef, bronze_of, quarantine_of
+from lake_assets.model.tables import Layer, bronze_of, quarantine_of
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.demux_position import (
-    POSITION,
     Position,
-    batch_of,
-    demux_app,
-    read_position,
 )
 from lake_assets.silver.lay_out_tables import lay_out_tables
-from lake_assets.silver.reprocess import Bronze, Redo, Redone
+from lake_assets.silver.reprocess import Redo, Redone
 from lake_assets.silver.unused_columns import drop_unused
 from lake_assets.spark.lake_context import LakeContext, open_lake
 from lake_assets.spark.session import start_session
@@ -58,8 +49,8 @@ from lake_assets.streams.current_position import current_position, unbegun, unhe
 from lake_assets.streams.demux_loop import tables_of_silver
 from lake_assets.streams.noted_changes import REDO_TURN, finish_change, reprocess_journal
 from lake_assets.streams.pipeline import demux_journal
+from lake_assets.streams.rebuild_all import accept_restores, from_nothing, under_new_names
 from lake_assets.streams.schemas import format_with
-from lake_assets.streams.superseded_silver import drop_superseded, offsets_of_silver
 
 
 def requeue(
@@ -147,9 +138,10 @@ def rebuild(
     if keys is not None or since is not None:
         ensure_none_renamed(context.lake, feed, Layer.SILVER)
     elif renamed := movable_tables(context.lake, feed, Layer.SILVER):
+        accept_restores(redo)
         lay_out_tables(redo.demux, state_dir, keys)
         with streams_lock(state_dir):
-            return _under_new_names(redo, renamed)
+            return under_new_names(redo, renamed)
     try:
         finish_change(redo.journal, context, feed)
         position = current_position(redo, state_dir, bronze)
@@ -158,10 +150,11 @@ def rebuild(
     except (LakeError, StreamError):
         if keys is not None or since is not None:
             raise
+        accept_restores(redo)
         lay_out_tables(redo.demux, state_dir, keys)
         with streams_lock(state_dir):
             # Half a change stays noted until this one is: both say the same of what to do.
-            return _from_nothing(redo, bronze)
+            return from_nothing(redo, bronze)
     if since is None:
         # Once a batch that was cut off is whole: its files are laid out as the tables were.
         lay_out_tables(redo.demux, state_dir, keys)
@@ -205,17 +198,6 @@ def _ensure_files(redo: Redo) -> None:
         ensure_files_exist(table, log_of(context.lake, table), active_files(handle))
 
 
-def _under_new_names(redo: Redo, renamed: Mapping[TableRef, TableRef]) -> Redone:
-    """Derive all of silver, then drop its tables of former names; the streams do not run."""
-    feed, context = redo.demux.feed, redo.demux.context
-    bronze = context.committer.fresh(bronze_of(feed.feed))
-    offsets = offsets_of_silver(context, feed, renamed)
-    ensure_reaches(context.lake, feed, bronze, offsets, "Put `tables` back. ")
-    redone = _from_nothing(redo, bronze)
-    drop_superseded(context, feed, renamed)
-    return redone
-
-
 def finish_interrupted(context: LakeContext, settings: Settings, feed: Feed) -> None:
     """Finish a requeue or a rebuild that died between two commits, unless another is under way.
 
@@ -249,45 +231,3 @@ def _redo(settings: Settings, feed: Feed, endpoints: Endpoints) -> Iterator[Redo
             )
     finally:
         session.stop()
-
-
-def _from_nothing(redo: Redo, bronze: DeltaTable) -> Redone:
-    """Derive all there is of bronze, and record again how far demux is thereby."""
-    feed, context, origin = redo.demux.feed.feed, redo.demux.context, redo.demux.feed.source.origin
-    log = log_of(context.lake, bronze_of(feed))
-    # Whatever was restored among them is derived again.
-    ours = [*tables_of_silver(context.lake, redo.demux.feed), quarantine_of(feed)]
-    opened = context.committer.opened(ours)
-    context.committer.accept_restores(opened)
-    offsets = offsets_of_rows(log, active_files(bronze), origin)
-    aside = opened.get(quarantine_of(feed))  # it may be gone
-    noted = read_position(aside, feed) if aside else None
-    places = {*offsets, *(noted.offsets if noted else ())}
-    retained = retained_of(redo.demux.feed, bronze, places) or None
-    reached = Position(
-        bronze_id=str(bronze.metadata().id),
-        bronze=Point.at(log, bronze.version()),
-        offsets=offsets,
-    )
-
-    def record() -> TableChange:
-        quarantine = quarantine_of(feed)
-        tables = tables_of_silver(context.lake, redo.demux.feed)
-        handles = context.committer.opened([*tables, quarantine])
-        numbers = numbers_of(demux_app(feed), handles)
-        number = max(numbers.values(), default=0) + 1
-        numbers.pop(quarantine, None)
-        position = replace(reached, number=number, tables=checksum(numbers))
-        return TableChange(
-            table=quarantine,
-            info={POSITION: position.to_json()},
-            transactions=[batch_of(feed, number)],
-        )
-
-    rows = rows_of(redo.session, redo.demux.feed, bronze)
-    apart = apart_of(context.lake, redo.demux.feed, rows)
-    everything = Range(retained=retained, apart=apart)
-    if retained:
-        span = replace(everything, ends=offsets)
-        rows = within(redo.session, redo.demux.feed, rows, span).rows
-    return redo.rebuild(Bronze(rows=rows, range=everything), record=record)

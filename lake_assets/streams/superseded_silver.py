@@ -8,9 +8,9 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from lake_assets.delta.data_files import active_files
-from lake_assets.delta.relayout import made_columns, without_made
 from lake_assets.delta.renamed_tables import drop_tables, superseded_tables
 from lake_assets.delta.source_offsets import Offsets, furthest, offsets_of_rows
+from lake_assets.delta.table_layout import made_columns, without_made
 from lake_assets.delta.table_log import log_of
 from lake_assets.delta.table_owners import is_there, owner_of
 from lake_assets.model.feeds import Feed

@@ -2,18 +2,20 @@ import json
 from importlib import resources
 
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, write_deltalake
 
 from lake_assets.backup.table_restore import table_restore
 from lake_assets.delta.commit import RETENTION, Batch, Commit
 from lake_assets.delta.data_files import active_files
-from lake_assets.delta.log_history import last_info
+from lake_assets.delta.log_history import last_info, rows_of
 from lake_assets.delta.refresh_position import position_from
+from lake_assets.delta.relayout import lay_out
 from lake_assets.delta.restores import is_restored
 from lake_assets.delta.source_offsets import offset_transactions, table_offsets
 from lake_assets.delta.table_log import log_of
 from lake_assets.errors import CommitConflictError, LakeError, StreamsLockedError
 from lake_assets.maintenance.run import maintain
+from lake_assets.model.layouts import partition_columns
 from lake_assets.settings.upkeep import MaintenanceSettings
 from lake_assets.silver.demux_position import demux_app, reprocess_app
 from lake_assets.state.files import streams_lock
@@ -192,6 +194,49 @@ def test_a_version_before_rows_were_moved_is_refused(lake):
         put_back(lake, UNO, 2)
     lake.demux(UNO)
     assert put_back(lake, UNO, 4).rows_then == 2
+
+
+BY_TEXT = partition_columns({"text": "text"})
+
+
+def test_a_partitioned_table_goes_back_with_its_partitions(lake):
+    lay_out(lake.committer, UNO, BY_TEXT)
+    rows, before = lake.numbers(UNO), lake.version(UNO)
+    DeltaTable(lake.path(UNO)).delete()
+    planned = put_back(lake, UNO, before)
+    assert (planned.rows_now, planned.rows_then) == (0, len(rows))
+    assert lake.numbers(UNO) == rows
+    for add in _adds(lake, UNO):
+        assert add["partitionValues"] == {"text": "x"}
+        assert json.loads(add["stats"])["minValues"].keys() == {"n"}  # the other one is known
+    told = DeltaTable(lake.path(UNO)).history(1)[0]["operationParameters"]
+    assert json.loads(told["partitionBy"]) == ["text"]
+
+
+def test_a_version_of_another_layout_is_refused(lake):
+    lay_out(lake.committer, UNO, BY_TEXT)
+    with pytest.raises(LakeError, match="is partitioned by text, and its version 3 by nothing"):
+        put_back(lake, UNO, 3)
+    rows = DeltaTable(lake.path(FISH)).to_pyarrow_table()
+    write_deltalake(
+        lake.path(FISH), rows, mode="overwrite", schema_mode="overwrite", partition_by=["text"]
+    )
+    with pytest.raises(LakeError, match="is partitioned by text, and its version 3 by nothing"):
+        put_back(lake, FISH, 3)
+
+
+def test_a_file_that_goes_while_it_is_looked_at_is_named(lake, monkeypatch):
+    """As VACUUM of another engine deletes it."""
+    (file,) = active_files(DeltaTable(lake.path(UNO), version=1))
+    DeltaTable(lake.path(UNO)).delete()
+
+    def look(handle):
+        (lake.path(UNO) / file.path).unlink()
+        return rows_of(handle)
+
+    monkeypatch.setattr("lake_assets.backup.versions_then.rows_of", look)
+    with pytest.raises(LakeError, match=f"{file.path}: is missing, and version 1 of its table"):
+        put_back(lake, UNO, 1)
 
 
 def test_a_compaction_in_between_is_no_matter(lake):

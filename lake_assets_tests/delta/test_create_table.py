@@ -23,7 +23,10 @@ PLAIN = {"delta.checkpointInterval": "40"}
 
 def born(folder, schema=SCHEMA, partition_by=("day",)):
     columns = Schema.from_arrow(schema).to_json()
-    blueprint = Blueprint(columns, tuple(partition_by), PLAIN)
+    by = tuple(partition_by)
+    blueprint = Blueprint(
+        schema=columns, partition_by=by, layout=", ".join(by), configuration=PLAIN
+    )
     return create_table(local_log(folder), "events", blueprint, "an id")
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from lake_assets.delta.added_files import gained_between
 from lake_assets.delta.catalog import keys_of, tables_of
+from lake_assets.delta.change_journal import ChangeJournal, TableChange, TablesChange
 from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.delta.committer import Committer
 from lake_assets.delta.crash_recovery import recover_after_crash
@@ -14,12 +15,7 @@ from lake_assets.delta.data_files import active_files, are_whole, ensure_files_e
 from lake_assets.delta.find_rows import find_rows
 from lake_assets.delta.increments import Point, next_increment
 from lake_assets.delta.log_history import committed_at, identity, newest_info, open_table, rows_at
-from lake_assets.delta.multi_table_change import (
-    ChangeJournal,
-    TableChange,
-    TablesChange,
-    finish,
-)
+from lake_assets.delta.multi_table_change import finish
 from lake_assets.delta.offset_range import Range
 from lake_assets.delta.restores import held_offsets
 from lake_assets.delta.source_offsets import offset_transactions, offsets_of_rows

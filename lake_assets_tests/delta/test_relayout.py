@@ -1,18 +1,23 @@
 """A table of another layout has the same rows, whatever its files were before."""
 
-from datetime import UTC, datetime
+import json
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
 from deltalake.schema import Field, PrimitiveType
 
-from lake_assets.delta.commit import Batch, Commit, DataFile
+from lake_assets.delta.commit import LAID_OUT, Batch, Commit, DataFile
 from lake_assets.delta.committer import Committer
+from lake_assets.delta.compaction import join_files
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.log_history import last_info
-from lake_assets.delta.relayout import LAID_OUT, MADE_OF, lay_out
+from lake_assets.delta.relayout import lay_out
+from lake_assets.delta.table_layout import layout_of
 from lake_assets.delta.table_log import log_of
 from lake_assets.errors import CommitConflictError, LakeError
 from lake_assets.model.layouts import partition_columns
@@ -21,6 +26,7 @@ from lake_assets.storage.local import LocalStore
 from lake_assets_tests.sample import silver_of
 
 UNO = silver_of("uno")
+AT = datetime(2026, 11, 25, 1, tzinfo=UTC)
 
 COLUMNS = pa.schema([("n", pa.int64()), ("region", pa.string()), ("at", pa.timestamp("us", "UTC"))])
 
@@ -87,6 +93,13 @@ def test_a_layout_goes_into_the_next_and_leaves_no_column(committer, table):
     assert all(not file.partition for file in active_files(handle))
 
 
+@pytest.mark.usefixtures("table")
+def test_what_a_log_cannot_tell_is_counted(committer):
+    assert lay_out(committer, UNO, BY_DAY) == 0
+    assert lay_out(committer, UNO, BY_REGION) == 1
+    assert lay_out(committer, UNO, BY_REGION) == lay_out(committer, UNO, ()) == 0
+
+
 def test_files_of_other_engines_lack_their_partition_columns_and_get_them(committer, tmp_path):
     folder = tmp_path / UNO.relative
     write_deltalake(folder, pa.Table.from_pylist(ROWS, schema=COLUMNS), partition_by=["region"])
@@ -102,7 +115,7 @@ def test_a_column_of_the_same_name_that_others_made_is_made_anew(committer, tabl
     handle.alter.add_columns([Field("day", PrimitiveType("date"), nullable=True)])
     lay_out(committer, UNO, BY_DAY)
     handle = DeltaTable(table)
-    assert pa.schema(handle.schema().to_arrow()).field("day").metadata[MADE_OF] == b"date(at)"
+    assert layout_of(handle) == "day = date(at)"
     assert str(rows_in(table)[0]["day"]) == "2026-11-24"
 
 
@@ -116,7 +129,7 @@ def test_whoever_still_writes_by_the_former_layout_is_refused(committer, table):
     other = committer.independent()
     append(other, [{**ROWS[0], "n": 5}], 3)
     lay_out(committer, UNO, BY_DAY)
-    with pytest.raises(LakeError, match="is partitioned by day, and new files of it by no column"):
+    with pytest.raises(LakeError, match=r"by day = date.at., and new files of it by no column"):
         append(other, [{**ROWS[0], "n": 6}], 4)
     other.close()
     assert [row["n"] for row in rows_in(table)] == [1, 2, 3, 4, 5]
@@ -171,3 +184,106 @@ def test_files_of_one_layout_alone_come_into_a_table(committer):
     file = DataFile(partition={"region": "eu"}, **written)
     with pytest.raises(LakeError, match="by no column, and new files of it by region"):
         committer.append([Commit(table=UNO, files=[file])], Batch("stream", 3))
+
+
+EXTREMES = pa.schema(
+    [
+        ("n", pa.int64()),
+        ("at", pa.timestamp("us", "UTC")),
+        ("local", pa.timestamp("us", "UTC")),
+        ("born", pa.date32()),
+        ("amount", pa.decimal128(20, 0)),
+        ("level", pa.int8()),
+        ("is_new", pa.bool_()),
+        ("text", pa.string()),
+    ]
+)
+
+MOST = 2**63
+
+
+def extremes():
+    """Values at the ends of their types, in the order of `n`."""
+    times = [-MOST, MOST - 1, -1, 0, None, -62_135_596_800_000_000, 253_402_300_799_999_999]
+    wide = [Decimal(-(2**63)), Decimal(0), Decimal(2**64 - 1), None]
+    count = len(times)
+    return pa.table(
+        {
+            "n": range(count),
+            "at": pa.array(times, pa.int64()).cast(EXTREMES.field("at").type),
+            "local": pa.array(times[::-1], pa.int64()).cast(EXTREMES.field("at").type),
+            "born": pa.array([date.min, date.max, None, *[date(1969, 12, 31)] * 4]),
+            "amount": pa.array((wide * 2)[:count], EXTREMES.field("amount").type),
+            "level": pa.array([-128, 127, 0, None, -1, -1, 1], pa.int8()),
+            "is_new": [True, False, None, True, False, None, True],
+            "text": ["a=b/c", "%41", "null", "__HIVE_DEFAULT_PARTITION__", " ", "\u0000", "é\n"],
+        },
+        schema=EXTREMES,
+    )
+
+
+LAYOUTS = [
+    {"day": "date(at)"},
+    {"day": "date(local)", "text": "text"},
+    {"born": "born"},
+    {"amount": "amount"},
+    {"level": "level", "is_new": "is_new"},
+    {"text": "text"},
+    {},
+]
+
+
+def logged_rows(committer):
+    """As `to_pyarrow_table`, which Python's own times are too short for."""
+    return committer.fresh(UNO).to_pyarrow_table().select(EXTREMES.names).sort_by("n")
+
+
+@pytest.mark.parametrize("theirs", [False, True], ids=["ours", "another engine's"])
+def test_values_survive_each_layout(committer, tmp_path, theirs):
+    """Whatever the layout before, and whoever wrote the files."""
+    folder = tmp_path / UNO.relative
+    committer.create({UNO: EXTREMES})
+    rows = extremes()
+    file = DataFile(**write_file(committer.store, rows, log_of(committer.store, UNO).folder))
+    committer.append([Commit(table=UNO, files=[file])], Batch("stream", 1))
+    for number, declared in enumerate(LAYOUTS, start=1):
+        lay_out(committer, UNO, partition_columns(declared))
+        assert logged_rows(committer) == rows, declared
+        if theirs and declared:
+            moved = committer.fresh(UNO).to_pyarrow_table()
+            write_deltalake(folder, moved, mode="overwrite")
+            files = active_files(committer.fresh(UNO))
+            assert not any(file.has_all_columns for file in files)
+            assert logged_rows(committer) == rows, declared
+            DeltaTable(folder).optimize.compact()
+        assert committer.fresh(UNO).version() >= number + 1
+
+
+def test_times_of_ninety_six_bits_are_taken_as_they_are(committer, tmp_path):
+    """As Spark writes them; in nanoseconds Arrow has the years 1677 to 2262 alone, and wraps."""
+    folder = tmp_path / UNO.relative
+    columns = pa.schema([("n", pa.int64()), ("at", pa.timestamp("us", "UTC"))])
+    committer.create({UNO: columns})
+    times = [datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, tzinfo=UTC), AT]
+    rows = pa.Table.from_pylist([{"n": n, "at": at} for n, at in enumerate(times)], schema=columns)
+    files = []
+    for name in ("part-1.parquet", "part-2.parquet"):
+        pq.write_table(rows, folder / name, use_deprecated_int96_timestamps=True)
+        size = (folder / name).stat().st_size
+        stats = json.dumps({"numRecords": rows.num_rows})
+        files.append(DataFile(path=name, size=size, rows=rows.num_rows, stats=stats))
+    committer.append([Commit(table=UNO, files=files)], Batch("stream", 1))
+    expected = sorted([*times, *times])
+
+    def seen():
+        return sorted(committer.fresh(UNO).to_pyarrow_table()["at"].to_pylist())
+
+    before = committer.fresh(UNO).version()
+    join_files(committer, UNO, active_files(committer.fresh(UNO)))
+    assert seen() == expected
+    committer.fresh(UNO).restore(before)
+    committer.accept_restores({UNO: committer.fresh(UNO)})
+    lay_out(committer, UNO, BY_DAY)
+    assert seen() == expected
+    days = {file.partition["day"] for file in active_files(committer.fresh(UNO))}
+    assert days == {"0001-01-01", "9999-12-31", "2026-11-25"}

@@ -4,10 +4,12 @@ from deltalake import DeltaTable
 
 from lake_assets.delta.commit import Batch, Commit
 from lake_assets.delta.committer import Committer
+from lake_assets.delta.relayout import lay_out
 from lake_assets.delta.restores import held_offsets, is_restored
 from lake_assets.delta.source_offsets import begun_transactions, offset_transactions
 from lake_assets.delta.widen import widen
 from lake_assets.errors import LakeError
+from lake_assets.model.layouts import partition_columns
 from lake_assets.model.origins import NamedSource
 from lake_assets.model.tables import bronze_of
 from lake_assets.storage.local import LocalStore
@@ -65,6 +67,35 @@ def test_nothing_is_committed_after_a_restore(fill, committer, land, tmp_path, i
             commit()
     committing.close()
     assert values(tmp_path, SILVER) == [1]
+
+
+def test_a_table_that_is_laid_out_anew_stays_a_restored_one(fill, committer, tmp_path):
+    """Until rows are derived again: whoever lays it out may die before."""
+    fill(SILVER)
+    folder = tmp_path / SILVER.relative
+    DeltaTable(folder).restore(1)
+    by_n = partition_columns({"n": "n"})
+    with pytest.raises(LakeError, match="was put back to an older version"):
+        lay_out(committer, SILVER, by_n)
+    committer.accept_restores({SILVER: DeltaTable(folder)})
+    lay_out(committer, SILVER, by_n)
+    handle = DeltaTable(folder)
+    assert handle.metadata().partition_columns == ["n"]
+    assert is_restored(local_log(folder), handle.version())
+    later = Committer(LocalStore.at(tmp_path), threads=1)
+    with pytest.raises(LakeError, match="was put back to an older version"):
+        later.append([Commit(table=SILVER, files=())], Batch("demux", 4))
+    later.accept_restores({SILVER: handle})
+    later.append([Commit(table=SILVER, files=())], Batch("demux", 4))
+    later.close()
+    assert not is_restored(local_log(folder), handle.version() + 1)
+
+
+def test_a_layout_alone_makes_no_table_a_restored_one(fill, committer, tmp_path):
+    fill(SILVER)
+    lay_out(committer, SILVER, partition_columns({"n": "n"}))
+    folder = tmp_path / SILVER.relative
+    assert not is_restored(local_log(folder), DeltaTable(folder).version())
 
 
 def test_gold_may_be_restored(fill, committer, land, tmp_path):

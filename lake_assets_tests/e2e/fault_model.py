@@ -4,7 +4,7 @@ What the steps do to the lake is in `test_random_faults`.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Self
 
 import duckdb
+import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
+from lake_assets.delta.data_files import active_files
 from lake_assets.model.feeds import Feed
 from lake_assets.model.routes import Route
 from lake_assets.model.tables import TableRef, bronze_of, quarantine_of
@@ -30,6 +32,20 @@ Rows = Counter[tuple[str, int, int, object]]
 DELETED = "deleted"
 
 _MARKS = count()
+
+_IMPORT = 'import "google/protobuf/timestamp.proto";'
+
+_DEVICES = ("d1", "d/2 %41", "")
+"""What partitions some tables: no folder's name among them, and what a log takes for null."""
+
+LAYOUTS = ("none", "device", "day", "device and day", "mark")
+
+_LAYOUT_OF = {
+    "none": {},
+    "device": {"device_id": "device_id"},
+    "day": {"day": "date(happened)"},
+    "device and day": {"device_id": "device_id", "day": "date(happened)"},
+}
 
 
 @dataclass(frozen=True)
@@ -75,6 +91,9 @@ class Model:
     column: str = ""
     """The name under which silver's tables are to have the marks."""
 
+    layout: Mapping[str, str] = field(default_factory=dict)
+    """What silver's tables are partitioned by, as the feed says."""
+
     is_torn: bool = False
     """One of its tables is of another time than the others."""
 
@@ -101,7 +120,8 @@ class Part:
     @property
     def feed(self) -> Feed:
         route = Route(column="game_name", keys=tuple(sorted(self.model.keys)))
-        return self.lake.topic.feed(feed=self.name, route=route)
+        layout = dict(self.model.layout)
+        return self.lake.topic.feed(feed=self.name, route=route, partition_by=layout)
 
     @property
     def waiting(self) -> set[Place]:
@@ -114,7 +134,8 @@ class Part:
         column = f"mark_{number}" if renames or not last else last[0].column
         more = "".join(f" string more_{one} = {one + 9};" for one in range(1, number + 1))
         named = f"string gamer_id = 2; string device_id = 4; string {column} = 9;"
-        text = f"message event {{ string game_name = 1; {named}{more} }}"
+        named += " google.protobuf.Timestamp happened = 5;"
+        text = f"{_IMPORT} message event {{ string game_name = 1; {named}{more} }}"
         self.versions.append(Version(self.lake.topic.register_text(text), text, column))
 
     def produce(self, key: str, many: int, version: Version, days: int = 0) -> None:
@@ -126,8 +147,10 @@ class Part:
 
     def _event(self, key: str, version: Version, at: datetime) -> Event:
         mark = f"m{next(_MARKS)}"
-        own = {"game_name": key, "gamer_id": "ann", "device_id": "d1", version.column: mark}
-        value = framed(version.schema_id, message_of(version.text, **own))
+        device = _DEVICES[int(mark[1:]) % len(_DEVICES)]
+        own = {"game_name": key, "gamer_id": "ann", "device_id": device, "happened": at}
+        message = message_of(version.text, **own, **{version.column: mark})
+        value = framed(version.schema_id, message)
         return Event(key, mark, value if key else mark.encode(), at)
 
     def demux(self, lake: StreamedLake) -> None:
@@ -141,6 +164,30 @@ class Part:
     def stream_in_one_job(self, lake: StreamedLake) -> None:
         """As `lake-assets stream --until-caught-up`."""
         lake.stream_in_one_job(self.feed, prepared=self.renew)
+
+    def want(self, layout: str) -> None:
+        """Declare another layout; one by marks is by the name that their field has now."""
+        mark = self.versions[-1].column
+        self.model.layout = _LAYOUT_OF.get(layout, {mark: mark})
+
+    def is_laid_out(self) -> bool:
+        """Whether the log of each of silver's tables has it so, and each file says the same."""
+        names = [*self.model.layout]
+        for key in self.model.keys:
+            folder = self._folder(silver_of(key))
+            if not DeltaTable.is_deltatable(str(folder)):
+                continue
+            handle = DeltaTable(folder)
+            if handle.metadata().partition_columns != names:
+                return False
+            for file in active_files(handle):
+                if not file.has_all_columns or not names:
+                    continue
+                rows = pq.read_table(folder / file.path, columns=names, partitioning=None)
+                told = {n: {_text(value) for value in rows[n].to_pylist()} for n in names}
+                if told != {name: {value} for name, value in file.partition.items()}:
+                    return False
+        return True
 
     def renew(self) -> None:
         """Silver's tables have the newest schema."""
@@ -218,6 +265,10 @@ class Part:
 
     def _folder(self, table: TableRef) -> Path:
         return self.lake.folder(table)
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
 
 
 def _rows_of(

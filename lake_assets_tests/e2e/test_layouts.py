@@ -2,6 +2,7 @@
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from importlib import import_module
 from urllib.parse import unquote
 
 import duckdb
@@ -10,8 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, QueryBuilder, write_deltalake
 
+from lake_assets.backup.create import back_up
+from lake_assets.backup.progress import Progress
 from lake_assets.delta.data_files import active_files
-from lake_assets.errors import LakeError, PartitionsExceededError, StreamsLockedError
+from lake_assets.errors import LakeError, PartitionsExceededError, StreamError, StreamsLockedError
 from lake_assets.gold.run import Warm
 from lake_assets.maintenance.run import maintain
 from lake_assets.model.layouts import Layout
@@ -23,6 +26,7 @@ from lake_assets.silver.lay_out_tables import lay_out_tables
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.state.files import streams_lock
 from lake_assets.streams.refresh import refresh_gold
+from lake_assets_tests.backup.lakes import place_at, restored
 from lake_assets_tests.e2e.dying import POINTS, KilledError, doomed
 from lake_assets_tests.events import AT, Topic, framed
 from lake_assets_tests.sample import gold_of, silver_of
@@ -31,6 +35,8 @@ from lake_assets_tests.streams.lakes import StreamedLake
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
 UNO, GO_FISH = silver_of("uno"), silver_of("go_fish")
+
+KEYS = ("uno", "go_fish")
 
 BY_DAY = {"day": "date(event_timestamp)"}
 BY_BOTH = {**BY_DAY, "device_id": "device_id"}
@@ -56,6 +62,10 @@ def on(days, **event):
 
 def table_of(lake, table=UNO):
     return DeltaTable(lake.folder(table))
+
+
+def partitions_by(lake, table):
+    return table_of(lake, table).metadata().partition_columns
 
 
 def partitions(lake, table=UNO):
@@ -278,6 +288,135 @@ def test_a_batch_that_was_cut_off_before_the_layout_changed_is_there_once(lake, 
     lake.stream(split)
     assert lake.silver == Counter(places)
     assert len(partitions(lake)) == 2
+
+
+def dying(patched, target, *, after):
+    """Has a function end its process the next time, before or after so many calls of it."""
+    module, _, name = target.rpartition(".")
+    go, left = getattr(import_module(module), name), [after]
+
+    def die(*given, **named):
+        if not left[0]:
+            raise KilledError
+        left[0] -= 1
+        return go(*given, **named)
+
+    patched.setattr(target, die)
+
+
+def test_a_rebuild_that_is_killed_between_two_tables_goes_on(lake, known, monkeypatch):
+    """Until it does the streams refuse by name what is laid out otherwise, whatever they want."""
+    plain, split = lake.topic.feed(), lake.topic.feed(partition_by=BY_DAY)
+    places = lake.topic.produce(*(framed(known, k, **on(i)) for i in (0, 1) for k in KEYS), b"bad")
+    lake.stream(plain)
+    places += lake.topic.produce(*(framed(known, k, **on(2)) for k in KEYS))
+    bad = lake.quarantine
+    with monkeypatch.context() as patched, lake.redo(split) as redo:
+        dying(patched, "lake_assets.silver.lay_out_tables.lay_out", after=1)
+        with pytest.raises(KilledError):
+            lake.rebuild_with(redo)
+    tables = {table: bool(partitions_by(lake, table)) for table in (UNO, GO_FISH)}
+    assert sorted(tables.values()) == [False, True]
+    for feed, refused in ((split, False), (plain, True)):
+        (table,) = [table for table, is_split in tables.items() if is_split == refused]
+        for stream in (lake.stream, lake.stream_in_one_job):
+            with pytest.raises(LakeError, match=f"^{table.name}: is partitioned by"):
+                stream(feed)
+    with lake.redo(split) as redo:
+        lake.rebuild_with(redo)
+    lake.stream(split)
+    assert lake.silver + lake.quarantine == Counter(places)
+    assert lake.quarantine == bad
+    assert [partitions_by(lake, table) for table in tables] == [["day"], ["day"]]
+
+
+def test_a_restored_table_is_laid_out_and_derived_again_also_if_that_is_killed(
+    lake, known, monkeypatch
+):
+    plain, split = lake.topic.feed(), lake.topic.feed(partition_by=BY_DAY)
+    places = lake.topic.produce(*(framed(known, **on(i)) for i in range(2)))
+    lake.stream(plain)
+    version = lake.version(UNO)
+    places += lake.topic.produce(*(framed(known, **on(i)) for i in range(3)))
+    lake.stream(plain)
+    table_of(lake).restore(version)
+    with monkeypatch.context() as patched, lake.redo(split) as redo:
+        dying(patched, "lake_assets.streams.reprocess.from_nothing", after=0)
+        with pytest.raises(KilledError):
+            lake.rebuild_with(redo)
+    assert partitions_by(lake, UNO) == ["day"]
+    assert lake.silver.total() == 2
+    places += lake.topic.produce(framed(known, **on(5)))
+    for stream in (lake.stream, lake.stream_in_one_job):
+        with pytest.raises(StreamError, match=r"put back to an older version \(RESTORE\)"):
+            stream(split)
+    with lake.redo(split) as redo:
+        lake.rebuild_with(redo)
+    lake.stream(split)
+    assert lake.silver == Counter(places)
+
+
+def test_a_requeue_that_was_cut_off_before_the_layout_changed_is_there_once(
+    lake, known, monkeypatch
+):
+    games = Route(column="game_name", keys=("uno", "go_fish", "chess"))
+    plain, split = lake.topic.feed(), lake.topic.feed(partition_by=BY_DAY, route=games)
+    places = lake.topic.produce(*(framed(known, k, **on(1)) for k in (*KEYS, "chess")))
+    lake.stream(plain)
+    more = lake.topic.feed(route=games)
+    with monkeypatch.context() as patched, lake.redo(more) as redo:
+        dying(patched, "lake_assets.delta.multi_table_change._apply", after=1)
+        with pytest.raises(KilledError):
+            redo.requeue()
+    with lake.redo(split) as redo:
+        lake.rebuild_with(redo)
+    places += lake.topic.produce(framed(known, "chess", **on(2)))
+    lake.stream(split)
+    assert lake.silver + lake.places(silver_of("chess")) == Counter(places)
+    assert lake.quarantine == Counter()
+
+
+def test_a_batch_of_a_layout_that_nobody_has_any_more_runs_again(lake, known):
+    """Its journal was kept, and its tables were laid out as if it was not there."""
+    plain, split = lake.topic.feed(), lake.topic.feed(partition_by=BY_DAY)
+    places = lake.topic.produce(*(framed(known, k, **on(0)) for k in KEYS))
+    lake.stream(plain)
+    places += lake.topic.produce(*(framed(known, k, **on(1)) for k in KEYS))
+    lake.ingest(plain)
+    lake.kind = doomed("half")
+    with pytest.raises(KilledError):
+        lake.demux(plain)
+    lake.kind = None
+    with lake.redo(split) as redo:
+        lay_out_tables(redo.demux, lake.settings.state_dir, None)
+    lake.stream(split)
+    assert lake.silver == Counter(places)
+    assert [partitions_by(lake, table) for table in (UNO, GO_FISH)] == [["day"], ["day"]]
+
+
+def test_a_partitioned_lake_goes_on_from_a_backup(lake, known, refresh, tmp_path):
+    feed = lake.topic.feed(partition_by=BY_BOTH)
+    places = lake.topic.produce(*(framed(known, device=v, **on(i % 3)) for i, v in enumerate(ODD)))
+    lake.stream(feed)
+    refresh(feed)
+    back_up(lake.settings, place_at(tmp_path / "place"), Progress())
+    before = partitions(lake)
+    settings = lake.settings.model_copy(update={"home": tmp_path / "elsewhere"})
+    copy = StreamedLake(lake.spark, settings, lake.topic)
+    restored(settings, tmp_path / "place")
+    assert partitions(copy) == before
+    assert copy.silver == Counter(places)
+    places += lake.topic.produce(*(framed(known, device=v, **on(7)) for v in ODD))
+    copy.stream(feed)
+    assert copy.silver == Counter(places)
+    maintain(at_once(copy), feed)
+    with copy.redo(lake.topic.feed()) as redo:
+        copy.rebuild_with(redo)
+    assert copy.silver == Counter(places)
+    assert partitions_by(copy, UNO) == []
+    # The lake itself went on by the layout that it has.
+    lake.stream(feed)
+    assert lake.silver == Counter(places)
 
 
 def test_a_layout_needs_nothing_of_bronze(lake, known):

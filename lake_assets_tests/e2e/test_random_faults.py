@@ -25,7 +25,8 @@ from hypothesis.stateful import (
 )
 from pyspark.sql import SparkSession
 
-from lake_assets.errors import StreamError
+from lake_assets.delta.relayout import lay_out
+from lake_assets.errors import LakeError, StreamError
 from lake_assets.maintenance.run import maintain
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Reset
@@ -33,10 +34,11 @@ from lake_assets.model.retention import LayerRetention, SilverRetention
 from lake_assets.model.tables import Layer
 from lake_assets.settings.schema import Settings
 from lake_assets.settings.upkeep import MaintenanceSettings
+from lake_assets.silver import lay_out_tables
 from lake_assets.streams.reset import reset_bronze
 from lake_assets_tests.clock import wall_clock
 from lake_assets_tests.e2e.dying import POINTS, KilledError, doomed
-from lake_assets_tests.e2e.fault_model import DELETED, Part
+from lake_assets_tests.e2e.fault_model import DELETED, LAYOUTS, Part
 from lake_assets_tests.events import Topic
 from lake_assets_tests.sample import silver_of
 from lake_assets_tests.streams.lakes import StreamedLake
@@ -100,6 +102,17 @@ def a_part(fits, **given):
     return lambda go: precondition(those)(rule(name=names, **given)(go))
 
 
+def dying_at(point):
+    """What lays a table out in a process that is killed before its commit, or right after."""
+
+    def go(*given):
+        if point == "after":
+            lay_out(*given)
+        raise KilledError
+
+    return go
+
+
 _HOMES = count()
 
 
@@ -131,7 +144,9 @@ class Machine(RuleBasedStateMachine):
     def teardown(self):
         """Whatever was last: a row of an earlier clock, a renamed field, and each repair."""
         with self.open:
-            for name, part in self.parts.items():
+            for number, (name, part) in enumerate(self.parts.items()):
+                self.settle(name)
+                self.lay_out_by(name, ("mark", "day")[number])
                 self.set_clock(CLOCK_STEPS[0])
                 part.register(renames=True)
                 self.produce(name, part.keys[0], 1, 1)
@@ -159,6 +174,7 @@ class Machine(RuleBasedStateMachine):
         self.done["steps"] += 1
         for part in self.parts.values():
             part.check()
+            assert part.model.is_torn or part.is_laid_out()
 
     @rule(step=strategies.sampled_from(CLOCK_STEPS))
     def set_clock(self, step):
@@ -344,6 +360,34 @@ class Machine(RuleBasedStateMachine):
         self.rebuild_of(name, taken)
         part.model.is_torn = False
 
+    @a_part(
+        is_streamed,
+        layout=strategies.sampled_from(LAYOUTS),
+        dies=strategies.sampled_from([None, "before", "after"]),
+        forgets=strategies.booleans(),
+    )
+    def lay_out_anew(self, name, layout, dies, forgets):
+        """Another layout, perhaps by a rebuild that is killed at its first table's commit."""
+        part = self.parts[name]
+        part.want(layout)
+        if dies:
+            with pytest.MonkeyPatch.context() as patched, suppress(KilledError):
+                patched.setattr(lay_out_tables, "lay_out", dying_at(dies))
+                self.rebuild(name)
+            part.check()
+            if not part.model.is_torn and not part.is_laid_out():
+                with pytest.raises(LakeError, match="and the feed says"):
+                    part.demux(part.lake)
+            if forgets:
+                self.lose_state()
+        self.lay_out_by(name, layout)
+
+    def lay_out_by(self, name, layout):
+        self.parts[name].want(layout)
+        self.rebuild(name)
+        assert self.parts[name].is_laid_out()
+        self.done["laid out"] += 1
+
     @a_part(is_whole, data=strategies.data())
     def rebuild_one_game(self, name, data):
         part = self.parts[name]
@@ -366,6 +410,7 @@ class Machine(RuleBasedStateMachine):
             reset_bronze(self.settings, allowed)
         assert part.contents() == Counter()
         part.model.placed, part.model.gone, part.model.retained = {}, set(), {}
+        part.want("none")  # a former name of a column comes to no table that is made anew
         part.model.is_torn = part.model.is_cut_off = False
 
     def settle(self, name):
@@ -448,3 +493,4 @@ def test_each_event_is_in_its_place_once_whatever_happens(spark, services, tmp_p
     # There may be more: a sequence for which Hypothesis runs out of choices is none of them.
     assert found.done["sequences"] >= sequences
     assert found.done["steps"] >= sequences * steps
+    assert found.done["laid out"]

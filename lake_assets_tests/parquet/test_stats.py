@@ -195,3 +195,18 @@ def test_skipping_files_by_statistics_loses_no_row(table, condition):
 def test_statistics_let_readers_skip_files(table):
     fragments = table.to_pyarrow_dataset().get_fragments(filter=pc.field("n") > 0)
     assert len(list(fragments)) == 1
+
+
+@pytest.mark.parametrize("kind", [pa.timestamp("us", "UTC"), pa.timestamp("us"), pa.date32()])
+def test_times_that_python_does_not_have_are_bounded_by_its_ends(kind):
+    """Spark and others write such; no query tells of them, and no reader skips the other rows."""
+    whole = pa.int32() if kind == pa.date32() else pa.int64()
+    ends = [-(2 ** (whole.bit_width - 1)), 2 ** (whole.bit_width - 1) - 1]
+    found = stats_of(at=pa.array([*ends, 0], whole).cast(kind), row_group_size=1)
+    least, greatest = found["minValues"]["at"], found["maxValues"]["at"]
+    if kind == pa.date32():
+        assert (least, greatest) == ("0001-01-01", "9999-12-31")
+    else:
+        zone = "Z" if kind.tz else ""
+        assert least == f"0001-01-01T00:00:00.000000{zone}"
+        assert greatest == f"9999-12-31T23:59:59.999999{zone}"

@@ -1,8 +1,8 @@
 import pyarrow as pa
 import pytest
 
-from lake_assets.delta.relayout import MADE_OF
 from lake_assets.delta.renamed_columns import Renames
+from lake_assets.delta.table_layout import MADE_OF, layout_in, made_of
 from lake_assets.errors import FeedError
 from lake_assets.model.feeds import Feed
 from lake_assets.silver.layouts import (
@@ -70,21 +70,25 @@ def test_keys_of_several_layouts_have_columns_of_their_own():
         partition_by={"day": "date(at)"}, layouts={"vita": {"partition_by": {"day": "date(later)"}}}
     )
     columns = tables_columns(found, ["pulse", "vita"], two, Renames())
-    made_of = [schema.field("day").metadata[MADE_OF] for schema in columns.values()]
+    made_of = [schema.field("day").metadata[MADE_OF.encode()] for schema in columns.values()]
     assert made_of == [b"date(at)", b"date(later)"]
+
+
+def fit(table, names, wanted):
+    return misfit(layout_in(names, made_of(table)), wanted)
 
 
 def test_a_table_fits_if_it_is_split_by_the_same_columns_made_of_the_same():
     wanted = layout_of(["region", "date(at)"])
     table = table_columns(DECODED, ORIGIN, wanted)
-    assert misfit(table, ["region", "at_date"], wanted) == ""
-    assert misfit(table, ["at_date", "region"], wanted).endswith(
+    assert fit(table, ["region", "at_date"], wanted) == ""
+    assert fit(table, ["at_date", "region"], wanted).endswith(
         "at_date = date(at), region, and the feed says region, at_date = date(at)"
     )
-    assert misfit(table, [], wanted).startswith("is partitioned by nothing, and the feed says")
-    assert misfit(table, ["region"], ()).endswith("the feed says nothing")
+    assert fit(table, [], wanted).startswith("is partitioned by nothing, and the feed says")
+    assert fit(table, ["region"], ()).endswith("the feed says nothing")
     theirs = pa.schema([*DECODED, ("at_date", pa.date32())])
-    assert "is partitioned by region, at_date, and" in misfit(theirs, ["region", "at_date"], wanted)
+    assert "is partitioned by region, at_date, and" in fit(theirs, ["region", "at_date"], wanted)
 
 
 def test_a_column_that_no_row_used_yet_is_there_if_tables_are_split_by_it():

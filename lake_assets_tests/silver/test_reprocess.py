@@ -6,10 +6,11 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
+from lake_assets.delta.change_journal import ChangeJournal
 from lake_assets.delta.commit import Batch, Commit
 from lake_assets.delta.commit_journal import Journal
 from lake_assets.delta.committer import Committer
-from lake_assets.delta.multi_table_change import ChangeJournal, finish
+from lake_assets.delta.multi_table_change import finish
 from lake_assets.delta.offset_range import Range
 from lake_assets.errors import ExpectationFailedError, LakeError
 from lake_assets.formats.confluent.registry import Registry

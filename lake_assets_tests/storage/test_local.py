@@ -38,6 +38,32 @@ def test_a_put_leaves_nothing_beside_the_file(tmp_path):
     assert list(tmp_path.iterdir()) == [file]
 
 
+def test_a_put_whose_answer_a_file_server_lost_is_known_as_our_own(tmp_path, monkeypatch):
+    """NFS asks again, and is told that the name is taken: by what it made."""
+    file, link = tmp_path / "0.json", os.link
+
+    def link_twice(*given):
+        link(*given)
+        link(*given)
+
+    monkeypatch.setattr(os, "link", link_twice)
+    assert put_new_file(str(file), b"first")
+    monkeypatch.undo()
+    assert (file.read_bytes(), list(tmp_path.iterdir())) == (b"first", [file])
+
+
+def test_a_put_that_is_second_at_the_last_moment_is_told_so(tmp_path, monkeypatch):
+    file, link = tmp_path / "0.json", os.link
+
+    def be_second(*given):
+        file.write_bytes(b"another's")
+        link(*given)
+
+    monkeypatch.setattr(os, "link", be_second)
+    assert not put_new_file(str(file), b"ours")
+    assert (file.read_bytes(), list(tmp_path.iterdir())) == (b"another's", [file])
+
+
 def test_what_a_killed_writer_leaves_is_deleted_with_a_table_s_unused_files(place, tmp_path):
     write_deltalake(tmp_path, pa.table({"a": [1]}))
     before = {path.name for path in tmp_path.iterdir()}

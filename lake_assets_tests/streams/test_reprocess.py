@@ -168,7 +168,7 @@ def test_a_rebuild_goes_on_where_the_one_that_renamed_was_cut_off(lake, land, mo
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched, lake.redo(moved) as redo:
-        patched.setattr("lake_assets.streams.reprocess.drop_superseded", die)
+        patched.setattr("lake_assets.streams.rebuild_all.drop_superseded", die)
         with pytest.raises(KeyboardInterrupt):
             rebuild(redo, lake.settings.state_dir)
     with lake.redo(moved) as redo:

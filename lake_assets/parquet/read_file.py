@@ -1,0 +1,16 @@
+"""Opening a Parquet file as whatever engine wrote it."""
+
+from typing import BinaryIO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+INT96_UNIT = "us"
+"""What times of 96 bits are read as, which Spark writes unless it is told otherwise: what it has of
+them is microseconds. As nanoseconds, Arrow's default, the years before 1678 and after 2262 come out
+as others, without an error."""
+
+
+def opened(source: str | BinaryIO | pa.NativeFile) -> pq.ParquetFile:
+    """A file whose rows can be read in pieces; to be closed."""
+    return pq.ParquetFile(source, coerce_int96_timestamp_unit=INT96_UNIT)

@@ -1,0 +1,87 @@
+"""All of silver from all of bronze: where its tables do not fit together, or have other names.
+
+When that is asked for is `streams.reprocess`'; the streams do not run.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from deltalake import DeltaTable
+
+from lake_assets.delta.change_journal import TableChange
+from lake_assets.delta.data_files import active_files
+from lake_assets.delta.increments import Point
+from lake_assets.delta.offset_range import Range
+from lake_assets.delta.source_offsets import offsets_of_rows
+from lake_assets.delta.table_log import log_of
+from lake_assets.delta.transaction_numbers import checksum, numbers_of
+from lake_assets.model.tables import TableRef, bronze_of, quarantine_of
+from lake_assets.silver.demux_position import (
+    POSITION,
+    Position,
+    batch_of,
+    demux_app,
+    read_position,
+)
+from lake_assets.silver.reprocess import Bronze, Redo, Redone
+from lake_assets.streams.bronze_ranges import apart_of, ensure_reaches, retained_of, rows_of, within
+from lake_assets.streams.demux_loop import tables_of_silver
+from lake_assets.streams.superseded_silver import drop_superseded, offsets_of_silver
+
+
+def under_new_names(redo: Redo, renamed: Mapping[TableRef, TableRef]) -> Redone:
+    """Derive all of silver, then drop its tables of former names; the streams do not run."""
+    feed, context = redo.demux.feed, redo.demux.context
+    bronze = context.committer.fresh(bronze_of(feed.feed))
+    offsets = offsets_of_silver(context, feed, renamed)
+    ensure_reaches(context.lake, feed, bronze, offsets, "Put `tables` back. ")
+    redone = from_nothing(redo, bronze)
+    drop_superseded(context, feed, renamed)
+    return redone
+
+
+def accept_restores(redo: Redo) -> Mapping[TableRef, DeltaTable]:
+    """Let tables change that were restored, since all of them is derived again; all, by table."""
+    feed, context = redo.demux.feed, redo.demux.context
+    ours = [*tables_of_silver(context.lake, feed), quarantine_of(feed.feed)]
+    opened = context.committer.opened(ours)
+    context.committer.accept_restores(opened)
+    return opened
+
+
+def from_nothing(redo: Redo, bronze: DeltaTable) -> Redone:
+    """Derive all there is of bronze, and record again how far demux is thereby."""
+    feed, context, origin = redo.demux.feed.feed, redo.demux.context, redo.demux.feed.source.origin
+    log = log_of(context.lake, bronze_of(feed))
+    aside = accept_restores(redo).get(quarantine_of(feed))  # it may be gone
+    offsets = offsets_of_rows(log, active_files(bronze), origin)
+    noted = read_position(aside, feed) if aside else None
+    places = {*offsets, *(noted.offsets if noted else ())}
+    retained = retained_of(redo.demux.feed, bronze, places) or None
+    reached = Position(
+        bronze_id=str(bronze.metadata().id),
+        bronze=Point.at(log, bronze.version()),
+        offsets=offsets,
+    )
+
+    def record() -> TableChange:
+        quarantine = quarantine_of(feed)
+        tables = tables_of_silver(context.lake, redo.demux.feed)
+        handles = context.committer.opened([*tables, quarantine])
+        numbers = numbers_of(demux_app(feed), handles)
+        number = max(numbers.values(), default=0) + 1
+        numbers.pop(quarantine, None)
+        position = replace(reached, number=number, tables=checksum(numbers))
+        return TableChange(
+            table=quarantine,
+            info={POSITION: position.to_json()},
+            transactions=[batch_of(feed, number)],
+        )
+
+    rows = rows_of(redo.session, redo.demux.feed, bronze)
+    apart = apart_of(context.lake, redo.demux.feed, rows)
+    everything = Range(retained=retained, apart=apart)
+    if retained:
+        span = replace(everything, ends=offsets)
+        rows = within(redo.session, redo.demux.feed, rows, span).rows
+    return redo.rebuild(Bronze(rows=rows, range=everything), record=record)
