@@ -30,7 +30,7 @@ from lake_assets.backup.verify import verify
 from lake_assets.delta.table_log import TableLog
 from lake_assets.errors import LakeError
 from lake_assets.feeds.load import load_feeds
-from lake_assets.gold.run import turn_of_views
+from lake_assets.gold.view_turns import turn_of_views
 from lake_assets.model.tables import Layer
 from lake_assets.runtime.atomic_write import replace_bytes, replace_text
 from lake_assets.settings.schema import Settings

@@ -36,7 +36,7 @@ from lake_assets.delta.table_owners import owner_of
 from lake_assets.errors import LakeError
 from lake_assets.feeds.load import load_feeds
 from lake_assets.gold.refresh_need import definition_of
-from lake_assets.gold.run import turn_of
+from lake_assets.gold.view_turns import turn_of_views
 from lake_assets.model.feeds import Feed
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.tables import Layer, TableRef, bronze_of
@@ -115,7 +115,7 @@ def _take_turns(
     # Maintenance deletes files of old versions, and leaves a table whose turn this is.
     held.enter_context(turn(settings.state_dir, REDO_TURN))
     if (view := _view_of(context, feed, table)) is not None:
-        held.enter_context(turn(settings.state_dir, turn_of(feed, view)))
+        held.enter_context(turn_of_views(settings.state_dir, feed, [view]))
 
 
 def _view_of(context: LakeContext, feed: Feed, table: TableRef) -> GoldView | None:

@@ -5,7 +5,8 @@ import time
 import pytest
 from deltalake import DeltaTable
 
-from lake_assets.gold.run import Warm, turn_of
+from lake_assets.gold.run import Warm
+from lake_assets.gold.view_turns import turn_of
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.reports import GoldRefreshed, ViewFailed
 from lake_assets.settings.schema import StreamSettings
