@@ -15,13 +15,10 @@ from datetime import UTC, datetime
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
-from lake_assets.backup.consistent_cut import (
-    Cut,
-    choose_versions,
-    files_in,
-)
+from lake_assets.backup.consistent_cut import Cut, choose_versions, files_in
 from lake_assets.backup.lake_tables import other_tables_in, tables_in
 from lake_assets.backup.log_archive import write_log
+from lake_assets.backup.made_here import ensure_made_here
 from lake_assets.backup.manifest import (
     CopiedFile,
     Manifest,
@@ -46,6 +43,7 @@ from lake_assets.runtime.processes import boot_id
 from lake_assets.settings.schema import Settings
 from lake_assets.state.backup_hold import Hold, backup_turn
 from lake_assets.state.backup_notes import note_made
+from lake_assets.state.backup_runs import note_run
 from lake_assets.state.lake_id import ensure_bound, lake_id, recorded
 from lake_assets.storage.open_store import lake_of
 from lake_assets.storage.uri import LakeUri, is_address
@@ -61,7 +59,12 @@ _TRIES = 3
 
 
 def back_up(
-    settings: Settings, place: BackupPlace, progress: Progress, *, keep: int | None = None
+    settings: Settings,
+    place: BackupPlace,
+    progress: Progress,
+    *,
+    keep: int | None = None,
+    take_over: bool = False,
 ) -> Manifest:
     """Copy a lake into a place, while it is used.
 
@@ -70,11 +73,13 @@ def back_up(
         place: where the copy goes.
         progress: is told.
         keep: how many backups the place has afterwards at most; all by default.
+        take_over: whether the place may have backups of another copy of the lake; it is this one's
+            then.
 
     Raises:
         ForeignStateError: the state folder is not this lake's.
         LakeError: the lake cannot be read, a table's files are elsewhere or gone, the place cannot
-            be written or is another lake's, or another backup is under way.
+            be written or is another lake's or copy's, or another backup is under way.
     """
     place.ensure_apart_from(settings.lake_dir)
     if not tables_in(lake_of(settings)):
@@ -83,7 +88,11 @@ def back_up(
     ensure_bound(settings)
     with backup_turn(settings.state_dir) as hold:
         place.ensure_of(lake_id(settings))
+        if not take_over:
+            ensure_made_here(place, settings.state_dir)  # before what it has under way is deleted
         with place_turn(place, boot_id()) as turn:
+            if not take_over:
+                ensure_made_here(place, settings.state_dir)  # one may have ended meanwhile
             manifest = _copied(settings, turn, hold, progress)
             made_at = datetime.fromisoformat(manifest.made_at).timestamp()
             note_made(settings.state_dir, str(place), manifest.number, made_at)
@@ -153,6 +162,7 @@ class _Run:
             state=state,
             notes=(*self._cut.notes, *map(_left_out, other_tables_in(self._lake))),
         )
+        note_run(self._settings.state_dir, self._turn.run)
         self._turn.end(manifest)
         return manifest
 

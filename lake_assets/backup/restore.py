@@ -20,6 +20,7 @@ from lake_assets.backup.consistent_cut import JOURNAL
 from lake_assets.backup.create import STATE
 from lake_assets.backup.lake_tables import tables_in
 from lake_assets.backup.log_archive import put_log
+from lake_assets.backup.made_here import is_made_here
 from lake_assets.backup.manifest import CopiedFile, Manifest, TablePart, digest_of
 from lake_assets.backup.place import BackupPlace
 from lake_assets.backup.progress import Progress
@@ -29,7 +30,7 @@ from lake_assets.backup.verify import verify
 from lake_assets.delta.table_log import TableLog
 from lake_assets.errors import LakeError
 from lake_assets.feeds.load import load_feeds
-from lake_assets.gold.run import turn_of_views
+from lake_assets.gold.view_turns import turn_of_views
 from lake_assets.model.tables import Layer
 from lake_assets.runtime.atomic_write import replace_bytes, replace_text
 from lake_assets.settings.schema import Settings
@@ -64,6 +65,9 @@ class Restored:
     lake_id: str
     is_other: bool
     """Whether it is another lake now than the one that was backed up, which lives on."""
+
+    is_backed_up_here: bool
+    """Whether the place's newest backup is of this copy, so that its next goes there as well."""
 
 
 class _Mark(BaseModel):
@@ -121,8 +125,19 @@ def restore(
             shutil.rmtree(settings.lake_dir / folder, ignore_errors=True)
         (settings.lake_dir / RESTORING).unlink()
         lake.flush()
-        id_ = lake_id(settings)
-    return Restored(manifest=manifest, lake_id=id_, is_other=id_ != manifest.lake.id)
+        return _restored(settings, place, manifest)
+
+
+def _restored(settings: Settings, place: BackupPlace, manifest: Manifest) -> Restored:
+    id_, newest = lake_id(settings), place.last()
+    is_other = id_ != manifest.lake.id
+    is_ours = newest is not None and is_made_here(settings.state_dir, newest)
+    return Restored(
+        manifest=manifest,
+        lake_id=id_,
+        is_other=is_other,
+        is_backed_up_here=is_ours and not is_other,
+    )
 
 
 def _left(lake_dir: Path) -> _Mark | None:

@@ -22,7 +22,7 @@ from lake_assets.delta.data_files import active_files
 from lake_assets.delta.deletion_vectors import kept_rows
 from lake_assets.delta.feature_gate import ensure_usable
 from lake_assets.delta.log_history import rows_of
-from lake_assets.delta.refresh_position import COLUMNS, position_from
+from lake_assets.delta.refresh_position import COLUMNS, DEFINITION, position_from
 from lake_assets.delta.refresh_position_all import PositionOfAll
 from lake_assets.delta.restores import held_offsets, is_restored
 from lake_assets.delta.source_offsets import (
@@ -36,8 +36,10 @@ from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.delta.table_owners import owner_of
 from lake_assets.errors import LakeError
 from lake_assets.feeds.load import load_feeds
-from lake_assets.gold.run import turn_of
+from lake_assets.gold.refresh_need import definition_of
+from lake_assets.gold.view_turns import turn_of_views
 from lake_assets.model.feeds import Feed
+from lake_assets.model.gold_views import GoldView
 from lake_assets.model.tables import Layer, TableRef, bronze_of
 from lake_assets.parquet.stats import file_stats
 from lake_assets.settings.schema import Settings
@@ -113,11 +115,14 @@ def _take_turns(
         held.enter_context(streams_lock(settings.state_dir))
     # Maintenance deletes files of old versions, and leaves a table whose turn this is.
     held.enter_context(turn(settings.state_dir, REDO_TURN))
-    if table.layer is Layer.GOLD:
-        owner = owner_of(context.lake, table)
-        view = next((view for view in feed.gold if owner and view.name == owner.view), None)
-        if view is not None:
-            held.enter_context(turn(settings.state_dir, turn_of(feed, view)))
+    if (view := _view_of(context, feed, table)) is not None:
+        held.enter_context(turn_of_views(settings.state_dir, feed, [view]))
+
+
+def _view_of(context: LakeContext, feed: Feed, table: TableRef) -> GoldView | None:
+    """The view that a table is of; None if it is no gold, or its view is not declared any more."""
+    owner = owner_of(context.lake, table) if table.layer is Layer.GOLD else None
+    return next((view for view in feed.gold if owner and view.name == owner.view), None)
 
 
 class _Planning:
@@ -218,16 +223,26 @@ class _Planning:
         return replace(commit, transactions=transactions), by_partition
 
     def _with_position(self, commit: Commit, now: DeltaTable, before: DeltaTable) -> Commit:
-        """Gold's commit with the silver that the view of then stands for, if it tells."""
+        """Gold's commit with the silver that its rows of then stand for, if they are today's."""
         told = info_of(self._log, before.version())
         is_told = position_from(told) is not None or PositionOfAll.of(told) is not None
-        if not is_told:
+        if not is_told or self._is_redefined(told):
             return commit
         kept = {k: v for k, v in told.items() if k.startswith("lake_assets.") and k != TABLE_ID}
         if len(active_files(now)) > len(commit.removed):
             # With the columns known a refresh takes what the newest commit added for all there is.
             kept.pop(COLUMNS, None)
         return replace(commit, info={**kept, **commit.info})
+
+    def _is_redefined(self, told: Mapping[str, str]) -> bool:
+        """Whether a view was of another declaration then: nothing goes on from that.
+
+        Streams that find another one than theirs leave the view to whoever changed it.
+        """
+        view = _view_of(self._context, self._feed, self._table)
+        if view is None:
+            return False
+        return told.get(DEFINITION) != definition_of(view, self._context.session)
 
     def _follows(self, commit: Commit) -> Iterator[str]:
         away = sum(file.rows for file in commit.removed)

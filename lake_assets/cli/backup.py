@@ -37,6 +37,14 @@ def backup(
             show_default="all",
         ),
     ] = None,
+    take_over: Annotated[
+        bool,
+        typer.Option(
+            "--take-over",
+            help="Go on in a place whose newest backup another copy of the lake made, which is "
+            "gone for good: it is refused there from then on.",
+        ),
+    ] = False,
     lake: LakeOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -47,8 +55,9 @@ def backup(
     """
     if number is not None and not verify:
         raise SettingsError("--backup", "goes with --verify alone", "Leave it out")
-    if keep is not None and verify:
-        raise SettingsError("--keep", "does not go with --verify", "Leave one of them out")
+    for option, is_given in (("--keep", keep is not None), ("--take-over", take_over)):
+        if is_given and verify:
+            raise SettingsError(option, "does not go with --verify", "Leave one of them out")
     settings = load_settings(lake=lake)
     found = target_of(settings) if place is None else place_at(settings, place)
     if verify:
@@ -56,7 +65,7 @@ def backup(
         return
     progress = Progress()
     with progress_bar("Backing up", progress):
-        manifest = back_up(settings, found, progress, keep=keep)
+        manifest = back_up(settings, found, progress, keep=keep, take_over=take_over)
     for note in manifest.notes:
         stderr.print(note, markup=False, highlight=False, soft_wrap=True)
     if as_json:

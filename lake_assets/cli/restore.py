@@ -1,12 +1,14 @@
 """`lake-assets restore`: a backup put back, or one table to one of its versions."""
 
 import json
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Annotated
 
 import typer
 
 from lake_assets.backup.progress import Progress
+from lake_assets.backup.restore import Restored
 from lake_assets.backup.restore import restore as put_back
 from lake_assets.backup.scheduled import place_at
 from lake_assets.backup.table_restore import TableRestore, table_restore
@@ -88,7 +90,7 @@ def _restore_backup(
     found, progress = place_at(settings, place), Progress()
     with progress_bar("Restoring", progress):
         done = put_back(settings, found, progress, number=number, force=force)
-    for note in done.manifest.notes:
+    for note in (*done.manifest.notes, *_next_backups(done, place)):
         stderr.print(note, markup=False, highlight=False, soft_wrap=True)
     if as_json:
         facts = {"backup": done.manifest.number, "lake": done.lake_id, "is_other": done.is_other}
@@ -106,6 +108,15 @@ def _restore_backup(
         highlight=False,
         soft_wrap=True,
     )
+
+
+def _next_backups(done: Restored, place: str) -> Iterator[str]:
+    """What to know before this lake is backed up, in words, if it is anything."""
+    if not (done.is_backed_up_here or done.is_other):
+        yield (
+            f"{place} stays the place of the lake that was backed up: give this one another, or, "
+            f"if that is gone for good, run `lake-assets backup {place} --take-over` once"
+        )
 
 
 def _ensure_only(fits: bool, options: str, other: str) -> None:  # noqa: FBT001 - a condition

@@ -1,11 +1,10 @@
 """A refresh from start to end: its turn, a Spark session, views brought up to date in order."""
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from time import perf_counter
 
 from pyspark.sql import SparkSession
@@ -25,6 +24,7 @@ from lake_assets.gold.refresh import refresh
 from lake_assets.gold.refresh_need_of_tables import told_of_held
 from lake_assets.gold.sql_views import refresh_sql_views
 from lake_assets.gold.status import views_behind, views_waiting
+from lake_assets.gold.view_turns import turn_of_views
 from lake_assets.gold.window_refresh import refresh_windows
 from lake_assets.logs.entries import Entry, entry_of_refresh
 from lake_assets.logs.write import append
@@ -38,7 +38,6 @@ from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.lake_context import LakeContext, open_lake
 from lake_assets.spark.session import start_session
-from lake_assets.state.files import turn
 from lake_assets.state.lake_id import ensure_bound
 from lake_assets.storage.open_store import lake_of
 
@@ -70,25 +69,6 @@ class Warm:
 
     keep: Callable[[Sequence[Entry]], None] | None = None
     """Gets what is to be logged; by default it is committed to the log tables at once."""
-
-
-def turn_of(feed: Feed, view: GoldView) -> str:
-    """The turn that refreshes of a view take."""
-    return f"refresh-{feed.feed}-{view.name}"
-
-
-@contextmanager
-def turn_of_views(state_dir: Path, feed: Feed, views: Iterable[GoldView]) -> Iterator[None]:
-    """Wait until nobody else refreshes one of these views, and keep the others waiting.
-
-    Raises:
-        LakeError: the folder of the locks cannot be written.
-    """
-    with ExitStack() as turns:
-        # In one order, so that no two ever wait for each other.
-        for name in sorted(turn_of(feed, view) for view in views):
-            turns.enter_context(turn(state_dir, name))
-        yield
 
 
 def refresh_views(  # noqa: PLR0913 - what, which of it, and where

@@ -3,7 +3,7 @@
 What a view reads is in its query (`model.queries`).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
@@ -62,27 +62,48 @@ def readers_of(feed: Feed, name: str, views: Iterable[GoldView]) -> list[str]:
 def turns_of(feeds: Sequence[Feed]) -> list[Feed]:
     """Feeds in an order in which each view comes after those that it reads; others stay in theirs.
 
-    A feed comes twice or more only where it must: its views read another feed's that read its own.
-    Then all of its views are looked at each time.
+    A feed comes twice or more only where its views read another feed's that read its own. Then all
+    of its views are looked at each time.
     """
+    _graph(feeds).prepare()  # without a circle some feed always gets on
     by_name = {feed.feed: feed for feed in feeds}
-    places = {name: place for place, name in enumerate(by_name)}
-    sorter = _graph(feeds)
-    sorter.prepare()
-    ready: list[ViewName] = []
+    left = {feed.feed: {view.name for view in feed.gold} for feed in feeds if feed.gold}
     turns = [feed.feed for feed in feeds if not feed.gold]
-    while sorter.is_active():
-        ready += sorter.get_ready()
-        known = [name for name in ready if name.feed in places]
-        if known:
-            # On with the same feed as long as it has something.
-            feeds_ready = sorted({name.feed for name in known}, key=places.__getitem__)
-            turn = turns[-1] if turns and turns[-1] in feeds_ready else feeds_ready[0]
-            turns += [] if turns and turns[-1] == turn else [turn]
-        done = [name for name in ready if name.feed not in places or name.feed == turns[-1]]
-        ready = [name for name in ready if name not in done]
-        sorter.done(*done)
+    while left:
+        ready = {name: _ready(by_name[name], left) for name in left}
+        able = [name for name in left if ready[name]]
+        ending = [name for name in able if ready[name] == left[name]]
+        freeing = (name for name in able if _frees(by_name[name], ready[name], left, by_name))
+        turn = ending[0] if ending else next(freeing, able[0])
+        left = _after(turn, ready[turn], left)
+        turns.append(turn)
     return [by_name[name] for name in turns]
+
+
+def _ready(feed: Feed, left: Mapping[str, Collection[str]]) -> set[str]:
+    """Those of a feed's views that are left which a turn of it computes; `left` by feed."""
+    found: set[str] = set()
+    for view in in_order(feed, (each for each in feed.gold if each.name in left[feed.feed])):
+        read = views_read(feed, view)
+        missing = [name for name in read if name.view in left.get(name.feed, ())]
+        if all(name.feed == feed.feed and name.view in found for name in missing):
+            found.add(view.name)
+    return found
+
+
+def _frees(
+    feed: Feed, done: set[str], left: Mapping[str, set[str]], by_name: Mapping[str, Feed]
+) -> bool:
+    """Whether another feed can come to its end after a turn of this one."""
+    after = _after(feed.feed, done, left)
+    others = (name for name in after if name != feed.feed)
+    return any(_ready(by_name[name], after) == after[name] for name in others)
+
+
+def _after(turn: str, done: set[str], left: Mapping[str, set[str]]) -> dict[str, set[str]]:
+    """What is left after a feed's turn."""
+    after = {**left, turn: left[turn] - done}
+    return {name: views for name, views in after.items() if views}
 
 
 def _graph(feeds: Iterable[Feed]) -> "TopologicalSorter[ViewName]":

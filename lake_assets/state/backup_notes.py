@@ -41,6 +41,12 @@ def note_of(state_dir: Path, place: str) -> BackupNote:
     return _read(state_dir).get(place, BackupNote())
 
 
+def numbers_noted(state_dir: Path) -> frozenset[int]:
+    """The numbers of all places' last good backups."""
+    numbers = (note.number for note in _read(state_dir).values())
+    return frozenset(number for number in numbers if number is not None)
+
+
 def note_wanted(state_dir: Path, place: str, now: float) -> None:
     """Note that backups are to go to a place on a schedule, if it is not noted yet.
 

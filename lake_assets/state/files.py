@@ -86,10 +86,10 @@ def turn(state_dir: Path, task: str) -> Iterator[None]:
 
 
 @contextmanager
-def turn_if_free(state_dir: Path, task: str) -> Iterator[bool]:
-    """As `turn`, without waiting: tells whether no other process is at `task`."""
+def turn_if_free(state_dir: Path, task: str, *, within_s: float = 0.0) -> Iterator[bool]:
+    """As `turn`, without waiting for long: tells whether no other process is at `task`."""
     ensure_writable(state_dir)
-    with try_lock(state_dir / f"{task}.lock") as is_free:
+    with try_lock(state_dir / f"{task}.lock", within_s=within_s) as is_free:
         yield is_free
 
 

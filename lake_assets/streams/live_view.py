@@ -15,15 +15,15 @@ from dataclasses import replace
 from pyspark.sql import SparkSession
 
 from lake_assets.errors import first_line
-from lake_assets.gold.run import Warm, turn_of
+from lake_assets.gold.run import Warm
 from lake_assets.gold.status import other_definitions
+from lake_assets.gold.view_turns import turn_of_view_if_free
 from lake_assets.model.feeds import Feed
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.reports import GoldEvent, GoldRefreshed, Refreshed, ViewFailed
 from lake_assets.runtime.log_lines import about
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.job_groups import cancel_group, enter_group
-from lake_assets.state.files import turn_if_free
 from lake_assets.state.refresh_strikes import clear_strikes, counted_strike, strikes_of
 from lake_assets.streams.refresh import refresh_gold
 from lake_assets.streams.refresh_answers import NotRefreshedHereError
@@ -255,10 +255,10 @@ class LiveView:
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        """As `gold.run.turn_of_views`, given up when the thread is to end."""
+        """As `gold.view_turns.turn_of_views`, given up when the thread is to end."""
         while not self.is_stopping:
-            name = turn_of(self._feed, self._view)
-            with turn_if_free(self._settings.state_dir, name) as is_ours:
+            state = self._settings.state_dir
+            with turn_of_view_if_free(state, self._feed, self._view) as is_ours:
                 if is_ours:
                     yield
                     return

@@ -19,6 +19,7 @@ from uuid import uuid4
 from pydantic import TypeAdapter, ValidationError
 
 from lake_assets.errors import LakeAssetsError, first_line
+from lake_assets.gold.view_turns import TELL_AFTER_S, told_of_wait, turn_of
 from lake_assets.model.feeds import Feed
 from lake_assets.model.processes import ProcessId
 from lake_assets.model.reports import Refreshed
@@ -27,6 +28,7 @@ from lake_assets.runtime.processes import is_alive, own_process
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.session_digest import session_digest
 from lake_assets.state.files import is_locked
+from lake_assets.state.turn_holders import holder_of
 from lake_assets.streams.refresh_answers import (
     NotRefreshedHereError,
     answer_of,
@@ -103,7 +105,7 @@ def ask_streams(
     asked = _folder(settings) / f"{uuid4().hex}{_ASKED}"
     replace_text(asked, _REQUEST.dump_json(request).decode())
     try:
-        text = _await(settings, asked)
+        text = _await(settings, feed, names, asked)
     finally:
         for ending in (_ASKED, _TAKEN, _ANSWERED):
             asked.with_suffix(ending).unlink(missing_ok=True)
@@ -115,10 +117,11 @@ def ask_streams(
         return None
 
 
-def _await(settings: Settings, asked: Path) -> str | None:
+def _await(settings: Settings, feed: Feed, views: Sequence[str], asked: Path) -> str | None:
     """The answer to a request; None if none comes, or an empty one: the request is refused."""
     taken, answer = asked.with_suffix(_TAKEN), asked.with_suffix(_ANSWERED)
     patience_until = time.monotonic() + _TAKEN_WITHIN_S
+    tell_at: float | None = time.monotonic() + TELL_AFTER_S
     while True:
         # Before the look for the answer, which may come just before they end.
         is_served = is_locked(settings.state_dir) and (asked.exists() or taken.exists())
@@ -130,7 +133,24 @@ def _await(settings: Settings, asked: Path) -> str | None:
             with suppress(FileNotFoundError):
                 asked.unlink()
                 return None
+        if tell_at is not None and time.monotonic() > tell_at:
+            tell_at = None
+            _tell_of_wait(settings, feed, views)
         time.sleep(_LOOK_EVERY_S)
+
+
+def _tell_of_wait(settings: Settings, feed: Feed, views: Sequence[str]) -> None:
+    """Tell which views are being refreshed, by whom; the streams' turn comes after others'."""
+    busy = [
+        view
+        for view in feed.gold
+        if view.name in views and holder_of(settings.state_dir, turn_of(feed, view)) is not None
+    ]
+    for view in busy:
+        _LOG.warning("%s", told_of_wait(settings.state_dir, feed, view))
+    if not busy:
+        fact = "the lake's streams were asked for it and have not begun"
+        _LOG.warning("refresh of %s: %s. Ctrl-C withdraws the request", ", ".join(views), fact)
 
 
 def _folder(settings: Settings) -> Path:

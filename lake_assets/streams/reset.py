@@ -5,7 +5,7 @@ import shutil
 from lake_assets.delta.catalog import tables_of
 from lake_assets.delta.table_log import drop_table
 from lake_assets.errors import FeedError
-from lake_assets.gold.run import turn_of_views
+from lake_assets.gold.view_turns import turn_of_views
 from lake_assets.model.feeds import Feed, Reset
 from lake_assets.model.tables import TableRef, bronze_of
 from lake_assets.settings.schema import Settings

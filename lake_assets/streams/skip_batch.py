@@ -26,7 +26,7 @@ from lake_assets.state.batch_strikes import Strikes, forget_strikes, read_strike
 from lake_assets.streams.demux_loop import begin_of, tables_of_silver
 from lake_assets.streams.pipeline import Pipeline, recovery_of
 from lake_assets.streams.skip_ingest import skip_ingest
-from lake_assets.streams.skip_request import request_file
+from lake_assets.streams.skip_request import end_request, is_asked_to_skip, withdraw_outdated
 
 _LOG = logging.getLogger(__name__)
 
@@ -40,16 +40,17 @@ def skip_asked_batches(pipeline: Pipeline, feed: Feed) -> None:
         LakeError: the lake cannot be read or written.
     """
     for stage, skip in ((Stage.INGEST, skip_ingest), (Stage.DEMUX, _skip_demux)):
-        request = request_file(pipeline.state_dir, feed, stage)
-        if not request.exists():
-            continue
-        counts = strikes_file(pipeline.state_dir, feed.feed, stage)
+        state_dir, counts = pipeline.state_dir, strikes_file(pipeline.state_dir, feed.feed, stage)
         strikes = read_strikes(counts)
-        asked = request.read_text()
-        if strikes is None or asked != strikes.batch.begin or not skip(pipeline, feed, strikes):
-            _LOG.warning("feed %r skips nothing: it got on since it was asked to", feed.feed)
+        begin = strikes.batch.begin if strikes is not None else None
+        if not is_asked_to_skip(state_dir, feed, stage, begin) or strikes is None:
+            continue
+        is_skipped = skip(pipeline, feed, strikes)
         forget_strikes(counts)
-        request.unlink()
+        if is_skipped:
+            end_request(state_dir, feed, stage)
+        else:
+            withdraw_outdated(state_dir, feed, stage)
 
 
 def _skip_demux(pipeline: Pipeline, feed: Feed, strikes: Strikes) -> bool:

@@ -1,9 +1,10 @@
 """Asking that a batch that failed again and again be skipped, or tried again.
 
 The request is a file beside the count of its failures; the process of the streams, which may be
-another one or begin later, does what it says (`streams.skip_batch`).
+another one or begin later, does what it says (`streams.skip_batch`, `streams.waiting_rows`).
 """
 
+import logging
 from pathlib import Path
 
 from lake_assets.errors import StreamError
@@ -11,6 +12,8 @@ from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Stage
 from lake_assets.runtime.atomic_write import replace_text
 from lake_assets.state.batch_strikes import Strikes, forget_strikes, read_strikes, strikes_file
+
+_LOG = logging.getLogger(__name__)
 
 
 def ask_to_skip(state_dir: Path, feed: Feed) -> list[Strikes]:
@@ -45,16 +48,37 @@ def is_released(state_dir: Path, feed: Feed, stage: Stage) -> bool:
     return is_forgotten or request_file(state_dir, feed, stage).exists()
 
 
-def is_asked_to_skip(state_dir: Path, feed: Feed, stage: Stage, begin: str) -> bool:
-    """Whether somebody asked for the batch that begins there; a request for another is deleted."""
-    request = request_file(state_dir, feed, stage)
+def is_asked_to_skip(state_dir: Path, feed: Feed, stage: Stage, begin: str | None) -> bool:
+    """Whether somebody asked for the batch that begins there; None if no batch is to come.
+
+    A request for another one no longer applies: it is withdrawn, and the log says so.
+    """
     try:
-        asked = request.read_text()
+        asked = request_file(state_dir, feed, stage).read_bytes()
     except FileNotFoundError:
         return False
-    if asked != begin:
-        request.unlink(missing_ok=True)
-    return asked == begin
+    if begin is not None and asked == begin.encode():
+        return True
+    withdraw_outdated(state_dir, feed, stage)
+    return False
+
+
+def withdraw_outdated(state_dir: Path, feed: Feed, stage: Stage) -> None:
+    """Delete a request, if any, whose batch does not come next any more; the log says so."""
+    if not request_file(state_dir, feed, stage).exists():
+        return
+    _LOG.warning(
+        "%s of feed %r skips nothing: the batch that it was asked for is not the next one any "
+        "more. If another one fails, ask again",
+        stage,
+        feed.feed,
+    )
+    end_request(state_dir, feed, stage)
+
+
+def end_request(state_dir: Path, feed: Feed, stage: Stage) -> None:
+    """Delete a request, which was done."""
+    request_file(state_dir, feed, stage).unlink(missing_ok=True)
 
 
 def _failed(state_dir: Path, feed: Feed) -> dict[Stage, Strikes]:

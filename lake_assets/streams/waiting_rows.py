@@ -27,7 +27,7 @@ from lake_assets.streams.background_question import BackgroundQuestion
 from lake_assets.streams.batch_attempts import BatchAttempts
 from lake_assets.streams.noted_changes import REDO_TURN, finish_change, reprocess_journal
 from lake_assets.streams.schemas import Schemas
-from lake_assets.streams.skip_request import is_asked_to_skip, request_file
+from lake_assets.streams.skip_request import end_request, is_asked_to_skip, withdraw_outdated
 
 _LOG = logging.getLogger(__name__)
 
@@ -90,8 +90,10 @@ class CatchUp:
             return None
         self._next_at = monotonic() + self.pause_s
         rows = self._rows()
-        if not rows and self.attempts is not None:
-            self.attempts.forget()  # a rebuild may have taken them
+        if not rows:  # a requeue or a rebuild may have taken them
+            withdraw_outdated(self.state_dir, self.demux.feed, Stage.CATCH_UP)
+            if self.attempts is not None:
+                self.attempts.forget()
         if rows or self.schemas.is_silent:
             self._question = BackgroundQuestion(self.schemas.check)
         return self._question
@@ -147,7 +149,7 @@ class CatchUp:
             done = redo.catch_up(skip_all=skipped_since(f"it failed: {problem.cause}"))
         if self.attempts is not None:
             self.attempts.forget()
-        request_file(self.state_dir, feed, Stage.CATCH_UP).unlink(missing_ok=True)
+        end_request(self.state_dir, feed, Stage.CATCH_UP)
         aside = done.rows.get(quarantine_of(feed.feed).name, 0)
         _LOG.warning("feed %r skipped rows that waited: %d of %s", feed.feed, aside, batch.words)
         return done

@@ -22,10 +22,13 @@ from lake_assets.delta.refresh_position import (
 )
 from lake_assets.delta.table_log import log_of
 from lake_assets.delta.transaction_numbers import checksum
+from lake_assets.feeds.load import load_feeds
+from lake_assets.gold.refresh_need import definition_of
 from lake_assets.model.owners import Owner
 from lake_assets.model.tables import TableRef, bronze_of, quarantine_of
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.demux_position import POSITION, Position, batch_of
+from lake_assets.spark.session_digest import session_digest
 from lake_assets.storage.local import LocalStore
 from lake_assets_tests.maintenance.lakes import SCHEMA, WrittenLake
 from lake_assets_tests.sample import gold_of, silver_of
@@ -78,19 +81,26 @@ class BatchedLake(WrittenLake):
         commit = Commit(table=QUARANTINE, files=(), info=info)
         self.committer.append([commit], batch_of("games", self.batch))
 
-    def refresh(self) -> None:
-        """The view of a key, of silver as it is now."""
+    def refresh(self, definition: str | None = None) -> None:
+        """The view of a key, of silver as it is now; by its declaration of today by default."""
         log, number = log_of(self.store, UNO), self._next()
         silver = log.open()
         info = {
             SILVER_VERSION: str(silver.version()),
             SILVER_TABLE: str(silver.metadata().id),
             SILVER_COMMIT: commit_digest(log, silver.version()) or "",
-            DEFINITION: "it",
+            DEFINITION: definition or self.definition,
         }
         row = pa.table({"n": [number], "text": ["gold"]}, schema=SCHEMA)
         commit = Commit(table=UNO_AGG, files=[self.file(UNO_AGG, row)], info=info)
         self.committer.append([commit], Batch("refresh", number))
+
+    @property
+    def definition(self) -> str:
+        """Of the view, as a refresh notes it."""
+        (games,) = (feed for feed in load_feeds(self.settings.feeds) if feed.feed == "games")
+        view = next(view for view in games.gold if view.name == "player_agg")
+        return definition_of(view, session_digest(self.settings))
 
     def _add(self, table: TableRef, batch: Batch) -> None:
         row = pa.table({"n": [self._next()], "text": ["x"]}, schema=SCHEMA)

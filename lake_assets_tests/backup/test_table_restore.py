@@ -4,7 +4,7 @@ from importlib import resources
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from lake_assets.backup.table_restore import table_restore
+from lake_assets.backup.table_restore import RESTORED, table_restore
 from lake_assets.delta.commit import RETENTION, Batch, Commit
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.log_history import last_info, rows_of
@@ -14,6 +14,8 @@ from lake_assets.delta.restores import is_restored
 from lake_assets.delta.source_offsets import offset_transactions, table_offsets
 from lake_assets.delta.table_log import log_of
 from lake_assets.errors import CommitConflictError, LakeError, StreamsLockedError
+from lake_assets.feeds.load import load_feeds
+from lake_assets.gold.status import other_definitions
 from lake_assets.maintenance.run import maintain
 from lake_assets.model.layouts import partition_columns
 from lake_assets.settings.upkeep import MaintenanceSettings
@@ -128,6 +130,31 @@ def test_gold_goes_back_to_the_silver_that_it_stood_for(lake):
     assert (position.silver_version, position.columns) == (2, "")
     assert "brings it up to date" in planned.follows[1]
     assert len(lake.numbers(UNO_AGG)) == 2
+
+
+def test_gold_of_an_older_declaration_is_computed_anew(lake):
+    """Its definition beside its rows would tell streams that somebody changed the view."""
+    lake.refresh("an older one")
+    lake.refresh()
+    planned = put_back(lake, UNO_AGG, 4)
+    info = last_info(DeltaTable(lake.path(UNO_AGG)))
+    assert (position_from(info), info[RESTORED]) == (None, "4")
+    assert "computes it anew" in planned.follows[-1]
+    (games,) = (feed for feed in load_feeds(lake.settings.feeds) if feed.feed == "games")
+    view = next(view for view in games.gold if view.name == "player_agg")
+    assert other_definitions(lake.settings, games, view) == frozenset()
+
+
+def test_gold_of_a_view_that_is_not_declared_keeps_what_it_stood_for(lake, tmp_path):
+    """It may be declared again, and go on from there."""
+    (tmp_path / "feeds").mkdir()
+    text = (resources.files("lake_assets.feeds") / "games.yaml").read_text()
+    renamed = text.replace("name: player_agg", "name: another")
+    (tmp_path / "feeds" / "games.yaml").write_text(renamed)
+    lake.settings = lake.settings.model_copy(update={"feeds": tmp_path / "feeds"})
+    put_back(lake, UNO_AGG, 2)
+    position = position_from(last_info(DeltaTable(lake.path(UNO_AGG))))
+    assert position.silver_version == 2
 
 
 def test_what_a_view_lacks_that_is_computed_anew_is_told(lake, tmp_path):

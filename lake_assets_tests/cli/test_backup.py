@@ -88,3 +88,19 @@ def test_without_a_place_it_goes_to_the_target_of_the_settings(settings, tmp_pat
     wanted = settings.model_copy(update={"backup": target})
     assert sparkless_here(wanted, "backup").stdout.startswith(f"backup 1 in {tmp_path}/place: ")
     assert sparkless_here(wanted, "backup", "--verify").returncode == 0
+
+
+def test_a_lake_restored_in_place_of_one_that_is_gone_takes_its_place_over(settings, tmp_path):
+    written(settings)
+    place = str(tmp_path / "place")
+    sparkless_here(settings, "backup", place)
+    settings.home.rename(tmp_path / "gone")
+    back = sparkless_here(settings, "restore", place)
+    assert f"run `lake-assets backup {place} --take-over` once" in back.stderr
+    refused = sparkless_here(settings, "backup", place)
+    assert refused.returncode == 1
+    assert "was made by another copy of this lake" in " ".join(refused.stderr.split())
+    assert sparkless_here(settings, "backup", place, "--take-over").returncode == 0
+    assert sparkless_here(settings, "backup", place).returncode == 0
+    again = sparkless_here(settings, "restore", place, "--force")
+    assert (again.returncode, again.stderr) == (0, "")

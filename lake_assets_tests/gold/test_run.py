@@ -6,7 +6,8 @@ from deltalake import DeltaTable
 
 from lake_assets.delta.committer import Committer
 from lake_assets.errors import FeedError
-from lake_assets.gold.run import refresh_views, turn_of_views
+from lake_assets.gold.run import refresh_views
+from lake_assets.gold.view_turns import turn_of_views
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.owners import Owner, owner_of_view
 from lake_assets.model.routes import Route

@@ -1,5 +1,7 @@
 from itertools import pairwise
 
+import pytest
+
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.view_order import (
     ViewName,
@@ -84,6 +86,21 @@ def test_feeds_that_read_each_other_have_a_turn_more():
     one = feed("a", view("last", "b.gold.middle"), view("first", "silver"))
     other = feed("b", view("middle", "a.gold.first"))
     assert [turn.feed for turn in turns_of([one, other])] == ["a", "b", "a"]
+
+
+def test_a_feed_comes_once_where_that_is_enough():
+    """It waits for what it reads, though some of its views could be computed before."""
+    reader = feed("a", view("own", "silver"), view("x", "c.gold.z"))
+    feeds = [reader, feed("b", view("y", "silver")), feed("c", view("z", "silver"))]
+    assert [one.feed for one in turns_of(feeds)] == ["b", "c", "a"]
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_of_feeds_that_read_each_other_the_one_that_lets_another_end_comes_first(is_first):
+    one = feed("a", view("own", "silver"), view("middle", "b.gold.first"))
+    other = feed("b", view("first", "silver"), view("last", "a.gold.middle"))
+    feeds = [one, other] if is_first else [other, one]
+    assert [turn.feed for turn in turns_of(feeds)] == ["b", "a", "b"]
 
 
 def test_a_view_of_a_feed_that_is_not_asked_for_is_waited_for_by_nobody():

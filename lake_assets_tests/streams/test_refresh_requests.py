@@ -1,4 +1,5 @@
 import errno
+import os
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
@@ -8,6 +9,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from lake_assets.errors import FeedError
+from lake_assets.gold.view_turns import turn_of_views
 from lake_assets.model.reports import Refreshed, RefreshReport
 from lake_assets.runtime.atomic_write import replace_text
 from lake_assets.runtime.processes import own_process
@@ -171,3 +173,26 @@ def test_what_a_process_before_left_is_cleared_away_and_served(settings, views):
         while left(settings):
             pass
     assert views.asked == []
+
+
+@pytest.mark.usefixtures("streams")
+@pytest.mark.parametrize("is_begun", [True, False])
+def test_who_waits_long_for_the_streams_tells_for_what(
+    settings, views, monkeypatch, caplog, is_begun
+):
+    monkeypatch.setattr(refresh_requests, "TELL_AFTER_S", 0.2)
+    views.goes_on.clear()
+    with ThreadPoolExecutor(1) as pool, ExitStack() as held:
+        if is_begun:
+            held.enter_context(turn_of_views(settings.state_dir, GAMES, GAMES.gold))
+        asked: Future = pool.submit(ask_streams, settings, GAMES)
+        while not caplog.records:
+            pass
+        views.goes_on.set()
+        assert asked.result(20) is not None
+    (told,) = [record.getMessage() for record in caplog.records]
+    if is_begun:
+        assert told.startswith(f"view games.{VIEW}: process {os.getpid()} (`")
+    else:
+        fact = "the lake's streams were asked for it and have not begun"
+        assert told == f"refresh of {VIEW}: {fact}. Ctrl-C withdraws the request"

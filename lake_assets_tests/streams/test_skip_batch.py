@@ -33,7 +33,7 @@ from lake_assets.state.batch_strikes import (
 from lake_assets.streams.demux_loop import begin_of, tables_of_silver
 from lake_assets.streams.pipeline import Pipeline
 from lake_assets.streams.skip_batch import skip_asked_batches
-from lake_assets.streams.skip_request import ask_to_skip, request_file
+from lake_assets.streams.skip_request import ask_to_skip, is_released, request_file
 from lake_assets_tests.columns import BRONZE
 from lake_assets_tests.known_topic import NOWHERE, KnownTopic
 from lake_assets_tests.sample import GAMES
@@ -183,7 +183,7 @@ def test_a_process_that_dies_after_it_skipped_skips_nothing_more_the_next_time(l
     assert lake.quarantine == skipped(0, 1)
 
 
-def test_a_request_for_a_batch_that_is_not_the_one_that_failed_last_is_void(lake):
+def test_a_request_for_a_batch_that_is_not_the_one_that_failed_last_is_void(lake, caplog):
     begin = begin_of(lake.begin())
     end = lake.land(2)
     lake.fail(Stage.DEMUX, "another", str(end))
@@ -191,6 +191,10 @@ def test_a_request_for_a_batch_that_is_not_the_one_that_failed_last_is_void(lake
     lake.fail(Stage.DEMUX, begin, str(end))
     lake.skip()
     assert lake.quarantine == []
+    assert "demux of feed 'games' skips nothing" in caplog.text
+    # The one that failed is as it was: nobody said that it is to be skipped or tried again.
+    assert read_strikes(strikes_file(lake.settings.state_dir, "games", Stage.DEMUX)).errors == 3
+    assert not is_released(lake.settings.state_dir, FEED, Stage.DEMUX)
 
 
 def test_rows_that_were_deleted_from_bronze_are_not_skipped_into_quarantine(lake):
@@ -297,13 +301,15 @@ def die(*_):
     raise KeyboardInterrupt
 
 
-def test_a_batch_of_ingest_that_was_written_after_all_is_not_passed_over(lake):
+def test_a_batch_of_ingest_that_was_written_after_all_is_not_passed_over(lake, caplog):
     lake.begin()
     lake.land(3)
     lake.fail(Stage.INGEST, '{"0": 2}', '{"0": 5}')
     lake.ask()
     lake.skip()
     assert recorded_gaps(lake.context.lake, "games") == []
+    assert "ingest of feed 'games' skips nothing" in caplog.text
+    assert is_released(lake.settings.state_dir, FEED, Stage.INGEST)
 
 
 def test_strikes_without_a_failure_are_no_batch_to_skip(lake):

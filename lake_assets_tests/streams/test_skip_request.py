@@ -16,6 +16,7 @@ from lake_assets.streams.pipeline import Pipeline
 from lake_assets.streams.skip_request import (
     ask_to_retry,
     ask_to_skip,
+    is_asked_to_skip,
     is_released,
     request_file,
 )
@@ -141,6 +142,21 @@ def test_a_feed_that_stands_still_ends_when_it_is_told_to(make):
     with make(*bad(3)) as streams, running(streams):
         wait_for(lambda: streams.stopped, "the poison", within_s=30)
     assert streams.began == 3
+
+
+@pytest.mark.parametrize("content", [b"another", b"", b"\xff"])
+@pytest.mark.parametrize("begin", ["3", None])
+def test_a_request_that_no_longer_applies_is_withdrawn_and_the_log_says_so(
+    settings, caplog, content, begin
+):
+    request = request_file(settings.state_dir, GAMES, Stage.CATCH_UP)
+    assert not is_asked_to_skip(settings.state_dir, GAMES, Stage.CATCH_UP, begin)
+    assert not caplog.records
+    request.parent.mkdir(parents=True)
+    request.write_bytes(content)
+    assert not is_asked_to_skip(settings.state_dir, GAMES, Stage.CATCH_UP, begin)
+    assert not request.exists()
+    assert "catch-up of feed 'games' skips nothing: the batch that it was asked for" in caplog.text
 
 
 def test_a_request_names_the_batch_that_it_is_about(make, settings):

@@ -17,6 +17,7 @@ from lake_assets.formats.confluent.registry import Registry
 from lake_assets.formats.protobuf.language import PROTOBUF
 from lake_assets.formats.protobuf.payload_format import ProtobufFormat
 from lake_assets.model.expectations import Action, Expectation
+from lake_assets.model.reports import Stage
 from lake_assets.model.tables import quarantine_of, waiting_of
 from lake_assets.silver.reprocess import Redo
 from lake_assets.spark.lake_context import open_lake
@@ -25,7 +26,7 @@ from lake_assets.streams.batch_attempts import FeedAttempts, poisoned_batches
 from lake_assets.streams.noted_changes import reprocess_journal
 from lake_assets.streams.pipeline import Pipeline, catch_up_of, demux_of
 from lake_assets.streams.schemas import Schemas
-from lake_assets.streams.skip_request import ask_to_skip
+from lake_assets.streams.skip_request import ask_to_skip, request_file
 from lake_assets_tests.e2e.dev import wait_for
 from lake_assets_tests.events import Topic, framed
 from lake_assets_tests.sample import silver_of
@@ -260,6 +261,21 @@ def test_a_waiting_row_that_violates_what_fails_is_skipped_on_demand_and_alone(
     session = catch_up.session
     assert Redo(session=session, demux=demux, journal=journal).requeue().rows == {}
     assert catch_up.tick() is None
+
+
+def test_a_request_for_rows_that_left_since_is_void_and_the_log_says_so(
+    world, waits, topic, settings, caplog
+):
+    changes = {"expectations": (GAMER_FAILS,)}
+    waits(**changes)
+    fails_three_times(world, ExpectationFailedError, **changes)
+    ask_to_skip(settings.state_dir, topic.feed())
+    demux, catch_up = world()  # the feed is repaired, and a requeue takes them first
+    journal = reprocess_journal(demux.context.lake, demux.feed)
+    Redo(session=catch_up.session, demux=demux, journal=journal).catch_up()
+    assert catch_up.tick() is None
+    assert "catch-up of feed 'games' skips nothing" in caplog.text
+    assert not request_file(settings.state_dir, topic.feed(), Stage.CATCH_UP).exists()
 
 
 def test_waiting_rows_that_fail_by_something_else_are_skipped_as_they_came(
