@@ -12,10 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from tenacity import retry, retry_if_exception_type, stop_after_attempt
-
 from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.delta.committer import Committer
+from lake_assets.delta.conflicts import again_on_conflict
 from lake_assets.delta.data_files import (
     active_files,
     are_whole,
@@ -30,7 +29,7 @@ from lake_assets.delta.restores import is_restored
 from lake_assets.delta.source_offsets import as_json, from_json
 from lake_assets.delta.table_log import log_of
 from lake_assets.delta.transaction_numbers import checksum_record, numbers_of
-from lake_assets.errors import CommitConflictError, LakeError
+from lake_assets.errors import LakeError
 from lake_assets.model.origins import OriginColumns
 from lake_assets.model.tables import Layer, TableRef
 from lake_assets.storage.store import Store
@@ -171,11 +170,7 @@ def finish(journal: ChangeJournal, committer: Committer) -> dict[TableRef, int]:
     return {table: count for table, count in removed.items() if count is not None}
 
 
-@retry(
-    retry=retry_if_exception_type(CommitConflictError),
-    stop=stop_after_attempt(_TRIES),
-    reraise=True,
-)
+@again_on_conflict(_TRIES)
 def _apply(
     one: TableChange, change: TablesChange, moved: RowSet, committer: Committer
 ) -> int | None:
