@@ -145,7 +145,7 @@ class Worker:
     def stop(self) -> None:
         """Ask the threads to end and wait for them; a batch in hand is finished first.
 
-        An interrupt of the wait has said what still runs, and is raised once it has ended; a second
+        An interrupt of the wait has said what still runs, and is raised once it has ended; a later
         one ends the process.
         """
         # The caller gives up the lake's lock then, which must not be while they still write.
