@@ -21,6 +21,8 @@ from lake_assets.model.retention import RowAges
 _UNSET = datetime(1970, 1, 1, tzinfo=UTC)
 """A time up to here tells nothing: clients have it for one that nobody set (0, or -1 ms)."""
 
+_LAST = datetime.max.replace(tzinfo=UTC)
+
 _KIND = pa.timestamp("us", tz="UTC")
 
 
@@ -128,8 +130,9 @@ def _utc(time: datetime) -> datetime:
 
 
 def times_of(rows: pa.Table, columns: Sequence[str]) -> pa.ChunkedArray:
-    """When each row is from, in microseconds; null of those that do not tell."""
-    unset = pa.scalar(_UNSET, _KIND)
+    """When each row is from, in microseconds, up to the year 9999; null where nothing tells it."""
+    unset, last = pa.scalar(_UNSET, _KIND), pa.scalar(_LAST, _KIND)
     there = [rows[name].cast(_KIND) for name in columns if name in rows.column_names]
-    told = [pc.if_else(pc.greater(times, unset), times, pa.scalar(None, _KIND)) for times in there]
+    known = [pc.if_else(pc.greater(times, unset), times, pa.scalar(None, _KIND)) for times in there]
+    told = [pc.if_else(pc.greater(times, last), last, times) for times in known]
     return pc.coalesce(*told) if told else pa.chunked_array([pa.nulls(rows.num_rows, _KIND)])

@@ -23,6 +23,13 @@ _LAST_CHARACTER = "\U0010ffff"
 _ANY_TEXT = ("", _LAST_CHARACTER * _MAX_TEXT)
 """Bounds of texts that Parquet has none for, since they are too long (above 4 kB)."""
 
+_ANY_TIME = {
+    "TIMESTAMP": ("0001-01-01T00:00:00.000000Z", "9999-12-31T23:59:59.999999Z"),
+    "DATE": ("0001-01-01", "9999-12-31"),
+}
+"""Bounds where a time is beyond these years, which a log has no text for that all engines read: a
+producer's timestamp in microseconds, taken for milliseconds, is in the year 55,000."""
+
 _ANY_NUMBER = ("-Infinity", "Infinity")
 """Bounds where all numbers are NaN."""
 
@@ -72,7 +79,10 @@ def _bounds(chunks: list[pq.Statistics], *, has_nan: bool) -> tuple[object, obje
         return None
     if not all(chunk.has_min_max for chunk in chunks):
         return _widest(chunks[0])
-    least, greatest = min(chunk.min for chunk in chunks), max(chunk.max for chunk in chunks)
+    try:
+        least, greatest = min(chunk.min for chunk in chunks), max(chunk.max for chunk in chunks)
+    except OverflowError:  # of Python's own times
+        return _ANY_TIME[chunks[0].logical_type.type]
     if isinstance(least, float):
         # Spark and DuckDB sort NaN above all numbers. What is *equal* to it they do skip: NaN as
         # a bound itself would make PyArrow skip the other rows.

@@ -415,6 +415,21 @@ def test_a_source_that_tells_no_times_has_its_rows_by_arrival(settings):
     lake.committer.close()
 
 
+def test_a_time_beyond_the_calendar_is_not_old_and_stops_nothing(lake, settings):
+    """As of a producer that gives microseconds for Kafka's milliseconds."""
+    far = pa.scalar(1_700_000_000_000_000_000, pa.int64()).cast(TIME)
+    times = pa.chunked_array([pa.array([far, pa.scalar(NOW - 200 * DAY, TIME)], TIME)])
+    rows = pa.table({"n": [1, 2], "happened": times, "text": ["x", "x"]})
+    rows = rows.append_column(ORIGIN.in_silver.time, times).select(COLUMNS[UNO].names)
+    file = DataFile(**write_file(lake.store, rows, log_of(lake.store, UNO).folder))
+    lake.committer.append([Commit(table=UNO, files=[file])], Batch("stream", 1))
+    lake.committer.settle()
+    lake.silver(200)
+    upkeep = upkeep_of(settings, BY_EVENT)
+    assert (upkeep.notes, upkeep.old_rows) == ([], 2)
+    assert lake.column(UNO) == [1]
+
+
 HOURLY = GoldView(
     name="hourly",
     keys=("text",),
