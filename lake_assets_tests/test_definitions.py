@@ -1,8 +1,10 @@
 """What Dagster gets to see, name by name, so that nothing comes or goes unnoticed."""
 
 import dagster as dg
+import pytest
 
 from lake_assets.definitions import assemble, defs
+from lake_assets.model.sources import KafkaSource, Source
 from lake_assets.settings.upkeep import BackupSettings
 from lake_assets_tests.sample import GAMES
 
@@ -67,6 +69,18 @@ def test_two_feeds_go_together(settings):
     found = assemble(settings, [GAMES, fitness])
     dg.Definitions.validate_loadable(found)
     assert len(found.resolve_asset_graph().get_all_asset_keys()) == 11
+
+
+@pytest.mark.parametrize(
+    "topic", ["backup", "maintenance", "silver_events", "bronze_games", "gold-player-agg"]
+)
+def test_a_topic_may_be_called_as_an_asset_is(settings, tmp_path, topic):
+    found = settings.model_copy(update={"backup": BackupSettings(target=str(tmp_path / "b"))})
+    feed = GAMES.model_copy(update={"source": Source(kafka=KafkaSource(topic=topic))})
+    made = assemble(found, [feed])
+    dg.Definitions.validate_loadable(made)
+    names = {key.to_user_string() for key in made.resolve_asset_graph().get_all_asset_keys()}
+    assert {f"kafka_{topic.replace('-', '_')}", "backup", "maintenance", "bronze_games"} <= names
 
 
 def test_every_asset_has_a_group_kinds_an_owner_and_a_description(settings):

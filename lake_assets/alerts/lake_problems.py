@@ -80,18 +80,21 @@ def judge_lake(seen: LakeSeen) -> list[Problem]:
 def _old(backups: SeenBackups, utc_now: float) -> Problem | None:
     """The backups, if the last good one is too old."""
     age_s = utc_now - backups.since
-    if age_s <= backups.may_be_s:
+    if abs(age_s) <= backups.may_be_s:
         return None
     last = f"The last good backup, number {backups.number} of {_utc(backups.since)}, is"
     none = f"There is no backup yet, though it was asked for on {_utc(backups.since)},"
+    # Of a time to come, by a clock that was ahead, nobody knows the age; it may be long.
+    is_ahead, hours = age_s < 0, f"{abs(age_s) / 3600:.1f} h"
+    ago = f"{hours} from now (the clock was set back since)" if is_ahead else f"{hours} ago"
     tried = f" The last try, on {_utc(backups.failed_at)}, failed: " if backups.failed_at else ""
     tried += backups.why.rstrip(".") + "." if backups.failed_at else ""
     return Problem(
         kind=ProblemKind.BACKUP_OLD,
         subject=BACKUP,
         severity=AlertSeverity.ERROR,
-        since=backups.since + backups.may_be_s,
-        details=f"{none if backups.number is None else last} {age_s / 3600:.1f} h ago, in "
+        since=utc_now if is_ahead else backups.since + backups.may_be_s,
+        details=f"{none if backups.number is None else last} {ago}, in "
         f"{backups.target}; it may be {backups.may_be_s / 3600:g} h old.{tried} "
         "See the job `backup` and its schedule in Dagster",
     )

@@ -78,17 +78,25 @@ def table_at(lake: Store, table: TableRef, at: datetime | int) -> TableThen:
 def version_then(log: TableLog, first: int, newest: int, at: datetime) -> int | None:
     """The newest of some versions that was there at a time; None if none was.
 
-    Commits' times are taken to be in order: where a clock was set back, one of the versions around
-    it is found.
+    Commits' times are taken to be in order. Where a clock was set back, those from before it may
+    tell later times than those since then: from the newest one backwards, in growing steps, they
+    hide none of these, and for a time about when that was, one of the versions around it is found.
     """
-    low, high = first - 1, newest
-    while low < high:
-        middle = (low + high + 1) // 2
-        came = time_of(log, middle)
-        if came is not None and came > at:
-            high = middle - 1
-        else:
+
+    def had_come(version: int) -> bool:
+        came = time_of(log, version)
+        return came is None or came <= at
+
+    low, above, step = newest, newest + 1, 1
+    while low >= first and not had_come(low):
+        low, above, step = low - step, low, step * 2
+    low = max(low, first - 1)
+    while above - low > 1:
+        middle = (low + above) // 2
+        if had_come(middle):
             low = middle
+        else:
+            above = middle
     return low if low >= first else None
 
 

@@ -1,9 +1,8 @@
 """`lake-assets stream`: the two streaming queries of every feed, in this shell."""
 
-import logging
 import signal
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Annotated
 
 import typer
@@ -21,8 +20,6 @@ from lake_assets.state.lake_id import ensure_bound
 from lake_assets.streams.event_log import EventLog
 from lake_assets.streams.run import stream_events
 from lake_assets.streams.skip_request import ask_to_retry, ask_to_skip
-
-_LOG = logging.getLogger(__name__)
 
 
 def stream(
@@ -58,6 +55,8 @@ def stream(
 
     Each event lands in exactly one table exactly once, however often this is stopped or killed.
     Only one process streams into a lake at a time; `lake-assets demo` and Dagster are such too.
+    Ctrl-C lets the batch in hand be finished; a second one says what still runs, and a third ends
+    all of it at once.
     """
     settings = load_settings(lake=lake)
     feeds = load_feeds(settings.feeds)
@@ -68,12 +67,9 @@ def stream(
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     events = stream_events(settings, feeds, endpoints, owner="cli", until_caught_up=until_caught_up)
     said = EventLog()
-    with log_lines(settings.log.format), closing(events):
-        try:
-            for event in events:
-                said.add(event)
-        except KeyboardInterrupt:
-            _LOG.info("stopping after the batch in hand …")
+    with log_lines(settings.log.format), suppress(KeyboardInterrupt), closing(events):
+        for event in events:
+            said.add(event)
 
 
 def _is_for_others(

@@ -23,9 +23,17 @@ BACKUP_KEY = dg.AssetKey("backup")
 """The last copy of the whole lake."""
 
 
+_OURS = re.compile(r"(bronze|quarantine|silver|gold|maintenance)(_.*)?|backup")
+"""What the keys of all other assets look like."""
+
+
 def source_key(feed: Feed) -> dg.AssetKey:
-    """What a feed reads, such as a topic; feeds that read the same one share it."""
-    return dg.AssetKey(re.sub(r"[^A-Za-z0-9_]", "_", feed.source.name))
+    """What a feed reads, such as a topic; feeds that read the same one share it.
+
+    Nobody can rename a topic, so one that is called as an asset of ours has its kind before that.
+    """
+    name = re.sub(r"[^A-Za-z0-9_]", "_", feed.source.name)
+    return dg.AssetKey(f"{feed.source.declared.kind}_{name}" if _OURS.fullmatch(name) else name)
 
 
 def bronze_key(feed: Feed) -> dg.AssetKey:

@@ -11,10 +11,10 @@ from itertools import groupby
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from tenacity import retry, retry_if_exception_type, stop_after_attempt
 
 from lake_assets.delta.commit import Commit, DataFile
 from lake_assets.delta.committer import Committer
+from lake_assets.delta.conflicts import again_on_conflict
 from lake_assets.delta.data_files import active_files, path_like, stored_columns, written_at
 from lake_assets.delta.deletion_vectors import kept_rows
 from lake_assets.delta.feature_gate import ensure_usable
@@ -22,7 +22,6 @@ from lake_assets.delta.renamed_columns import Renames, under_newest
 from lake_assets.delta.sorted_rows import sortable, sorted_rows
 from lake_assets.delta.table_features import Use
 from lake_assets.delta.table_log import TableLog, log_of
-from lake_assets.errors import CommitConflictError
 from lake_assets.model.tables import TableRef
 from lake_assets.parquet.data_file import write_pieces
 from lake_assets.parquet.partitioning import with_values
@@ -118,11 +117,7 @@ def join_files(
     return False
 
 
-@retry(
-    retry=retry_if_exception_type(CommitConflictError),
-    stop=stop_after_attempt(_TRIES),
-    reraise=True,
-)
+@again_on_conflict(_TRIES)
 def put_unless_changed(committer: Committer, commit: Commit) -> bool:
     """Commit, unless one of the files is gone or has deleted rows by now."""
     handle, log = committer.fresh(commit.table), log_of(committer.store, commit.table)

@@ -1,17 +1,34 @@
 """Commits that cannot be made, such as one that another writer came before: noticed and told."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import ParamSpec, TypeVar
 from urllib.parse import unquote
 
 import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
+from tenacity import retry, retry_if_exception_type, stop_after_attempt
 
 from lake_assets.delta.commit import Commit
 from lake_assets.errors import CommitConflictError, LakeError, first_line
 from lake_assets.model.tables import TableRef
 from lake_assets.storage.uri import LakeUri
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+def again_on_conflict(tries: int) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]:
+    """Have a function called anew, up to so many times in all, that raises `CommitConflictError`.
+
+    It is to look at the table anew, and leave nothing behind; the last error comes out as it is.
+    """
+    return retry(
+        retry=retry_if_exception_type(CommitConflictError),
+        stop=stop_after_attempt(tries),
+        reraise=True,
+    )
 
 
 def overtaken(table: TableRef, why: str) -> CommitConflictError:

@@ -34,22 +34,25 @@ class OldLog:
     """Names of files of older versions, the oldest first."""
 
 
-def version_at(log: TableLog, since: float) -> int:
+def version_at(log: TableLog, since: float, now: float) -> int:
     """The version that a table had at a time, by when its commits were written; 0 if none tells.
 
     Of commits that are not in the order of their times (a clock was set back) the first that is
-    newer counts, so that too much is kept and not too little.
+    newer counts, so that too much is kept and not too little. One that is dated after now, by a
+    clock that was ahead, is as old as the next: else it would keep all after it until then.
 
     Args:
         log: of the table.
         since: seconds since 1970.
+        now: likewise.
     """
     version = 0
     for number, name in _commits(log):
         stat = log.store.stat(log.file(name))
-        if stat is None or stat.modified_ns / 1e9 >= since:
+        if stat is None or since <= stat.modified_ns / 1e9 <= now:
             break
-        version = number
+        if stat.modified_ns / 1e9 < since:
+            version = number
     return version
 
 

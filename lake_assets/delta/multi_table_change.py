@@ -10,11 +10,11 @@ table has its part in one commit, under the change's number, so no part is appli
 from collections.abc import Mapping, Sequence
 
 from deltalake import DeltaTable
-from tenacity import retry, retry_if_exception_type, stop_after_attempt
 
 from lake_assets.delta.change_journal import ChangeJournal, TableChange, TablesChange
 from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.delta.committer import Committer
+from lake_assets.delta.conflicts import again_on_conflict
 from lake_assets.delta.data_files import active_files, are_whole, without
 from lake_assets.delta.log_history import is_done
 from lake_assets.delta.origins import RowSet
@@ -22,7 +22,7 @@ from lake_assets.delta.restores import is_restored
 from lake_assets.delta.table_layout import is_laid_out_as
 from lake_assets.delta.table_log import log_of
 from lake_assets.delta.transaction_numbers import checksum_record, numbers_of
-from lake_assets.errors import CommitConflictError, LakeError
+from lake_assets.errors import LakeError
 from lake_assets.model.tables import TableRef
 from lake_assets.storage.store import Store
 
@@ -72,11 +72,7 @@ def finish(journal: ChangeJournal, committer: Committer) -> dict[TableRef, int]:
     return {table: count for table, count in removed.items() if count is not None}
 
 
-@retry(
-    retry=retry_if_exception_type(CommitConflictError),
-    stop=stop_after_attempt(_TRIES),
-    reraise=True,
-)
+@again_on_conflict(_TRIES)
 def _apply(
     one: TableChange, change: TablesChange, moved: RowSet, committer: Committer
 ) -> int | None:

@@ -188,7 +188,9 @@ class OldRows:
 
 
 def _are_among(piece: pa.Table, rows: RowsFrom) -> pa.ChunkedArray:
-    times = times_of(piece, [rows.column])
+    if rows.column not in piece.column_names:
+        return pa.chunked_array([pa.repeat(pa.scalar(value=False), piece.num_rows)])
+    times = piece[rows.column].cast(pa.timestamp("us", tz="UTC"))
     if rows.since is None:
         return pc.is_valid(times)
     since = pa.scalar(rows.since, pa.timestamp("us", tz="UTC"))

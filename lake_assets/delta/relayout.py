@@ -7,11 +7,11 @@ be refused.
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
-from tenacity import retry, retry_if_exception_type, stop_after_attempt
 
 from lake_assets.delta.commit import LAID_OUT, Commit, DataFile
 from lake_assets.delta.committer import Committer
 from lake_assets.delta.compaction import row_groups
+from lake_assets.delta.conflicts import again_on_conflict
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.feature_gate import ensure_usable
 from lake_assets.delta.renamed_columns import (
@@ -24,7 +24,7 @@ from lake_assets.delta.table_features import Use
 from lake_assets.delta.table_layout import brought, made_columns, without_made
 from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.delta.unused_writes import discarded_if_not_made, discarded_on_failure
-from lake_assets.errors import CommitConflictError, LakeError
+from lake_assets.errors import LakeError
 from lake_assets.model.layouts import PartitionColumn
 from lake_assets.model.tables import TableRef
 from lake_assets.parquet.data_file import write_file, write_partitions
@@ -34,11 +34,7 @@ _TRIES = 3
 """Tries where another process changes the table meanwhile."""
 
 
-@retry(
-    retry=retry_if_exception_type(CommitConflictError),
-    stop=stop_after_attempt(_TRIES),
-    reraise=True,
-)
+@again_on_conflict(_TRIES)
 def lay_out(
     committer: Committer,
     table: TableRef,

@@ -18,14 +18,21 @@ from lake_assets.delta.table_features import Use
 from lake_assets.delta.table_log import TableLog
 from lake_assets.model.retention import RowAges
 
+_UNSET = datetime(1970, 1, 1, tzinfo=UTC)
+"""A time up to here tells nothing: clients have it for one that nobody set (0, or -1 ms)."""
+
+_LAST = datetime.max.replace(tzinfo=UTC)
+
+_KIND = pa.timestamp("us", tz="UTC")
+
 
 def aged_files(
     log: TableLog, handle: DeltaTable, columns: Sequence[str]
 ) -> list[tuple[DataFile, RowAges]]:
     """A table's files, with the ages of their rows by its log, or by the rows where it is silent.
 
-    A row's age is told by the first of the columns that has a value, among those that the table
-    has, and has as timestamps.
+    A row's age is told by the first of the columns that has a value after 1970 began, among those
+    that the table has, and has as timestamps.
 
     Raises:
         LakeError: the store cannot be read.
@@ -67,7 +74,8 @@ def newest_arrival(handle: DeltaTable, columns: Sequence[str]) -> datetime | Non
     names = [f"max.{name}" for name in columns if f"max.{name}" in told.column_names]
     newest: list[datetime] = []
     for values in zip(*(told[name].to_pylist() for name in names), strict=True):
-        times = [_utc(value) for value in values if isinstance(value, datetime)]
+        told_times = (_utc(value) for value in values if isinstance(value, datetime))
+        times = [time for time in told_times if time > _UNSET]
         if not times:
             return None
         newest.append(min(times))
@@ -96,6 +104,8 @@ def _by_stats(file: DataFile, columns: Sequence[str], stats: dict[str, object]) 
         if nulls < file.rows:
             if not isinstance(least, datetime) or not isinstance(greatest, datetime):
                 return None
+            if _utc(least) <= _UNSET:
+                return None
             oldest.append(_utc(least))
             newest.append(_utc(greatest))
         if not nulls:
@@ -120,7 +130,9 @@ def _utc(time: datetime) -> datetime:
 
 
 def times_of(rows: pa.Table, columns: Sequence[str]) -> pa.ChunkedArray:
-    """When each row is from, in microseconds; null of those that do not tell."""
-    kind = pa.timestamp("us", tz="UTC")
-    there = [rows[name].cast(kind) for name in columns if name in rows.column_names]
-    return pc.coalesce(*there) if there else pa.chunked_array([pa.nulls(rows.num_rows, kind)])
+    """When each row is from, in microseconds, up to the year 9999; null where nothing tells it."""
+    unset, last = pa.scalar(_UNSET, _KIND), pa.scalar(_LAST, _KIND)
+    there = [rows[name].cast(_KIND) for name in columns if name in rows.column_names]
+    known = [pc.if_else(pc.greater(times, unset), times, pa.scalar(None, _KIND)) for times in there]
+    told = [pc.if_else(pc.greater(times, last), last, times) for times in known]
+    return pc.coalesce(*told) if told else pa.chunked_array([pa.nulls(rows.num_rows, _KIND)])

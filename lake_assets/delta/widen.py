@@ -8,17 +8,16 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 
 import pyarrow as pa
-from tenacity import retry, retry_if_exception_type, stop_after_attempt
 
 from lake_assets.delta.commit import Commit, DataFile
 from lake_assets.delta.committer import Committer
+from lake_assets.delta.conflicts import again_on_conflict
 from lake_assets.delta.data_files import active_files, whole_path
 from lake_assets.delta.deletion_vectors import Mask, kept_rows, undeleted
 from lake_assets.delta.feature_gate import ensure_usable
 from lake_assets.delta.renamed_columns import Renames, under_newest, unmarked, without_stale_marks
 from lake_assets.delta.table_features import Use
 from lake_assets.delta.table_log import TableLog, log_of
-from lake_assets.errors import CommitConflictError
 from lake_assets.model.tables import TableRef
 from lake_assets.parquet.data_file import write_partitions, write_pieces
 from lake_assets.parquet.partitioning import with_values
@@ -99,11 +98,7 @@ class _Rewriting:
     renames: Renames = field(default_factory=Renames)
 
 
-@retry(
-    retry=retry_if_exception_type(CommitConflictError),
-    stop=stop_after_attempt(_TRIES),
-    reraise=True,
-)
+@again_on_conflict(_TRIES)
 def _change(
     committer: Committer,
     table: TableRef,

@@ -121,10 +121,12 @@ def kept_since(now: float, keep_s: float, holds: Mapping[str, float]) -> Kept:
     Args:
         now: the time.
         keep_s: how long each version stays readable after the next has come.
-        holds: by what needs it, in words, the time since when that needs the table's versions.
+        holds: by what needs it, in words, the time since when that needs the table's versions. One
+            to come, by a clock that was ahead, may be any.
     """
-    since = now - keep_s
-    longest = {why: at for why, at in holds.items() if now - MOST_HELD_S <= at < since}
+    since, first = now - keep_s, now - MOST_HELD_S
+    known = {why: at if at <= now else first for why, at in holds.items()}
+    longest = {why: at for why, at in known.items() if first <= at < since}
     if not longest:
         return Kept(since=since)
     why = min(longest, key=lambda reason: longest[reason])

@@ -159,10 +159,11 @@ class _Maintenance:
         if table.layer in _JOINED:
             slices = self._delete_old_rows(upkeep, retention)
             self._join(upkeep, slices)
-        kept = kept_since(time.time(), self._keep_s(table), holds)
+        now = time.time()
+        kept = kept_since(now, self._keep_s(table), holds)
         if kept.because:
             upkeep.notes.append(f"older versions are kept: {kept.because}")
-        oldest = version_at(log, kept.since)
+        oldest = version_at(log, kept.since, now)
         self._delete_unused(upkeep, log, oldest, unused)
         self._shorten_log(upkeep, log, oldest)
 

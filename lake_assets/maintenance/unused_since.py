@@ -62,7 +62,11 @@ class UnusedSince:
     def meet(self, table: TableRef, files: Collection[str]) -> dict[str, Since]:
         """Note which files of a table are unused now; by file, since when."""
         known, now = self.tables.get(table.relative, {}), Since(time.time(), time.monotonic())
-        self.tables[table.relative] = {name: known.get(name, now) for name in files}
+        met = {name: known.get(name, now) for name in files}
+        # One that was met by a clock that was ahead has been unused since now, at least.
+        self.tables[table.relative] = {
+            name: Since(min(since.wall, now.wall), since.monotonic) for name, since in met.items()
+        }
         return self.tables[table.relative]
 
     def save(self) -> None:

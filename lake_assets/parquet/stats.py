@@ -88,7 +88,9 @@ def _bounds(chunks: list[pq.Statistics], *, has_nan: bool) -> tuple[object, obje
 def _bound(chunk: pq.Statistics, which: str) -> Any:  # noqa: ANN401 - of the column's type
     """A chunk's least or greatest value; of times that Python does not have, its own end of time.
 
-    No query tells of such a time either: nobody skips the file who looks for one that can be told.
+    A log has no text for it that all engines read: a producer's timestamp in microseconds, taken
+    for milliseconds, is in the year 55,000. No query tells of such a time either: nobody skips the
+    file who looks for one that can be told.
     """
     try:
         return getattr(chunk, which)

@@ -1,5 +1,6 @@
 """The thread that owns Spark while the streams run: a thread a feed is started, watched, ended."""
 
+import logging
 import os
 import queue
 import threading
@@ -23,6 +24,8 @@ from lake_assets.streams.feed_streams import FeedStreams
 from lake_assets.streams.live_gold import LiveGold
 from lake_assets.streams.pipeline import Pipeline
 from lake_assets.streams.refresh_requests import RequestServer
+
+_LOG = logging.getLogger(__name__)
 
 _SLOTS_OF_A_VIEW = 16
 """For its tasks, which wait for each other's end and not for the streams': one a stage and core but
@@ -142,14 +145,29 @@ class Worker:
     def stop(self) -> None:
         """Ask the threads to end and wait for them; a batch in hand is finished first.
 
-        An interrupt of the wait is raised once they have ended.
+        An interrupt of the wait has said what still runs, and is raised once it has ended; a later
+        one ends the process.
         """
-        self._stop.set()
+        # The caller gives up the lake's lock then, which must not be while they still write.
+        wait_through(self._ended, ask=self._ask_to_end, still=self._still_running)
+        self._thread.join()
+
+    def _ask_to_end(self) -> None:
+        if not self._stop.is_set():  # who is interrupted here asks again
+            self._stop.set()
+            _LOG.info("stopping after the batch in hand …")
         for streams in list(self._streams.values()):
             streams.end()
-        # The caller gives up the lake's lock then, which must not be while they still write.
-        wait_through(self._ended)
-        self._thread.join()
+
+    def _still_running(self) -> str:
+        now, threads = time.monotonic(), list(self._threads.items())
+        feeds = [
+            f"feed {name!r} (for {now - self._streams[name].progressed_at:.0f} s in its batch)"
+            for name, thread in threads
+            if thread.is_alive()
+        ]
+        views = [f"view {view} ({now - since:.0f} s)" for view, since in self.refreshing.items()]
+        return ", ".join([*feeds, *views]) or "Spark"
 
     def raise_failure(self) -> None:
         """Raise what ended the thread, if it was an error."""

@@ -64,6 +64,16 @@ def test_a_backup_that_is_too_old_is_told_since_then_with_why_there_is_no_later_
     )
 
 
+@pytest.mark.parametrize("number", [3, None])
+def test_a_backup_of_a_time_to_come_is_told_since_nobody_knows_its_age(number):
+    """A clock that was ahead by a year, and set back, kept the alert away for all of it."""
+    assert old(-26, number=number) == []  # and by so much the alert may come late
+    (problem,) = old(-30, number=number, failed_at=NOW, why="full")
+    assert problem.since == NOW
+    assert "30.0 h from now (the clock was set back since), in /place" in problem.details
+    assert "The last try, on 2027-01-15 08:00 UTC, failed: full." in problem.details
+
+
 def test_where_there_never_was_one_that_is_told():
     (problem,) = old(27)
     assert problem.details.startswith(

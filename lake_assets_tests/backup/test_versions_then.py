@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from deltalake import DeltaTable
 
+from lake_assets.backup import versions_then
 from lake_assets.backup.versions_then import table_at
 from lake_assets.delta.table_log import log_of
 from lake_assets.errors import LakeError
@@ -15,14 +16,14 @@ from lake_assets_tests.sample import GAMES
 BEGAN = datetime(2026, 11, 24, 12, tzinfo=UTC)
 
 
-def at_minutes(lake, table):
-    """Have each version of a table be a minute later than the one before."""
+def at_minutes(lake, table, clock=lambda version: version):
+    """Have each version of a table be a minute later than the one before, or as a clock says."""
     for version in range(lake.version(table) + 1):
         file = log_of(lake.store, table).commit_file(version).as_path()
         lines = [json.loads(line) for line in file.read_text().splitlines()]
         for line in lines:
             if "commitInfo" in line:
-                moment = BEGAN + timedelta(minutes=version)
+                moment = BEGAN + timedelta(minutes=clock(version))
                 line["commitInfo"]["timestamp"] = int(moment.timestamp() * 1000)
         file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
 
@@ -45,6 +46,32 @@ def test_the_version_of_a_time_is_the_last_that_had_come(lake, minutes, version)
     then = table_at(lake.store, UNO, BEGAN + timedelta(minutes=minutes))
     assert (then.version, then.rows, then.newest, then.why_not) == (version, version, 5, "")
     assert then.committed_at == BEGAN + timedelta(minutes=version)
+
+
+@pytest.mark.parametrize(("minutes", "version"), [(4, 4), (4.5, 4), (5, 5), (99, 5), (0, 0)])
+def test_versions_from_before_a_clock_was_set_back_hide_none_since_then(lake, minutes, version):
+    at_minutes(lake, UNO, lambda version: version + 1_000_000 * (version in {1, 2}))
+    then = table_at(lake.store, UNO, BEGAN + timedelta(minutes=minutes))
+    assert (then.version, then.rows) == (version, version)
+
+
+@pytest.mark.parametrize("first", [0, 3, 17])
+@pytest.mark.parametrize("count", [1, 2, 9, 40])
+def test_all_times_are_found_in_few_looks(monkeypatch, first, count):
+    looks = []
+
+    def time_of(_, version):
+        assert first <= version < first + count
+        looks.append(version)
+        return BEGAN + timedelta(minutes=version // 2)  # two at once
+
+    monkeypatch.setattr(versions_then, "time_of", time_of)
+    versions = range(first, first + count)
+    for minutes in range(-1, first + count + 1):
+        came = [version for version in versions if version // 2 <= minutes]
+        at, newest = BEGAN + timedelta(minutes=minutes), versions[-1]
+        assert versions_then.version_then(None, first, newest, at) == max(came, default=None)
+    assert len(looks) <= 10 * (first + count + 2)
 
 
 def test_before_the_first_version_there_was_no_table(lake):

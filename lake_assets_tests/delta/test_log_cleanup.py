@@ -1,3 +1,6 @@
+import os
+import time
+
 import pytest
 
 from lake_assets.delta.log_checkpoints import CHECKPOINT_EVERY
@@ -36,9 +39,20 @@ def test_the_version_of_a_time_is_the_newest_that_was_there(lake, log):
     lake.age(UNO, 1)
     at = commit_file(lake.path(UNO), LAST).stat().st_mtime
     lake.append(UNO, 5)
-    assert version_at(log, at + 1) == LAST
-    assert version_at(log, at + 1e9) == LAST + 5
-    assert version_at(log, 0) == 0
+    now = time.time()
+    assert version_at(log, at + 1, now) == LAST
+    assert version_at(log, at + 1e9, now + 1e9) == LAST + 5
+    assert version_at(log, 0, now) == 0
+
+
+def test_a_commit_from_a_clock_that_was_ahead_is_as_old_as_the_next(lake, log):
+    lake.age(UNO, 3)
+    for version in (3, 4, LAST):
+        os.utime(commit_file(lake.path(UNO), version), (time.time() + 1e7, time.time() + 1e7))
+    now = time.time()
+    assert version_at(log, now - 3600, now) == LAST - 1
+    os.utime(commit_file(lake.path(UNO), 4), (now - 60, now - 60))
+    assert version_at(log, now - 3600, now) == 2
 
 
 def test_a_log_begins_with_a_checkpoint_then(lake, log):

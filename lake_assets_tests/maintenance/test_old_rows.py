@@ -384,6 +384,52 @@ def test_a_time_at_the_end_of_time_is_as_good_as_any(lake, settings):
     assert lake.column(UNO) == [1]
 
 
+@pytest.mark.parametrize("ms", [-1, 0])
+def test_a_time_that_nobody_set_makes_no_row_old(lake, settings, ms):
+    """Kafka has -1 where no client said one, clients have 0, and protobuf's zero is 1970."""
+    unset = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)
+    lake.reach(p0=10)
+    for ages in ([1, 200], [200], [1]):  # by when we got it: Kafka does not tell
+        rows = [
+            {"topic": "t", "partition": 0, "offset": 1, ORIGIN.time: unset, "ingested_at": at}
+            for at in (NOW - age * DAY for age in ages)
+        ]
+        lake.put(BRONZE, rows)
+    assert upkeep_of(settings, OF_BRONZE, BRONZE).old_rows == 2
+    lake.put(UNO, [{"n": 1, "happened": unset, ORIGIN.in_silver.time: NOW - DAY}])
+    lake.put(UNO, [{"n": 2, "happened": unset, ORIGIN.in_silver.time: NOW - 200 * DAY}])
+    lake.put(UNO, [{"n": 3, "happened": unset, ORIGIN.in_silver.time: unset}])
+    upkeep_of(settings, BY_EVENT)
+    assert lake.column(UNO) == [1, 3]
+
+
+def test_a_source_that_tells_no_times_has_its_rows_by_arrival(settings):
+    lake = AgedLake(settings, "games")
+    unset = datetime(1970, 1, 1, tzinfo=UTC)
+    for offset, age in enumerate((200, 1)):
+        row = {"topic": "t", "partition": 0, "offset": offset, ORIGIN.time: unset}
+        lake.put(BRONZE, [{**row, "ingested_at": NOW - age * DAY}])
+    lake.reach(p0=10)
+    assert upkeep_of(settings, OF_BRONZE, BRONZE).old_rows == 1
+    assert lake.column(BRONZE, "offset") == [1]
+    lake.committer.close()
+
+
+def test_a_time_beyond_the_calendar_is_not_old_and_stops_nothing(lake, settings):
+    """As of a producer that gives microseconds for Kafka's milliseconds."""
+    far = pa.scalar(1_700_000_000_000_000_000, pa.int64()).cast(TIME)
+    times = pa.chunked_array([pa.array([far, pa.scalar(NOW - 200 * DAY, TIME)], TIME)])
+    rows = pa.table({"n": [1, 2], "happened": times, "text": ["x", "x"]})
+    rows = rows.append_column(ORIGIN.in_silver.time, times).select(COLUMNS[UNO].names)
+    file = DataFile(**write_file(lake.store, rows, log_of(lake.store, UNO).folder))
+    lake.committer.append([Commit(table=UNO, files=[file])], Batch("stream", 1))
+    lake.committer.settle()
+    lake.silver(200)
+    upkeep = upkeep_of(settings, BY_EVENT)
+    assert (upkeep.notes, upkeep.old_rows) == ([], 2)
+    assert lake.column(UNO) == [1]
+
+
 HOURLY = GoldView(
     name="hourly",
     keys=("text",),

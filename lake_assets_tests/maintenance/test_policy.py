@@ -116,6 +116,8 @@ def test_versions_are_kept_for_time_travel_and_longer_for_who_needs_them():
     assert kept_since(now, 3600, {}).since == now - 3600
     held = kept_since(now, 3600, {"a": now - 10, "b": now - DAY, "c": now - 2 * DAY})
     assert (held.since, held.because) == (now - 2 * DAY, "c")
+    ahead = kept_since(now, 3600, {"a": now + DAY})
+    assert (ahead.since, ahead.because) == (now - MOST_HELD_S, "a")
     for_ever = kept_since(now, 3600, {"a": now - MOST_HELD_S - 1})
     assert (for_ever.since, for_ever.because) == (now - 3600, "")
 

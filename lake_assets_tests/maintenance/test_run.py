@@ -1,4 +1,5 @@
 import json
+import os
 import threading
 from datetime import timedelta
 
@@ -165,6 +166,30 @@ def test_a_clock_that_is_set_ahead_deletes_nothing_of_a_running_job(lake, at_onc
         assert upkeep_of(at_once).deleted == 0
         later(at_once, wall_s=0)
         assert upkeep_of(at_once).deleted == 1
+
+
+def test_a_commit_from_a_clock_that_was_ahead_does_not_keep_all_after_it(lake, at_once):
+    lake.append(UNO, 60)
+    upkeep_of(at_once)
+    lake.append(UNO, 60)
+    lake.age(UNO, 2)
+    a_year_ahead = (lake.path(UNO) / "_delta_log" / f"{5:020}.json").stat().st_mtime + 3e7
+    os.utime(lake.path(UNO) / "_delta_log" / f"{5:020}.json", (a_year_ahead, a_year_ahead))
+    done = upkeep_of(at_once)
+    assert (done.deleted, bool(done.log_files)) == (60, True)
+
+
+def test_a_file_that_was_met_while_the_clock_was_ahead_goes_a_week_after_it_was_set_back(
+    lake, at_once
+):
+    lake.append(UNO)
+    (lake.path(UNO) / "part-1.parquet").write_bytes(b"half")
+    with wall_clock() as clock:
+        clock.ahead += timedelta(days=365)
+        upkeep_of(at_once)
+    assert upkeep_of(at_once).deleted == 0
+    later(at_once)
+    assert upkeep_of(at_once).deleted == 1
 
 
 def test_rows_that_somebody_deleted_stay_for_a_week(lake, at_once):

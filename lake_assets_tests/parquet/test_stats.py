@@ -43,6 +43,30 @@ def stats_of(row_group_size=1024, *, with_nan=(), **columns):
     return json.loads(file_stats(footers[0], with_nan))
 
 
+FAR = {
+    "microseconds taken for milliseconds": 1_700_000_000_000_000_000,
+    "after 9999": 253_402_300_800_000_000,
+    "before 1": -62_135_596_800_000_001,
+}
+
+
+@pytest.mark.parametrize("far", FAR)
+def test_times_that_a_log_cannot_tell_have_bounds_that_hide_no_row(far):
+    """A producer may give any of them to a row, and the row is to be in bronze."""
+    times = pa.array([FAR[far], None, 5], pa.int64()).cast(pa.timestamp("us", tz="UTC"))
+    found = stats_of(a=times, b=pa.array([1, 2, 3]))
+    first = "0001-01-01T00:00:00.000000Z" if FAR[far] < 0 else "1970-01-01T00:00:00.000005Z"
+    last = "1970-01-01T00:00:00.000005Z" if FAR[far] < 0 else "9999-12-31T23:59:59.999999Z"
+    assert found["minValues"] == {"a": first, "b": 1}
+    assert found["maxValues"] == {"a": last, "b": 3}
+    assert found["nullCount"] == {"a": 1, "b": 0}
+
+
+def test_days_that_a_log_cannot_tell_likewise():
+    found = stats_of(a=pa.array([3_000_000, 1], pa.int32()).cast(pa.date32()))
+    assert (found["minValues"], found["maxValues"]) == ({"a": "1970-01-02"}, {"a": "9999-12-31"})
+
+
 def read_back(value, kind):
     """A bound as a reader takes it, by the column's type."""
     if pa.types.is_decimal(kind):
