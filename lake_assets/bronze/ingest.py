@@ -16,11 +16,11 @@ from lake_assets.bronze import rows
 from lake_assets.bronze.batch_range import batch_range
 from lake_assets.bronze.offsets import (
     Continuation,
-    another,
     continuation,
     continuation_in_another,
     is_another,
 )
+from lake_assets.bronze.same_source import SameSource
 from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.delta.conflicts import overtaken
 from lake_assets.delta.data_files import active_files
@@ -63,7 +63,11 @@ class Ingest:
     _offsets: dict[int, int] = field(default_factory=dict)
     _number: int = 0
     _bronze_id: str = ""
-    _identity: int | None = None
+    _same: SameSource = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Know nothing of the source yet."""
+        self._same = SameSource(feed=self.feed, source=self.source, context=self.context)
 
     def prepare(self) -> dict[int, int]:
         """Create the bronze table if it is not there, and find where its source is read next.
@@ -79,8 +83,8 @@ class Ingest:
             StreamError: the source does not have what comes next, and the feed is to stop then.
             LakeError: the lake cannot be written.
         """
-        extent, told = self.source.extent(), self.source.identity()
-        declared, self._identity = self.feed.source.declared, told
+        extent, generation = self.source.extent(), self.source.generation()
+        declared, told = self.feed.source.declared, generation.identity
         owners = {self._table: Owner(feed=self.feed.feed)}
         self.context.committer.create(
             {self._table: rows.schema(self.source.columns)},
@@ -98,6 +102,7 @@ class Ingest:
         if is_other:  # of what had the name before, partitions that nothing was read of are new
             begun_at, ever = self._begun(handle, have), {**have, **recorded}
             have = {p: at for p, at in have.items() if begun_at[p] < max(at, ever[p])}
+        self._same.begin(generation, {} if is_other else have)
         if have and is_other:
             self._go_on(continuation_in_another(declared, extent, have, recorded))
         elif have:
@@ -162,7 +167,7 @@ class Ingest:
         Returns:
             The files that bronze has of it.
         """
-        self._ensure_same_source()
+        self._same.ensure(self._offsets)
         files = [file for output in landed.written.values() for file in output.files]
         return self._take(files, until, job_s=job_s)
 
@@ -203,7 +208,7 @@ class Ingest:
             gaps: what is passed over, which is recorded first.
             files: what is not, written for bronze.
         """
-        self._ensure_same_source()
+        self._same.ensure(self._offsets)
         record_gaps(self.context, self.feed.feed, gaps, datetime.now(UTC))
         self._take(files, until, job_s=0.0)
 
@@ -211,14 +216,6 @@ class Ingest:
         """Refuse a file that bronze does not take; raises as `Committer.judge`."""
         found, batch = Commit(table=self._table, files=[file]), Batch(self._app, self._number + 1)
         self.context.committer.judge([found], batch)
-
-    def _ensure_same_source(self) -> None:
-        """Make sure that the rows just read are of the source that they were to be read from.
-
-        One that was deleted and created again may have the offsets that come next already.
-        """
-        if self._identity is not None and is_another(self._identity, self.source.identity()):
-            raise another(self.feed.source.declared)
 
     def _begun(self, handle: DeltaTable, recorded: Mapping[int, int]) -> dict[int, int]:
         return self._by_partition(begun_offsets(handle, self._kind, self._placed(recorded)))

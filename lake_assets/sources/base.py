@@ -40,6 +40,18 @@ class Fetched:
     them."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Generation:
+    """By what it shows that a source is another, or has other rows, than when it was asked last."""
+
+    identity: int | None = None
+    """A number that another source of the same name would not have; None if it gives none."""
+
+    epochs: ByPartition = field(default_factory=dict)
+    """By partition, a number that is another once the source may have replaced rows in it; without
+    those that it gives none for now."""
+
+
 class Source(Protocol):
     """One feed's source. It is asked by several threads at once, and keeps nothing open."""
 
@@ -62,8 +74,21 @@ class Source(Protocol):
             SourceError: it does not answer within `timeout_s`, or refuses us.
         """
 
-    def identity(self, *, timeout_s: float = ANSWER_S) -> int | None:
-        """A number that another source of the same name would not have; None if it gives none.
+    def generation(self, *, timeout_s: float = ANSWER_S) -> Generation:
+        """Which source of its name it is, and whether its rows are those of before.
+
+        Raises:
+            SourceError: as `extent`.
+        """
+
+    def times(self, offsets: ByPartition, *, timeout_s: float = ANSWER_S) -> dict[int, int]:
+        """When the source got a row of each partition, in microseconds since 1970.
+
+        Without those that it cannot tell.
+
+        Args:
+            offsets: of the rows, by partition; the source may not have them any more.
+            timeout_s: for all answers.
 
         Raises:
             SourceError: as `extent`.

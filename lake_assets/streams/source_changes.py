@@ -27,7 +27,7 @@ def has_changed(source: Source, lake: Store, feed: Feed) -> bool:
     recorded = bronze.transaction_version(identity_app(declared.kind, declared.name))
     extent, have = source.extent(), ingested_offsets(lake, feed)
     return (
-        is_another(recorded, source.identity())
+        is_another(recorded, source.generation().identity)
         or bool(gaps_in(declared.name, extent, have))
         or any(offset > extent.ends.get(partition, -1) for partition, offset in have.items())
     )

@@ -184,7 +184,7 @@ def test_a_gap_is_recorded_once_though_the_process_dies_before_bronze_passes_it(
 
 def test_rows_of_a_source_that_was_created_again_meanwhile_are_not_committed(ingest, kafka, bronze):
     ingest(kafka(1), {0: 2})
-    ingest.source = known_topic("t", {0: 1}, {0: 9}, identity=8)
+    ingest.source.told_identity = 8
     with pytest.raises(StreamError, match="is not the one that bronze has rows of"):
         ingest(kafka(2), {0: 3})
     assert offsets(bronze()) == [1]

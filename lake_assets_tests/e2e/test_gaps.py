@@ -13,7 +13,7 @@ from deltalake import DeltaTable
 
 from lake_assets.errors import PoisonedBatchError
 from lake_assets.logs.gaps import recorded_gaps
-from lake_assets.model.tables import GAPS, bronze_of
+from lake_assets.model.tables import GAPS, bronze_of, quarantine_of
 from lake_assets.sources.kafka.topics import client_config
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.storage.open_store import lake_of
@@ -226,6 +226,22 @@ def test_what_transactions_leave_between_rows_is_no_gap(lake):
         assert lake.catch_up(lake.feed(on_gap="record")) is None
     assert lake.silver == Counter([(0, 0), (0, 4)])
     assert not (lake.settings.lake_dir / GAPS.relative).exists()
+
+
+def test_a_row_of_a_time_beyond_the_calendar_comes_like_any_other(lake):
+    """Brokers before 4.0 take a producer's microseconds for milliseconds; others if told so."""
+    config = {"message.timestamp.after.max.ms": str(2**63 - 1)}
+    (made,) = lake.admin.create_topics([NewTopic(lake.topic.name, 1, config=config)]).values()
+    made.result()
+    producer = Producer(client_config(lake.topic.endpoints))
+    for micros in (1_700_000_000_000_000, 0):
+        producer.produce(lake.topic.name, framed(lake.known), timestamp=micros)
+    producer.produce(lake.topic.name, b"for quarantine", timestamp=1_700_000_000_000_000)
+    assert producer.flush(30) == 0
+    for _ in range(2):  # the second looks whether the last row is still the same
+        assert lake.catch_up() is None
+    assert lake.silver == Counter([(0, 0), (0, 1)])
+    assert lake.places(quarantine_of("games")) == Counter([(0, 2)])
 
 
 def test_a_damaged_record_batch_stops_the_feed_with_its_cause_and_is_skipped_exactly(

@@ -27,7 +27,7 @@ from lake_assets.model.origins import Extent, OriginColumns
 from lake_assets.model.payload import JsonPayload, Payload
 from lake_assets.model.routes import Route
 from lake_assets.model.sources import OnGap, Source
-from lake_assets.sources.base import Fetched
+from lake_assets.sources.base import Fetched, Generation
 
 NOWHERE = Endpoints(kafka="localhost:1", registry="")
 AT = datetime(2026, 11, 23, tzinfo=UTC)
@@ -196,8 +196,16 @@ class MemorySource:
         queue = self._queue()
         return Extent(begins={0: queue.first}, ends={0: queue.end})
 
-    def identity(self, *, timeout_s=10.0):  # noqa: ARG002
-        return self._queue().identity
+    def generation(self, *, timeout_s=10.0):  # noqa: ARG002
+        return Generation(identity=self._queue().identity)
+
+    def times(self, offsets, *, timeout_s=10.0):  # noqa: ARG002
+        queue = self._queue()
+        return {
+            p: round(AT.timestamp() * 1_000_000)
+            for p, at in offsets.items()
+            if queue.first <= at < queue.end
+        }
 
     def first_offsets(self, extent):
         return dict(extent.begins)

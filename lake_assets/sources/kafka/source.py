@@ -11,10 +11,11 @@ from lake_assets.errors import StreamError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.origins import ByPartition, Extent
 from lake_assets.model.sources import KafkaSource
-from lake_assets.sources.base import ANSWER_S, Fetched, Parser
+from lake_assets.sources.base import ANSWER_S, Fetched, Generation, Parser
 from lake_assets.sources.kafka import headers
 from lake_assets.sources.kafka.fetch import fetch_rows
-from lake_assets.sources.kafka.topics import offset_bounds, topic_identity
+from lake_assets.sources.kafka.generation import row_times, topic_generation
+from lake_assets.sources.kafka.topics import offset_bounds
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -54,9 +55,14 @@ class KafkaTopic:
             ends={partition: end for partition, (_, end) in bounds.items()},
         )
 
-    def identity(self, *, timeout_s: float = ANSWER_S) -> int | None:
-        """Half of the topic's id, if brokers give one; raises as `extent`."""
-        return topic_identity(self._endpoints, self._declared.topic, timeout_s=timeout_s)
+    def generation(self, *, timeout_s: float = ANSWER_S) -> Generation:
+        """Half of the topic's id, and its leaders' epochs; raises as `extent`."""
+        return topic_generation(self._endpoints, self._declared.topic, timeout_s=timeout_s)
+
+    def times(self, offsets: ByPartition, *, timeout_s: float = ANSWER_S) -> dict[int, int]:
+        """The rows' Kafka timestamps; as `sources.base.Source.times`."""
+        topic = self._declared.topic
+        return row_times(self._endpoints, topic, offsets, timeout_s=timeout_s)
 
     def first_offsets(self, extent: Extent) -> dict[int, int]:
         """As `starting_offsets` says.

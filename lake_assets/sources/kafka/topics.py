@@ -11,7 +11,6 @@ from confluent_kafka import (
     Consumer,
     KafkaError,
     KafkaException,
-    TopicCollection,
     TopicPartition,
 )
 from confluent_kafka.admin import AdminClient
@@ -41,9 +40,6 @@ _UNSETTLED = {
 }
 """What a partition's broker says for a moment after the topic was made or its leader went.
 `KafkaError.retriable()` is false for all of them: it is set for transactions only."""
-
-_LONG = 2**63 - 1
-"""What fits into the version of a Delta transaction, where the number is kept."""
 
 _PAUSE_S = 0.05
 """Seconds between two looks at a topic that is being created, which takes a few of them."""
@@ -89,15 +85,19 @@ def ensure_topic(
             [new_topic], operation_timeout=timeout_s, request_timeout=timeout_s
         ).values()
         try:
-            _result(answer, admin, refusals)
+            result_of(answer, admin, refusals)
         except KafkaException as problem:
             if not _is_there(problem.args[0], endpoints, topic, timeout_s):
                 raise
         _await_leaders(admin, topic, timeout_s)
 
 
-def _result(answer: "Future[_T]", client: AdminClient, refusals: Refusals) -> _T:
-    """Wait for an answer, and no longer once a broker has refused us."""
+def result_of(answer: "Future[_T]", client: AdminClient, refusals: Refusals) -> _T:
+    """Wait for an answer, and no longer once a broker has refused us.
+
+    Raises:
+        KafkaException: the answer is an error, or the refusal.
+    """
     while True:
         try:
             return answer.result(timeout=_PAUSE_S)
@@ -150,22 +150,6 @@ def end_offsets(endpoints: Endpoints, topic: str, *, timeout_s: float = ANSWER_S
     """By partition, the offset after the last row; raises as `offset_bounds`."""
     bounds = offset_bounds(endpoints, topic, timeout_s=timeout_s)
     return {partition: end for partition, (_, end) in bounds.items()}
-
-
-def topic_identity(endpoints: Endpoints, topic: str, *, timeout_s: float = ANSWER_S) -> int | None:
-    """A number that another topic of the same name would not have; None if brokers give none.
-
-    It is the upper half of the topic's id, which Kafka has since 2.8 (KIP-516).
-
-    Raises:
-        SourceError: no broker answers within `timeout_s`, or the topic does not exist.
-    """
-    with asking(endpoints, topic, timeout_s) as refusals:
-        admin = AdminClient(client_config(endpoints, refusals))
-        topics = TopicCollection([topic])
-        (answer,) = admin.describe_topics(topics, request_timeout=timeout_s).values()
-        topic_id = _result(answer, admin, refusals).topic_id
-    return int(topic_id.get_most_significant_bits()) & _LONG or None
 
 
 def settled(question: Callable[[], _T], *, timeout_s: float = ANSWER_S) -> _T:

@@ -1,0 +1,118 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from lake_assets.errors import SourceError, SourceNotFoundError
+from lake_assets.model.endpoints import Endpoints
+from lake_assets.model.sources import KafkaSource
+from lake_assets.sources.kafka.source import KafkaTopic
+from lake_assets.sources.kafka.topics import client_config
+from lake_assets_tests.e2e.dev import wait_for
+from lake_assets_tests.events import Topic
+
+pytestmark = pytest.mark.kafka
+
+AT = datetime(2026, 11, 21, 1, 2, 3, 4000, UTC)
+
+
+@pytest.fixture
+def topic(services):
+    return Topic(services)
+
+
+def make(topic, partitions=2, **config):
+    admin = AdminClient(client_config(topic.endpoints))
+    (made,) = admin.create_topics([NewTopic(topic.name, partitions, config=config)]).values()
+    made.result()
+
+
+def fill(topic, rows, partition=0, **options):
+    """Rows a millisecond apart from each other."""
+    producer = Producer({**client_config(topic.endpoints), **options})
+    if options:
+        producer.init_transactions(30)
+        producer.begin_transaction()
+    for number in range(rows):
+        at = AT + timedelta(milliseconds=number)
+        producer.produce(topic.name, b"x", partition=partition, timestamp=_ms(at))
+    if options:
+        producer.commit_transaction(30)
+    assert producer.flush(30) == 0
+
+
+def _ms(at):
+    return round(at.timestamp() * 1000)
+
+
+def micros(at):
+    return _ms(at) * 1000
+
+
+def source(topic, endpoints=None):
+    return KafkaTopic.of(KafkaSource(topic=topic.name), endpoints or topic.endpoints)
+
+
+def test_each_partition_is_asked_for_its_own_row(topic):
+    make(topic)
+    fill(topic, 100)
+    fill(topic, 3, partition=1)
+    times = source(topic).times({0: 42, 1: 2})
+    assert times == {0: micros(AT) + 42_000, 1: micros(AT) + 2_000}
+    assert source(topic).times({}) == {}
+
+
+def test_the_time_of_a_row_that_a_broker_stamps_is_the_broker_s(topic):
+    make(topic, **{"message.timestamp.type": "LogAppendTime"})
+    before = datetime.now(UTC)
+    fill(topic, 1)
+    (row,) = next(iter(source(topic).fetch(starts={0: 0}, ends={0: 1}))).rows.to_pylist()
+    assert source(topic).times({0: 0}) == {0: micros(row["kafka_timestamp"])}
+    assert row["kafka_timestamp"] >= before - timedelta(milliseconds=1)
+
+
+def test_rows_that_are_gone_or_not_there_yet_have_no_time(topic):
+    make(topic)
+    fill(topic, 10)
+    fill(topic, 10, partition=1)
+    topic.delete_rows(0, before=5)
+    assert source(topic).times({0: 4, 1: 3}).keys() == {1}
+    assert source(topic).times({0: 10, 1: 11}) == {}  # the end, and behind it
+
+
+def test_what_stands_for_a_transaction_is_no_row(topic):
+    make(topic, 1)
+    fill(topic, 2, **{"transactional.id": topic.name})
+    wait_for(lambda: source(topic).extent().ends == {0: 3}, "the marker", within_s=30)
+    fill(topic, 1)
+    assert source(topic).times({0: 1}) == {0: micros(AT) + 1_000}
+    assert source(topic).times({0: 2}) == {}
+    assert source(topic).times({0: 3}) == {0: micros(AT)}
+
+
+def test_a_broker_that_is_away_is_an_error():
+    away = Endpoints(kafka="127.0.0.1:1", registry="")
+    with pytest.raises(SourceError):
+        KafkaTopic.of(KafkaSource(topic="t"), away).times({0: 1}, timeout_s=2)
+
+
+def test_a_topic_has_an_identity_and_each_partition_an_epoch(topic):
+    make(topic, 3)
+    fill(topic, 5)
+    first = source(topic).generation()
+    assert first.identity
+    assert first.epochs.keys() == {0, 1, 2}
+    fill(topic, 5)
+    assert source(topic).generation() == first
+
+
+def test_a_topic_that_is_created_again_is_another(topic):
+    make(topic)
+    first = source(topic).generation()
+    topic.delete()
+    with pytest.raises(SourceNotFoundError):
+        source(topic).generation()
+    make(topic)
+    assert source(topic).generation().identity not in {None, first.identity}
