@@ -32,6 +32,7 @@ OF_NO_ROOM = {
     Path("formats/protobuf/test_property.py"),
     Path("formats/json/test_property.py"),
     Path("gold/test_property.py"),
+    Path("gold/test_gold_on_gold.py"),
     Path("delta/test_lake_in_a_store.py"),
     Path("delta/test_shallow_clones.py"),
 }

@@ -6,12 +6,12 @@ import pytest
 from deltalake import DeltaTable
 
 from lake_assets.gold.run import Warm
-from lake_assets.gold.view_turns import turn_of
+from lake_assets.gold.view_turns import turn_of, turn_of_view_if_free
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.reports import GoldRefreshed, ViewFailed
 from lake_assets.settings.schema import StreamSettings
 from lake_assets.spark.lake_context import open_lake
-from lake_assets.state.files import turn, turn_if_free
+from lake_assets.state.files import turn
 from lake_assets.state.refresh_strikes import strikes_of
 from lake_assets.streams.live_view import LiveView
 from lake_assets.streams.refresh import refresh_gold
@@ -134,9 +134,9 @@ def test_waiting_for_its_turn_is_no_time_of_its_own(settings, run, monkeypatch):
 
     def tried(*arguments):
         tries.put(arguments)
-        return turn_if_free(*arguments)
+        return turn_of_view_if_free(*arguments)
 
-    monkeypatch.setattr("lake_assets.streams.live_view.turn_if_free", tried)
+    monkeypatch.setattr("lake_assets.streams.live_view.turn_of_view_if_free", tried)
     add_silver(settings.lake_dir, "uno", "ann")
     with turn(settings.state_dir, turn_of(GAMES, LIVE)):
         view, events = run(LIVE)
