@@ -21,14 +21,14 @@ from lake_assets.delta.renamed_columns import (
     without_stale_marks,
 )
 from lake_assets.delta.table_features import Use
-from lake_assets.delta.table_layout import brought, made_columns, without_made
+from lake_assets.delta.table_layout import brought, made_columns, with_days, without_made
 from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.delta.unused_writes import discarded_if_not_made, discarded_on_failure
 from lake_assets.errors import LakeError
 from lake_assets.model.layouts import PartitionColumn
 from lake_assets.model.tables import TableRef
 from lake_assets.parquet.data_file import write_file, write_partitions
-from lake_assets.parquet.partitioning import days, untold, with_values
+from lake_assets.parquet.partitioning import untold, with_values
 
 _TRIES = 3
 """Tries where another process changes the table meanwhile."""
@@ -107,10 +107,8 @@ def _rows(log: TableLog, file: DataFile, columns: pa.Schema) -> Iterator[pa.Tabl
 
 
 def _made(rows: pa.Table, partition_by: Sequence[PartitionColumn], columns: pa.Schema) -> pa.Table:
-    for one in partition_by:
-        if one.is_day:
-            rows = rows.append_column(one.name, days(rows[one.source]))
-    return rows.select(columns.names).cast(columns)
+    made = with_days(rows, (one for one in partition_by if one.is_day))
+    return made.select(columns.names).cast(columns)
 
 
 def _write(log: TableLog, rows: pa.Table, by: Sequence[str]) -> Iterator[DataFile]:

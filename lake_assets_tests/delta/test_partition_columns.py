@@ -16,8 +16,9 @@ from lake_assets.delta.committer import Committer
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.relayout import lay_out
 from lake_assets.delta.renamed_columns import Renames, marked
+from lake_assets.delta.table_layout import layout_of
 from lake_assets.delta.table_log import log_of
-from lake_assets.delta.widen import widen
+from lake_assets.delta.widen import drop_columns, widen
 from lake_assets.model.layouts import partition_columns
 from lake_assets.parquet.data_file import write_partitions
 from lake_assets.storage.local import LocalStore
@@ -99,6 +100,30 @@ def test_the_partition_column_gets_the_values_of_an_older_name(committer, fill, 
     assert checked(tmp_path, "area") == [{**row, "area": row["region"]} for row in ROWS]
     partitions = {file.partition["area"] for file in active_files(committer.fresh(UNO))}
     assert partitions == {"eu", "us", None}
+
+
+def test_a_day_is_that_of_a_time_which_came_from_an_older_name(committer, tmp_path):
+    """As where one kind of message had the newest name before another one was renamed to it."""
+    columns = pa.schema([("n", pa.int64()), ("at", TIME), ("happened", TIME)])
+    rows = [{"n": 1, "at": 0}, {"n": 2, "happened": 86_400_000_000}, {"n": 3}]
+    committer.create({UNO: columns})
+    data = pa.Table.from_pylist(rows, schema=columns)
+    write_deltalake(tmp_path / UNO.relative, data, mode="append")
+    lay_out(committer, UNO, partition_columns({"day": "date(happened)"}))
+    assert widen(committer, {UNO: marked(columns, OLD)}, OLD) == {UNO: ["happened"]}
+    found = checked(tmp_path, "day")
+    assert [str(row["day"]) for row in found] == ["1970-01-01", "1970-01-02", "None"]
+    assert layout_of(committer.fresh(UNO)) == "day = date(happened)"
+
+
+def test_a_time_that_a_day_was_made_of_can_be_dropped(committer, tmp_path):
+    columns = pa.schema([("n", pa.int64()), ("at", TIME)])
+    committer.create({UNO: columns})
+    data = pa.Table.from_pylist([{"n": 1}], schema=columns)
+    write_deltalake(tmp_path / UNO.relative, data, mode="append")
+    lay_out(committer, UNO, partition_columns({"day": "date(at)"}))
+    assert drop_columns(committer, UNO, ["at"])
+    assert checked(tmp_path, "day") == [{"n": 1, "day": None}]
 
 
 def test_a_layout_by_the_newest_name_takes_the_values_of_the_older_ones(committer, tmp_path):
