@@ -7,9 +7,10 @@ from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from deltalake import DeltaTable, write_deltalake
+from deltalake import DeltaTable, QueryBuilder, write_deltalake
 
 from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.delta.committer import Committer
@@ -20,7 +21,7 @@ from lake_assets.delta.table_layout import layout_of
 from lake_assets.delta.table_log import log_of
 from lake_assets.delta.widen import drop_columns, widen
 from lake_assets.model.layouts import partition_columns
-from lake_assets.parquet.data_file import write_partitions
+from lake_assets.parquet.data_file import write_file, write_partitions
 from lake_assets.storage.local import LocalStore
 from lake_assets_tests.sample import silver_of
 
@@ -157,3 +158,29 @@ def test_a_column_of_the_rows_takes_the_place_of_a_day_of_its_name(committer, tm
     lay_out(committer, UNO, partition_columns({"at_date": "date(at)"}))
     (row,) = checked(tmp_path, "at_date")
     assert (row["day"], str(row["at_date"])) == (None, "1970-01-01")
+
+
+PLANES = ["\u91ce", "\U0001f0a1", "\U00020bb7\u91ce", "\U0002fa1d", "\U000e0041", "\U0010ffff"]
+
+
+@pytest.mark.parametrize("by", [[], ["region"]], ids=["by statistics", "by partition"])
+@pytest.mark.parametrize("text", PLANES, ids=ascii)
+def test_texts_of_all_planes_are_found(committer, tmp_path, text, by):
+    """Japanese names have characters beyond U+1FFFF, whose escapes deltalake takes for others."""
+    committer.create({UNO: COLUMNS}, partition_by={UNO: by})
+    data = pa.Table.from_pylist([{"n": 1, "region": text}], schema=COLUMNS)
+    folder = log_of(committer.store, UNO).folder
+    if by:
+        parts = write_partitions(committer.store, data, folder, by)
+        files = [DataFile(partition=values, **written) for values, written in parts]
+    else:
+        files = [DataFile(**write_file(committer.store, data, folder))]
+    committer.append([Commit(table=UNO, files=files)], Batch("s", 1))
+    handle = DeltaTable(tmp_path / UNO.relative)
+    assert [row["region"] for row in handle.to_pyarrow_table().to_pylist()] == [text]
+    assert [file.partition for file in active_files(handle)] == [dict.fromkeys(by, text)]
+    dataset = handle.to_pyarrow_dataset()
+    assert dataset.to_table(filter=pc.field("region") == text).num_rows == 1
+    sql = f"select * from t where region = '{text}'"  # noqa: S608 - the test's own
+    query = QueryBuilder().register("t", handle)
+    assert pa.table(query.execute(sql).read_all()).num_rows == 1
