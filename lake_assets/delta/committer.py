@@ -14,7 +14,7 @@ from deltalake import DeltaTable
 
 from lake_assets.delta.append import Appends
 from lake_assets.delta.commit import Batch, Commit
-from lake_assets.delta.conflicts import lake_errors
+from lake_assets.delta.conflicts import ensure_seen, lake_errors
 from lake_assets.delta.create_table import as_delta, blueprints_of, create_table
 from lake_assets.delta.deltalake_writer import add_columns, write_commit
 from lake_assets.delta.feature_gate import ConstraintCheck, ensure_committable, ensure_usable
@@ -183,6 +183,7 @@ class Committer:
         self._each(judge_one, [c for c in commits if c.removed or not sure(c.table, batch)])
 
     def _judge(self, handle: DeltaTable, commit: Commit, columns: pa.Schema | None = None) -> None:
+        ensure_seen(handle, commit)  # else it is judged by a table that it was not made for
         ensure_committable(handle, commit, self._check_constraints, columns)
 
     def ensure_usable(self, tables: Sequence[TableRef], *uses: Use) -> None:

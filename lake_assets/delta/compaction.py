@@ -91,6 +91,8 @@ def join_files(
     handle = committer.fresh(table)
     columns = pa.schema(handle.schema().to_arrow())
     partition = files[0].partition
+    if partition.keys() != {*handle.metadata().partition_columns}:
+        return False  # laid out anew meanwhile
     # One that has all columns, if there is one: what the others lack is told by the log.
     like = next((file for file in files if file.has_all_columns), files[0])
     kept, path = stored_columns(columns, like), path_like(like)

@@ -51,11 +51,11 @@ def write_commit(
             with.
         LakeError: the files are not laid out as the table is.
     """
+    ensure_seen(handle, commit)
     split_by = handle.metadata().partition_columns if partition_by is None else partition_by
     ensure_laid_out(commit, split_by, layout_of(handle))
     if commit.removed:
         ensure_there(handle, commit)
-    ensure_seen(handle, commit)
     if replacing is not None:
         replacing = rewrite.with_traits(handle, replacing)
     if _is_ours(handle, commit, is_replacing=replacing is not None):

@@ -7,6 +7,7 @@ be refused.
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lake_assets.delta.commit import LAID_OUT, Commit, DataFile
 from lake_assets.delta.committer import Committer
@@ -21,14 +22,14 @@ from lake_assets.delta.renamed_columns import (
     without_stale_marks,
 )
 from lake_assets.delta.table_features import Use
-from lake_assets.delta.table_layout import brought, made_columns, without_made
+from lake_assets.delta.table_layout import brought, made_columns, with_days, without_made
 from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.delta.unused_writes import discarded_if_not_made, discarded_on_failure
 from lake_assets.errors import LakeError
 from lake_assets.model.layouts import PartitionColumn
 from lake_assets.model.tables import TableRef
 from lake_assets.parquet.data_file import write_file, write_partitions
-from lake_assets.parquet.partitioning import days, untold, with_values
+from lake_assets.parquet.partitioning import untold, with_values
 
 _TRIES = 3
 """Tries where another process changes the table meanwhile."""
@@ -44,8 +45,9 @@ def lay_out(
 ) -> int:
     """Rewrite a table's files so that each has one value of the columns that partition it then.
 
-    Columns of a former layout that no row brought go. A process that dies on its way leaves files
-    that no reader sees.
+    Columns of a former layout that no row brought go; a day takes the place of a column that has
+    its very values, or none, such as one of an engine that keeps no word on what it is made of. A
+    process that dies on its way leaves files that no reader sees.
 
     Args:
         committer: commits.
@@ -60,7 +62,8 @@ def lay_out(
 
     Raises:
         CommitConflictError: another process keeps changing the table.
-        LakeError: the lake cannot be read or written.
+        LakeError: the lake cannot be read or written, or rows brought other values under the name
+            that a day is to have.
         TableFeatureError: a table's features forbid it; the table is left as it is.
     """
     handle = committer.fresh(table)
@@ -68,7 +71,9 @@ def lay_out(
     log, names = log_of(committer.store, table), [column.name for column in partition_by]
     have, older = pa.schema(handle.schema().to_arrow()), renames or Renames()
     made = made_columns(partition_by)
-    stays = [n for n in without_made(have).names if n not in {column.name for column in made}]
+    theirs = without_made(have).names
+    in_place = [one for one in partition_by if one.is_day and one.name in theirs]
+    stays = [name for name in theirs if name not in {column.name for column in made}]
     came = [brought(column) if column.name in have.names else column for column in more]
     own = marked(pa.schema([*map(have.field, stays), *came]), older)
     columns = pa.schema([*without_stale_marks(own, older), *made])
@@ -78,8 +83,10 @@ def lay_out(
         with discarded_on_failure(log, files):
             for file in active_files(handle):
                 for rows in _rows(log, file, have):
-                    for batch in rows.select(stays).combine_chunks().to_batches():
-                        made_anew = _made(under_newest(batch, own, older), partition_by, columns)
+                    for batch in rows.combine_chunks().to_batches():
+                        kept = under_newest(batch.select(stays), own, older)
+                        made_anew = _made(kept, partition_by, columns)
+                        _ensure_nothing_goes(table, batch, made_anew, in_place)
                         lost += untold(made_anew, names)
                         files += _write(log, made_anew, names)
     except FileNotFoundError as problem:
@@ -107,10 +114,23 @@ def _rows(log: TableLog, file: DataFile, columns: pa.Schema) -> Iterator[pa.Tabl
 
 
 def _made(rows: pa.Table, partition_by: Sequence[PartitionColumn], columns: pa.Schema) -> pa.Table:
-    for one in partition_by:
-        if one.is_day:
-            rows = rows.append_column(one.name, days(rows[one.source]))
-    return rows.select(columns.names).cast(columns)
+    made = with_days(rows, (one for one in partition_by if one.is_day))
+    return made.select(columns.names).cast(columns)
+
+
+def _ensure_nothing_goes(
+    table: TableRef, rows: pa.RecordBatch, made_anew: pa.Table, in_place: Sequence[PartitionColumn]
+) -> None:
+    for one in in_place:
+        theirs, day = pa.chunked_array([rows[one.name]]), made_anew[one.name]
+        is_same = theirs.type == day.type and pc.equal(theirs, day).fill_null(fill_value=False)
+        if pc.any(pc.invert(pc.or_(pc.is_null(theirs), is_same))).as_py():
+            raise LakeError(
+                table.name,
+                f"has a column {one.name}, whose values are not the days of {one.source} and would "
+                "be lost",
+                f"Give the day another name in `partition_by`: {{other_name: {one.expression}}}",
+            )
 
 
 def _write(log: TableLog, rows: pa.Table, by: Sequence[str]) -> Iterator[DataFile]:

@@ -5,7 +5,7 @@ of another. So whoever writes files says by what they were split, in the words o
 layout is wanted is not known here; `delta.relayout` changes one.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import pyarrow as pa
 from deltalake import DeltaTable
@@ -13,6 +13,7 @@ from deltalake import DeltaTable
 from lake_assets.delta.commit import SPLIT_BY, Commit
 from lake_assets.errors import LakeError
 from lake_assets.model.layouts import PartitionColumn
+from lake_assets.parquet.partitioning import days
 
 MADE_OF = "lake_assets.made_of"
 """Key in the metadata of a column that a table has beside the rows' own: what it is made of."""
@@ -31,6 +32,24 @@ def made_of(columns: pa.Schema) -> dict[str, str]:
     """By a table's column what it is made of; empty of those that its rows brought."""
     key = MADE_OF.encode()
     return {field.name: (field.metadata or {}).get(key, b"").decode() for field in columns}
+
+
+def days_in(columns: pa.Schema) -> list[PartitionColumn]:
+    """Those of a table's columns that are made of others."""
+    return [PartitionColumn.of(name, told) for name, told in made_of(columns).items() if told]
+
+
+def with_days(rows: pa.Table, made: Iterable[PartitionColumn]) -> pa.Table:
+    """Rows with the days of timestamps that they have, in place of what stood there."""
+    for one in made:
+        day = days(rows[one.source])
+        at = rows.schema.get_field_index(one.name)
+        rows = (
+            rows.append_column(one.name, day)
+            if at < 0
+            else rows.set_column(at, rows.schema.field(at), day)
+        )
+    return rows
 
 
 def without_made(columns: pa.Schema) -> pa.Schema:

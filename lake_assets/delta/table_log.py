@@ -89,7 +89,9 @@ class TableLog:
         Raises:
             LakeError: the log cannot be written, or is not there.
         """
-        content = "".join(f"{json.dumps(action)}\n" for action in actions).encode()
+        # Not escaped: deltalake (1.6.6) takes escapes of characters beyond U+1FFFF for others.
+        lines = (json.dumps(action, ensure_ascii=False) for action in actions)
+        content = "".join(f"{line}\n" for line in lines).encode()
         file = self.commit_file(version)
         if self.store.put_if_absent(file, content):
             return True

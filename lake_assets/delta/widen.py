@@ -17,6 +17,7 @@ from lake_assets.delta.deletion_vectors import Mask, kept_rows, undeleted
 from lake_assets.delta.feature_gate import ensure_usable
 from lake_assets.delta.renamed_columns import Renames, under_newest, unmarked, without_stale_marks
 from lake_assets.delta.table_features import Use
+from lake_assets.delta.table_layout import days_in, with_days
 from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.model.tables import TableRef
 from lake_assets.parquet.data_file import write_partitions, write_pieces
@@ -191,7 +192,9 @@ def _write(
         if not file.has_all_columns:
             batches = _with_logged(batches, have, file)
         pieces = (under_newest(batch, columns, rewriting.renames) for batch in batches)
-        if any(_changes(name, have, rewriting) for name in by):
+        made = [day for day in days_in(columns) if _changes(day.source, have, rewriting)]
+        if made or any(_changes(name, have, rewriting) for name in by):
+            pieces = (with_days(piece, made) for piece in pieces)
             for piece in pieces:
                 for values, written in write_partitions(lake, piece, log.folder, by):
                     yield DataFile(partition=values, **written)  # type: ignore[arg-type]
@@ -212,5 +215,7 @@ def _with_logged(
 
 def _changes(name: str, have: pa.Schema, rewriting: _Rewriting) -> bool:
     """Whether rows may have another value in a column of the table than they had."""
-    is_wider = rewriting.columns.field(name).type != have.field(name).type
+    if name not in rewriting.columns.names:
+        return False  # it goes, since nothing was in it
+    is_wider = name in have.names and rewriting.columns.field(name).type != have.field(name).type
     return is_wider or name in rewriting.renames.now.values()

@@ -63,7 +63,8 @@ def file_stats(
             "minValues": minima,
             "maxValues": maxima,
             "nullCount": nulls,
-        }
+        },
+        ensure_ascii=False,  # as `delta.table_log`
     )
 
 

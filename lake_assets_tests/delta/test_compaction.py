@@ -1,6 +1,7 @@
 """Joining files beside others: who comes second must not bring rows back, or keep them twice."""
 
 from collections import Counter
+from itertools import permutations
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -8,11 +9,14 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from lake_assets.delta.commit import Batch, Commit
+from lake_assets.delta.committer import Committer
 from lake_assets.delta.compaction import COMPACTED, join_files, joinable_files
 from lake_assets.delta.conflicts import ensure_seen
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.log_history import last_info
+from lake_assets.delta.relayout import lay_out
 from lake_assets.errors import CommitConflictError
+from lake_assets.model.layouts import partition_columns
 from lake_assets_tests.maintenance.lakes import SCHEMA, WrittenLake
 from lake_assets_tests.sample import silver_of
 
@@ -85,6 +89,40 @@ def test_whatever_comes_in_between_each_row_is_there_once(lake, in_between, act,
     in_between(act)
     assert join_files(lake.committer, UNO, files) is joined
     assert lake.numbers(UNO) == left
+
+
+LAYOUTS = [partition_columns(by) for by in ({}, {"text": "text"}, {"n": "n"})]
+
+
+@pytest.mark.parametrize("is_late", [False, True], ids=["before it reads", "before its commit"])
+@pytest.mark.parametrize(("before", "after"), [*permutations(LAYOUTS, 2)])
+def test_files_of_a_former_layout_are_left_as_they_are(lake, monkeypatch, before, after, is_late):
+    """With nothing left of the joined one, and no word of the layout, which is nobody's fault."""
+    lay_out(lake.committer, UNO, before)
+    files, left, go = files_of(lake)[:2], [after], Committer.replace_files
+
+    def late(committer, commits):
+        while left:
+            lay_out(lake.committer, UNO, left.pop())
+        go(committer, commits)
+
+    if is_late:
+        monkeypatch.setattr(Committer, "replace_files", late)
+    else:
+        lay_out(lake.committer, UNO, left.pop())
+    other = lake.committer.independent()
+    assert not join_files(other, UNO, files)
+    other.close()
+    assert not left
+    assert lake.numbers(UNO) == [1, 2, 3, 4, 5, 6]
+    named = {file.path for file in [*files_of(lake), *removed_files(lake)]}
+    assert lake.data(UNO) == named
+
+
+def removed_files(lake):
+    """All that were in a version before."""
+    newest = DeltaTable(lake.path(UNO)).version()
+    return [f for v in range(newest) for f in active_files(DeltaTable(lake.path(UNO), version=v))]
 
 
 def test_rows_that_are_moved_while_files_are_joined_are_not_there_twice(lake, in_between):

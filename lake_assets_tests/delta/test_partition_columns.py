@@ -7,19 +7,21 @@ from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from deltalake import DeltaTable, write_deltalake
+from deltalake import DeltaTable, QueryBuilder, write_deltalake
 
 from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.delta.committer import Committer
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.relayout import lay_out
 from lake_assets.delta.renamed_columns import Renames, marked
+from lake_assets.delta.table_layout import layout_of
 from lake_assets.delta.table_log import log_of
-from lake_assets.delta.widen import widen
+from lake_assets.delta.widen import drop_columns, widen
 from lake_assets.model.layouts import partition_columns
-from lake_assets.parquet.data_file import write_partitions
+from lake_assets.parquet.data_file import write_file, write_partitions
 from lake_assets.storage.local import LocalStore
 from lake_assets_tests.sample import silver_of
 
@@ -101,6 +103,30 @@ def test_the_partition_column_gets_the_values_of_an_older_name(committer, fill, 
     assert partitions == {"eu", "us", None}
 
 
+def test_a_day_is_that_of_a_time_which_came_from_an_older_name(committer, tmp_path):
+    """As where one kind of message had the newest name before another one was renamed to it."""
+    columns = pa.schema([("n", pa.int64()), ("at", TIME), ("happened", TIME)])
+    rows = [{"n": 1, "at": 0}, {"n": 2, "happened": 86_400_000_000}, {"n": 3}]
+    committer.create({UNO: columns})
+    data = pa.Table.from_pylist(rows, schema=columns)
+    write_deltalake(tmp_path / UNO.relative, data, mode="append")
+    lay_out(committer, UNO, partition_columns({"day": "date(happened)"}))
+    assert widen(committer, {UNO: marked(columns, OLD)}, OLD) == {UNO: ["happened"]}
+    found = checked(tmp_path, "day")
+    assert [str(row["day"]) for row in found] == ["1970-01-01", "1970-01-02", "None"]
+    assert layout_of(committer.fresh(UNO)) == "day = date(happened)"
+
+
+def test_a_time_that_a_day_was_made_of_can_be_dropped(committer, tmp_path):
+    columns = pa.schema([("n", pa.int64()), ("at", TIME)])
+    committer.create({UNO: columns})
+    data = pa.Table.from_pylist([{"n": 1}], schema=columns)
+    write_deltalake(tmp_path / UNO.relative, data, mode="append")
+    lay_out(committer, UNO, partition_columns({"day": "date(at)"}))
+    assert drop_columns(committer, UNO, ["at"])
+    assert checked(tmp_path, "day") == [{"n": 1, "day": None}]
+
+
 def test_a_layout_by_the_newest_name_takes_the_values_of_the_older_ones(committer, tmp_path):
     columns = pa.schema([*COLUMNS, ("at", TIME)])
     rows = [{**row, "at": n * 86_400_000_000} for n, row in enumerate(ROWS)]
@@ -132,3 +158,29 @@ def test_a_column_of_the_rows_takes_the_place_of_a_day_of_its_name(committer, tm
     lay_out(committer, UNO, partition_columns({"at_date": "date(at)"}))
     (row,) = checked(tmp_path, "at_date")
     assert (row["day"], str(row["at_date"])) == (None, "1970-01-01")
+
+
+PLANES = ["\u91ce", "\U0001f0a1", "\U00020bb7\u91ce", "\U0002fa1d", "\U000e0041", "\U0010ffff"]
+
+
+@pytest.mark.parametrize("by", [[], ["region"]], ids=["by statistics", "by partition"])
+@pytest.mark.parametrize("text", PLANES, ids=ascii)
+def test_texts_of_all_planes_are_found(committer, tmp_path, text, by):
+    """Japanese names have characters beyond U+1FFFF, whose escapes deltalake takes for others."""
+    committer.create({UNO: COLUMNS}, partition_by={UNO: by})
+    data = pa.Table.from_pylist([{"n": 1, "region": text}], schema=COLUMNS)
+    folder = log_of(committer.store, UNO).folder
+    if by:
+        parts = write_partitions(committer.store, data, folder, by)
+        files = [DataFile(partition=values, **written) for values, written in parts]
+    else:
+        files = [DataFile(**write_file(committer.store, data, folder))]
+    committer.append([Commit(table=UNO, files=files)], Batch("s", 1))
+    handle = DeltaTable(tmp_path / UNO.relative)
+    assert [row["region"] for row in handle.to_pyarrow_table().to_pylist()] == [text]
+    assert [file.partition for file in active_files(handle)] == [dict.fromkeys(by, text)]
+    dataset = handle.to_pyarrow_dataset()
+    assert dataset.to_table(filter=pc.field("region") == text).num_rows == 1
+    sql = f"select * from t where region = '{text}'"  # noqa: S608 - the test's own
+    query = QueryBuilder().register("t", handle)
+    assert pa.table(query.execute(sql).read_all()).num_rows == 1

@@ -119,6 +119,38 @@ def test_a_column_of_the_same_name_that_others_made_is_made_anew(committer, tabl
     assert str(rows_in(table)[0]["day"]) == "2026-11-24"
 
 
+def test_a_column_of_the_days_very_values_gives_way_to_it(committer, tmp_path):
+    """As one of an engine that wrote the table anew, and left out what its columns are made of."""
+    folder = tmp_path / UNO.relative
+    rows = [{**row, "day": row["at"] and row["at"].date()} for row in ROWS]
+    columns = COLUMNS.append(pa.field("day", pa.date32()))
+    data = pa.Table.from_pylist(rows, schema=columns)
+    write_deltalake(folder, data, partition_by=["day"])
+    lay_out(committer, UNO, BY_DAY)
+    assert rows_in(folder) == rows
+    assert layout_of(DeltaTable(folder)) == "day = date(at)"
+
+
+@pytest.mark.parametrize("day", ["Monday", date(2026, 11, 23)], ids=str)
+def test_values_of_a_column_that_rows_brought_stay_whatever_a_day_is_called(
+    committer, tmp_path, day
+):
+    folder, kind = tmp_path / UNO.relative, pa.scalar(day).type
+    columns = COLUMNS.append(pa.field("day", kind))
+    committer.create({UNO: columns})
+    rows = [{**row, "day": None} for row in ROWS] + [{**ROWS[0], "n": 5, "day": day}]
+    data = pa.Table.from_pylist(rows, schema=columns)
+    write_deltalake(folder, data, mode="append")
+    names = {path.name for path in folder.glob("*.parquet")}
+    told = r"has a column day, whose .*\. Give the day another name in .*: {other_name: date\(at\)}"
+    with pytest.raises(LakeError, match=told):
+        lay_out(committer, UNO, BY_DAY)
+    assert rows_in(folder) == rows
+    assert {path.name for path in folder.glob("*.parquet")} == names
+    lay_out(committer, UNO, partition_columns({"at_date": "date(at)"}))
+    assert [row["day"] for row in rows_in(folder)] == [None] * 4 + [day]
+
+
 def test_a_column_that_no_row_had_yet_comes_with_the_layout(committer, table):
     more = [pa.field("level", pa.int32())]
     lay_out(committer, UNO, partition_columns({"level": "level"}), more)
