@@ -48,7 +48,7 @@ def newest_rows(
         LakeError: the lake cannot be read.
     """
     found: dict[Place, NewestRow] = {}
-    if origin.time is None:
+    if origin.time is None or not ends:
         return found
     files = sorted(zip(written_at(handle), active_files(handle), strict=True), key=_written)
     rows_left = _MOST_ROWS
