@@ -83,6 +83,14 @@ def test_a_topic_may_be_called_as_an_asset_is(settings, tmp_path, topic):
     assert {f"kafka_{topic.replace('-', '_')}", "backup", "maintenance", "bronze_games"} <= names
 
 
+@pytest.mark.parametrize("topic", ["backup", "gold.prices", "silver_orders", "maintenance_log"])
+def test_a_topic_whose_name_no_asset_has_keeps_it(settings, topic):
+    """There are no backups, nor a view `prices`."""
+    feed = GAMES.model_copy(update={"source": Source(kafka=KafkaSource(topic=topic))})
+    keys = assemble(settings, [feed]).resolve_asset_graph().get_all_asset_keys()
+    assert dg.AssetKey(topic.replace(".", "_")) in keys
+
+
 def test_every_asset_has_a_group_kinds_an_owner_and_a_description(settings):
     graph = assemble(settings, [GAMES]).resolve_asset_graph()
     for key in graph.get_all_asset_keys():

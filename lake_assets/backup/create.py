@@ -94,8 +94,7 @@ def back_up(
             if not take_over:
                 ensure_made_here(place, settings.state_dir)  # one may have ended meanwhile
             manifest = _copied(settings, turn, hold, progress)
-            made_at = datetime.fromisoformat(manifest.made_at).timestamp()
-            note_made(settings.state_dir, str(place), manifest.number, made_at)
+            note_made(settings.state_dir, str(place), manifest.number, manifest.made_at_s)
             if keep is not None:
                 turn.ensure_alone()
                 prune(place, keep)

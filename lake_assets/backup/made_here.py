@@ -9,17 +9,16 @@ from pathlib import Path
 from lake_assets.backup.manifest import Manifest
 from lake_assets.backup.place import BackupPlace
 from lake_assets.errors import LakeError
-from lake_assets.state.backup_notes import numbers_noted
+from lake_assets.state.backup_notes import is_last_of_a_place
 from lake_assets.state.backup_runs import own_runs
 
 
 def is_made_here(state_dir: Path, manifest: Manifest) -> bool:
     """Whether the lake of a state folder made a backup, as far as the folder tells."""
-    runs = own_runs(state_dir)
-    if runs is None:
-        # Releases before noted the number of each place's newest alone.
-        return manifest.number in numbers_noted(state_dir)
-    return manifest.run in runs
+    if manifest.run in (own_runs(state_dir) or ()):
+        return True
+    # Releases before noted of each place its newest alone, and without its run.
+    return is_last_of_a_place(state_dir, manifest.number, manifest.made_at_s)
 
 
 def ensure_made_here(place: BackupPlace, state_dir: Path) -> None:

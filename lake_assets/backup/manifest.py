@@ -5,6 +5,7 @@ level has those of the one below: the manifest of each table's part, a part of i
 """
 
 import hashlib
+from datetime import datetime
 from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
@@ -82,6 +83,11 @@ class Manifest(_Noted):
     state: tuple[CopiedFile, ...] = ()
     notes: tuple[str, ...] = ()
     """In words, what whoever restores it should know."""
+
+    @property
+    def made_at_s(self) -> float:
+        """`made_at` in seconds since 1970."""
+        return datetime.fromisoformat(self.made_at).timestamp()
 
     @property
     def folder(self) -> str:

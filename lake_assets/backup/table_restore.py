@@ -34,7 +34,7 @@ from lake_assets.delta.table_features import Use, features_of
 from lake_assets.delta.table_layout import layout_of
 from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.delta.table_owners import owner_of
-from lake_assets.errors import LakeError
+from lake_assets.errors import LakeError, first_line
 from lake_assets.feeds.load import load_feeds
 from lake_assets.gold.refresh_need import definition_of
 from lake_assets.gold.view_turns import turn_of_views
@@ -284,8 +284,10 @@ def _stats(log: TableLog, file: DataFile, version: int) -> str:
     try:
         with log.store.open_for_reading(place) as source:
             footer = pq.read_metadata(source)
-    except FileNotFoundError as problem:
-        fact = f"is missing, and version {version} of its table needs it"
+    except (OSError, pa.ArrowException) as problem:
+        is_missing = isinstance(problem, FileNotFoundError)
+        fact = "is missing" if is_missing else f"is damaged ({first_line(problem)})"
+        fact += f", and version {version} of its table needs it"
         step = "Put the file back, or name a later version; a backup may have it"
         raise LakeError(str(place), fact, step) from problem
     floats = {f.name for f in footer.schema.to_arrow_schema() if pa.types.is_floating(f.type)}

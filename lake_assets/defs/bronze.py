@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import dagster as dg
 
 from lake_assets.defs.gap_check import gap_check
-from lake_assets.defs.keys import OWNERS, bronze_key, group_of, source_key
+from lake_assets.defs.keys import BACKUP_KEY, OWNERS, bronze_key, group_of, own_keys, source_key
 from lake_assets.defs.metadata import declared_metadata
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import Layer, bronze_of
@@ -15,18 +15,23 @@ from lake_assets.storage.open_store import lake_of
 
 def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
     """One asset a source; one bronze asset a feed, with its check."""
-    sources = {source_key(feed): _source(feed) for feed in feeds}
+    taken = {key for feed in feeds for key in own_keys(feed)}
+    if settings.backup.target is not None:
+        taken.add(BACKUP_KEY)
+    keys = {feed.feed: source_key(feed, taken) for feed in feeds}
+    sources = {keys[feed.feed]: _source(keys[feed.feed], feed) for feed in feeds}
+    bronze = (_bronze(settings, feed, keys[feed.feed]) for feed in feeds)
     return dg.Definitions(
-        assets=[*sources.values(), *(_bronze(settings, feed) for feed in feeds)],
+        assets=[*sources.values(), *bronze],
         asset_checks=[gap_check(settings, feed) for feed in feeds],
     )
 
 
-def _source(feed: Feed) -> dg.AssetSpec:
+def _source(key: dg.AssetKey, feed: Feed) -> dg.AssetSpec:
     declared = feed.source.declared
     title = f"{declared.system} {declared.title}"
     return dg.AssetSpec(
-        source_key(feed),
+        key,
         group_name="sources",
         description=f"{title}: what producers send. Read by the job `streams`.",
         kinds={declared.kind},
@@ -35,10 +40,10 @@ def _source(feed: Feed) -> dg.AssetSpec:
     )
 
 
-def _bronze(settings: Settings, feed: Feed) -> dg.AssetSpec:
+def _bronze(settings: Settings, feed: Feed, source: dg.AssetKey) -> dg.AssetSpec:
     return dg.AssetSpec(
         bronze_key(feed),
-        deps=[source_key(feed)],
+        deps=[source],
         group_name=group_of(Layer.BRONZE),
         description=(
             f"Every message of `{feed.source.name}` as it came: raw bytes and origin. Never "

@@ -6,7 +6,7 @@ and quarantine are called as their tables.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import dagster as dg
 
@@ -23,17 +23,25 @@ BACKUP_KEY = dg.AssetKey("backup")
 """The last copy of the whole lake."""
 
 
-_OURS = re.compile(r"(bronze|quarantine|silver|gold|maintenance)(_.*)?|backup")
-"""What the keys of all other assets look like."""
-
-
-def source_key(feed: Feed) -> dg.AssetKey:
+def source_key(feed: Feed, taken: Collection[dg.AssetKey]) -> dg.AssetKey:
     """What a feed reads, such as a topic; feeds that read the same one share it.
 
-    Nobody can rename a topic, so one that is called as an asset of ours has its kind before that.
+    Nobody can rename a topic, so one that is called as another asset has its kind before that; no
+    other has, since Dagster forgets what it knows of an asset whose key changes.
+
+    Args:
+        feed: reads it.
+        taken: the keys of all assets that are no sources.
     """
     name = re.sub(r"[^A-Za-z0-9_]", "_", feed.source.name)
-    return dg.AssetKey(f"{feed.source.declared.kind}_{name}" if _OURS.fullmatch(name) else name)
+    key = dg.AssetKey(name)
+    return dg.AssetKey(f"{feed.source.declared.kind}_{name}") if key in taken else key
+
+
+def own_keys(feed: Feed) -> set[dg.AssetKey]:
+    """The keys of a feed's assets, without its source's."""
+    keys = {bronze_key(feed), quarantine_key(feed), silver_key(feed), maintenance_key(feed)}
+    return keys | {gold_key(feed, view) for view in feed.gold}
 
 
 def bronze_key(feed: Feed) -> dg.AssetKey:
@@ -107,8 +115,7 @@ def ensure_unique(feeds: Sequence[Feed]) -> None:
     """
     seen: dict[dg.AssetKey, str] = {}
     for feed in feeds:
-        keys = {bronze_key(feed), quarantine_key(feed), silver_key(feed), maintenance_key(feed)}
-        keys |= {gold_key(feed, view) for view in feed.gold}
+        keys = own_keys(feed)
         for key in sorted(keys):
             if key in seen:
                 raise FeedError(

@@ -5,7 +5,7 @@ What a view reads is in its query (`model.queries`).
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from lake_assets.model.feeds import Feed
 from lake_assets.model.gold_views import GoldView
@@ -20,6 +20,10 @@ class ViewName(NamedTuple):
     def __str__(self) -> str:
         """As another feed's query names it."""
         return f"{self.feed}.gold.{self.view}"
+
+
+_Read: TypeAlias = Mapping[str, tuple[ViewName, ...]]
+"""By view of a feed, in their order, which ones it reads."""
 
 
 def views_read(feed: Feed, view: GoldView) -> tuple[ViewName, ...]:
@@ -67,37 +71,41 @@ def turns_of(feeds: Sequence[Feed]) -> list[Feed]:
     """
     _graph(feeds).prepare()  # without a circle some feed always gets on
     by_name = {feed.feed: feed for feed in feeds}
-    left = {feed.feed: {view.name for view in feed.gold} for feed in feeds if feed.gold}
+    read = {
+        feed.feed: {view.name: views_read(feed, view) for view in in_order(feed, feed.gold)}
+        for feed in feeds
+    }
+    left = {feed.feed: {*read[feed.feed]} for feed in feeds if feed.gold}
     turns = [feed.feed for feed in feeds if not feed.gold]
     while left:
-        ready = {name: _ready(by_name[name], left) for name in left}
+        ready = {name: _ready(name, read[name], left) for name in left}
         able = [name for name in left if ready[name]]
         ending = [name for name in able if ready[name] == left[name]]
-        freeing = (name for name in able if _frees(by_name[name], ready[name], left, by_name))
+        freeing = (name for name in able if _frees(name, ready[name], left, read))
         turn = ending[0] if ending else next(freeing, able[0])
         left = _after(turn, ready[turn], left)
         turns.append(turn)
     return [by_name[name] for name in turns]
 
 
-def _ready(feed: Feed, left: Mapping[str, Collection[str]]) -> set[str]:
+def _ready(feed: str, read: _Read, left: Mapping[str, Collection[str]]) -> set[str]:
     """Those of a feed's views that are left which a turn of it computes; `left` by feed."""
     found: set[str] = set()
-    for view in in_order(feed, (each for each in feed.gold if each.name in left[feed.feed])):
-        read = views_read(feed, view)
-        missing = [name for name in read if name.view in left.get(name.feed, ())]
-        if all(name.feed == feed.feed and name.view in found for name in missing):
-            found.add(view.name)
+    for view, names in read.items():
+        missing = [name for name in names if name.view in left.get(name.feed, ())]
+        is_next = all(name.feed == feed and name.view in found for name in missing)
+        if view in left[feed] and is_next:
+            found.add(view)
     return found
 
 
 def _frees(
-    feed: Feed, done: set[str], left: Mapping[str, set[str]], by_name: Mapping[str, Feed]
+    feed: str, done: set[str], left: Mapping[str, set[str]], read: Mapping[str, _Read]
 ) -> bool:
     """Whether another feed can come to its end after a turn of this one."""
-    after = _after(feed.feed, done, left)
-    others = (name for name in after if name != feed.feed)
-    return any(_ready(by_name[name], after) == after[name] for name in others)
+    after = _after(feed, done, left)
+    others = (name for name in after if name != feed)
+    return any(_ready(name, read[name], after) == after[name] for name in others)
 
 
 def _after(turn: str, done: set[str], left: Mapping[str, set[str]]) -> dict[str, set[str]]:

@@ -41,10 +41,10 @@ def note_of(state_dir: Path, place: str) -> BackupNote:
     return _read(state_dir).get(place, BackupNote())
 
 
-def numbers_noted(state_dir: Path) -> frozenset[int]:
-    """The numbers of all places' last good backups."""
-    numbers = (note.number for note in _read(state_dir).values())
-    return frozenset(number for number in numbers if number is not None)
+def is_last_of_a_place(state_dir: Path, number: int, made_at: float) -> bool:
+    """Whether the last good backup of some place has this number and time, as `note_made` gets."""
+    notes = _read(state_dir).values()
+    return any((note.number, note.made_at) == (number, made_at) for note in notes)
 
 
 def note_wanted(state_dir: Path, place: str, now: float) -> None:

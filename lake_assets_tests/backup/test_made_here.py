@@ -6,6 +6,7 @@ import pytest
 from lake_assets.backup.create import back_up
 from lake_assets.backup.progress import Progress
 from lake_assets.errors import LakeError
+from lake_assets.state.backup_notes import note_made
 from lake_assets.state.backup_runs import own_runs
 from lake_assets.state.lake_id import lake_id
 from lake_assets_tests.backup.lakes import UNO, backed_up, place_at, restored
@@ -124,6 +125,46 @@ def test_backups_of_releases_that_noted_numbers_alone_are_known(settings, place)
     (settings.state_dir / "backup_runs.json").unlink()
     assert backed_up(settings, place).number == 2
     assert len(own_runs(settings.state_dir)) == 1
+
+
+@pytest.mark.usefixtures("lake")
+def test_so_are_those_of_each_of_two_places(settings, place, tmp_path):
+    other = tmp_path / "other"
+    for _ in range(2):
+        backed_up(settings, place)
+    backed_up(settings, other)
+    (settings.state_dir / "backup_runs.json").unlink()
+    assert backed_up(settings, place).number == 3
+    assert backed_up(settings, other).number == 2
+
+
+@pytest.mark.usefixtures("lake")
+def test_so_is_one_after_which_the_first_with_a_run_was_cut_off(settings, place, monkeypatch):
+    def die(*_):
+        raise KeyboardInterrupt
+
+    backed_up(settings, place)
+    (settings.state_dir / "backup_runs.json").unlink()
+    with monkeypatch.context() as patched:
+        patched.setattr("lake_assets.backup.place_turn.PlaceTurn.end", die)
+        with pytest.raises(KeyboardInterrupt):
+            backed_up(settings, place)
+    assert backed_up(settings, place).number == 2
+
+
+@pytest.mark.usefixtures("lake")
+def test_a_number_alone_is_no_proof(settings, place, elsewhere):
+    """Both copies' second backups have the number 2; ours was deleted, and theirs is there."""
+    backed_up(settings, place)
+    restored_on_another_machine(settings, place, elsewhere)
+    last = backed_up(settings, place)
+    place_at(place).manifest_file(last.number).as_path().unlink()
+    with away(settings):
+        taken_over(elsewhere, place)
+    (settings.state_dir / "backup_runs.json").unlink()
+    note_made(settings.state_dir, str(place), last.number, last.made_at_s - 60)  # of the first one
+    with pytest.raises(LakeError, match="its newest backup 2 "):
+        backed_up(settings, place)
 
 
 @pytest.mark.usefixtures("lake")

@@ -266,6 +266,16 @@ def test_a_file_that_goes_while_it_is_looked_at_is_named(lake, monkeypatch):
         put_back(lake, UNO, 1)
 
 
+@pytest.mark.parametrize("tail", [b"", b"PAR1"])
+def test_a_damaged_file_does_not_come_back(lake, tail):
+    (file,) = active_files(DeltaTable(lake.path(UNO), version=1))
+    DeltaTable(lake.path(UNO)).delete()
+    path = lake.path(UNO) / file.path
+    path.write_bytes(path.read_bytes()[:-9] + b"\x0d\0\0\0\0" + tail)
+    with pytest.raises(LakeError, match=f"{file.path}: is damaged .*, and version 1 of its table"):
+        put_back(lake, UNO, 1)
+
+
 def test_a_compaction_in_between_is_no_matter(lake):
     rows = lake.numbers(UNO, 2)
     lake.committer.compact(UNO)

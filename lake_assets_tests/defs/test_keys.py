@@ -36,7 +36,7 @@ def test_another_feed_has_its_name_in_its_keys():
 
 
 def test_a_topic_is_called_as_in_kafka_as_far_as_dagster_lets_it():
-    assert source_key(GAMES).to_user_string() == "game_stream"
+    assert source_key(GAMES, ()).to_user_string() == "game_stream"
 
 
 def test_partitions_are_called_as_the_feed_and_belong_to_a_lake():

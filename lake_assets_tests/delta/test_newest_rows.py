@@ -1,6 +1,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from lake_assets.delta import newest_rows as module
@@ -105,6 +106,55 @@ def test_files_that_are_gone_or_torn_are_passed_over(bronze, content):
     path = log.data_file(last.path).as_path()
     path.unlink() if content is None else path.write_bytes(content)
     assert bronze.newest(p0=3) == {0: NewestRow(1, micros(1))}
+
+
+def test_files_that_are_damaged_anywhere_are_passed_over(bronze):
+    """By a disk, or by power that went: Arrow tells most of it by errors without a number."""
+    bronze.put((0, 1))
+    bronze.put(*((0, offset) for offset in range(2, 300)))
+    log = log_of(bronze.committer.store, TABLE)
+    (last,) = [f for f in active_files(log.open()) if f.path not in bronze.first]
+    path = log.data_file(last.path).as_path()
+    whole = path.read_bytes()
+    found = set()
+    for start in range(0, len(whole), 7):
+        path.write_bytes(whole[:start] + b"\xa5" * 8 + whole[start + 8 :])
+        found.add(bronze.newest(p0=300)[0].offset)
+    assert found >= {1, 299}
+
+
+def test_a_file_of_many_rows_is_read_from_its_end_and_not_to_its_begin(bronze, monkeypatch):
+    sizes = []
+
+    def counted(*arguments):
+        rows = _READ(*arguments)
+        sizes.append(rows.num_rows)
+        return rows
+
+    monkeypatch.setattr(pq.ParquetFile, "read_row_group", counted)
+    bronze.put((1, 4))
+    with monkeypatch.context() as patched:
+        patched.setattr(pq.ParquetWriter, "write_table", _in_groups_of_ten)
+        bronze.put(*((0, offset) for offset in range(95)))
+    assert bronze.newest(p0=95) == {0: NewestRow(94, micros(94))}
+    assert sizes == [5]
+    sizes.clear()
+    newest = {0: NewestRow(94, micros(94)), 1: NewestRow(4, micros(4))}
+    assert bronze.newest(p0=96, p1=6) == newest  # the last offset of each stands for no row
+    assert sizes == [5, *[10] * 9, 1]
+    sizes.clear()
+    monkeypatch.setattr(module, "_MOST_ROWS", 20)
+    assert bronze.newest(p0=96, p1=6) == {0: NewestRow(94, micros(94))}
+    assert sizes == [5, 10, 10]
+
+
+def _in_groups_of_ten(writer, rows):
+    for start in range(0, rows.num_rows, 10):
+        _WRITE(writer, rows.slice(start, 10))
+
+
+_READ = pq.ParquetFile.read_row_group
+_WRITE = pq.ParquetWriter.write_table
 
 
 def test_an_older_file_that_was_joined_last_does_not_hide_newer_ones(bronze):

@@ -105,3 +105,23 @@ def test_of_feeds_that_read_each_other_the_one_that_lets_another_end_comes_first
 
 def test_a_view_of_a_feed_that_is_not_asked_for_is_waited_for_by_nobody():
     assert [one.feed for one in turns_of([feed("a", view("x", "b.gold.y"))])] == ["a"]
+
+
+def test_feeds_are_many_and_their_queries_looked_at_seldom(monkeypatch):
+    """Half a minute went by before the first refresh of a hundred feeds."""
+    looks = []
+
+    def counted(*arguments):
+        looks.append(1)
+        return views_read(*arguments)
+
+    def looks_of(count):
+        feeds = [feed(f"f{n}", view("a", f"f{n + 1}.gold.a")) for n in range(count - 1)]
+        feeds.append(feed(f"f{count - 1}", view("a", "silver")))
+        feeds = [one.beside(feeds) for one in feeds]
+        looks.clear()
+        assert [one.feed for one in turns_of(feeds)] == [f"f{n}" for n in reversed(range(count))]
+        return len(looks)
+
+    monkeypatch.setattr("lake_assets.model.view_order.views_read", counted)
+    assert looks_of(20) < 5 * looks_of(10)
