@@ -24,6 +24,7 @@ from lake_assets.delta.feature_gate import ensure_usable
 from lake_assets.delta.log_history import rows_of
 from lake_assets.delta.refresh_position import COLUMNS, DEFINITION, position_from
 from lake_assets.delta.refresh_position_all import PositionOfAll
+from lake_assets.delta.renamed_columns import unmarked
 from lake_assets.delta.restores import held_offsets, is_restored
 from lake_assets.delta.source_offsets import (
     begun_offsets,
@@ -171,6 +172,10 @@ class _Planning:
             fact = f"has its column {other} otherwise, or no longer, since version "
             fact += str(before.version())
             raise LakeError(name, fact, self._derive())
+        schema, then = (pa.schema(handle.schema().to_arrow()) for handle in (now, before))
+        if named := unmarked(then, schema):
+            fact = f"has {', '.join(named)} by an older name in its version {before.version()}"
+            raise LakeError(name, f"{fact}: its rows of then would lack the values", self._derive())
         by_now, by_then = layout_of(now), layout_of(before)
         if by_now != by_then:
             fact = f"is partitioned by {by_now or 'nothing'}, and its version {before.version()} "

@@ -51,9 +51,9 @@ def without_untold(rows: pa.Table, by: Iterable[str]) -> pa.Table:
     That is an empty text, which is null to some of them, and a day beyond the years 1 to 9999.
     """
     for name in by:
-        index = rows.schema.get_field_index(name)
-        told = _told(rows[name])
-        if told is not rows[name]:
+        index, values = rows.schema.get_field_index(name), rows[name]
+        told = _told(values)
+        if told is not values:
             rows = rows.set_column(index, rows.schema.field(index), told)
     return rows
 

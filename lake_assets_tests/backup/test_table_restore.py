@@ -1,6 +1,7 @@
 import json
 from importlib import resources
 
+import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
@@ -10,9 +11,11 @@ from lake_assets.delta.data_files import active_files
 from lake_assets.delta.log_history import last_info, rows_of
 from lake_assets.delta.refresh_position import position_from
 from lake_assets.delta.relayout import lay_out
+from lake_assets.delta.renamed_columns import Renames, marked
 from lake_assets.delta.restores import is_restored
 from lake_assets.delta.source_offsets import offset_transactions, table_offsets
 from lake_assets.delta.table_log import log_of
+from lake_assets.delta.widen import widen
 from lake_assets.errors import CommitConflictError, LakeError, StreamsLockedError
 from lake_assets.feeds.load import load_feeds
 from lake_assets.gold.status import other_definitions
@@ -250,6 +253,19 @@ def test_a_version_of_another_layout_is_refused(lake):
     )
     with pytest.raises(LakeError, match="is partitioned by text, and its version 3 by nothing"):
         put_back(lake, FISH, 3)
+
+
+def test_a_version_with_values_under_older_names_alone_is_refused(lake):
+    """Also where no row was rewritten for the newest, since somebody had deleted them all."""
+    DeltaTable(lake.path(UNO)).delete()
+    put_back(lake, UNO, 3)
+    DeltaTable(lake.path(UNO)).delete()
+    renames = Renames(now={"text": "words"})
+    columns = pa.schema([*lake.committer.columns([UNO])[UNO], pa.field("words", pa.string())])
+    assert widen(lake.committer, {UNO: marked(columns, renames)}, renames)
+    with pytest.raises(LakeError, match="has words by an older name in its version 3: its rows"):
+        put_back(lake, UNO, 3)
+    put_back(lake, UNO, lake.version(UNO))
 
 
 def test_a_file_that_goes_while_it_is_looked_at_is_named(lake, monkeypatch):
