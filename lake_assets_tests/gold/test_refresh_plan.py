@@ -94,12 +94,12 @@ def test_silver_that_was_only_rearranged_changes_no_row_and_is_caught_up_with(br
 
 @pytest.mark.spark
 def test_rows_that_left_for_their_age_stay_counted(bring, context, lake):
-    add_silver(lake, "uno", "ann", "bob", "ann", start=0)
+    add_silver(lake, "uno", "ann", "bob", "ann", start=10)
     bring()
     add_silver(lake, "uno", "ann", start=100)
     files = active_files(context.committer.fresh(silver_of("uno")))
     whole, partly = [f for f in files if f.rows == 1], [f for f in files if f.rows > 1]
-    before = datetime.fromtimestamp(2, UTC)
+    before = datetime.fromtimestamp(12, UTC)
     old = OldRows(table=silver_of("uno"), columns=["event_timestamp"], before=before)
     assert old.delete(context.committer, [], partly).rows == 2
     found = bring()
