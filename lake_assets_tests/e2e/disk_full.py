@@ -10,6 +10,8 @@ import os
 import subprocess
 import sys
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
 from lake_assets.model.endpoints import Endpoints
@@ -43,7 +45,9 @@ def main() -> None:
             ballast.unlink(missing_ok=True)
     places = {}
     for table in (bronze_of(job.feed.feed), quarantine_of(job.feed.feed)):
-        rows = DeltaTable(lake / table.relative).to_pyarrow_table(columns=["partition", "offset"])
+        files = DeltaTable(lake / table.relative).file_uris()
+        # Not by `to_pyarrow_table`, whose threads may abort a process that ends just then.
+        rows = pa.concat_tables(pq.ParquetFile(f).read(["partition", "offset"]) for f in files)
         places[table.name] = sorted(map(list, zip(*rows.to_pydict().values(), strict=True)))
     beat = read_heartbeat(job.settings.state_dir)
     print(json.dumps({"said": said, "places": places, "beat": beat is not None}))  # noqa: T201
