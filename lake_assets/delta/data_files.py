@@ -79,16 +79,16 @@ def are_whole(log: TableLog, files: Sequence[DataFile]) -> bool:
 
 
 def ensure_files_exist(table: TableRef, log: TableLog, files: Sequence[DataFile]) -> None:
-    """Make sure that a table has its files.
+    """Make sure that a table has its files, each of the size that its log says.
 
     Raises:
         LakeError: it has not.
     """
-    missing = [f.path for f in files if log.store.stat(log.data_file(f.path)) is None]
-    if missing:
+    lost = [file.path for file in files if not are_whole(log, [file])]
+    if lost:
         raise LakeError(
             table.name,
-            f"{len(missing)} of its files are missing, such as {missing[0]}",
+            f"{len(lost)} of its files are missing or torn, such as {lost[0]}",
             "Put them back, or run `lake-assets rebuild silver`, which derives silver from bronze",
         )
 
