@@ -99,8 +99,8 @@ def without(
     """The files of a table that have some of `rows`, and new ones with what else was in them.
 
     One file is in memory at a time, and read whole only if some of its rows stay and some go. If
-    all rows go, none is read: some may be missing. `may_be_missing` are those of other tables, too:
-    then their rows are gone already.
+    all rows go, none is read: some may be missing or torn. With `may_be_missing` others may, too:
+    their rows are gone already.
     """
     if isinstance(rows, Everything):
         return list(files), []
@@ -109,8 +109,8 @@ def without(
     for file in files:
         try:
             goes = rows.mask(read_file(log, file, rows.columns(columns_of_file(log, file))))
-        except FileNotFoundError:
-            if not may_be_missing:
+        except (FileNotFoundError, pa.ArrowException):
+            if not may_be_missing or are_whole(log, [file]):
                 raise
             removed.append(file)
             continue
