@@ -14,7 +14,7 @@ from deltalake import DeltaTable
 
 from lake_assets.delta.append import Appends
 from lake_assets.delta.commit import Batch, Commit
-from lake_assets.delta.conflicts import ensure_seen, lake_errors
+from lake_assets.delta.conflicts import again_on_conflict, ensure_seen, lake_errors
 from lake_assets.delta.create_table import as_delta, blueprints_of, create_table
 from lake_assets.delta.deltalake_writer import add_columns, write_commit
 from lake_assets.delta.feature_gate import ConstraintCheck, ensure_committable, ensure_usable
@@ -137,9 +137,11 @@ class Committer:
         No file changes: readers find null in the files of before. A repeated call changes nothing.
 
         Raises:
+            CommitConflictError: others keep rewriting a table.
             LakeError: a column has another type; `delta.widen` makes types wider.
         """
 
+        @again_on_conflict(_TRIES)
         def widen(table: TableRef) -> None:
             ensure_usable(handle := self._unrestored(table), Use.ALTER)
             add_columns(log_of(self.store, table), handle, table, as_delta(tables[table]))

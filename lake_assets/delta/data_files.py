@@ -79,16 +79,16 @@ def are_whole(log: TableLog, files: Sequence[DataFile]) -> bool:
 
 
 def ensure_files_exist(table: TableRef, log: TableLog, files: Sequence[DataFile]) -> None:
-    """Make sure that a table has its files.
+    """Make sure that a table has its files, each of the size that its log says.
 
     Raises:
         LakeError: it has not.
     """
-    missing = [f.path for f in files if log.store.stat(log.data_file(f.path)) is None]
-    if missing:
+    lost = [file.path for file in files if not are_whole(log, [file])]
+    if lost:
         raise LakeError(
             table.name,
-            f"{len(missing)} of its files are missing, such as {missing[0]}",
+            f"{len(lost)} of its files are missing or torn, such as {lost[0]}",
             "Put them back, or run `lake-assets rebuild silver`, which derives silver from bronze",
         )
 
@@ -99,8 +99,8 @@ def without(
     """The files of a table that have some of `rows`, and new ones with what else was in them.
 
     One file is in memory at a time, and read whole only if some of its rows stay and some go. If
-    all rows go, none is read: some may be missing. `may_be_missing` are those of other tables, too:
-    then their rows are gone already.
+    all rows go, none is read: some may be missing or torn. With `may_be_missing` others may, too:
+    their rows are gone already.
     """
     if isinstance(rows, Everything):
         return list(files), []
@@ -109,8 +109,8 @@ def without(
     for file in files:
         try:
             goes = rows.mask(read_file(log, file, rows.columns(columns_of_file(log, file))))
-        except FileNotFoundError:
-            if not may_be_missing:
+        except (FileNotFoundError, pa.ArrowException):
+            if not may_be_missing or are_whole(log, [file]):
                 raise
             removed.append(file)
             continue

@@ -100,6 +100,9 @@ def add_columns(log: TableLog, handle: DeltaTable, table: TableRef, columns: Sch
     present = {field.name: field.type for field in handle.schema().fields}
     missing: list[Field] = [f for f in columns.fields if present.get(f.name) != f.type]
     if missing and features_of(handle).is_writable_by_deltalake:
-        handle.alter.add_columns(missing)
+        try:
+            handle.alter.add_columns(missing)
+        except CommitFailedError as problem:  # to deltalake whoever alters a table has read it all
+            raise overtaken(table, str(problem)) from problem
     elif missing:
         rewrite.add_columns(log, handle, table, columns)

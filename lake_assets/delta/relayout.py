@@ -25,7 +25,7 @@ from lake_assets.delta.table_features import Use
 from lake_assets.delta.table_layout import brought, made_columns, with_days, without_made
 from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.delta.unused_writes import discarded_if_not_made, discarded_on_failure
-from lake_assets.errors import LakeError
+from lake_assets.errors import LakeError, first_line
 from lake_assets.model.layouts import PartitionColumn
 from lake_assets.model.tables import TableRef
 from lake_assets.parquet.data_file import write_file, write_partitions
@@ -33,6 +33,12 @@ from lake_assets.parquet.partitioning import untold, with_values
 
 _TRIES = 3
 """Tries where another process changes the table meanwhile."""
+
+_STEP = (
+    "Put the file back; or put the feed's `partition_by` back as it was, run `lake-assets rebuild "
+    "silver`, and change it then"
+)
+"""What to do about a file that is gone or torn: a rebuild derives its rows again."""
 
 
 @again_on_conflict(_TRIES)
@@ -93,8 +99,7 @@ def lay_out(
         raise LakeError(
             table.name,
             f"lacks a file that its log names ({problem}), so it cannot be laid out anew",
-            "Put the file back; or put the feed's `partition_by` back as it was, run "
-            "`lake-assets rebuild silver`, and change it then",
+            _STEP,
         ) from problem
     with discarded_on_failure(log, files):
         # Whatever the settings ask: the files that they stand for will be deleted.
@@ -109,8 +114,14 @@ def lay_out(
 
 def _rows(log: TableLog, file: DataFile, columns: pa.Schema) -> Iterator[pa.Table]:
     """A file's rows with all columns, whether they are in it or only in the log."""
-    for rows in row_groups(log, [file], columns):
-        yield rows if file.has_all_columns else with_values(rows, file.partition)
+    try:
+        for rows in row_groups(log, [file], columns):
+            yield rows if file.has_all_columns else with_values(rows, file.partition)
+    except FileNotFoundError:
+        raise
+    except (OSError, pa.ArrowException) as problem:
+        fact = f"cannot be read ({first_line(problem)}), so its table cannot be laid out anew"
+        raise LakeError(str(log.data_file(file.path)), fact, _STEP) from problem
 
 
 def _made(rows: pa.Table, partition_by: Sequence[PartitionColumn], columns: pa.Schema) -> pa.Table:

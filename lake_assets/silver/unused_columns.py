@@ -78,6 +78,8 @@ def _unused(demux: Demux) -> list[str]:
     for table, handle in tables.items():
         log = log_of(demux.context.lake, table)
         for file in active_files(handle):
+            if not unused:
+                return []  # and no further file is looked into
             unused = without_values(log, file, unused)
     return unused
 

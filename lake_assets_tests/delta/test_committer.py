@@ -5,6 +5,7 @@ from threading import Barrier
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
+from deltalake.schema import Field, PrimitiveType
 
 from lake_assets.delta.commit import Batch, Commit
 from lake_assets.delta.committer import Committer
@@ -105,6 +106,35 @@ def test_missing_columns_are_added(tmp_path, committer, land):
     committer.add_columns({UNO: WIDER})
     found = DeltaTable(tmp_path / UNO.relative).to_pyarrow_table()
     assert found.to_pylist() == [{"a": 1, "b": None}]
+
+
+@pytest.mark.parametrize("act", ["rows leave", "another column comes"])
+def test_columns_come_beside_whatever_others_do(tmp_path, committer, land, act):
+    """As a requeue or retention takes rows out: to deltalake who alters a table has read it all."""
+    committer.create({UNO: SCHEMA})
+    committer.append([land(UNO, rows(1, 2))], FIRST)
+
+    def others():
+        handle = DeltaTable(tmp_path / UNO.relative)
+        if act == "rows leave":
+            handle.delete("a = 1")
+        else:
+            handle.alter.add_columns([Field("theirs", PrimitiveType("long"))])
+
+    left = [others]
+
+    class Late(Committer):
+        def fresh(self, table):
+            handle = super().fresh(table)
+            while left:
+                left.pop()()
+            return handle
+
+    late = Late(LocalStore.at(tmp_path), threads=1)
+    late.add_columns({UNO: pa.schema([("more", pa.bool_())])})
+    late.close()
+    assert "more" in committer.columns([UNO])[UNO].names
+    assert stored(tmp_path, UNO) == ([2] if act == "rows leave" else [1, 2])
 
 
 def test_adding_columns_again_commits_nothing(tmp_path, committer):

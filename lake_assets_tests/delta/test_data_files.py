@@ -94,6 +94,23 @@ def test_a_file_that_loses_all_or_nothing_is_not_written(add, folder):
     assert without(local_log(folder), files, Origins(KAFKA)) == ([], [])
 
 
+@pytest.mark.parametrize("content", [None, b"", b"PAR1"], ids=ascii)
+def test_rows_of_a_file_that_is_gone_or_torn_are_gone_where_some_may_be(add, folder, content):
+    """Not of one that is as large as it was: what it has may be found yet."""
+    (folder / add(0, 1, 2)).unlink()
+    if content is not None:
+        (folder / active_files(DeltaTable(folder))[0].path).write_bytes(content)
+    add(1, 1)
+    torn, whole = sorted(active_files(DeltaTable(folder)), key=lambda one: -one.rows)
+    given = (local_log(folder), [torn, whole], From({("t", 0): 2}, KAFKA))
+    assert without(*given, may_be_missing=True) == ([torn], [])
+    with pytest.raises((FileNotFoundError, pa.ArrowInvalid)):
+        without(*given)
+    (folder / torn.path).write_bytes(b"x" * torn.size)
+    with pytest.raises(pa.ArrowInvalid):
+        without(*given, may_be_missing=True)
+
+
 def test_a_swap_keeps_what_others_add_meanwhile(add, committer, folder):
     add(0, 1, 2)
     removed, added = without(

@@ -155,8 +155,13 @@ def test_a_commit_without_its_file_is_set_aside(store, add, tmp_path):
     state = tmp_path / "state"
     assert recover_after_crash(store, state, "one") == []
     log = log_of(store, UNO)
+    ensure_files_exist(UNO, log, [file])
+    with store.open_for_writing(log.data_file(file.path)) as stream:
+        stream.write(b"PAR1")
+    with pytest.raises(LakeError, match="1 of its files are missing or torn"):
+        ensure_files_exist(UNO, log, [file])
     store.delete(log.data_file(file.path))
-    with pytest.raises(LakeError, match="1 of its files are missing"):
+    with pytest.raises(LakeError, match="1 of its files are missing or torn"):
         ensure_files_exist(UNO, log, [file])
     assert recover_after_crash(store, state, "one") == []
     (found,) = recover_after_crash(store, state, "another")

@@ -209,6 +209,19 @@ def test_a_file_that_is_gone_is_told(committer, table):
         lay_out(committer, UNO, BY_DAY)
 
 
+@pytest.mark.parametrize("part", ["its end is gone", "its pages are others"])
+def test_a_file_that_is_damaged_is_told(committer, table, part):
+    """As a machine without power may leave one."""
+    (path, *_) = sorted(table.glob("*.parquet"))
+    content = path.read_bytes()
+    is_cut = part == "its end is gone"
+    path.write_bytes(content[:60] if is_cut else b"PAR1" + b"\xff" * 200 + content[204:])
+    told = f"{path.name}: cannot be read .*so its table cannot be laid out anew. Put the file back"
+    with pytest.raises(LakeError, match=told):
+        lay_out(committer, UNO, BY_DAY)
+    assert len([*table.glob("*.parquet")]) == 2
+
+
 @pytest.mark.usefixtures("table")
 def test_files_of_one_layout_alone_come_into_a_table(committer):
     data = pa.Table.from_pylist(ROWS[:1], schema=COLUMNS)

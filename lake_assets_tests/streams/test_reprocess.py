@@ -79,6 +79,22 @@ def test_a_rebuild_since_begins_with_the_first_late_row_whatever_the_clock_said_
     assert lake.silver == Counter([(0, 1), (0, 2), (0, 3), (1, 2)])
 
 
+@pytest.mark.parametrize("content", [None, b"", b"PAR1 and no more"], ids=ascii)
+def test_a_rebuild_derives_rows_again_whose_file_is_gone_or_torn(lake, land, content):
+    """As a machine without power may leave one."""
+    places = land(0, 1)
+    lake.demux()
+    for path in lake.folder(silver_of("uno")).glob("*.parquet"):
+        path.unlink()
+        if content is not None:
+            path.write_bytes(content)
+    lake.rebuild()
+    assert lake.silver == places
+    places += land(0)
+    lake.demux()
+    assert lake.silver == places
+
+
 @pytest.mark.slow
 def test_a_topic_may_have_a_thousand_partitions(lake, land):
     places = land(*range(1000)) + land(0, 999)
