@@ -14,6 +14,7 @@ from confluent_kafka import TopicPartition as Partition
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.origins import ByPartition
 from lake_assets.sources.base import ANSWER_S, Fetched
+from lake_assets.sources.kafka.assigned import IN_NO_GROUP, next_message
 from lake_assets.sources.kafka.refusals import Refusals
 from lake_assets.sources.kafka.topics import asking, client_config
 
@@ -25,8 +26,7 @@ _DAMAGED = KafkaError._BAD_MSG  # noqa: SLF001 - librdkafka's own codes begin so
 _AT_END = KafkaError._PARTITION_EOF  # noqa: SLF001
 
 _OWN = {
-    "group.id": "lake_assets",
-    "enable.auto.commit": False,
+    **IN_NO_GROUP,
     "enable.partition.eof": True,
     # librdkafka hands over damaged bytes else.
     "check.crcs": True,
@@ -129,9 +129,9 @@ class _Reader:
         Raises:
             KafkaException: another error, or no answer.
         """
-        message = self._consumer.poll(self._timeout_s) if self._consumer is not None else None
-        if message is None:
-            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))  # noqa: SLF001
+        if self._consumer is None:
+            raise AssertionError
+        message = next_message(self._consumer, self._timeout_s)
         error = message.error()
         if error is None or error.code() == _DAMAGED:
             return message

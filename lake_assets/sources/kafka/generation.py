@@ -23,6 +23,7 @@ from confluent_kafka.admin._listoffsets import OffsetSpec
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.origins import ByPartition
 from lake_assets.sources.base import ANSWER_S, Generation
+from lake_assets.sources.kafka.assigned import IN_NO_GROUP, next_message
 from lake_assets.sources.kafka.refusals import Refusals
 from lake_assets.sources.kafka.topics import asking, client_config, result_of
 
@@ -36,15 +37,13 @@ _NO_ROW = {
 }
 
 _OWN = {
-    "group.id": "lake_assets",
-    "enable.auto.commit": False,
+    **IN_NO_GROUP,
     "enable.partition.eof": True,
     "check.crcs": True,
     "auto.offset.reset": "error",
     # Of each partition the record batch that has the row, which comes whatever its size.
     "fetch.message.max.bytes": 1,
 }
-
 
 def topic_generation(
     endpoints: Endpoints, topic: str, *, timeout_s: float = ANSWER_S
@@ -103,9 +102,7 @@ def _times(
     """What the first answer of each partition tells."""
     ends_at, left = time.monotonic() + timeout_s, dict(offsets)
     while left:
-        message = consumer.poll(max(0.0, ends_at - time.monotonic()))
-        if message is None:
-            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))  # noqa: SLF001
+        message = next_message(consumer, ends_at - time.monotonic())
         error = message.error()
         if error is not None and error.code() not in _NO_ROW:
             raise KafkaException(error)
