@@ -5,7 +5,6 @@ same after a restart, has another epoch: that leader may lack the newest rows of
 give their offsets to others (KIP-101, KIP-320).
 """
 
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
@@ -41,8 +40,9 @@ _OWN = {
     "enable.partition.eof": True,
     "check.crcs": True,
     "auto.offset.reset": "error",
-    # Of each partition the record batch that has the row, which comes whatever its size.
-    "fetch.message.max.bytes": 1,
+    # Of each partition about the record batch that has the row; a larger one comes in an answer of
+    # its own. Smaller, and each has one: of 100 partitions 101, and not 2.
+    "fetch.message.max.bytes": 65_536,
 }
 
 def topic_generation(
@@ -83,7 +83,7 @@ def row_times(
     """By partition, the time that the row at an offset has; as `sources.base.Source.times`.
 
     Raises:
-        SourceError: brokers do not answer within `timeout_s`, or refuse us.
+        SourceError: an answer does not come within `timeout_s`, or brokers refuse us.
     """
     if not offsets:
         return {}
@@ -100,9 +100,9 @@ def _times(
     consumer: Consumer, topic: str, offsets: Mapping[int, int], timeout_s: float
 ) -> Iterator[tuple[int, int]]:
     """What the first answer of each partition tells."""
-    ends_at, left = time.monotonic() + timeout_s, dict(offsets)
+    left = dict(offsets)
     while left:
-        message = next_message(consumer, ends_at - time.monotonic())
+        message = next_message(consumer, timeout_s)
         error = message.error()
         if error is not None and error.code() not in _NO_ROW:
             raise KafkaException(error)
