@@ -45,6 +45,11 @@ _OWN = {
     "fetch.message.max.bytes": 65_536,
 }
 
+_ONE_CALENDAR_MS = -2_208_988_800_000
+"""Since 1900, times are the same in bronze as in Kafka. Spark takes those before for Julian ones,
+or for local ones, and moves them by days or minutes: the year 1, .NET's zero, is not so rare."""
+
+
 def topic_generation(
     endpoints: Endpoints, topic: str, *, timeout_s: float = ANSWER_S
 ) -> Generation:
@@ -113,5 +118,6 @@ def _times(
         consumer.incremental_unassign([TopicPartition(topic, partition)])
         kind, at_ms = message.timestamp()
         # At another offset: the row was compacted away, or stands for nothing but a transaction.
-        if error is None and message.offset() == wanted and kind != TIMESTAMP_NOT_AVAILABLE:
+        is_there = error is None and message.offset() == wanted
+        if is_there and kind != TIMESTAMP_NOT_AVAILABLE and at_ms >= _ONE_CALENDAR_MS:
             yield partition, at_ms * 1000

@@ -99,6 +99,20 @@ def test_many_partitions_are_asked_for_their_rows_together(topic, monkeypatch):
     assert max(broker["req"].get("Fetch", 0) for broker in brokers) < 10
 
 
+LIMIT = datetime(1900, 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("year", [1, 1019, 1899])
+def test_a_time_that_spark_moves_is_not_told(topic, year):
+    """Bronze has another one for it, and the topic is the same."""
+    make(topic, 2, **{"message.timestamp.before.max.ms": str(2**63 - 1)})
+    producer = Producer(client_config(topic.endpoints))
+    for partition, at in enumerate((datetime(year, 12, 31, tzinfo=UTC), LIMIT)):
+        producer.produce(topic.name, b"x", partition=partition, timestamp=_ms(at))
+    assert producer.flush(30) == 0
+    assert source(topic).times({0: 0, 1: 0}) == {1: micros(LIMIT)}
+
+
 def test_what_stands_for_a_transaction_is_no_row(topic):
     make(topic, 1)
     fill(topic, 2, **{"transactional.id": topic.name})
