@@ -22,6 +22,10 @@ _MOST_ROWS = 1_000
 _MOST_BYTES = 16 * 1024 * 1024
 """Of rows that are handed over at once, which are in memory twice."""
 
+_LONG = 2**63 - 1
+"""Microseconds that a table can have. Nanoseconds that are taken for Kafka's milliseconds are more,
+which is what Spark fails at."""
+
 _DAMAGED = KafkaError._BAD_MSG  # noqa: SLF001 - librdkafka's own codes begin so
 _AT_END = KafkaError._PARTITION_EOF  # noqa: SLF001
 
@@ -167,7 +171,8 @@ def _offset(message: Any) -> int:  # noqa: ANN401 - as `_Reader.next`
 
 def _row(message: Any) -> dict[str, Any]:  # noqa: ANN401 - as `_Reader.next`
     kind, at_ms = message.timestamp()
-    headers = message.headers()
+    micros, headers = at_ms * 1000, message.headers()
+    is_untold = kind == TIMESTAMP_NOT_AVAILABLE or not -_LONG <= micros <= _LONG
     return {
         "key": message.key(),
         "value": message.value(),
@@ -175,5 +180,5 @@ def _row(message: Any) -> dict[str, Any]:  # noqa: ANN401 - as `_Reader.next`
         "topic": message.topic(),
         "partition": message.partition(),
         "offset": message.offset(),
-        "kafka_timestamp": None if kind == TIMESTAMP_NOT_AVAILABLE else at_ms * 1000,
+        "kafka_timestamp": None if is_untold else micros,
     }
