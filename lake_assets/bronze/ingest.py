@@ -102,7 +102,8 @@ class Ingest:
         if is_other:  # of what had the name before, partitions that nothing was read of are new
             begun_at, ever = self._begun(handle, have), {**have, **recorded}
             have = {p: at for p, at in have.items() if begun_at[p] < max(at, ever[p])}
-        self._same.begin(generation, {} if is_other else have)
+        there = {} if is_other else {p: at for p, at in have.items() if p in extent.ends}
+        self._same.begin(generation, there)  # of partitions that are not, `continuation` tells
         if have and is_other:
             self._go_on(continuation_in_another(declared, extent, have, recorded))
         elif have:

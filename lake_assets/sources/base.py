@@ -88,7 +88,7 @@ class Source(Protocol):
 
         Args:
             offsets: of the rows, by partition; the source may not have them any more.
-            timeout_s: for all answers.
+            timeout_s: for each answer: record batches may be large, and a line slow.
 
         Raises:
             SourceError: as `extent`.

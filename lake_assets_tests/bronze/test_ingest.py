@@ -71,6 +71,17 @@ def offsets(table):
 
 
 @pytest.mark.usefixtures("ingest")
+def test_a_partition_that_is_gone_is_told_of_before_its_rows_are_asked_for(ingest, kafka, settings):
+    """A broker that knows none does not answer about it."""
+    ingest(kafka(1), {0: 2})
+    fewer = known_topic("t", {1: 0}, {1: 9})
+    fewer.times = lambda offsets: pytest.fail(str(offsets)) if offsets else {}
+    with open_lake(settings) as context:
+        again = Ingest(feed=FEED, source=fewer, context=context, report=print)
+        with pytest.raises(StreamError, match="partition 0 of topic 't': is not there"):
+            again.prepare()
+
+
 def test_the_table_is_there_before_its_first_row(bronze):
     assert bronze().metadata().partition_columns == ["ingested_date"]
 

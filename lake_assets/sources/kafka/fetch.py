@@ -14,6 +14,7 @@ from confluent_kafka import TopicPartition as Partition
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.origins import ByPartition
 from lake_assets.sources.base import ANSWER_S, Fetched
+from lake_assets.sources.kafka.assigned import IN_NO_GROUP, next_message
 from lake_assets.sources.kafka.refusals import Refusals
 from lake_assets.sources.kafka.topics import asking, client_config
 
@@ -21,12 +22,15 @@ _MOST_ROWS = 1_000
 _MOST_BYTES = 16 * 1024 * 1024
 """Of rows that are handed over at once, which are in memory twice."""
 
+_LONG = 2**63 - 1
+"""Microseconds that a table can have. Nanoseconds that are taken for Kafka's milliseconds are more,
+which is what Spark fails at."""
+
 _DAMAGED = KafkaError._BAD_MSG  # noqa: SLF001 - librdkafka's own codes begin so
 _AT_END = KafkaError._PARTITION_EOF  # noqa: SLF001
 
 _OWN = {
-    "group.id": "lake_assets",
-    "enable.auto.commit": False,
+    **IN_NO_GROUP,
     "enable.partition.eof": True,
     # librdkafka hands over damaged bytes else.
     "check.crcs": True,
@@ -129,9 +133,9 @@ class _Reader:
         Raises:
             KafkaException: another error, or no answer.
         """
-        message = self._consumer.poll(self._timeout_s) if self._consumer is not None else None
-        if message is None:
-            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))  # noqa: SLF001
+        if self._consumer is None:
+            raise AssertionError
+        message = next_message(self._consumer, self._timeout_s)
         error = message.error()
         if error is None or error.code() == _DAMAGED:
             return message
@@ -167,7 +171,8 @@ def _offset(message: Any) -> int:  # noqa: ANN401 - as `_Reader.next`
 
 def _row(message: Any) -> dict[str, Any]:  # noqa: ANN401 - as `_Reader.next`
     kind, at_ms = message.timestamp()
-    headers = message.headers()
+    micros, headers = at_ms * 1000, message.headers()
+    is_untold = kind == TIMESTAMP_NOT_AVAILABLE or not -_LONG <= micros <= _LONG
     return {
         "key": message.key(),
         "value": message.value(),
@@ -175,5 +180,5 @@ def _row(message: Any) -> dict[str, Any]:  # noqa: ANN401 - as `_Reader.next`
         "topic": message.topic(),
         "partition": message.partition(),
         "offset": message.offset(),
-        "kafka_timestamp": None if kind == TIMESTAMP_NOT_AVAILABLE else at_ms * 1000,
+        "kafka_timestamp": None if is_untold else micros,
     }

@@ -5,7 +5,6 @@ same after a restart, has another epoch: that leader may lack the newest rows of
 give their offsets to others (KIP-101, KIP-320).
 """
 
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
@@ -23,6 +22,7 @@ from confluent_kafka.admin._listoffsets import OffsetSpec
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.origins import ByPartition
 from lake_assets.sources.base import ANSWER_S, Generation
+from lake_assets.sources.kafka.assigned import IN_NO_GROUP, next_message
 from lake_assets.sources.kafka.refusals import Refusals
 from lake_assets.sources.kafka.topics import asking, client_config, result_of
 
@@ -36,14 +36,18 @@ _NO_ROW = {
 }
 
 _OWN = {
-    "group.id": "lake_assets",
-    "enable.auto.commit": False,
+    **IN_NO_GROUP,
     "enable.partition.eof": True,
     "check.crcs": True,
     "auto.offset.reset": "error",
-    # Of each partition the record batch that has the row, which comes whatever its size.
-    "fetch.message.max.bytes": 1,
+    # Of each partition about the record batch that has the row; a larger one comes in an answer of
+    # its own. Smaller, and each has one: of 100 partitions 101, and not 2.
+    "fetch.message.max.bytes": 65_536,
 }
+
+_ONE_CALENDAR_MS = -2_208_988_800_000
+"""Since 1900, times are the same in bronze as in Kafka. Spark takes those before for Julian ones,
+or for local ones, and moves them by days or minutes: the year 1, .NET's zero, is not so rare."""
 
 
 def topic_generation(
@@ -84,7 +88,7 @@ def row_times(
     """By partition, the time that the row at an offset has; as `sources.base.Source.times`.
 
     Raises:
-        SourceError: brokers do not answer within `timeout_s`, or refuse us.
+        SourceError: an answer does not come within `timeout_s`, or brokers refuse us.
     """
     if not offsets:
         return {}
@@ -101,11 +105,9 @@ def _times(
     consumer: Consumer, topic: str, offsets: Mapping[int, int], timeout_s: float
 ) -> Iterator[tuple[int, int]]:
     """What the first answer of each partition tells."""
-    ends_at, left = time.monotonic() + timeout_s, dict(offsets)
+    left = dict(offsets)
     while left:
-        message = consumer.poll(max(0.0, ends_at - time.monotonic()))
-        if message is None:
-            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))  # noqa: SLF001
+        message = next_message(consumer, timeout_s)
         error = message.error()
         if error is not None and error.code() not in _NO_ROW:
             raise KafkaException(error)
@@ -116,5 +118,6 @@ def _times(
         consumer.incremental_unassign([TopicPartition(topic, partition)])
         kind, at_ms = message.timestamp()
         # At another offset: the row was compacted away, or stands for nothing but a transaction.
-        if error is None and message.offset() == wanted and kind != TIMESTAMP_NOT_AVAILABLE:
+        is_there = error is None and message.offset() == wanted
+        if is_there and kind != TIMESTAMP_NOT_AVAILABLE and at_ms >= _ONE_CALENDAR_MS:
             yield partition, at_ms * 1000

@@ -10,6 +10,7 @@ from confluent_kafka.admin._resource import ResourceType
 
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.sources.base import ANSWER_S
+from lake_assets.sources.kafka.assigned import IN_NO_GROUP
 from lake_assets.sources.kafka.topics import asking, client_config
 
 
@@ -76,10 +77,9 @@ def offsets_at(
     Raises:
         SourceError: no broker answers within `timeout_s`, or it refuses us.
     """
-    own = {"group.id": "lake_assets", "enable.auto.commit": False}
     asked = [TopicPartition(topic, partition, max(0, round(at * 1000))) for partition in partitions]
     with asking(endpoints, topic, timeout_s) as refusals:
-        consumer = Consumer({**client_config(endpoints, refusals), **own})
+        consumer = Consumer({**client_config(endpoints, refusals), **IN_NO_GROUP})
         try:
             found = consumer.offsets_for_times(asked, timeout=timeout_s)
         finally:

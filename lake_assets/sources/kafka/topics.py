@@ -27,6 +27,7 @@ from tenacity import (
 from lake_assets.errors import SourceError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.sources.base import ANSWER_S
+from lake_assets.sources.kafka.assigned import IN_NO_GROUP
 from lake_assets.sources.kafka.refusals import FORBIDDEN, Refusals, explain
 
 _T = TypeVar("_T")
@@ -191,9 +192,8 @@ def _bounds(
     endpoints: Endpoints, topic: str, timeout_s: float
 ) -> Iterator[tuple[int, tuple[int, int]]]:
     # An AdminClient would create the topic by asking about it; a consumer does not.
-    own = {"group.id": "lake_assets", "enable.auto.commit": False}
     with asking(endpoints, topic, timeout_s) as refusals:
-        consumer = Consumer({**client_config(endpoints, refusals), **own})
+        consumer = Consumer({**client_config(endpoints, refusals), **IN_NO_GROUP})
         try:
             metadata = _metadata(consumer, topic, refusals, timeout_s).topics[topic]
             if metadata.error is not None:

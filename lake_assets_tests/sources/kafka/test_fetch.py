@@ -68,6 +68,18 @@ def test_rows_come_with_all_columns_that_bronze_has_of_them(topic):
     assert (second["value"], second["headers"]) == (None, None)
 
 
+def test_a_row_whose_time_no_table_can_have_comes_without_it(topic):
+    """Nanoseconds taken for milliseconds, at which Spark fails: skipping is the way on."""
+    made = topic(**{"message.timestamp.after.max.ms": str(2**63 - 1)})
+    producer = Producer(client_config(made.endpoints))
+    for at in (AT_MS * 1_000_000, AT_MS):
+        producer.produce(made.name, b"x", partition=0, timestamp=at)
+    assert producer.flush(30) == 0
+    rows = [row for part in fetched(made, 0, 2) for row in part.rows.to_pylist()]
+    times = [None, datetime.fromtimestamp(AT_MS / 1000, UTC)]
+    assert [row["kafka_timestamp"] for row in rows] == times
+
+
 def test_just_the_rows_between_the_offsets_come(topic):
     made = topic([b"%d" % n for n in range(5)])
     assert offsets(fetched(made, 1, 3)) == [1, 2]

@@ -1,7 +1,8 @@
+import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
@@ -80,6 +81,36 @@ def test_rows_that_are_gone_or_not_there_yet_have_no_time(topic):
     topic.delete_rows(0, before=5)
     assert source(topic).times({0: 4, 1: 3}).keys() == {1}
     assert source(topic).times({0: 10, 1: 11}) == {}  # the end, and behind it
+
+
+def test_many_partitions_are_asked_for_their_rows_together(topic, monkeypatch):
+    told = []
+
+    class Telling(Consumer):
+        def __init__(self, config):
+            super().__init__({**config, "statistics.interval.ms": 5, "stats_cb": told.append})
+
+    monkeypatch.setattr("lake_assets.sources.kafka.generation.Consumer", Telling)
+    make(topic, 50)
+    for partition in range(50):
+        fill(topic, 20, partition=partition)
+    assert source(topic).times(dict.fromkeys(range(50), 9)).keys() == set(range(50))
+    brokers = [broker for each in told for broker in json.loads(each)["brokers"].values()]
+    assert max(broker["req"].get("Fetch", 0) for broker in brokers) < 10
+
+
+LIMIT = datetime(1900, 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("year", [1, 1019, 1899])
+def test_a_time_that_spark_moves_is_not_told(topic, year):
+    """Bronze has another one for it, and the topic is the same."""
+    make(topic, 2, **{"message.timestamp.before.max.ms": str(2**63 - 1)})
+    producer = Producer(client_config(topic.endpoints))
+    for partition, at in enumerate((datetime(year, 12, 31, tzinfo=UTC), LIMIT)):
+        producer.produce(topic.name, b"x", partition=partition, timestamp=_ms(at))
+    assert producer.flush(30) == 0
+    assert source(topic).times({0: 0, 1: 0}) == {1: micros(LIMIT)}
 
 
 def test_what_stands_for_a_transaction_is_no_row(topic):

@@ -3,12 +3,15 @@
 from uuid import uuid4
 
 import pytest
+from confluent_kafka import Producer
 
 from lake_assets.errors import SourceError, SourceNotFoundError
 from lake_assets.model.endpoints import Endpoints
+from lake_assets.model.sources import KafkaSource
 from lake_assets.simulator.games.events import GameEvents
 from lake_assets.simulator.produce import produce
 from lake_assets.simulator.script import Script
+from lake_assets.sources.kafka.source import KafkaTopic
 from lake_assets.sources.kafka.topics import check_broker, end_offsets, ensure_topic
 from lake_assets_tests.services.secured import MARKER, READER, STRANGER, Listener, Secured
 
@@ -124,3 +127,17 @@ def test_who_may_not_write_is_told_by_produce(secured, topic, services):
     with pytest.raises(SourceError, match=r"did not take .*Cluster authorization failed") as raised:
         produce(reader, topic, events, Script(events=10))
     assert "to produce, Write and Create" in str(raised.value)
+
+
+def test_who_may_read_a_topic_needs_no_right_to_a_group(secured, topic):
+    """A consumer names one and asks for its coordinator, which is refused before the end comes."""
+    producer = Producer({"bootstrap.servers": secured.plain})
+    producer.produce(topic, b"x", partition=0, timestamp=1_763_700_000_123)
+    assert producer.flush(30) == 0
+    mine = by(secured, Listener.PASSWORD, user=READER)
+    source = KafkaTopic.of(KafkaSource(topic=topic), mine)
+    assert source.generation().epochs.keys() == {0}
+    assert source.times({0: 0}) == {0: 1_763_700_000_123_000}
+    assert source.times({0: 1}) == {}
+    (found,) = source.fetch(starts={0: 0}, ends={0: 2})
+    assert found.rows["offset"].to_pylist() == [0]
