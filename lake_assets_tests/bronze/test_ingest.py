@@ -70,7 +70,6 @@ def offsets(table):
     return sorted(table.to_pyarrow_table()["offset"].to_pylist())
 
 
-@pytest.mark.usefixtures("ingest")
 def test_a_partition_that_is_gone_is_told_of_before_its_rows_are_asked_for(ingest, kafka, settings):
     """A broker that knows none does not answer about it."""
     ingest(kafka(1), {0: 2})
@@ -82,6 +81,7 @@ def test_a_partition_that_is_gone_is_told_of_before_its_rows_are_asked_for(inges
             again.prepare()
 
 
+@pytest.mark.usefixtures("ingest")
 def test_the_table_is_there_before_its_first_row(bronze):
     assert bronze().metadata().partition_columns == ["ingested_date"]
 
