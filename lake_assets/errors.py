@@ -27,10 +27,22 @@
 A message names the thing, the fact and the next step, in that order.
 """
 
+from collections.abc import Iterator
+
 
 def first_line(problem: BaseException) -> str:
     """What an error says first, for use in a sentence: another library's may end in a backtrace."""
     return str(problem).strip().partition("\n")[0].rstrip(".")
+
+
+def causes_of(problem: BaseException) -> Iterator[BaseException]:
+    """An error and what led to it, each once, the innermost last."""
+    seen: set[int] = set()
+    current: BaseException | None = problem
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        yield current
+        current = current.__cause__ or current.__context__
 
 
 class LakeAssetsError(Exception):

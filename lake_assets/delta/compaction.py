@@ -22,6 +22,7 @@ from lake_assets.delta.renamed_columns import Renames, under_newest
 from lake_assets.delta.sorted_rows import sortable, sorted_rows
 from lake_assets.delta.table_features import Use
 from lake_assets.delta.table_log import TableLog, log_of
+from lake_assets.delta.unused_writes import discard
 from lake_assets.model.tables import TableRef
 from lake_assets.parquet.data_file import write_pieces
 from lake_assets.parquet.partitioning import with_values
@@ -115,7 +116,7 @@ def join_files(
     )
     if put_unless_changed(committer, commit):
         return True
-    log.store.delete(log.data_file(joined.path))
+    discard(log, [joined])
     return False
 
 

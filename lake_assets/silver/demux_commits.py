@@ -10,6 +10,7 @@ from uuid import uuid4
 
 from lake_assets.delta.commit import ATTEMPT, Commit
 from lake_assets.delta.table_log import log_of
+from lake_assets.delta.unused_writes import discard
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import TableRef, quarantine_of
 from lake_assets.silver.demux_job import Demuxed
@@ -51,6 +52,5 @@ def discarded_unless_noted(lake: Store, commits: Sequence[Commit]) -> Iterator[N
         yield
     except BaseException:
         for commit in commits:
-            for file in commit.files:
-                lake.delete(log_of(lake, commit.table).folder / file.path)
+            discard(log_of(lake, commit.table), commit.files)
         raise

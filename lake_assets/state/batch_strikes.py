@@ -9,6 +9,8 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from lake_assets.model.reports import Stage
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BatchRange:
@@ -66,6 +68,12 @@ def read_strikes(file: Path) -> Strikes | None:
         return _STRIKES.validate_json(file.read_bytes())
     except (OSError, ValidationError):
         return None
+
+
+def strikes_by_stage(state_dir: Path, feed: str) -> dict[Stage, Strikes]:
+    """What is kept of a feed, of those stages of which anything is."""
+    found = {stage: read_strikes(strikes_file(state_dir, feed, stage)) for stage in Stage}
+    return {stage: strikes for stage, strikes in found.items() if strikes is not None}
 
 
 def write_strikes(file: Path, strikes: Strikes) -> None:

@@ -5,7 +5,8 @@ Errors come from Python, from Arrow, from deltalake and, as text, from Spark's J
 
 import errno
 import os
-from collections.abc import Iterator
+
+from lake_assets.errors import causes_of
 
 _PASSING = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
@@ -14,7 +15,7 @@ _WORDS = {os.strerror(number): number for number in _PASSING}
 
 def disk_trouble(problem: BaseException) -> str | None:
     """Why the disk takes no data, if that is the cause of an error; None if it is not."""
-    for cause in _causes(problem):
+    for cause in causes_of(problem):
         number = getattr(cause, "errno", None)
         if number in _PASSING:
             return _told(number)
@@ -26,12 +27,3 @@ def disk_trouble(problem: BaseException) -> str | None:
 
 def _told(number: int) -> str:
     return f"the disk takes no data ({os.strerror(number).lower()})"
-
-
-def _causes(problem: BaseException) -> Iterator[BaseException]:
-    seen: set[int] = set()
-    current: BaseException | None = problem
-    while current is not None and id(current) not in seen:
-        seen.add(id(current))
-        yield current
-        current = current.__cause__ or current.__context__

@@ -19,6 +19,7 @@ from lake_assets.state.batch_strikes import (
     Strikes,
     forget_strikes,
     read_strikes,
+    strikes_by_stage,
     strikes_file,
     write_strikes,
 )
@@ -168,11 +169,10 @@ def _poisoned(feed: str, stage: Stage, strikes: Strikes) -> PoisonedBatchError:
 
 def poisoned_batches(state_dir: Path, feed: Feed) -> list[str]:
     """The batches at which a feed failed often enough, in words, with what to do."""
-    found = {stage: read_strikes(strikes_file(state_dir, feed.feed, stage)) for stage in Stage}
     return [
         str(_poisoned(feed.feed, stage, strikes))
-        for stage, strikes in found.items()
-        if strikes and is_poisoned(strikes)
+        for stage, strikes in strikes_by_stage(state_dir, feed.feed).items()
+        if is_poisoned(strikes)
     ]
 
 

@@ -16,6 +16,7 @@ from lake_assets.errors import (
     LakeAssetsError,
     PartitionsExceededError,
     StreamError,
+    causes_of,
 )
 from lake_assets.state.disk_errors import disk_trouble
 
@@ -56,7 +57,7 @@ def blame_for(problem: BaseException) -> Blame:
         problem, ExpectationFailedError | ConstraintViolatedError | PartitionsExceededError
     ):
         return Blame.BATCH
-    text = "\n".join(str(cause) for cause in _causes(problem))
+    text = "\n".join(str(cause) for cause in causes_of(problem))
     if _CRASHES.search(text):
         return Blame.CRASH
     is_of_surroundings = (
@@ -65,15 +66,6 @@ def blame_for(problem: BaseException) -> Blame:
         or _SURROUNDINGS.search(text) is not None
     )
     return Blame.SURROUNDINGS if is_of_surroundings else Blame.BATCH
-
-
-def _causes(problem: BaseException) -> Iterator[BaseException]:
-    seen: set[int] = set()
-    current: BaseException | None = problem
-    while current is not None and id(current) not in seen:
-        seen.add(id(current))
-        yield current
-        current = current.__cause__ or current.__context__
 
 
 def told(problem: Exception) -> LakeAssetsError | Exception:

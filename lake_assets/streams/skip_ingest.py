@@ -21,6 +21,7 @@ from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.delta.data_files import active_files, read_file
 from lake_assets.delta.origins import Before, Both, From, Origins
 from lake_assets.delta.table_log import log_of
+from lake_assets.delta.unused_writes import discard
 from lake_assets.formats.catalog import is_framed
 from lake_assets.model.feeds import Feed
 from lake_assets.model.gaps import Gap, GapReason
@@ -156,7 +157,7 @@ class _Skipping:
             self.ingest.judge(file)
         except Exception as problem:
             if file is not None:
-                context.lake.delete(log_of(context.lake, table).data_file(file.path))
+                discard(log_of(context.lake, table), [file])
             if blame_for(problem) is not Blame.BATCH:
                 raise
             self._tries += 1

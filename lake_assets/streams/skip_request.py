@@ -11,7 +11,13 @@ from lake_assets.errors import StreamError
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Stage
 from lake_assets.runtime.atomic_write import replace_text
-from lake_assets.state.batch_strikes import Strikes, forget_strikes, read_strikes, strikes_file
+from lake_assets.state.batch_strikes import (
+    Strikes,
+    forget_strikes,
+    read_strikes,
+    strikes_by_stage,
+    strikes_file,
+)
 
 _LOG = logging.getLogger(__name__)
 
@@ -82,8 +88,8 @@ def end_request(state_dir: Path, feed: Feed, stage: Stage) -> None:
 
 
 def _failed(state_dir: Path, feed: Feed) -> dict[Stage, Strikes]:
-    found = {stage: read_strikes(strikes_file(state_dir, feed.feed, stage)) for stage in Stage}
-    failed = {stage: strikes for stage, strikes in found.items() if strikes and strikes.count}
+    found = strikes_by_stage(state_dir, feed.feed)
+    failed = {stage: strikes for stage, strikes in found.items() if strikes.count}
     if not failed:
         raise StreamError(
             f"feed {feed.feed!r}",
