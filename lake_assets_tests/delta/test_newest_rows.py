@@ -1,3 +1,4 @@
+import time
 from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
@@ -43,8 +44,8 @@ class Bronze:
         self.number += 1
         content = pa.Table.from_pylist(
             [
-                {"topic": topic, "partition": p, "offset": o, ORIGIN.time: time}
-                for p, o, time in ((*row, at(row[1]))[:3] for row in rows)
+                {"topic": topic, "partition": p, "offset": o, ORIGIN.time: told}
+                for p, o, told in ((*row, at(row[1]))[:3] for row in rows)
             ],
             schema=columns,
         )
@@ -52,6 +53,9 @@ class Bronze:
         file = DataFile(**write_file(self.committer.store, content, log.folder))
         self.committer.append([Commit(table=TABLE, files=[file])], Batch("s", self.number))
         self.first = self.first or {file.path}
+        written = time.time_ns() // 1_000_000
+        while time.time_ns() // 1_000_000 == written:
+            pass  # the log tells milliseconds, and which file is newer goes by them
 
     def newest(self, **ends):
         handle = self.committer.fresh(TABLE)
