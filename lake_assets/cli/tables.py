@@ -22,6 +22,7 @@ from lake_assets.cli.shared import (
     pick_feeds,
 )
 from lake_assets.delta.catalog import tables_of
+from lake_assets.model.tables import Layer
 from lake_assets.settings.load import load_settings
 from lake_assets.settings.schema import Settings
 from lake_assets.storage.open_store import lake_of
@@ -69,11 +70,13 @@ def tables(
 def overview_table(found: list[TableOverview]) -> Table:
     """Tables as people read them."""
     shown = Table()
-    shown.add_column("table", no_wrap=True)
+    # Where it is narrow, as for whoever is no terminal, names are folded and numbers stay whole.
+    shown.add_column("table", overflow="fold")
     for title in ("rows", "files", "size", "lag"):
-        shown.add_column(title, justify="right")
+        shown.add_column(title, justify="right", no_wrap=True)
     shown.add_column("last commit (UTC)", no_wrap=True)
-    split = any(table.partition_by for table in found)
+    # Bronze always has some.
+    split = any(table.partition_by for table in found if table.table.layer is not Layer.BRONZE)
     if split:
         shown.add_column("partitions")
     for table in found:
@@ -118,9 +121,9 @@ def _show_then(settings: Settings, at: datetime | int, feed: str | None, *, as_j
 
 def _table_then(found: list[TableThen]) -> Table:
     shown = Table()
-    shown.add_column("table", no_wrap=True)
+    shown.add_column("table", overflow="fold")
     for title in ("version", "now", "rows"):
-        shown.add_column(title, justify="right")
+        shown.add_column(title, justify="right", no_wrap=True)
     shown.add_column("committed (UTC)", no_wrap=True)
     shown.add_column("readable")
     for one in found:

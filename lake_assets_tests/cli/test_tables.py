@@ -6,6 +6,7 @@ from pathlib import Path
 from rich.console import Console
 
 from lake_assets.cli.tables import overview_table
+from lake_assets.model.tables import bronze_of
 from lake_assets.storage.uri import LakeUri
 from lake_assets.streams.overview import TableOverview
 from lake_assets_tests.backup.lakes import FISH, UNO, BatchedLake
@@ -64,6 +65,27 @@ def test_partitions_are_shown_where_a_table_has_some():
         console.print(overview_table([one, split]))
     rows = [line for line in shown.get().splitlines() if "silver_uno_events" in line]
     assert [row.strip("│").split("│")[-1].strip() for row in rows] == ["", "1,200 by day, region"]
+
+
+def test_numbers_stay_whole_where_it_is_narrow():
+    one = TableOverview(
+        table=silver_of("a_game_whose_name_takes_most_of_the_line"),
+        path=LakeUri.local(Path("/lake/silver")),
+        key="uno",
+        rows=1_234_567,
+        files=2,
+        size_bytes=123_400_000,
+        committed_at=datetime(2026, 11, 21, 1, 2, 3, tzinfo=UTC),
+        lag_rows=7,
+    )
+    bronze = replace(one, table=bronze_of("games"), partition_by=("ingested_date",))
+    console = Console(width=80)
+    with console.capture() as shown:
+        console.print(overview_table([bronze, one]))
+    rows = [line for line in shown.get().splitlines() if "1,234,567" in line]
+    assert len(rows) == 2
+    assert all("123.4 MB" in row and "11-21 01:02:03" in row for row in rows)
+    assert "…" not in shown.get()
 
 
 def test_what_tables_held_then_is_shown(settings):
