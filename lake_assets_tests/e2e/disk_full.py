@@ -10,16 +10,13 @@ import os
 import subprocess
 import sys
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-from deltalake import DeltaTable
-
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.reports import Waiting
 from lake_assets.model.tables import bronze_of, quarantine_of
 from lake_assets.state.files import read_heartbeat
 from lake_assets.streams.run import stream_events
 from lake_assets_tests.e2e.doomed import Job
+from lake_assets_tests.table_logs import rows_in
 
 _LEFT_BYTES = 256 * 1024
 """Of the disk, before the streams start: their journals fit, and the rows do not."""
@@ -45,9 +42,7 @@ def main() -> None:
             ballast.unlink(missing_ok=True)
     places = {}
     for table in (bronze_of(job.feed.feed), quarantine_of(job.feed.feed)):
-        files = DeltaTable(lake / table.relative).file_uris()
-        # Not by `to_pyarrow_table`, whose threads may abort a process that ends just then.
-        rows = pa.concat_tables(pq.ParquetFile(f).read(["partition", "offset"]) for f in files)
+        rows = rows_in(lake / table.relative, ["partition", "offset"])
         places[table.name] = sorted(map(list, zip(*rows.to_pydict().values(), strict=True)))
     beat = read_heartbeat(job.settings.state_dir)
     print(json.dumps({"said": said, "places": places, "beat": beat is not None}))  # noqa: T201

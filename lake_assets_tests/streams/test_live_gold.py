@@ -24,8 +24,6 @@ import json, sys, time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
-from deltalake import DeltaTable
-
 from lake_assets.errors import StreamError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.gold_views import GoldView
@@ -38,6 +36,7 @@ from lake_assets.streams.refresh import refresh_gold
 from lake_assets.streams.run import stream_events
 from lake_assets_tests.events import Topic, framed
 from lake_assets_tests.sample import GAMES
+from lake_assets_tests.table_logs import rows_in
 
 settings = Settings.model_validate_json(sys.argv[1])
 topic = Topic(Endpoints(kafka=sys.argv[2], registry=sys.argv[3]), sys.argv[4])
@@ -50,7 +49,7 @@ said = {"failed": [], "rows": []}
 
 def gold(view):
     folder = settings.lake_dir / feed.gold_table(view, "uno").relative
-    return sorted(DeltaTable(folder).to_pyarrow_table().to_pylist(), key=str)
+    return sorted(rows_in(folder).to_pylist(), key=str)
 
 def run(rows, **how):
     for gamer in rows:
@@ -85,7 +84,7 @@ try:
 except StreamError as problem:
     said["ended"] = str(problem)
 said["caught_up"] = gold(live)
-log = DeltaTable(settings.lake_dir / STREAM_LOG.relative).to_pyarrow_table().to_pylist()
+log = rows_in(settings.lake_dir / STREAM_LOG.relative).to_pylist()
 said["logged"] = sorted({row["view"] for row in log if row["stage"] == "refresh"})
 print(json.dumps(said))
 """
