@@ -1,15 +1,17 @@
 """How long an event is on its way: from its production to the commit that makes it visible.
 
 The streams run as `lake-assets stream` runs them, in a process of its own and with the settings as
-they are: once without gold, and once with a live view. An event's way begins with its Kafka
-timestamp, which the producer sets. It ends with the moment when its silver table's commit appeared
-in the log; and once more with that of the first commit of gold that stands for it.
+they are: without gold, with a live view of each game, and with that beside a slow one, a free
+query that reads all games anew each time. An event's way begins with its Kafka timestamp, which the
+producer sets. It ends with the moment when its silver table's commit appeared in the log; and once
+more with that of the first commit of the live view that stands for it.
 """
 
 import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from itertools import product
 
@@ -33,6 +35,7 @@ from benchmarks.venue import Options, Venue
 from lake_assets.delta.refresh_position import SILVER_VERSION
 from lake_assets.errors import StreamError
 from lake_assets.model.feeds import Feed
+from lake_assets.model.tables import EVERY_KEY
 from lake_assets.settings.schema import Settings
 
 LATENCY = "latency"
@@ -44,8 +47,13 @@ _AT = "_kafka_timestamp"
 
 _SHARES = {"p50_s": 50, "p99_s": 99}
 
-_VIEW = "player_agg"
-"""Of the feed that ships: the live one."""
+_LIVE = "player_agg"
+"""Of the feed that ships: the view whose commits an event's way to gold ends with."""
+
+_SLOW = "suspicious_players"
+"""Of the feed that ships: its free query over all games, here as often as it can be."""
+
+_VIEWS = {"none": (), "live": (_LIVE,), "live, slow": (_LIVE, _SLOW)}
 
 
 def measure_latency(venue: Venue) -> Section:
@@ -56,15 +64,15 @@ def measure_latency(venue: Venue) -> Section:
     """
     options = venue.options
     rows: list[dict[str, Figure]] = []
-    for rate, views in product(options.rates, ((), (_VIEW,))):
-        name = f"{LATENCY}: {rate:,} events/s, {len(views)} live views"
+    for rate, (views, names) in product(options.rates, _VIEWS.items()):
+        name = f"{LATENCY}: {rate:,} events/s, views: {views}"
         venue.announce(f"{name}, for {options.seconds:.0f} s …")
-        measured = _measure(venue, venue.lake(), rate, views)
-        rows.append({"rate": rate, "live_views": len(views), **measured})
+        measured = _measure(venue, venue.lake(), rate, names)
+        rows.append({"rate": rate, "views": views, **measured})
         venue.announce(f"{name}: p50 {measured['p50_s']} s, of gold {measured.get('gold_p50_s')} s")
     return Section(
         name=LATENCY,
-        keys=("rate", "live_views"),
+        keys=("rate", "views"),
         rows=rows,
         note=f"{options.some_tables} games, {options.seconds:.0f} s after "
         f"{_warm_up_s(options):.0f} s of warm-up, broker, producer and streams on this machine",
@@ -76,8 +84,9 @@ def _measure(
 ) -> dict[str, Figure]:
     options = venue.options
     shipped = feed_of(f"bench-latency-{settings.lake_dir.name[:8]}", keys_of(options.some_tables))
-    live = tuple(view for view in shipped.gold if view.name in views)
-    feed = shipped.model_copy(update={"gold": live})
+    always = {"refresh": timedelta(0), "schedule": None}
+    gold = tuple(view.model_copy(update=always) for view in shipped.gold if view.name in views)
+    feed = shipped.model_copy(update={"gold": gold})
     topic, subject = feed.source.kafka.topic, feed.payload.subject
 
     send = partial(send_events, venue, feed)
@@ -96,8 +105,9 @@ def _measure(
         delete_topic(venue.endpoints, topic, subject)
     ways = _ways(settings, feed, began, ended)
     figures = {name: _percentile(ways.silver, q) for name, q in _SHARES.items()}
-    if live:
+    if gold:
         figures |= {f"gold_{name}": _percentile(ways.gold, q) for name, q in _SHARES.items()}
+        figures["slow_refreshes"] = _slow_refreshes(settings, feed, began, ended)
     sent_a_second = round(counted / (ended - began))
     return {**figures, "events": len(ways.silver), "sent_a_second": sent_a_second}
 
@@ -113,12 +123,19 @@ def _warm_up_s(options: Options) -> float:
 def _gold_commits(settings: Settings, feed: Feed, game: str) -> list[tuple[int, float]]:
     """The version of silver that each commit of a game's live view stands for, and its time."""
     found = []
-    for view in feed.gold:
+    for view in (view for view in feed.gold if view.name == _LIVE):
         for commit in commits_of(settings.lake_dir / feed.gold_table(view, game).relative):
             version = info_of(commit).get(SILVER_VERSION)
             if version is not None:
                 found.append((int(version), commit.stat().st_mtime))
     return found
+
+
+def _slow_refreshes(settings: Settings, feed: Feed, began: float, ended: float) -> int:
+    """How often the slow view was refreshed in the time given."""
+    tables = [feed.gold_table(view, EVERY_KEY) for view in feed.gold if view.name == _SLOW]
+    commits = [at for table in tables for at in commits_of(settings.lake_dir / table.relative)]
+    return sum(began <= commit.stat().st_mtime < ended for commit in commits)
 
 
 def _await_gold(settings: Settings, feed: Feed, process: "subprocess.Popen[bytes]") -> None:

@@ -59,12 +59,14 @@ def test_all_sections_are_measured(connected):
     small = found["small-batches"]["2"]
     assert small["rows"] == pytest.approx(3_000, rel=0.05)
     assert small["seconds"] >= small["job_s"] > 0
-    without_gold, live = found["latency"]["200"]["0"], found["latency"]["200"]["1"]
-    for arrived in (without_gold, live):
+    latency = found["latency"]["200"]
+    for arrived in latency.values():
         assert 500 <= arrived["events"] <= 600
         assert 0 < arrived["p50_s"] <= arrived["p99_s"]
-    assert live["p50_s"] <= live["gold_p50_s"] <= live["gold_p99_s"]
-    assert "gold_p50_s" not in without_gold
+    for live in (latency["live"], latency["live, slow"]):
+        assert live["p50_s"] <= live["gold_p50_s"] <= live["gold_p99_s"]
+    assert "gold_p50_s" not in latency["none"]
+    assert latency["live, slow"]["slow_refreshes"] > latency["live"]["slow_refreshes"] == 0
     assert found["memory"]["floor"]["peak_mb"] > found["memory"]["floor"]["jvm_mb"] > 100
     maintained, left = found["endurance"]["maintained"], found["endurance"]["left alone"]
     assert maintained["batches"] == left["batches"] == 24
