@@ -273,7 +273,7 @@ def _cell(value: object) -> str:
 def _table(first: str, others: Sequence[str]) -> Table:
     shown = Table(first, box=SIMPLE, pad_edge=False)
     for title in others:
-        shown.add_column(title, justify="right")
+        shown.add_column(title, justify="right", overflow="fold")  # digits are never left out
     return shown
 
 
