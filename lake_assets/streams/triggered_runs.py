@@ -92,6 +92,7 @@ class TriggeredRuns:
         self._definitions = {feed.feed: feed_digest(settings, feed) for feed in feeds}
         self._followed = followed
         self._around = around
+        self._unsent: dict[Path, str] = {}
         self._waiting: list[_Run] = []
         self._under_way: dict[str, _Run] = {}
         self._failure: BaseException | None = None
@@ -148,6 +149,9 @@ class TriggeredRuns:
     def _look(self) -> None:
         for taken, request in self._folder.take():
             self._consider(taken, request)
+        for taken, text in list(self._unsent.items()):
+            answer(taken, text)  # on a full disk, with the next look
+            del self._unsent[taken]
         for name, run in list(self._under_way.items()):
             if run.thread is not None and not run.thread.is_alive():
                 del self._under_way[name]
@@ -167,9 +171,9 @@ class TriggeredRuns:
     def _consider(self, taken: Path, request: RunRequest) -> None:
         feed = self._feeds.get(request.feed)
         if request.feed in self._followed:
-            answer(taken, FOLLOWED)
+            self._unsent[taken] = FOLLOWED
         elif feed is None or self._definitions[feed.feed] != request.definition:
-            answer(taken, failure_of(_of_another_declaration(request.feed)))
+            self._unsent[taken] = failure_of(_of_another_declaration(request.feed))
         else:
             self._waiting.append(
                 _Run(

@@ -38,7 +38,7 @@ class Lake:
         folder.mkdir()
         self.settings = settings.model_copy(update={"feeds": folder})
         self._services = services
-        self._topics = {}
+        self._topics: dict[str, Topic] = {}
 
     def declare(self, name, key, more=""):
         topic = self._topics.setdefault(name, Topic(self._services))

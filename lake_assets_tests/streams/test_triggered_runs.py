@@ -201,7 +201,8 @@ def test_a_feed_that_streams_know_otherwise_or_not_at_all_is_refused(settings, p
 
 
 @pytest.mark.usefixtures("runs")
-def test_an_answer_that_the_disk_did_not_take_comes_later(settings, monkeypatch):
+@pytest.mark.parametrize("is_refused", [False, True])
+def test_an_answer_that_the_disk_did_not_take_comes_later(settings, monkeypatch, is_refused):
     full = iter([OSError(errno.ENOSPC, "No space left on device")] * 2)
 
     def write(path, text):
@@ -212,7 +213,12 @@ def test_an_answer_that_the_disk_did_not_take_comes_later(settings, monkeypatch)
 
     monkeypatch.setattr(triggered_runs, "_TELL_AGAIN_S", 0.01)
     monkeypatch.setattr(request_files, "replace_text", write)
-    assert asked(settings) == ([REPORT], True)
+    if is_refused:
+        with pytest.raises(StreamError, match="began with another declaration"):
+            asked(settings, HOURLY.model_copy(update={"expectations": ()}))
+    else:
+        assert asked(settings) == ([REPORT], True)
+    assert next(full, None) is None
 
 
 @pytest.mark.usefixtures("runs")
