@@ -9,9 +9,11 @@ import pytest
 from dagster import DagsterRunStatus as Status
 
 from lake_assets.defs.internals.materializations import latest_ids
+from lake_assets.delta.log_history import open_table, rows_of
 from lake_assets.feeds.load import load_feeds
 from lake_assets.state.files import is_locked, read_heartbeat
 from lake_assets.state.run_notes import run_note_of
+from lake_assets.storage.local import LocalStore
 from lake_assets_tests.commandline import lake_assets_here
 from lake_assets_tests.e2e.dev import ROOT, wait_for
 from lake_assets_tests.events import Topic, framed
@@ -56,14 +58,16 @@ class Lake:
     def gamers(self, name, key):
         """Those in silver and those in gold, with how often each is there."""
         feed = self.feed(name)
-        silver = self.settings.lake_dir / feed.silver_table(key).relative
-        gold = self.settings.lake_dir / feed.gold_table(feed.gold[0], key).relative
-        return (
-            sorted(rows_in(silver)["gamer_id"].to_pylist()) if silver.exists() else [],
-            {row["gamer_id"]: row["events"] for row in rows_in(gold).to_pylist()}
-            if gold.exists()
-            else {},
-        )
+        silver = self._rows(feed.silver_table(key))
+        gold = self._rows(feed.gold_table(feed.gold[0], key))
+        return sorted(row["gamer_id"] for row in silver), {r["gamer_id"]: r["events"] for r in gold}
+
+    def _rows(self, table):
+        """None of a table that is not there, or was made a moment ago."""
+        handle = open_table(LocalStore.at(self.settings.lake_dir), table)
+        if handle is None or not rows_of(handle):
+            return []
+        return rows_in(self.settings.lake_dir / table.relative).to_pylist()
 
     def wait_for_gamers(self, name, key, *gamers):
         expected = (sorted(gamers), {gamer: gamers.count(gamer) for gamer in gamers})
