@@ -17,6 +17,7 @@ from lake_assets.defs import (
     silver,
     streams,
     supervision,
+    triggered,
 )
 from lake_assets.defs.keys import ensure_unique
 from lake_assets.feeds.load import load_feeds
@@ -31,6 +32,7 @@ _ROOMS = (
     first_gold,
     checks,
     streams,
+    triggered,
     supervision,
     reprocess,
     alerts,

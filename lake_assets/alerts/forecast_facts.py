@@ -5,6 +5,7 @@
 
 import shutil
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from statistics import median
 
 from lake_assets.alerts.forecast_samples import is_due, read_samples, write_samples
@@ -18,6 +19,7 @@ from lake_assets.alerts.forecasts import (
 )
 from lake_assets.delta.log_history import open_table, state_of
 from lake_assets.errors import LakeAssetsError, SourceError
+from lake_assets.feeds.cron import next_tick
 from lake_assets.logs.durations import recent_refreshes
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
@@ -73,11 +75,14 @@ def look_ahead(  # noqa: PLR0913 - what to look at, and the moment
         refreshes=_refreshes(settings, before[-1].refreshes if before else {}),
     )
     write_samples(settings.state_dir, [*before, sample])
+    read_in_s = _read_in_s(settings, feeds, utc_now)
     return ForecastFacts(
         utc_now=utc_now,
         samples=[*before, sample],
         deletions={
-            feed.feed: _deletions(settings, feed, endpoints, offsets[feed.feed], utc_now)
+            feed.feed: _deletions(
+                settings, feed, endpoints, offsets[feed.feed], (utc_now, read_in_s.get(feed.feed))
+            )
             for feed in feeds
             if endpoints and feed.feed in offsets
         },
@@ -86,7 +91,19 @@ def look_ahead(  # noqa: PLR0913 - what to look at, and the moment
             for view, took in sample.refreshes.items()
             if view in every_s
         },
+        read_in_s=read_in_s,
     )
+
+
+def _read_in_s(settings: Settings, feeds: Sequence[Feed], utc_now: float) -> dict[str, float]:
+    """By feed with a schedule, as `ForecastFacts.read_in_s`."""
+    now = datetime.fromtimestamp(utc_now, UTC)
+    ticks = {feed.feed: next_tick(feed.run, now) for feed in feeds if feed.run is not None}
+    return {
+        feed: tick.timestamp() - utc_now + settings.alerts.refresh_grace_s
+        for feed, tick in ticks.items()
+        if tick is not None
+    }
 
 
 def _refreshes(
@@ -124,9 +141,13 @@ def _deletions(
     feed: Feed,
     endpoints: Endpoints,
     offsets: Mapping[int, Offsets],
-    utc_now: float,
+    when: tuple[float, float | None],
 ) -> dict[int, Deletion]:
+    """What will be deleted; `when` is now, and in how many seconds a next run has read it."""
+    utc_now, read_in_s = when
     ahead_s = settings.forecast.retention_hours * 3600
+    if read_in_s is not None:
+        ahead_s = min(ahead_s, read_in_s)
 
     def young_at(kept_s: float) -> float:
         return utc_now - kept_s + min(ahead_s, kept_s / 2)

@@ -87,6 +87,10 @@ class ForecastFacts:
     refreshes: Mapping[str, RefreshPace] = field(default_factory=dict)
     """By view, as the alerts call it."""
 
+    read_in_s: Mapping[str, float] = field(default_factory=dict)
+    """By feed with a schedule, seconds until its next run has had its time: by then what waits now
+    is read, whatever the rate was since the last one."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Horizon:
@@ -190,11 +194,9 @@ def _of_retention(
     feed: str, then: Sample, now: Sample, facts: ForecastFacts, horizon: Horizon
 ) -> Problem | None:
     deletions, span_s = facts.deletions.get(feed, {}), now.at - then.at
-    ahead_s = horizon.retention_s
+    ahead_s = min(horizon.retention_s, facts.read_in_s.get(feed, horizon.retention_s))
     lost = {
-        partition: lost_at(
-            offsets, before, span_s, deletions.get(partition, _NONE), horizon.retention_s
-        )
+        partition: lost_at(offsets, before, span_s, deletions.get(partition, _NONE), ahead_s)
         for partition, offsets in now.feeds[feed].items()
         if (before := then.feeds[feed].get(partition)) is not None
     }

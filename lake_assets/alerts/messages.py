@@ -11,6 +11,7 @@ _TITLES = {
     ProblemKind.STREAMS_STALLED: "Streams stand still",
     ProblemKind.STREAMS_WAITING: "Streams wait",
     ProblemKind.REFRESH_MISSED: "Refresh missed",
+    ProblemKind.RUN_MISSED: "Run of a feed missed",
     ProblemKind.FEED_STOPPED: "Feed stopped",
     ProblemKind.ROWS_LOST: "Rows lost",
     ProblemKind.BACKUP_OLD: "No recent backup",

@@ -18,9 +18,17 @@ from lake_assets.alerts.problems import (
     judge_streams,
     unclear_problems,
 )
+from lake_assets.alerts.run_problems import RunSeen, judge_runs
 from lake_assets.alerts.sensor_cursor import Watch, is_gold_due
 from lake_assets.errors import LakeAssetsError
-from lake_assets.model.alerts import FORECAST_KINDS, LAKE_KINDS, Problem, ProblemKey, ProblemKind
+from lake_assets.model.alerts import (
+    FORECAST_KINDS,
+    LAKE_KINDS,
+    RUN_KINDS,
+    Problem,
+    ProblemKey,
+    ProblemKind,
+)
 
 
 class FactReader(Protocol):
@@ -52,6 +60,10 @@ class FactReader(Protocol):
         Raises:
             LakeAssetsError: the lake cannot be read.
         """
+        ...
+
+    def runs(self) -> Mapping[str, RunSeen] | None:
+        """By feed that has a schedule which is on; None if it is too early to judge them."""
         ...
 
     def forecast(self) -> ForecastFacts | None:
@@ -113,9 +125,10 @@ class Observer:
             for subject in checks.new
         ]
         missed, of_lake = self._missed_refreshes(known), self._problems_of_lake()
-        expected = self._expected(known)
+        expected, late = self._expected(known), self._late_runs()
         unclear = unclear_problems(known, streams, is_gold_seen=missed is not None)
-        for kinds, found in ((LAKE_KINDS, of_lake), (FORECAST_KINDS, expected)):
+        by_kinds = ((LAKE_KINDS, of_lake), (FORECAST_KINDS, expected), (RUN_KINDS, late))
+        for kinds, found in by_kinds:
             if found is None:
                 unclear |= {key for key in known if key[0] in kinds}
         return Look(
@@ -127,6 +140,7 @@ class Observer:
                 *(missed or ()),
                 *(of_lake or ()),
                 *(expected or ()),
+                *(late or ()),
                 *checks.known,
                 *new,
             ),
@@ -149,6 +163,11 @@ class Observer:
             self.complaints += (str(problem),)
             return None
         return None if facts is None else judge_forecasts(facts, known.keys(), self._horizon)
+
+    def _late_runs(self) -> list[Problem] | None:
+        """Problems of feeds with a schedule; None where nobody looked."""
+        runs = self._reader.runs()
+        return None if runs is None else judge_runs(runs, self.watch.last_utc)
 
     def _missed_refreshes(self, known: Mapping[ProblemKey, Problem]) -> list[Problem] | None:
         """Problems of scheduled views; None where nobody looked."""

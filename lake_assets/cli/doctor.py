@@ -5,7 +5,8 @@ from rich.table import Table
 from rich.text import Text
 
 from lake_assets.cli.console import stdout
-from lake_assets.services.checkup import Health, examine
+from lake_assets.services.checkup import examine
+from lake_assets.services.finding import Health
 from lake_assets.settings.load import load_settings
 
 _COLOURS = {Health.OK: "green", Health.LATER: "yellow", Health.BROKEN: "red"}

@@ -1,14 +1,14 @@
-"""`lake-assets stream`: the two streaming queries of every feed, in this shell."""
+"""`lake-assets stream`: feeds run in this shell."""
 
 import signal
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing, suppress
 from typing import Annotated
 
 import typer
 
 from lake_assets.cli.console import stderr
-from lake_assets.cli.shared import LakeOption
+from lake_assets.cli.shared import FeedOption, LakeOption
 from lake_assets.feeds.load import find_feed, load_feeds
 from lake_assets.model.feeds import Feed
 from lake_assets.runtime.log_lines import log_lines
@@ -18,7 +18,9 @@ from lake_assets.settings.schema import Settings
 from lake_assets.state.files import is_locked
 from lake_assets.state.lake_id import ensure_bound
 from lake_assets.streams.event_log import EventLog
-from lake_assets.streams.run import stream_events
+from lake_assets.streams.run import StreamEvent, stream_events
+from lake_assets.streams.run_feed import run_feed
+from lake_assets.streams.running_streams import ToRun
 from lake_assets.streams.skip_request import ask_to_retry, ask_to_skip
 
 
@@ -49,41 +51,75 @@ def stream(
             show_default=False,
         ),
     ] = None,
+    feed: FeedOption = None,
     lake: LakeOption = None,
 ) -> None:
     """Take events from Kafka to bronze and on to silver, until Ctrl-C.
 
-    Each event lands in exactly one table exactly once, however often this is stopped or killed.
-    Only one process streams into a lake at a time; `lake-assets demo` and Dagster are such too.
-    Ctrl-C lets the batch in hand be finished; a second one says what still runs, and a third ends
-    all of it at once.
+    All feeds that have no schedule (`run`), unless one is named. With `--until-caught-up`, a feed
+    that is named is run by the lake's streams if they run, as it is by its schedule. Each event
+    lands in exactly one table exactly once, however often this is stopped or killed. Only one
+    process streams into a lake at a time; `lake-assets demo` and Dagster are such too. Ctrl-C lets
+    the batch in hand be finished; a second one says what still runs, and a third ends all of it at
+    once.
     """
     settings = load_settings(lake=lake)
     feeds = load_feeds(settings.feeds)
-    if _is_for_others(settings, feeds, skip=skip_batch, retry=retry_batch):
+    named = None if feed is None else find_feed(feeds, feed)
+    if _is_for_others(settings, feeds, named, skip=skip_batch, retry=retry_batch):
         return
-    endpoints = control.locate(settings, feeds)
     # A service manager stops a process with SIGTERM; it should end as Ctrl-C does.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    events = stream_events(settings, feeds, endpoints, owner="cli", until_caught_up=until_caught_up)
+    events = _events(settings, feeds, named, until_caught_up=until_caught_up)
     said = EventLog()
     with log_lines(settings.log.format), suppress(KeyboardInterrupt), closing(events):
         for event in events:
             said.add(event)
 
 
+def _events(
+    settings: Settings, feeds: Sequence[Feed], named: Feed | None, *, until_caught_up: bool
+) -> Generator[StreamEvent, None, None]:
+    if named is not None and until_caught_up:
+        return run_feed(
+            settings, feeds, named, lambda: control.locate(settings, feeds), owner="cli"
+        )
+    return stream_events(
+        settings,
+        feeds,
+        control.locate(settings, feeds),
+        owner="cli",
+        until_caught_up=until_caught_up,
+        what=None if named is None else ToRun.only([named.feed]),
+    )
+
+
 def _is_for_others(
-    settings: Settings, feeds: Sequence[Feed], *, skip: str | None, retry: str | None
+    settings: Settings,
+    feeds: Sequence[Feed],
+    named: Feed | None,
+    *,
+    skip: str | None,
+    retry: str | None,
 ) -> bool:
-    """Ask for what is to become of a batch; whether streams that run already do it."""
+    """Ask for what is to become of a batch; whether others do it, now or later."""
     asked = [(skip, ask_to_skip, "skipped"), (retry, ask_to_retry, "tried again")]
+    left = set()
     for name, ask, what in asked:
         if name is not None:
             ensure_bound(settings)
-            for strikes in ask(settings.state_dir, find_feed(feeds, name)):
-                text = f"{name}: {strikes.batch.words} will be {what}"
-                stderr.print(text, markup=False, highlight=False, soft_wrap=True)
+            feed = find_feed(feeds, name)
+            for strikes in ask(settings.state_dir, feed):
+                _say(f"{name}: {strikes.batch.words} will be {what}")
+            if feed.is_triggered and feed != named:
+                left.add(name)
+    for name in sorted(left):
+        _say(f"{name}: its next run does it; `--feed {name} --until-caught-up` runs it now")
     is_running = (skip or retry) is not None and is_locked(settings.state_dir)
-    if is_running:
-        stderr.print("the streams that run already do it within seconds")
-    return is_running
+    if is_running and not {skip, retry} - {None} <= left and named is None:
+        _say("the streams that run already do it within seconds")
+    return bool(left) or (is_running and named is None)
+
+
+def _say(text: str) -> None:
+    stderr.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import asdict
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
@@ -22,6 +22,7 @@ from lake_assets.cli.shared import (
     pick_feeds,
 )
 from lake_assets.delta.catalog import tables_of
+from lake_assets.feeds.cron import next_tick_in_words
 from lake_assets.model.tables import Layer
 from lake_assets.settings.load import load_settings
 from lake_assets.settings.schema import Settings
@@ -65,6 +66,10 @@ def tables(
         stdout.print(f"no tables below {settings.lake_dir} yet; run `lake-assets stream`")
         return
     stdout.print(overview_table(overviews))
+    for picked in feeds:
+        if picked.run is not None:
+            when = next_tick_in_words(picked.run, datetime.now(UTC))
+            stdout.print(f"feed {picked.feed} runs next {when}", highlight=False, soft_wrap=True)
 
 
 def overview_table(found: list[TableOverview]) -> Table:

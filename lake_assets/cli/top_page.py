@@ -26,6 +26,7 @@ def page(found: Snapshot, maintenance: Mapping[str, Activity], about: str) -> Gr
     """
     parts: list[RenderableType] = [_head(found, about), _feeds(found.feeds)]
     parts += [Text(f"{about}: {why}", style="red") for about, why in _problems(found)]
+    parts += [Text(told, style="dim") for feed in found.feeds if (told := _next_run(feed))]
     if found.views:
         parts.append(_views(found.views))
     parts.append(_machine(found))
@@ -53,26 +54,37 @@ def _feeds(feeds: tuple[FeedLine, ...]) -> Table:
     for title in ("rows/s", "batches/s", "job", "commit", "lag rows", "lag", "quarantine"):
         table.add_column(title, justify="right", no_wrap=True)
     for feed in feeds:
-        table.add_row(feed.feed, "ingest", *_stage(feed.ingest), "")
+        # Of one with a schedule, rows wait for its run: nothing is late.
+        stages = [_stage(s, is_lag_news=feed.next_run_s is None) for s in (feed.ingest, feed.demux)]
+        table.add_row(feed.feed, "ingest", *stages[0], "")
         share = Text(f"{feed.quarantine_share:.1%}", style="red" if feed.quarantine_share else "")
-        table.add_row("", "demux", *_stage(feed.demux), share)
+        table.add_row("", "demux", *stages[1], share)
     return table
 
 
-def _stage(stage: StageLine) -> tuple[RenderableType, ...]:
+def _next_run(feed: FeedLine) -> str:
+    if feed.next_run_s is None:
+        return ""
+    runs = "" if feed.quiet_s is None else "runs now; "
+    return f"{feed.feed}: {runs}next run in {duration(feed.next_run_s)}"
+
+
+def _stage(stage: StageLine, *, is_lag_news: bool) -> tuple[RenderableType, ...]:
     return (
         f"{stage.rows_per_s:,.0f}",
         f"{stage.batches_per_s:.1f}",
         _seconds(stage.phases.get("job")),
         _seconds(stage.phases.get("commit")),
         "?" if stage.lag_rows is None else f"{stage.lag_rows:,.0f}",
-        _lag(stage.lag_s),
+        _lag(stage.lag_s, is_news=is_lag_news),
     )
 
 
-def _lag(seconds: float | None) -> Text:
+def _lag(seconds: float | None, *, is_news: bool) -> Text:
     if seconds is None:
         return Text("?")
+    if not is_news:
+        return Text(duration(seconds))
     late = "red" if seconds > 10 * _LATE_S else "yellow" if seconds > _LATE_S else ""
     return Text(duration(seconds), style=late)
 

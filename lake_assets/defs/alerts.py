@@ -5,6 +5,7 @@ What of it is news, and who is told, the core decides; see `lake_assets/alerts`.
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -19,6 +20,7 @@ from lake_assets.alerts.lake_facts import look_at_lake
 from lake_assets.alerts.lake_problems import LakeSeen
 from lake_assets.alerts.observer import Observer
 from lake_assets.alerts.problems import Death, StreamsPatience, StreamsSeen
+from lake_assets.alerts.run_problems import RunSeen
 from lake_assets.alerts.sensor_cursor import Watch
 from lake_assets.defs.gap_check import check_key
 from lake_assets.defs.gold import schedule_name
@@ -29,18 +31,22 @@ from lake_assets.defs.internals.asset_checks import (
 )
 from lake_assets.defs.internals.instigators import last_tick, repository_of, turned_off
 from lake_assets.defs.keys import gold_key, name_of
+from lake_assets.defs.lake_scope import is_under_way
 from lake_assets.defs.rotation import SUPERVISOR
 from lake_assets.defs.supervision import observe
+from lake_assets.defs.triggered import job_name
+from lake_assets.defs.triggered import schedule_name as triggered_schedule
 from lake_assets.errors import ServiceError
 from lake_assets.gold.status import behind_since
 from lake_assets.model.alerts import AlertSeverity
 from lake_assets.model.endpoints import Endpoints
-from lake_assets.model.feeds import Feed
+from lake_assets.model.feeds import Feed, supervised
 from lake_assets.model.tables import in_words
 from lake_assets.runtime.processes import boot_id
 from lake_assets.services.control import locate
 from lake_assets.settings.schema import Settings
 from lake_assets.state.lake_id import lake_id
+from lake_assets.state.run_notes import note_wanted, run_note_of
 from lake_assets.supervision.facts import Ending, Observed
 from lake_assets.supervision.machine import policy_of
 
@@ -134,7 +140,7 @@ class DagsterReader:
             utc_now=watch.last_utc,
             awake_since=watch.awake_since,
             known_run=watch.known_run,
-            is_wanted=SUPERVISOR not in self._turned_off,
+            is_wanted=SUPERVISOR not in self._turned_off and bool(supervised(self._feeds)),
             is_locked=observed.is_locked,
             beat=observed.beat,
             is_beater_alive=observed.is_beater_alive,
@@ -167,6 +173,28 @@ class DagsterReader:
         """By the lake."""
         return look_at_lake(self._settings, self._feeds, self._watch.last_utc)
 
+    def runs(self) -> Mapping[str, RunSeen] | None:
+        """By what was noted of them, once they had the time of grace to catch up."""
+        watch, grace_s = self._watch, self._settings.alerts.refresh_grace_s
+        if watch.last_at - watch.awake_since < grace_s:
+            return None
+        triggered = (feed for feed in self._feeds if feed.run is not None)
+        on = [feed for feed in triggered if triggered_schedule(feed) not in self._turned_off]
+        return {feed.feed: self._run_seen(feed, watch.last_utc - grace_s) for feed in on}
+
+    def _run_seen(self, feed: Feed, before: float) -> RunSeen:
+        note = run_note_of(self._settings.state_dir, feed.feed)
+        with suppress(OSError):  # a full disk, which is no reason to tell of nothing else
+            note = note_wanted(self._settings.state_dir, feed.feed, self._watch.last_utc)
+        since = note.wanted_since if note.complete_at is None else note.complete_at
+        return RunSeen(
+            tick=last_tick(str(feed.run), before),
+            complete_at=self._watch.last_utc if since is None else since,
+            failed_at=note.failed_at,
+            why=note.why,
+            is_under_way=is_under_way(self._instance, self._lake, job_name(feed)),
+        )
+
     def forecast(self) -> ForecastFacts | None:
         """By the lake and its brokers."""
         watch = self._watch
@@ -194,6 +222,7 @@ class DagsterReader:
             for feed in self._feeds
             for view in feed.gold
             if view.refresh  # one that is live has no time between two
+            and not feed.is_triggered
         }
         scheduled = {
             f"{feed.feed}.{view.name}": last - last_tick(view.schedule, last - 1)
@@ -217,7 +246,10 @@ class DagsterReader:
             name_of(gold_key(feed, view)): last_tick(_EACH_MINUTE, before - pace.total_seconds())
             for feed in self._feeds
             for view in feed.gold
-            if (pace := view.refresh) is not None and SUPERVISOR not in self._turned_off
+            # Those of a feed with a schedule are refreshed by its runs, and late with them.
+            if (pace := view.refresh) is not None
+            and not feed.is_triggered
+            and SUPERVISOR not in self._turned_off
         }
         return {**scheduled, **by_streams}
 

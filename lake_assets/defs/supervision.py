@@ -11,7 +11,7 @@ from lake_assets.defs.lake_scope import PHASES, UNFINISHED, known_keys, runs_in,
 from lake_assets.defs.processes import fail_lost_runs
 from lake_assets.defs.rotation import SUPERVISOR
 from lake_assets.defs.streams import NAME
-from lake_assets.model.feeds import Feed
+from lake_assets.model.feeds import Feed, supervised
 from lake_assets.runtime.processes import boot_id
 from lake_assets.settings.schema import Settings
 from lake_assets.state.lake_id import lake_id
@@ -41,7 +41,8 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
         default_status=dg.DefaultSensorStatus.RUNNING,
         description=(
             "Keeps one run of the job `streams` alive: starts it, restarts it when it died or "
-            "stalls, and never starts a second. Turn it off to be able to stop streaming."
+            "stalls, and never starts a second. Turn it off to be able to stop streaming. "
+            "Feeds with a schedule of their own (`run`) are not its business."
         ),
     )
     def supervisor(context: dg.SensorEvaluationContext) -> dg.SensorResult:
@@ -56,6 +57,7 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
             lambda run_id: memory.age_s(run_id, now) > policy.launch_within_s,
         )
         observed = observe(settings, instance, lake, now=now, utc_now=time.time())
+        observed = replace(observed, is_wanted=bool(supervised(feeds)))
         action, memory = decide(observed, memory, policy)
         act(action, observed, instance)
         for feed in feeds:
@@ -88,10 +90,11 @@ def observe(
     seen = look(settings, now=now)
     unfinished = runs_in(instance, runs_of(lake, UNFINISHED, job_name=NAME))
     ended = instance.get_run_records(runs_of(lake, _FINISHED, job_name=NAME), limit=1)
-    owner = seen.beat.owner if seen.beat else ""
+    beater = instance.get_run_by_id(seen.beat.owner) if seen.beat and seen.beat.owner else None
     return replace(
         seen,
-        is_beater_ours=bool(owner) and instance.get_run_by_id(owner) is not None,
+        is_beater_ours=beater is not None,
+        is_run_of_feed=beater is not None and beater.job_name != NAME,
         runs=tuple(_fact(run) for run in unfinished),
         last_ended=_ended(ended[0], utc_now) if ended else None,
     )

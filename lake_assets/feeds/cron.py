@@ -1,6 +1,12 @@
-"""Cron expressions: how a feed's author can get one wrong, and a name for each."""
+"""Cron expressions: how a feed's author can get one wrong, when they tick, and a name for each.
+
+Ticks are in UTC, as Dagster takes them where no time zone is named.
+"""
 
 import re
+from datetime import UTC, datetime
+
+from croniter import CroniterBadDateError, croniter  # type: ignore[import-untyped]  # no stubs
 
 _FIELDS = (
     ("minute", 0, 59),
@@ -21,7 +27,21 @@ def complaint(expression: str) -> str | None:
     for word, (name, least, most) in zip(words, _FIELDS, strict=True):
         if not all(_fits(part, least, most) for part in word.split(",")):
             return f"{word!r} in {expression!r} is no {name}: use *, {least}-{most}, lists or */n"
+    if next_tick(expression, _ANY_DAY) is None:
+        return f"{expression!r} never comes: no month has that day"
     return None
+
+
+_ANY_DAY = datetime(2024, 1, 1, tzinfo=UTC)
+
+
+def next_tick(expression: str, after: datetime) -> datetime | None:
+    """When an expression without a complaint ticks next; None if it never does."""
+    try:
+        tick: datetime = croniter(expression, after.astimezone(UTC)).get_next(datetime)
+    except CroniterBadDateError:
+        return None
+    return tick
 
 
 def _fits(part: str, least: int, most: int) -> bool:
@@ -31,6 +51,12 @@ def _fits(part: str, least: int, most: int) -> bool:
     first = int(match["first"] or least)
     last = int(match["last"] or first)
     return least <= first <= last <= most
+
+
+def next_tick_in_words(expression: str, after: datetime) -> str:
+    """As `next_tick`, for people: `at 2026-11-25 15:00 UTC (0 * * * *)`."""
+    tick = next_tick(expression, after)
+    return f"at {tick:%Y-%m-%d %H:%M} UTC ({expression})" if tick else f"never ({expression})"
 
 
 _WORDS = (("*/", "every_"), ("*", "any"), ("/", "_step_"), ("-", "_to_"), (",", "_and_"))

@@ -106,6 +106,8 @@ def _wrong(path: Path, problems: list[tuple[int, str]]) -> FeedError:
 
 
 def _bad_crons(feed: Feed) -> Iterator[tuple[Loc, str]]:
+    if feed.run is not None and (fact := complaint(feed.run)) is not None:
+        yield ("run",), fact
     for index, view in enumerate(feed.gold):
         fact = complaint(view.schedule) if view.schedule is not None else None
         if fact is not None:

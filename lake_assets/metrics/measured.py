@@ -7,10 +7,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from lake_assets.feeds.cron import next_tick
 from lake_assets.metrics.counted import outcomes_of
 from lake_assets.metrics.end_history import EndHistory
 from lake_assets.metrics.health import StreamsStatus
@@ -43,6 +45,7 @@ class Measured(Collector):
         status: Callable[[], StreamsStatus],
         views: Sequence[tuple[str, str]] = (),
         clock: Callable[[], float] = time.monotonic,
+        schedules: Mapping[str, str] | None = None,
     ) -> None:
         """Nothing is known yet.
 
@@ -50,8 +53,10 @@ class Measured(Collector):
             status: how the streams are; called at each scrape, so it must be quick and not raise.
             views: feed and name of the gold views that there are.
             clock: seconds, only ever growing.
+            schedules: by feed that has one, the cron expression of its runs.
         """
         self._status = status
+        self._schedules = schedules or {}
         self._views = views
         self._clock = clock
         self._lock = threading.Lock()
@@ -143,6 +148,7 @@ class Measured(Collector):
             yield from self._source_lags(now)
             yield from self._demux_lags(now)
         yield from _feeds(status)
+        yield self._next_runs(datetime.now(UTC))
         refreshing = _gauge(
             "view_refreshing_seconds",
             "Seconds since the refresh of a gold view began that is under way; 0 if none is.",
@@ -166,6 +172,18 @@ class Measured(Collector):
             whole = _gauge("disk_size_bytes", "Bytes of the lake's disk.")
             whole.add_metric([], self._disk[1])
             yield from (free, whole)
+
+    def _next_runs(self, now: datetime) -> Metric:
+        runs = _gauge(
+            "feed_next_run_timestamp_seconds",
+            "When a feed with a schedule runs next, in seconds since 1970; of no others.",
+            "feed",
+        )
+        for feed, cron in self._schedules.items():
+            tick = next_tick(cron, now)
+            if tick is not None:
+                runs.add_metric([feed], tick.timestamp())
+        return runs
 
     def _source_lags(self, now: float) -> Iterator[Metric]:
         rows = _gauge(

@@ -78,6 +78,11 @@ class FeedLine:
     """Of demux's rows between the scrapes; of all since streams began, where there were none."""
 
     quiet_s: float | None
+    """Since a batch ended, or there was nothing to do; None of a feed that does not run now."""
+
+    next_run_s: float | None = None
+    """Seconds until it runs; None of a feed without a schedule."""
+
     problem: str = ""
     """Why it is not ready, in words; empty if it is."""
 
@@ -132,14 +137,15 @@ def snapshot_of(
         wall_s: the time by the wall clock, in seconds since 1970.
         problems: what `/readyz` tells.
     """
-    feeds = now.named("feed_waiting", "feed")
+    scheduled = now.named("feed_next_run_timestamp_seconds", "feed")
+    feeds = sorted({*now.named("feed_waiting", "feed"), *scheduled})
     views = sorted(
         (dict(of)["feed"], dict(of)["view"]) for of in now.samples.get("view_failures_total", {})
     )
     began_at = now.most("start_time_seconds")
     return Snapshot(
         up_s=0.0 if began_at is None else max(0.0, wall_s - began_at),
-        feeds=tuple(_feed(before, now, feed, problems.get(feed, "")) for feed in feeds),
+        feeds=tuple(_feed(before, now, feed, wall_s, problems.get(feed, "")) for feed in feeds),
         views=tuple(_view(now, feed, view, wall_s) for feed, view in views),
         memory={dict(of)["process"]: size for of, size in now.values("memory_bytes").items()},
         disk_free=now.most("disk_free_bytes"),
@@ -148,7 +154,8 @@ def snapshot_of(
     )
 
 
-def _feed(before: Scrape, now: Scrape, feed: str, problem: str) -> FeedLine:
+def _feed(before: Scrape, now: Scrape, feed: str, wall_s: float, problem: str) -> FeedLine:
+    next_run_at = now.most("feed_next_run_timestamp_seconds", feed=feed)
     source = now.values("source_lag_rows", feed=feed)
     return FeedLine(
         feed=feed,
@@ -168,6 +175,7 @@ def _feed(before: Scrape, now: Scrape, feed: str, problem: str) -> FeedLine:
         ),
         quarantine_share=_share(before, now, feed),
         quiet_s=now.most("feed_quiet_seconds", feed=feed),
+        next_run_s=None if next_run_at is None else max(0.0, next_run_at - wall_s),
         problem=problem,
     )
 

@@ -13,6 +13,7 @@ class ProblemKind(StrEnum):
     STREAMS_STALLED = "streams_stalled"  # they live and get nowhere
     STREAMS_WAITING = "streams_waiting"  # for a broker or a registry; they go on by themselves
     REFRESH_MISSED = "refresh_missed"  # a schedule's tick passed, and gold is as it was before
+    RUN_MISSED = "run_missed"  # a feed's schedule ticked, and rows of then are not taken
     FEED_STOPPED = "feed_stopped"  # the same batch failed again and again; others go on
     RETENTION_NEAR = "retention_near"  # a source will delete rows before they are read
     DISK_FILLS = "disk_fills"  # the lake's disk will be full
@@ -34,6 +35,9 @@ BACKUP = "backup"
 
 LAKE_KINDS = frozenset({ProblemKind.FEED_STOPPED, ProblemKind.ROWS_LOST, ProblemKind.BACKUP_OLD})
 """Kinds that the lake's own tables and state folder tell of."""
+
+RUN_KINDS = frozenset({ProblemKind.RUN_MISSED})
+"""Kinds that tell of feeds with a schedule."""
 
 FORECAST_KINDS = frozenset(
     {ProblemKind.RETENTION_NEAR, ProblemKind.DISK_FILLS, ProblemKind.REFRESH_SLOW}

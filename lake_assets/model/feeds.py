@@ -95,6 +95,11 @@ class Feed(Noun):
     """Time between two micro-batches of ingest (`1s`, `500ms`, `5m`); unset, that of the settings.
     Longer makes fewer and larger files and commits, shorter a lower latency."""
 
+    run: str | None = None
+    """Cron expression in UTC (`0 * * * *`) of the feed's runs by Dagster: each takes what came
+    since the last one and ends. Unset, the streams run the feed without pause. Views with `refresh`
+    are refreshed at the end of a run, whatever their pace; `trigger` is not used in one."""
+
     reset: Reset = Reset.PROTECTED
     """`allowed`: `rebuild bronze` may drop bronze and read the source again. `protected`: it may
     not, since the source may have forgotten what is in bronze."""
@@ -177,6 +182,11 @@ class Feed(Noun):
         raise FeedError(f"feed {self.feed!r}", f"has no gold view {name!r}", f"It has {names}")
 
     @property
+    def is_triggered(self) -> bool:
+        """Whether it is run on a schedule, and not by the streams without pause."""
+        return self.run is not None
+
+    @property
     def keys(self) -> tuple[str, ...]:
         """The declared keys; without a route the one key there is."""
         return (self.feed,) if self.route is None else self.route.keys
@@ -248,6 +258,11 @@ class Feed(Noun):
         if view.is_over_all:
             return gold_of_all(self.feed, view.name)
         return self.tables.gold_of(scope, view.name)
+
+
+def supervised(feeds: Iterable[Feed]) -> tuple[Feed, ...]:
+    """Those that the streams run without pause."""
+    return tuple(feed for feed in feeds if not feed.is_triggered)
 
 
 def _age(keep: timedelta | None, *columns: str | None) -> Age | None:

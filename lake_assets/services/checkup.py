@@ -2,12 +2,10 @@
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
-from deltalake.exceptions import DeltaError
 
 from lake_assets.errors import (
     FeedError,
@@ -17,7 +15,6 @@ from lake_assets.errors import (
     SettingsError,
     SourceError,
     SourceNotFoundError,
-    first_line,
 )
 from lake_assets.feeds.load import load_feeds
 from lake_assets.formats.confluent.registry_client import check_registry
@@ -27,13 +24,13 @@ from lake_assets.runtime.java import find_java
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.services.child import last_words
 from lake_assets.services.control import ServiceStatus, State, status
+from lake_assets.services.feed_findings import look_at_feeds
+from lake_assets.services.finding import Finding, Health
 from lake_assets.settings.schema import Settings
-from lake_assets.silver.layouts import RELAYOUT_STEP, misfits_in
 from lake_assets.sources.kafka.java_properties import java_properties
 from lake_assets.sources.kafka.topics import check_broker, end_offsets
 from lake_assets.state.binding import Bound, Refuse
 from lake_assets.state.lake_id import look_at_binding
-from lake_assets.storage.open_store import lake_of
 
 # A round number: below it a large batch may fill the disk half-way.
 _DISK_BROKEN_BYTES = 1_000_000_000
@@ -49,24 +46,6 @@ _ANSWER_S = 5.0
 _Told = SettingsError | FeedError | SourceError | RegistryError | LakeError
 
 
-class Health(StrEnum):
-    """How a thing is."""
-
-    OK = "ok"
-    LATER = "later"  # not there yet; comes by itself or with a command
-    BROKEN = "broken"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Finding:
-    """One thing that was looked at."""
-
-    thing: str
-    health: Health
-    fact: str
-    fix: str = ""
-
-
 def examine(settings: Settings) -> Iterator[Finding]:
     """Look at Java, jars, services, the lake's folders and disk, the cheapest first."""
     yield _java(settings)
@@ -76,7 +55,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield _lake(settings.lake_dir)
     yield _state(settings)
     yield _disk(settings.lake_dir)
-    yield from _layouts(settings)
+    yield from look_at_feeds(settings)
 
 
 def _java(settings: Settings) -> Finding:
@@ -233,27 +212,6 @@ def _state(settings: Settings) -> Finding:
         return Finding(thing=thing, health=Health.BROKEN, fact=fact, fix=fix)
     whose = f"of lake {decision.id}" if isinstance(decision, Bound) else "bound with the next use"
     return Finding(thing=thing, health=Health.OK, fact=f"{folder}, {whose}")
-
-
-def _layouts(settings: Settings) -> Iterator[Finding]:
-    """Whether silver is laid out as its feeds say; nothing is said where nobody says anything."""
-    try:
-        feeds = load_feeds(settings.feeds)
-    except FeedError:
-        return  # said of the feeds where they are looked at
-    for feed in feeds:
-        thing = f"layout of feed {feed.feed!r}"
-        try:
-            wrong = misfits_in(lake_of(settings), feed)
-        except (LakeError, DeltaError) as problem:
-            fix = "Check the folder and the disk"
-            yield Finding(thing=thing, health=Health.BROKEN, fact=first_line(problem), fix=fix)
-            continue
-        for table, fact in wrong.items():
-            told = f"{table.name} {fact}"
-            yield Finding(thing=thing, health=Health.BROKEN, fact=told, fix=RELAYOUT_STEP)
-        if not wrong and feed.is_partitioned:
-            yield Finding(thing=thing, health=Health.OK, fact="its tables are as it says")
 
 
 def _disk(folder: Path) -> Finding:

@@ -63,4 +63,4 @@ class AlertSettings(RelatedGroup):
     """Seconds that streams may wait for a broker or a registry without anybody being told."""
 
     refresh_grace_s: float = Field(default=300.0, ge=0)
-    """Seconds that a scheduled refresh may take before it counts as missed."""
+    """Seconds that a scheduled refresh, or a run of a feed, may take before it counts as missed."""

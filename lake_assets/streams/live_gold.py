@@ -6,7 +6,7 @@ What a view's thread does is `streams.live_view`'s.
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future
 from functools import partial
 
@@ -42,6 +42,7 @@ class LiveGold:
         feeds: Sequence[Feed],
         warm: Warm,
         announce: Callable[[GoldEvent], None],
+        followed: Collection[str] | None = None,
     ) -> None:
         """Prepare a thread a view; none starts yet.
 
@@ -50,11 +51,20 @@ class LiveGold:
             feeds: whose views.
             warm: the streams' session.
             announce: is told what became of a view that nobody asked for, in the view's thread.
+            followed: names of the feeds whose views are refreshed at their pace; those of others
+                are if somebody asks for it. By default all.
         """
+        self._paced = {
+            feed.feed: [
+                ViewName(feed.feed, view.name) for view in feed.gold if view.refresh is not None
+            ]
+            for feed in feeds
+        }
         self._views: dict[ViewName, LiveView] = {}
         self._reads: dict[ViewName, tuple[ViewName, ...]] = {}
         self._silver: dict[ViewName, frozenset[str]] = {}
         for feed in feeds:
+            is_followed = followed is None or feed.feed in followed
             for view in feed.gold:
                 name = ViewName(feed.feed, view.name)
                 self._reads[name] = views_read(feed, view)
@@ -63,7 +73,7 @@ class LiveGold:
                 self._views[name] = LiveView(
                     settings,
                     feed,
-                    view,
+                    view if is_followed else view.model_copy(update={"refresh": None}),
                     warm,
                     announce,
                     Beside(
@@ -114,12 +124,23 @@ class LiveGold:
 
         None if one of them is not refreshed here.
         """
-        asked = {name: self._views.get(name) for name in (ViewName(feed, view) for view in views)}
-        if any(view is None or view.suspended for view in asked.values()):
+        names = [ViewName(feed, view) for view in views]
+        asked = [self._views.get(name) for name in names]
+        if any(view is None or view.suspended for view in asked):
             return None
+        return list(self._answers(names, keys).values())
+
+    def refresh_paced(self, feed: str) -> "dict[str, Future[Refreshed]]":
+        """Have all keys refreshed of a feed's views that have a pace; by view, what comes of it."""
+        answers = self._answers(self._paced[feed], None)
+        return {name.view: answer for name, answer in answers.items()}
+
+    def _answers(
+        self, names: Sequence[ViewName], keys: Sequence[str] | None
+    ) -> "dict[ViewName, Future[Refreshed]]":
         answers: dict[ViewName, Future[Refreshed]] = {}
         # As declared or the other way round: a view waits for those that it reads.
-        waiting = [(name, view) for name, view in asked.items() if view is not None]
+        waiting = [(name, self._views[name]) for name in names]
         while waiting:
             name, view = next(
                 each for each in waiting if not {n for n, _ in waiting} & {*self._reads[each[0]]}
@@ -127,7 +148,7 @@ class LiveGold:
             waiting.remove((name, view))
             before = [answers[read] for read in self._reads[name] if read in answers]
             answers[name] = ask_after(before, partial(view.ask, keys))
-        return list(answers.values())
+        return answers
 
     def finish(self, stop: threading.Event) -> None:
         """Refresh once more what is behind, in order, and end; or return when `stop` is set.

@@ -10,10 +10,17 @@ from dataclasses import dataclass, replace
 
 from pydantic import TypeAdapter
 
-from lake_assets.errors import FeedError, LakeError, StreamError, first_line
+from lake_assets.errors import (
+    FeedError,
+    LakeError,
+    RegistryError,
+    SourceError,
+    StreamError,
+    first_line,
+)
 from lake_assets.model.reports import CheckResult, Judged, Refreshed, RefreshReport
 
-_KINDS = (FeedError, LakeError, StreamError)
+_KINDS = (FeedError, LakeError, StreamError, SourceError, RegistryError)
 """Errors of a refresh that have a thing, a fact and a next step. One of a kind below them becomes
 that of these, any other a StreamError."""
 
@@ -90,13 +97,13 @@ def answer_of(done: Refreshed) -> str:
     return _ANSWER.dump_json(answer).decode()
 
 
-def failure_of(problem: BaseException) -> str:
-    """A refresh that failed, as text."""
+def failure_of(problem: BaseException, what: str = "refresh") -> str:
+    """A refresh that failed, as text; or what else did."""
     kind = next((kind for kind in _KINDS if isinstance(problem, kind)), None)
     if kind is None:
         failure = _Failure(
             kind=StreamError.__name__,
-            thing="refresh",
+            thing=what,
             fact=f"failed in the process of the streams ({first_line(problem)})",
             next_step="Its log has more",
         )
@@ -115,7 +122,7 @@ def refreshed_of(text: str) -> Refreshed:
     """What `answer_of` wrote down; or raises what `failure_of` did.
 
     Raises:
-        FeedError, LakeError, StreamError: the refresh failed so.
+        FeedError, LakeError, StreamError, SourceError, RegistryError: the refresh failed so.
         ValueError: the text is no answer.
     """
     answer = _ANSWER.validate_json(text)

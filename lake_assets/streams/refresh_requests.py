@@ -1,8 +1,7 @@
 """Asking the process of the streams, which has Spark already, for a refresh; and answering.
 
-A request is a file in the state folder, and so is its answer: they work wherever the lake's locks
-do, and a process that dies leaves nothing that would have to be closed. Whoever asks takes a Spark
-of its own where the streams do not answer. What an answer says is `streams.refresh_answers`'.
+Whoever asks takes a Spark of its own where the streams do not answer. How requests go to and fro is
+`streams.request_files`', what an answer says `streams.refresh_answers`'.
 """
 
 import hashlib
@@ -11,20 +10,17 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from uuid import uuid4
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from lake_assets.errors import LakeAssetsError, first_line
 from lake_assets.gold.view_turns import TELL_AFTER_S, told_of_wait, turn_of
 from lake_assets.model.feeds import Feed
 from lake_assets.model.processes import ProcessId
 from lake_assets.model.reports import Refreshed
-from lake_assets.runtime.atomic_write import replace_text
-from lake_assets.runtime.processes import is_alive, own_process
+from lake_assets.runtime.processes import own_process
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.session_digest import session_digest
 from lake_assets.state.files import is_locked
@@ -36,18 +32,19 @@ from lake_assets.streams.refresh_answers import (
     merged,
     refreshed_of,
 )
+from lake_assets.streams.request_files import (
+    LOOK_EVERY_S,
+    OpenRequest,
+    RequestFolder,
+    answer,
+    open_request,
+)
 
 _LOG = logging.getLogger(__name__)
-
-_LOOK_EVERY_S = 0.2
-"""Seconds between two looks for requests, or for an answer; each lists a small folder."""
 
 _TAKEN_WITHIN_S = 3.0
 """Seconds after which streams that have not taken a request are busy starting, or are of a release
 that takes none."""
-
-_ASKED, _TAKEN, _ANSWERED = ".json", ".taken", ".answer"
-"""Endings of a request's file, of one that is worked on, and of its answer."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -102,13 +99,8 @@ def ask_streams(
         keys=None if keys is None else tuple(keys),
         process=own_process(),
     )
-    asked = _folder(settings) / f"{uuid4().hex}{_ASKED}"
-    replace_text(asked, _REQUEST.dump_json(request).decode())
-    try:
+    with open_request(_folder(settings), _REQUEST.dump_json(request).decode()) as asked:
         text = _await(settings, feed, names, asked)
-    finally:
-        for ending in (_ASKED, _TAKEN, _ANSWERED):
-            asked.with_suffix(ending).unlink(missing_ok=True)
     if text is None:
         return None
     try:
@@ -117,26 +109,22 @@ def ask_streams(
         return None
 
 
-def _await(settings: Settings, feed: Feed, views: Sequence[str], asked: Path) -> str | None:
+def _await(settings: Settings, feed: Feed, views: Sequence[str], asked: OpenRequest) -> str | None:
     """The answer to a request; None if none comes, or an empty one: the request is refused."""
-    taken, answer = asked.with_suffix(_TAKEN), asked.with_suffix(_ANSWERED)
     patience_until = time.monotonic() + _TAKEN_WITHIN_S
     tell_at: float | None = time.monotonic() + TELL_AFTER_S
     while True:
         # Before the look for the answer, which may come just before they end.
-        is_served = is_locked(settings.state_dir) and (asked.exists() or taken.exists())
-        with suppress(FileNotFoundError):
-            return answer.read_text() or None
-        if not is_served:
+        is_served = is_locked(settings.state_dir) and asked.is_open()
+        text = asked.answer()
+        if text is not None:
+            return text or None
+        if not is_served or (time.monotonic() > patience_until and asked.is_withdrawn()):
             return None
-        if time.monotonic() > patience_until:
-            with suppress(FileNotFoundError):
-                asked.unlink()
-                return None
         if tell_at is not None and time.monotonic() > tell_at:
             tell_at = None
             _tell_of_wait(settings, feed, views)
-        time.sleep(_LOOK_EVERY_S)
+        time.sleep(LOOK_EVERY_S)
 
 
 def _tell_of_wait(settings: Settings, feed: Feed, views: Sequence[str]) -> None:
@@ -166,11 +154,9 @@ class RequestServer:
 
     def __init__(self, settings: Settings, feeds: Sequence[Feed], ask: Ask) -> None:
         """Prepare the thread; only the holder of the lock on the lake's streams may."""
-        self._folder = _folder(settings)
+        self._folder = RequestFolder(_folder(settings), _REQUEST.validate_json, "a refresh")
         self._definitions = {feed.feed: feed_digest(settings, feed) for feed in feeds}
         self._ask = ask
-        self._has_cleared = False
-        self._strange: set[str] = set()
         self._under_way: dict[Path, list[Future[Refreshed]]] = {}
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="refresh requests", daemon=True)
@@ -186,12 +172,11 @@ class RequestServer:
 
     def _run(self) -> None:
         trouble = ""
-        while not self._stop.wait(_LOOK_EVERY_S):
+        while not self._stop.wait(LOOK_EVERY_S):
             try:
-                self._forget_others()
                 self._answer()
-                for asked in self._folder.glob(f"*{_ASKED}"):
-                    self._take(asked)
+                for taken, request in self._folder.take():
+                    self._begin(taken, request)
                 trouble = ""
             except Exception as problem:  # noqa: BLE001 - the next request may be one
                 told = first_line(problem) or type(problem).__name__
@@ -199,43 +184,16 @@ class RequestServer:
                     _LOG.warning("requests of refreshes wait: %s", told)
                 trouble = told
 
-    def _forget_others(self) -> None:
-        """Delete, once, what was left of requests that a process before this one took."""
-        if not self._has_cleared:
-            for ending in (_TAKEN, _ANSWERED):
-                for left in self._folder.glob(f"*{ending}"):
-                    left.unlink(missing_ok=True)
-            self._has_cleared = True
-
-    def _take(self, asked: Path) -> None:
-        taken = asked.with_suffix(_TAKEN)
-        try:
-            request = _REQUEST.validate_json(asked.read_bytes())
-            asked.rename(taken)
-        except FileNotFoundError:  # withdrawn
-            return
-        except (OSError, ValidationError) as problem:  # not of ours, or not for us to read
-            if asked.name not in self._strange:
-                _LOG.warning("%s is no request of a refresh: %s", asked, first_line(problem))
-            self._strange.add(asked.name)
-            return
-        if request.process.pid <= 0 or not is_alive(request.process):
-            taken.unlink(missing_ok=True)
-            return
+    def _begin(self, taken: Path, request: Request) -> None:
         is_ours = self._definitions.get(request.feed) == request.definition
         answers = self._ask(request.feed, request.views, request.keys) if is_ours else None
         self._under_way[taken] = answers or []
 
     def _answer(self) -> None:
         for taken, answers in list(self._under_way.items()):
-            if all(answer.done() for answer in answers):
-                self._write(taken, _text_of(answers))  # on a full disk, with the next look
+            if all(each.done() for each in answers):
+                answer(taken, _text_of(answers))  # on a full disk, with the next look
                 del self._under_way[taken]
-
-    @staticmethod
-    def _write(taken: Path, text: str) -> None:
-        if taken.exists():  # else nobody waits any more
-            replace_text(taken.with_suffix(_ANSWERED), text)
 
 
 def _text_of(answers: Sequence["Future[Refreshed]"]) -> str:

@@ -9,18 +9,21 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from lake_assets.errors import FeedError
 from lake_assets.metrics.health import StreamsStatus
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
-from lake_assets.model.reports import BatchReport, GoldEvent, Waiting
 from lake_assets.settings.schema import Settings
 from lake_assets.state.files import streams_lock
 from lake_assets.state.heartbeat import HeartbeatThread, Progress
 from lake_assets.state.lake_id import ensure_bound
+from lake_assets.state.run_notes import forget_runs
 from lake_assets.streams.expectation_results import FailureBook, tee
 from lake_assets.streams.group_commits import keep_group_commits
 from lake_assets.streams.log_thread import LogThread, keep_log_thread
+from lake_assets.streams.running_streams import ToRun
 from lake_assets.streams.stream_thread import Worker
+from lake_assets.streams.told_events import FeedEvent
 from lake_assets.streams.watch import Watch
 
 
@@ -32,7 +35,7 @@ class Tick:
 _TICK_S = 1.0
 """Seconds without an event after which the caller may look around."""
 
-StreamEvent: TypeAlias = BatchReport | Waiting | GoldEvent | Tick
+StreamEvent: TypeAlias = FeedEvent | Tick
 
 
 def stream_events(
@@ -42,27 +45,35 @@ def stream_events(
     *,
     owner: str,
     until_caught_up: bool = False,
+    what: ToRun | None = None,
 ) -> Generator[StreamEvent, None, None]:
-    """Run all feeds' streams and yield what they do, at least once a second.
+    """Run feeds' streams and yield what they do, at least once a second.
 
     Closing the generator stops the streams: the batch in hand is finished first, then Spark ends.
     While it runs it holds the lake's lock and writes its heartbeat.
 
     Args:
         settings: where the lake is.
-        feeds: what to run.
+        feeds: all that there are.
         endpoints: broker and registry.
         owner: who runs them, for the heartbeat.
         until_caught_up: end when all that was there at the start is in silver.
+        what: which feeds to run; by default those without a schedule.
 
     Raises:
+        FeedError: none is to be run.
         StreamsLockedError: another process runs this lake's streams.
         StreamError: a query ended with an error that will not pass by itself.
         LakeAssetsError: Spark, the lake or a feed cannot be used.
     """
     ensure_bound(settings)
+    what = what or ToRun.of(feeds)
+    if not what.followed and what.run is None:
+        raise _nothing_to_run(feeds)
     with streams_lock(settings.state_dir):
-        outbox: queue.Queue[BatchReport | Waiting | GoldEvent] = queue.Queue()
+        for name in what.followed:
+            forget_runs(settings.state_dir, name)  # else it seems late once it has one again
+        outbox: queue.Queue[FeedEvent] = queue.Queue()
         watch = Watch(settings, feeds, endpoints)
         with (
             keep_log_thread(settings, feeds, endpoints, watch) as log_thread,
@@ -78,6 +89,7 @@ def stream_events(
                     log_thread.add, FailureBook(settings, feeds).note, watch.batch, commit_group
                 ),
                 keep=tee(log_thread.keep, watch.refreshes),
+                what=what,
             )
             every_s = settings.stream.heartbeat_every_s
             with (
@@ -96,13 +108,21 @@ def stream_events(
         worker.raise_failure()
 
 
+def _nothing_to_run(feeds: Sequence[Feed]) -> FeedError:
+    return FeedError(
+        "feeds",
+        f"all have a schedule of their own (`run`): {', '.join(feed.feed for feed in feeds)}",
+        "Dagster runs them; `lake-assets stream --feed NAME --until-caught-up` does it now",
+    )
+
+
 def _progress(worker: Worker, metrics: str | None) -> Progress:
     return Progress(
         progressed_at=worker.progressed_at,
-        waiting_for=worker.waiting_for,
+        waiting_for=worker.streams.waiting_for(),
         refreshing=worker.refreshing,
         metrics=metrics,
-        stopped=worker.stopped,
+        stopped=worker.streams.stopped(),
     )
 
 
@@ -113,9 +133,7 @@ def _status(worker: Worker, heartbeat: HeartbeatThread, log_thread: LogThread) -
     return replace(worker.status, trouble=trouble)
 
 
-def _events(
-    worker: Worker, outbox: "queue.Queue[BatchReport | Waiting | GoldEvent]"
-) -> Generator[StreamEvent, None, None]:
+def _events(worker: Worker, outbox: "queue.Queue[FeedEvent]") -> Generator[StreamEvent, None, None]:
     while worker.is_alive() or not outbox.empty():
         try:
             yield outbox.get(timeout=_TICK_S)

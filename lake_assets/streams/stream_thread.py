@@ -11,10 +11,10 @@ from functools import partial
 
 from lake_assets.gold.run import Warm
 from lake_assets.logs.entries import Entry
-from lake_assets.metrics.health import FeedStatus, StreamsStatus
+from lake_assets.metrics.health import StreamsStatus
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
-from lake_assets.model.reports import BatchReport, GoldEvent, Stage, Waiting
+from lake_assets.model.reports import BatchReport, Stage
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.runtime.wait_through import wait_through
 from lake_assets.settings.schema import Settings
@@ -24,6 +24,9 @@ from lake_assets.streams.feed_streams import FeedStreams
 from lake_assets.streams.live_gold import LiveGold
 from lake_assets.streams.pipeline import Pipeline
 from lake_assets.streams.refresh_requests import RequestServer
+from lake_assets.streams.running_streams import RunningStreams, ToRun
+from lake_assets.streams.told_events import FeedEvent
+from lake_assets.streams.triggered_runs import Around, TriggeredRuns
 
 _LOG = logging.getLogger(__name__)
 
@@ -43,26 +46,30 @@ class Worker:
         settings: Settings,
         feeds: Sequence[Feed],
         endpoints: Endpoints,
-        outbox: "queue.Queue[BatchReport | Waiting | GoldEvent]",
+        outbox: "queue.Queue[FeedEvent]",
         *,
         until_caught_up: bool,
         heard: Callable[[BatchReport], None],
         keep: Callable[[Sequence[Entry]], None],
+        what: ToRun | None = None,
     ) -> None:
         """Prepare the thread; nothing starts yet.
 
         Args:
             settings: where the lake is.
-            feeds: what to run.
+            feeds: all that there are.
             endpoints: broker and registry.
             outbox: gets what happens, for the caller's thread.
             until_caught_up: end when all that was there at the start is in silver, and in the
                 views that the streams refresh.
             heard: is told of each batch before the next begins; must be quick.
             keep: gets what is to be logged of refreshes; must be quick.
+            what: which of the feeds are run; by default those without a schedule.
         """
         self._settings = settings
         self._feeds = feeds
+        self._what = what or ToRun.of(feeds)
+        self._followed = [feed for feed in feeds if feed.feed in self._what.followed]
         self._endpoints = endpoints
         self._outbox = outbox
         self._until_caught_up = until_caught_up
@@ -72,8 +79,8 @@ class Worker:
         self._stop = threading.Event()
         self._ended = threading.Event()
         self._failure: BaseException | None = None
-        self._streams: dict[str, FeedStreams] = {}
-        self._threads: dict[str, threading.Thread] = {}
+        self.streams = RunningStreams(outbox.put)
+        """Those that run, of any feed."""
         self._began_at = time.monotonic()
         self._thread = threading.Thread(target=self._run, name="streams", daemon=True)
 
@@ -83,51 +90,24 @@ class Worker:
 
         As `time.monotonic`.
         """
-        return min(
-            (
-                streams.progressed_at
-                for streams in self._streams.values()
-                if not streams.stopped  # it shall not get on
-            ),
-            default=self._began_at,
-        )
-
-    @property
-    def waiting_for(self) -> str | None:
-        """What feeds wait for, in words, if some do."""
-        reasons = [
-            streams.waiting.reason
-            for streams in self._streams.values()
-            if streams.waiting is not None
-        ]
-        return "; ".join(dict.fromkeys(reasons)) or None
+        found = self.streams.progressed_at()
+        if found is None:
+            # Nothing is to be done, or views are left, which have a limit of their own.
+            return self._began_at if self._gold is None else time.monotonic()
+        return found
 
     @property
     def status(self) -> StreamsStatus:
         """How the streams are, as facts."""
         now = time.monotonic()
-        feeds: dict[str, FeedStatus | None] = {feed.feed: None for feed in self._feeds}
-        for name, streams in list(self._streams.items()):
-            thread, waiting = self._threads.get(name), streams.waiting
-            feeds[name] = FeedStatus(
-                is_running=thread is None or thread.is_alive(),
-                quiet_s=now - streams.progressed_at,
-                waiting_for=waiting.reason if waiting else None,
-                failure=str(streams.failure) if streams.failure else None,
-                is_stopped=bool(streams.stopped),
-            )
+        unbegun = dict.fromkeys(feed.feed for feed in self._followed)
         refreshing = {view: now - since for view, since in self.refreshing.items()}
         return StreamsStatus(
             is_running=self.is_alive(),
-            feeds=feeds,
+            feeds={**unbegun, **self.streams.statuses()},
             refreshing=refreshing,
             ended_views=self._gold.ended() if self._gold else {},
         )
-
-    @property
-    def stopped(self) -> Mapping[str, str]:
-        """By feed that stands still while others go on, why, in words."""
-        return {name: streams.stopped for name, streams in self._streams.items() if streams.stopped}
 
     @property
     def refreshing(self) -> Mapping[str, float]:
@@ -156,16 +136,11 @@ class Worker:
         if not self._stop.is_set():  # who is interrupted here asks again
             self._stop.set()
             _LOG.info("stopping after the batch in hand …")
-        for streams in list(self._streams.values()):
+        for streams in self.streams.every():
             streams.end()
 
     def _still_running(self) -> str:
-        now, threads = time.monotonic(), list(self._threads.items())
-        feeds = [
-            f"feed {name!r} (for {now - self._streams[name].progressed_at:.0f} s in its batch)"
-            for name, thread in threads
-            if thread.is_alive()
-        ]
+        now, feeds = time.monotonic(), self.streams.still_running()
         views = [f"view {view} ({now - since:.0f} s)" for view, since in self.refreshing.items()]
         return ", ".join([*feeds, *views]) or "Spark"
 
@@ -205,11 +180,17 @@ class Worker:
                 )
                 beside = replace(context, refresh_tasks=view_tasks)
                 warm = Warm(session=session, context=beside, keep=self._keep)
-                self._gold = LiveGold(self._settings, self._feeds, warm, self._outbox.put)
+                self._gold = LiveGold(
+                    self._settings, self._feeds, warm, self._outbox.put, self._what.followed
+                )
                 self._gold.start()
                 try:
-                    with RequestServer(self._settings, self._feeds, self._gold.ask):
+                    with (
+                        RequestServer(self._settings, self._feeds, self._gold.ask),
+                        self._runs(pipeline, self._gold) as runs,
+                    ):
                         self._run_feeds(pipeline)
+                        runs.finish(self._stop)
                     if self._until_caught_up:
                         self._gold.finish(self._stop)
                 finally:
@@ -219,38 +200,59 @@ class Worker:
             if self._gold is not None:
                 self._gold.wait()
 
+    def _runs(self, pipeline: Pipeline, gold: LiveGold) -> TriggeredRuns:
+        around = Around(
+            streams_of=partial(self._run_of, pipeline),
+            refresh=gold.refresh_paced,
+            running=self.streams,
+        )
+        runs = TriggeredRuns(self._settings, self._feeds, self._what.followed, around)
+        if self._what.run is not None:
+            runs.add_own(self._what.run, self._outbox.put)
+        return runs
+
+    def _run_of(self, pipeline: Pipeline, feed: Feed, stop: threading.Event) -> FeedStreams:
+        return self._streams_of(pipeline, feed, stop, until_caught_up=True)
+
+    def _streams_of(
+        self, pipeline: Pipeline, feed: Feed, stop: threading.Event, *, until_caught_up: bool
+    ) -> FeedStreams:
+        is_followed = feed.feed in self._what.followed
+        return FeedStreams(
+            pipeline=pipeline,
+            settings=self._settings,
+            feed=feed,
+            until_caught_up=until_caught_up,
+            announce=self.streams.announce,
+            stop=stop,
+            # Whoever asked for a run is told of its failure at once.
+            goes_on=lambda: is_followed and self._goes_on(feed.feed),
+        )
+
     def _run_feeds(self, pipeline: Pipeline) -> None:
-        self._streams = {
-            feed.feed: FeedStreams(
-                pipeline=pipeline,
-                settings=self._settings,
-                feed=feed,
-                until_caught_up=self._until_caught_up,
-                announce=self._outbox.put,
-                stop=self._stop,
-                goes_on=partial(self._goes_on, feed.feed),
-            )
-            for feed in self._feeds
-        }
-        self._threads = {
-            name: threading.Thread(target=streams.run, name=f"feed {name}", daemon=True)
-            for name, streams in self._streams.items()
-        }
-        threads = list(self._threads.values())
+        followed = [
+            self._streams_of(pipeline, feed, self._stop, until_caught_up=self._until_caught_up)
+            for feed in self._followed
+        ]
+        threads = [
+            threading.Thread(target=streams.run, name=f"feed {streams.feed.feed}", daemon=True)
+            for streams in followed
+        ]
+        for streams, thread in zip(followed, threads, strict=True):
+            self.streams.add(streams, thread=thread)
         for thread in threads:
             thread.start()
         try:
-            self._watch(threads)
+            self._watch(threads, followed)
         finally:
-            if not self._until_caught_up:
+            if followed and not self._until_caught_up:
                 self._stop.set()
             for thread in threads:
                 thread.join()
-        feeds = self._streams.values()
-        has_caught_up = self._until_caught_up and any(streams.failure is None for streams in feeds)
+        has_caught_up = self._until_caught_up and any(one.failure is None for one in followed)
         failures = [
             streams.failure
-            for streams in feeds
+            for streams in followed
             # Beside others, a feed whose topic nobody has made yet has nothing to catch up with.
             if streams.failure is not None and not (has_caught_up and streams.is_new)
         ]
@@ -259,31 +261,37 @@ class Worker:
 
     def _goes_on(self, failed: str) -> bool:
         """Whether a feed beside the one that failed is well."""
-        others = [streams for name, streams in self._streams.items() if name != failed]
+        others = (streams for streams in self.streams.every() if streams.feed.feed != failed)
         return any(streams.failure is None for streams in others)
 
-    def _watch(self, threads: Sequence[threading.Thread]) -> None:
+    def _watch(self, threads: Sequence[threading.Thread], followed: Sequence[FeedStreams]) -> None:
         """Look at the feeds until all have ended, or none of them is well, or it is told to stop.
 
         Raises:
             LakeAssetsError: no feed gets on, so whoever started the streams shall know.
         """
         while any(thread.is_alive() for thread in threads) and not self._stop.wait(_LOOK_EVERY_S):
-            failures = [streams.failure for streams in self._streams.values()]
-            problem = next((failure for failure in failures if failure is not None), None)
-            if problem is not None and all(failures) and not self._until_caught_up:
-                raise problem
+            self._raise_if_all_failed(self.streams.every())
+        if not self._stop.is_set():  # they have ended since, a run beside them perhaps not
+            self._raise_if_all_failed(followed)
+
+    def _raise_if_all_failed(self, every: Sequence[FeedStreams]) -> None:
+        failures = [streams.failure for streams in every]
+        if not self._until_caught_up and failures and failures[0] is not None and all(failures):
+            raise failures[0]
 
     def _report(self, report: BatchReport) -> None:
-        if report.feed in self._streams:
-            stream = self._streams[report.feed]
+        stream = self.streams.of(report.feed)
+        if stream is not None:
             stream.progressed_at = time.monotonic()
             if report.stage is Stage.INGEST:
                 stream.wake()
         self._heard(report)
-        self._outbox.put(report)
+        self.streams.announce(report)
         if self._gold is not None:
             self._gold.note(report)
 
     def _note_failure(self, feed: str, problem: Exception) -> None:
-        self._streams[feed].query_failure = problem
+        stream = self.streams.of(feed)
+        if stream is not None:
+            stream.query_failure = problem

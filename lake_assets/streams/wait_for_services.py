@@ -5,7 +5,7 @@ from collections.abc import Callable, Generator, Sequence
 
 from lake_assets.errors import ServiceError
 from lake_assets.model.endpoints import Endpoints
-from lake_assets.model.feeds import Feed
+from lake_assets.model.feeds import Feed, supervised
 from lake_assets.model.reports import Stage, Waiting
 from lake_assets.settings.schema import Settings
 from lake_assets.state.files import streams_lock
@@ -52,7 +52,8 @@ def _wait(
 
         every_s = settings.stream.heartbeat_every_s
         watch = Watch(settings, feeds, None)
-        watch.status = lambda: waiting_status(feeds, reason)
+        followed = supervised(feeds)
+        watch.status = lambda: waiting_status(followed, reason)
         with (
             watch.serving() as metrics,
             HeartbeatThread(settings.state_dir, owner, progress, every_s=every_s),
@@ -62,7 +63,7 @@ def _wait(
                     yield Tick()
                 else:
                     announced = reason
-                    for feed in feeds:
+                    for feed in followed:
                         yield Waiting(feed=feed.feed, stage=Stage.INGEST, reason=reason)
                 time.sleep(_PAUSE_S)
                 answer = _look(locate)

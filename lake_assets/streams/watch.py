@@ -26,7 +26,7 @@ from lake_assets.metrics.measured import Measured
 from lake_assets.metrics.processes import memory_by_role
 from lake_assets.metrics.server import Answers, serving
 from lake_assets.model.endpoints import Endpoints
-from lake_assets.model.feeds import Feed
+from lake_assets.model.feeds import Feed, supervised
 from lake_assets.model.reports import BatchReport, ViewFailed
 from lake_assets.model.tables import bronze_of
 from lake_assets.settings.schema import Settings
@@ -66,7 +66,7 @@ class Watch:
     ) -> None:
         """Prepare; nothing is served or asked yet. Without endpoints no source is asked."""
         self.status: Callable[[], StreamsStatus] = lambda: StreamsStatus(
-            is_running=True, feeds=dict.fromkeys(feed.feed for feed in feeds)
+            is_running=True, feeds=dict.fromkeys(feed.feed for feed in supervised(feeds))
         )
         """How the streams are; set by who runs them."""
         self._settings = settings
@@ -80,7 +80,8 @@ class Watch:
         self._registry = CollectorRegistry()
         self._counted = Counted(self._registry, feeds)
         views = [(feed.feed, view.name) for feed in feeds for view in feed.gold]
-        self._measured = Measured(self._facts, views, clock)
+        schedules = {feed.feed: feed.run for feed in feeds if feed.run is not None}
+        self._measured = Measured(self._facts, views, clock, schedules)
         self._registry.register(self._measured)
         about = Info("lake_assets", "The release that runs the streams.", registry=self._registry)
         about.info({"version": version("lake-assets")})

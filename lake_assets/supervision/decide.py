@@ -46,6 +46,8 @@ def decide(observed: Observed, memory: Memory, policy: Policy) -> tuple[Action, 
     memory = replace(memory, asked=None)
     if observed.runs:
         return Action(kind=Kind.NOTHING, why=Why.COMING_UP, detail=observed.runs[0].run_id), memory
+    if not observed.is_wanted:
+        return Action(kind=Kind.NOTHING, why=Why.UNWANTED), memory
     return _start(observed, memory, policy)
 
 
@@ -133,6 +135,8 @@ def _fault(holder: Heartbeat, now: float, policy: Policy) -> Why | None:
 
 
 def _praise(holder: Heartbeat, observed: Observed, policy: Policy) -> Action:
+    if observed.is_run_of_feed:
+        return Action(kind=Kind.NOTHING, why=Why.RUN_OF_FEED, detail=f"run {holder.owner}")
     phases = {run.run_id: run.phase for run in observed.runs}
     if phases.get(holder.owner) is not Phase.RUNNING:
         # Its record ended or is ending: it sees that itself within seconds, and goes.

@@ -64,8 +64,14 @@ class Observed:
     is_beater_ours: bool = False
     """Whether this Dagster instance has a run with the id that `beat` names, finished or not."""
 
+    is_run_of_feed: bool = False
+    """Whether that run is one of a feed with a schedule, and not of the streams."""
+
+    is_wanted: bool = True
+    """Whether any feed is to be run without pause."""
+
     runs: tuple[RunFact, ...] = ()
-    """Unfinished runs."""
+    """Unfinished runs of the streams."""
 
     last_ended: EndedRun | None = None
 
@@ -85,6 +91,7 @@ class Why(StrEnum):
     """Reasons, in the words a user reads on the sensor's page."""
 
     ABSENT = "no run of the streams exists"
+    UNWANTED = "every feed runs on a schedule of its own"
     BACKING_OFF = "the streams died; waiting before they are started again"
     HEALTHY = "the streams are running"
     WAITING = "the streams are running and wait for something"  # a broker: they go on by themselves
@@ -92,6 +99,7 @@ class Why(StrEnum):
     COMING_UP = "a run of the streams begins or ends"  # queued, launching, not at its lock, past it
     ENDING = "the streams are ending"  # cancelled or asked to end, and given time
     NOT_OURS = "another process runs the streams of this lake"  # `lake-assets stream`, another dev
+    RUN_OF_FEED = "a run of a feed has the lock, and ends by itself"  # begun without streams
     UNKNOWN_HOLDER = "somebody holds the lock and has not said who"  # taken a moment ago
     PROCESS_GONE = "its process is gone"  # the lock is free, so nothing runs
     NEVER_LAUNCHED = "it was never launched"  # dev died between the record and the process

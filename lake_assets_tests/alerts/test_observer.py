@@ -6,6 +6,7 @@ from lake_assets.alerts.forecasts import ForecastFacts, Horizon, Sample
 from lake_assets.alerts.lake_problems import LakeSeen
 from lake_assets.alerts.observer import Observer
 from lake_assets.alerts.problems import Death, StreamsPatience, StreamsSeen
+from lake_assets.alerts.run_problems import RunSeen
 from lake_assets.alerts.sensor_cursor import Watch
 from lake_assets.errors import LakeError
 from lake_assets.model.alerts import STREAM_KINDS, AlertSeverity
@@ -30,6 +31,7 @@ class Reader:
     asked: list[str] = field(default_factory=list)
     stopped: dict[str, str] = field(default_factory=dict)
     free_bytes: int | None = None
+    late_runs: dict[str, RunSeen] | None = None
 
     def streams(self):
         return StreamsSeen(
@@ -54,6 +56,9 @@ class Reader:
         samples = [Sample(at=NOW - 600, boot="b", free_bytes=2 * self.free_bytes)]
         now = Sample(at=NOW, boot="b", free_bytes=self.free_bytes)
         return ForecastFacts(utc_now=UTC_NOW, samples=[*samples, now])
+
+    def runs(self):
+        return self.late_runs
 
     def ticks(self):
         return {"gold": UTC_NOW - 130}
@@ -135,3 +140,17 @@ def test_what_is_to_come_is_a_problem_that_lasts_until_the_next_look():
     ]
     look = observer(Reader()).look([Tracked(problem=full, seen_since=1.0)])
     assert full.key in look.unclear
+
+
+def test_a_late_run_is_a_problem_that_lasts_while_nobody_can_tell():
+    seen = {"a": RunSeen(tick=UTC_NOW - 60, complete_at=UTC_NOW - 90)}
+    late = [
+        found
+        for found in observer(Reader(late_runs=seen)).look(()).problems
+        if found.kind is Kind.RUN_MISSED
+    ]
+    assert [found.subject for found in late] == ["a"]
+    tracked = [Tracked(problem=late[0], seen_since=1.0)]
+    assert late[0].key in observer(Reader(late_runs=None)).look(tracked).unclear
+    over = observer(Reader(late_runs={})).look(tracked)
+    assert late[0].key not in {*over.unclear, *(found.key for found in over.problems)}

@@ -1,5 +1,6 @@
 import signal
 import subprocess
+from contextlib import ExitStack
 
 import pytest
 
@@ -49,6 +50,33 @@ def test_where_no_batch_failed_there_is_none_to_skip_or_to_try_again(settings, o
 
 def test_a_feed_that_is_not_there_has_no_batch(settings):
     assert "nogames" in _error_of(sparkless_here(settings, "stream", "--skip-batch", "nogames"))
+
+
+@pytest.mark.parametrize("are_running", [True, False])
+def test_the_next_run_of_a_feed_with_a_schedule_skips_its_batch_and_no_streams_begin(
+    settings, tmp_path, are_running
+):
+    folder = tmp_path / "scheduled"
+    folder.mkdir()
+    text = (settings.feeds / "games.yaml").read_text()
+    (folder / "games.yaml").write_text(f'run: "0 * * * *"\n{text}')
+    fail_at_a_batch(settings)
+    with ExitStack() as stack:
+        if are_running:
+            stack.enter_context(streams_lock(settings.state_dir))
+        scheduled = settings.model_copy(update={"feeds": folder})
+        done = sparkless_here(scheduled, "stream", "--skip-batch", "games")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines() == [
+        "games: versions 3 to 9 of bronze_games will be skipped",
+        "games: its next run does it; `--feed games --until-caught-up` runs it now",
+    ]
+    assert request_file(settings.state_dir, GAMES, Stage.DEMUX).read_text() == "3"
+
+
+def test_a_feed_that_is_not_there_is_not_run(settings):
+    done = sparkless_here(settings, "stream", "--feed", "nogames", "--until-caught-up")
+    assert "feed 'nogames': is not declared" in _error_of(done)
 
 
 def test_streams_that_run_are_asked_to_skip_the_batch_and_no_others_begin(settings):

@@ -4,7 +4,7 @@ import os
 import time
 from contextlib import ExitStack
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import dagster as dg
 import pyarrow as pa
@@ -14,6 +14,7 @@ from dagster._core.scheduler.instigation import (
     InstigatorState,
     InstigatorStatus,
     InstigatorType,
+    ScheduleInstigatorData,
     SensorInstigatorData,
 )
 from deltalake import CommitProperties, write_deltalake
@@ -31,6 +32,7 @@ from lake_assets.model.reports import Judged
 from lake_assets.settings.alerts import AlertSettings
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.state.files import own_heartbeat, streams_lock, turn, write_heartbeat
+from lake_assets.state.run_notes import note_complete, note_run_failed
 from lake_assets_tests.alerts.servers import Hook
 from lake_assets_tests.defs.origins import instigator
 from lake_assets_tests.gold.silver import stands_for
@@ -350,3 +352,37 @@ def test_another_process_is_left_to_it(told, sensor):
         held.enter_context(turn(told.state_dir, "alerts"))
         assert "Another process" in sensor.tick()
     assert sensor.tick() == "Nothing is wrong"
+
+
+def test_a_feed_whose_schedule_was_missed_is_told_once_and_its_end_once(told, instance, hook):
+    scheduled = GAMES.model_copy(update={"run": "* * * * *"})
+    sensor = Sensor(told, instance, hook, scheduled)
+    # Nobody is late that has had its schedule for a moment only.
+    assert sensor.events() == []
+    note_complete(told.state_dir, "games", time.time() - 600)
+    note_run_failed(told.state_dir, "games", time.time(), "topic 'game_stream': is away")
+    late = ("begun", "run_missed", "games")
+    assert sensor.events() == sensor.events() == [late]
+    note_complete(told.state_dir, "games", time.time())
+    assert sensor.events() == [late, ("ended", *late[1:])]
+
+
+def test_a_feed_whose_schedule_is_off_is_not_late(told, instance, hook):
+    scheduled = GAMES.model_copy(update={"run": "* * * * *"})
+    note_complete(told.state_dir, "games", time.time() - 600)
+    instance.add_instigator_state(
+        InstigatorState(
+            instigator("run_feed_games_schedule"),
+            InstigatorType.SCHEDULE,
+            InstigatorStatus.STOPPED,
+            ScheduleInstigatorData("* * * * *"),
+        )
+    )
+    assert Sensor(told, instance, hook, scheduled).events() == []
+
+
+def test_live_views_of_a_feed_with_a_schedule_are_no_streams_to_watch(told, instance, hook):
+    live = GAMES.gold[0].model_copy(update={"schedule": None, "refresh": timedelta(0)})
+    scheduled = GAMES.model_copy(update={"run": "0 0 1 1 *", "gold": (live,)})
+    write_silver(told, age_s=300)
+    assert Sensor(told, instance, hook, scheduled).events() == []

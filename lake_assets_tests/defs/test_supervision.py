@@ -6,6 +6,8 @@ import dagster as dg
 import pytest
 from dagster import DagsterRunStatus as Status
 
+from lake_assets.defs.lake_scope import lake_tags
+from lake_assets.defs.rotation import SUPERVISOR
 from lake_assets.defs.supervision import act, build, observe
 from lake_assets.model.heartbeat import Heartbeat
 from lake_assets.runtime.processes import boot_id, process_of
@@ -25,6 +27,17 @@ from lake_assets.supervision.facts import (
 )
 from lake_assets.supervision.sensor_cursor import Backoff, Memory
 from lake_assets_tests.sample import GAMES
+
+
+@dg.job
+def streams():
+    """Stands for the streams' job."""
+
+
+@dg.job
+def run_feed_a():
+    """Stands for the job of a feed."""
+
 
 Tick = Callable[[str | None], dg.SensorResult]
 
@@ -96,6 +109,28 @@ def test_a_death_is_answered_after_a_pause(tick, run):
     result = tick(None)
     assert not result.run_requests
     assert "the streams died" in result.skip_reason.skip_message
+
+
+def test_where_every_feed_has_a_schedule_nothing_is_started(settings, instance):
+    scheduled = GAMES.model_copy(update={"run": "0 * * * *"})
+    sensor = build(settings, [scheduled]).resolve_sensor_def(SUPERVISOR)
+    result = sensor(dg.build_sensor_context(instance=instance))
+    assert not result.run_requests
+    assert result.skip_reason.skip_message == Why.UNWANTED
+
+
+def test_a_run_of_a_feed_that_has_the_lock_is_told_from_streams(settings, instance, lake, observed):
+    tags = lake_tags(lake)
+    kept = {
+        name: instance.create_run_for_job(job, tags=tags).run_id
+        for name, job in (("streams", streams), ("run_feed_a", run_feed_a))
+    }
+    with streams_lock(settings.state_dir):
+        for name, run_id in kept.items():
+            alive = own_heartbeat(run_id, progressed_at=NOW, waiting_for=None)
+            write_heartbeat(settings.state_dir, alive)
+            assert observed().is_run_of_feed is (name == "run_feed_a")
+            assert observed().is_beater_ours
 
 
 def test_a_rubbish_cursor_does_not_stop_the_sensor(tick):

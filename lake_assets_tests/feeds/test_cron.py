@@ -1,6 +1,8 @@
+from datetime import UTC, datetime, timedelta, timezone
+
 import pytest
 
-from lake_assets.feeds.cron import complaint, slug
+from lake_assets.feeds.cron import complaint, next_tick, next_tick_in_words, slug
 
 
 @pytest.mark.parametrize(
@@ -24,6 +26,7 @@ def test_a_schedule_that_can_be_is_fine(expression):
         ("30-10 * * * *", "is no minute"),
         ("1, * * * *", "is no minute"),
         ("soon * * * *", "is no minute"),
+        ("0 0 30 2 *", "'0 0 30 2 *' never comes: no month has that day"),
     ],
 )
 def test_a_schedule_that_cannot_be_is_explained(expression, fact):
@@ -43,3 +46,25 @@ def test_a_schedule_that_cannot_be_is_explained(expression, fact):
 )
 def test_each_expression_has_a_name(expression, name):
     assert slug(expression) == name
+
+
+@pytest.mark.parametrize(
+    ("expression", "tick"),
+    [
+        ("* * * * *", datetime(2026, 11, 25, 14, 1, tzinfo=UTC)),
+        ("0 * * * *", datetime(2026, 11, 25, 15, tzinfo=UTC)),
+        ("0 14 * * *", datetime(2026, 11, 26, 14, tzinfo=UTC)),
+        ("0 0 29 2 *", datetime(2028, 2, 29, tzinfo=UTC)),
+        ("30 6 * * 1-5", datetime(2026, 11, 26, 6, 30, tzinfo=UTC)),
+    ],
+)
+def test_the_next_tick_comes_after_now_in_utc(expression, tick):
+    now = datetime(2026, 11, 25, 14, tzinfo=UTC)
+    there = now.astimezone(timezone(timedelta(hours=-5)))
+    assert next_tick(expression, now) == next_tick(expression, there) == tick
+
+
+def test_the_next_tick_is_told_with_its_expression():
+    now = datetime(2026, 11, 25, 14, 30, tzinfo=UTC)
+    assert next_tick_in_words("0 * * * *", now) == "at 2026-11-25 15:00 UTC (0 * * * *)"
+    assert next_tick_in_words("0 0 31 4 *", now) == "never (0 0 31 4 *)"

@@ -95,3 +95,15 @@ def test_streams_that_started_anew_are_another_process():
 def test_streams_that_say_nothing_yet_are_told_as_such():
     found = snapshot_of(Scrape(1, {}), Scrape(2, {}), wall_s=1100, problems={})
     assert (found.feeds, found.views, found.up_s, found.disk_free) == ((), (), 0, None)
+
+
+def test_a_feed_with_a_schedule_is_there_with_its_next_run_though_it_does_not_run(found):
+    told = text(silver=1, quarantine=0, batches=1, job=1)
+    told += 'lake_assets_feed_next_run_timestamp_seconds{feed="hourly"} 1160\n'
+    scrape = Scrape.parse(told, at=70)
+    games, hourly = snapshot_of(scrape, scrape, wall_s=1100, problems={}).feeds
+    assert (games.next_run_s, games.quiet_s) == (None, 0.5)
+    assert (hourly.feed, hourly.next_run_s, hourly.quiet_s) == ("hourly", 60, None)
+    (overdue,) = snapshot_of(scrape, scrape, wall_s=1200, problems={}).feeds[1:]
+    assert overdue.next_run_s == 0
+    assert [feed.next_run_s for feed in found.feeds] == [None]

@@ -7,7 +7,8 @@ import pytest
 from lake_assets.feeds.load import load_feeds
 from lake_assets.model.owners import Owner
 from lake_assets.services import control
-from lake_assets.services.checkup import Finding, Health, examine, judge_disk
+from lake_assets.services.checkup import examine, judge_disk
+from lake_assets.services.finding import Finding, Health
 from lake_assets.settings.schema import (
     KafkaSettings,
     RegistrySettings,

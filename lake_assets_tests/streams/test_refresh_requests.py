@@ -14,7 +14,7 @@ from lake_assets.model.reports import Refreshed, RefreshReport
 from lake_assets.runtime.atomic_write import replace_text
 from lake_assets.runtime.processes import own_process
 from lake_assets.state.files import streams_lock
-from lake_assets.streams import refresh_requests
+from lake_assets.streams import refresh_requests, request_files
 from lake_assets.streams.refresh_answers import NotRefreshedHereError
 from lake_assets.streams.refresh_requests import Request, RequestServer, ask_streams
 from lake_assets_tests.sample import GAMES
@@ -151,7 +151,7 @@ def test_an_answer_that_the_disk_did_not_take_comes_later(settings, views, monke
             asked: Future = pool.submit(ask_streams, settings, GAMES)
             while not views.asked:
                 pass
-            monkeypatch.setattr(refresh_requests, "replace_text", write)
+            monkeypatch.setattr(request_files, "replace_text", write)
             views.goes_on.set()
             assert asked.result(20) is not None
 

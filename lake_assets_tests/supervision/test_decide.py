@@ -33,6 +33,23 @@ SITUATIONS: dict[str, tuple[Observed, Kind, Why, str | None]] = {
     ),
     "a run died just now": (free(last_ended=ended()), NOTHING, Why.BACKING_OFF, None),
     "a run died a while ago": (free(last_ended=ended(ago_s=2.0)), START, Why.ABSENT, None),
+    "no feed is run without pause": (
+        Observed(now=NOW, is_locked=False, is_wanted=False), NOTHING, Why.UNWANTED, None,
+    ),
+    "no feed is run without pause, and a run lost its process": (
+        replace(free(run(age_s=21)), is_wanted=False), Kind.FAIL_RUN, Why.PROCESS_GONE, "A",
+    ),
+    # a run of a feed, which has the lock while no streams run
+    "a run of a feed has the lock": (
+        replace(held(beat()), is_run_of_feed=True), NOTHING, Why.RUN_OF_FEED, None,
+    ),
+    "a run of a feed gets nowhere": (
+        replace(held(beat(stalled_s=181)), is_run_of_feed=True),
+        Kind.ASK_TO_END, Why.STALLED, None,
+    ),
+    "a run of a feed is silent": (
+        replace(held(beat(silent_s=61)), is_run_of_feed=True), Kind.ASK_TO_END, Why.SILENT, None,
+    ),
     # on its way
     "a run is queued": (free(run(phase=Phase.WAITING)), NOTHING, Why.COMING_UP, None),
     "a run is queued for an hour": (

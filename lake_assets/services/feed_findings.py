@@ -1,0 +1,64 @@
+"""The doctor's look at what the lake has of its feeds: layouts, and runs on a schedule."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+
+from deltalake.exceptions import DeltaError
+
+from lake_assets.errors import FeedError, LakeError, first_line
+from lake_assets.feeds.cron import next_tick_in_words
+from lake_assets.feeds.load import load_feeds
+from lake_assets.model.feeds import Feed
+from lake_assets.services.finding import Finding, Health
+from lake_assets.settings.schema import Settings
+from lake_assets.silver.layouts import RELAYOUT_STEP, misfits_in
+from lake_assets.state.run_notes import run_note_of
+from lake_assets.storage.open_store import lake_of
+
+
+def look_at_feeds(settings: Settings) -> Iterator[Finding]:
+    """What there is to tell; nothing where feeds cannot be read, which is said elsewhere."""
+    try:
+        feeds = load_feeds(settings.feeds)
+    except FeedError:
+        return
+    yield from _layouts(settings, feeds)
+    yield from _runs(settings, feeds)
+
+
+def _layouts(settings: Settings, feeds: Sequence[Feed]) -> Iterator[Finding]:
+    """Whether silver is laid out as its feeds say; nothing is said where nobody says anything."""
+    for feed in feeds:
+        thing = f"layout of feed {feed.feed!r}"
+        try:
+            wrong = misfits_in(lake_of(settings), feed)
+        except (LakeError, DeltaError) as problem:
+            fix = "Check the folder and the disk"
+            yield Finding(thing=thing, health=Health.BROKEN, fact=first_line(problem), fix=fix)
+            continue
+        for table, fact in wrong.items():
+            told = f"{table.name} {fact}"
+            yield Finding(thing=thing, health=Health.BROKEN, fact=told, fix=RELAYOUT_STEP)
+        if not wrong and feed.is_partitioned:
+            yield Finding(thing=thing, health=Health.OK, fact="its tables are as it says")
+
+
+def _runs(settings: Settings, feeds: Sequence[Feed]) -> Iterator[Finding]:
+    """How the runs of feeds are that have a schedule."""
+    now = datetime.now(UTC)
+    for feed in feeds:
+        if feed.run is None:
+            continue
+        thing, note = f"feed {feed.feed!r}", run_note_of(settings.state_dir, feed.feed)
+        told = f"runs next {next_tick_in_words(feed.run, now)}"
+        if note.failed_at is not None:
+            fact = f"{told}; the last run, of {_utc(note.failed_at)}, failed: {note.why}"
+            fix = f"lake-assets stream --feed {feed.feed} --until-caught-up"
+            yield Finding(thing=thing, health=Health.BROKEN, fact=fact, fix=fix)
+            continue
+        until = f"has all of {_utc(note.complete_at)}" if note.complete_at else "never ran"
+        yield Finding(thing=thing, health=Health.OK, fact=f"{told}; {until}")
+
+
+def _utc(at: float) -> str:
+    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} UTC"

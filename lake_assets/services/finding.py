@@ -1,0 +1,22 @@
+"""What the doctor tells of a thing that was looked at."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Health(StrEnum):
+    """How a thing is."""
+
+    OK = "ok"
+    LATER = "later"  # not there yet; comes by itself or with a command
+    BROKEN = "broken"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finding:
+    """One thing that was looked at."""
+
+    thing: str
+    health: Health
+    fact: str
+    fix: str = ""

@@ -1,0 +1,71 @@
+"""What streams do, as lines of text from their process to another that had a feed run."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from pydantic import TypeAdapter
+
+from lake_assets.model.reports import (
+    BatchReport,
+    GoldEvent,
+    GoldRefreshed,
+    Judged,
+    ViewFailed,
+    Waiting,
+)
+from lake_assets.streams.refresh_answers import answer_of, refreshed_of
+
+FeedEvent: TypeAlias = BatchReport | Waiting | GoldEvent
+"""What can be told of a feed."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Line:
+    """One of them."""
+
+    batch: BatchReport | None = None
+    judged: Sequence[tuple[str, str, Judged]] = ()
+    """Of the batch; JSON has no pairs for names."""
+
+    waiting: Waiting | None = None
+    failed: ViewFailed | None = None
+    gold: tuple[str, str] | None = None
+    """The feed whose views were refreshed, and what that came to, as `refresh_answers` has it."""
+
+
+_LINE = TypeAdapter(_Line)
+
+
+def line_of(event: FeedEvent) -> str:
+    """An event as a line of text."""
+    if isinstance(event, BatchReport):
+        judged = [(key, name, found) for (key, name), found in event.judged.items()]
+        line = _Line(batch=replace(event, judged={}), judged=judged)
+    elif isinstance(event, Waiting):
+        line = _Line(waiting=event)
+    elif isinstance(event, ViewFailed):
+        line = _Line(failed=event)
+    else:
+        line = _Line(gold=(event.feed, answer_of(event.refreshed)))
+    return _LINE.dump_json(line).decode()
+
+
+def event_of(text: str) -> FeedEvent:
+    """What `line_of` wrote down.
+
+    Raises:
+        ValueError: the text is no such line.
+    """
+    line = _LINE.validate_json(text)
+    if line.batch is not None:
+        judged = {(key, name): found for key, name, found in line.judged}
+        return replace(line.batch, judged=judged)
+    if line.gold is not None:
+        feed, refreshed = line.gold
+        return GoldRefreshed(feed=feed, refreshed=refreshed_of(refreshed))
+    event = line.waiting or line.failed
+    if event is None:
+        message = "the line tells nothing"
+        raise ValueError(message)
+    return event

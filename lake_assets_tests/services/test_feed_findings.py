@@ -1,0 +1,41 @@
+import pytest
+
+from lake_assets.services.feed_findings import look_at_feeds
+from lake_assets.services.finding import Health
+from lake_assets.state.run_notes import note_complete, note_run_failed
+
+
+@pytest.fixture
+def scheduled(settings, tmp_path):
+    """The games, each hour."""
+    folder = tmp_path / "scheduled"
+    folder.mkdir()
+    text = (settings.feeds / "games.yaml").read_text()
+    (folder / "games.yaml").write_text(f'run: "0 * * * *"\n{text}')
+    return settings.model_copy(update={"feeds": folder})
+
+
+def test_of_feeds_without_a_schedule_nothing_is_told(settings):
+    assert list(look_at_feeds(settings)) == []
+
+
+def test_a_feed_with_a_schedule_is_told_with_its_next_run_and_its_last(scheduled):
+    (found,) = look_at_feeds(scheduled)
+    assert (found.thing, found.health) == ("feed 'games'", Health.OK)
+    assert found.fact.startswith("runs next at ")
+    assert found.fact.endswith(":00 UTC (0 * * * *); never ran")
+    note_complete(scheduled.state_dir, "games", 1.8e9)
+    (found,) = look_at_feeds(scheduled)
+    assert found.fact.endswith("; has all of 2027-01-15 08:00 UTC")
+
+
+def test_a_run_that_failed_is_broken_and_comes_with_what_runs_it_now(scheduled):
+    note_run_failed(scheduled.state_dir, "games", 1.8e9, "topic 'a': does not exist")
+    (found,) = look_at_feeds(scheduled)
+    assert found.health is Health.BROKEN
+    assert "of 2027-01-15 08:00 UTC, failed: topic 'a': does not exist" in found.fact
+    assert found.fix == "lake-assets stream --feed games --until-caught-up"
+
+
+def test_feeds_that_cannot_be_read_are_left_to_who_looks_at_them(settings, tmp_path):
+    assert list(look_at_feeds(settings.model_copy(update={"feeds": tmp_path}))) == []

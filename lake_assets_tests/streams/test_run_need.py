@@ -1,0 +1,50 @@
+from datetime import timedelta
+
+import pyarrow as pa
+import pytest
+from deltalake import write_deltalake
+
+from lake_assets.model.tables import bronze_of
+from lake_assets.streams.run_need import is_run_needed
+from lake_assets_tests.events import Topic, framed
+from lake_assets_tests.sample import GAMES, silver_of
+
+ROW = pa.table({"gamer_id": ["a"]})
+
+pytestmark = pytest.mark.kafka
+
+
+@pytest.fixture
+def topic(services):
+    found = Topic(services)
+    found.produce()
+    return found
+
+
+def test_a_topic_without_a_row_needs_no_run(connected, services, topic):
+    assert not is_run_needed(connected, topic.feed(), services)
+
+
+def test_rows_need_one(connected, services, topic):
+    topic.produce(framed(0))
+    assert is_run_needed(connected, topic.feed(), services)
+
+
+def test_what_nobody_can_tell_needs_one(connected, services):
+    nowhere = Topic(services).feed()
+    assert is_run_needed(connected, nowhere, services)
+    assert is_run_needed(connected, nowhere, None)
+
+
+def test_live_views_that_silver_is_ahead_of_need_one_and_others_do_not(connected, services, topic):
+    write_deltalake(connected.lake_dir / silver_of("uno").relative, ROW)
+    view = GAMES.gold[0]
+    live = view.model_copy(update={"refresh": timedelta(0)})
+    assert is_run_needed(connected, topic.feed(gold=(live,)), services)
+    assert not is_run_needed(connected, topic.feed(gold=(view,)), services)
+
+
+def test_rows_of_bronze_that_are_not_in_silver_need_one(connected, services, topic):
+    path = connected.lake_dir / bronze_of("games").relative
+    write_deltalake(path, pa.table({"value": [b"a"]}))
+    assert is_run_needed(connected, topic.feed(), services)
