@@ -144,7 +144,8 @@ def _foreign_route(feed: Feed) -> Iterator[tuple[Loc, str]]:
     name = feed.route.column
     declared = {column.name: column.type for column in payload.columns}
     if name not in declared:
-        fact = f"{name!r} is no column of the payload's schema"
+        where = "hints" if payload.infer else "schema"
+        fact = f"{name!r} is no column of the payload's {where}"
         yield ("route", "column"), f"{fact}; {_suggest(name, list(declared))}"
         return
     kind = declared[name]
@@ -173,7 +174,9 @@ def _explain(problem: ErrorDetails) -> str:
 
 def _suggest(name: str, fields: list[str]) -> str:
     close = get_close_matches(name, fields, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"fields here are {', '.join(fields)}"
+    if close:
+        return f"did you mean {close[0]!r}?"
+    return f"fields here are {', '.join(fields)}" if fields else "there are none yet"
 
 
 def _fields_at(loc: Loc) -> list[str]:

@@ -4,7 +4,7 @@ What a format does with its declaration is the business of `formats`.
 """
 
 from enum import StrEnum
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
@@ -45,43 +45,79 @@ class OnUnknown(StrEnum):
     ADD_COLUMNS = "add_columns"  # it gets a column of the type that it has
     IGNORE = "ignore"  # it is in bronze alone
     QUARANTINE = "quarantine"  # the whole row goes to the quarantine table
+    FAIL = "fail"  # its batch is not committed, and the feed stops until somebody decides
 
 
 class JsonPayload(Noun):
-    """A JSON object a value, with a declared schema."""
+    """A JSON object a value, with a declared schema, or one that is inferred from the values."""
 
     needs_registry: ClassVar[bool] = False
 
     model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
 
-    ddl: str = Field(alias="schema", min_length=1)
+    ddl: str = Field(default="", alias="schema")
     """Columns in Spark's DDL: `time timestamp, model string, device struct<id: string>`."""
+
+    infer: bool = False
+    """Whether columns are inferred from the values, in place of a `schema`: those of the first
+    batch at first, then wider ones as values come that need it, and never narrower ones."""
+
+    hints: str = ""
+    """With `infer`, the columns whose type is declared, in Spark's DDL: `time timestamp, kcal int`.
+    Needed for what is inferred otherwise (times are text), and for columns that the feed names."""
 
     on_mismatch: OnMismatch = OnMismatch.RESCUE
     """What becomes of a value that does not fit its column."""
 
     on_unknown: OnUnknown = OnUnknown.RESCUE
-    """What becomes of a value whose name is not in the schema."""
+    """What becomes of a value whose name is not in the schema; with `infer`, where it is
+    `add_columns` unless declared, whose name no column has since the first batch."""
 
-    @field_validator("ddl")
+    @model_validator(mode="before")
+    @classmethod
+    def _adds_what_it_infers(cls, given: Any) -> Any:  # noqa: ANN401 - whatever a feed has there
+        if isinstance(given, dict) and given.get("infer") is True:
+            return {"on_unknown": OnUnknown.ADD_COLUMNS, **given}
+        return given
+
+    @field_validator("ddl", "hints")
     @classmethod
     def _makes_columns(cls, ddl: str) -> str:
-        for column in columns_of_ddl(ddl):
-            if column.name.lower() in {*ORIGIN_NAMES, RESCUED}:
-                message = f"{column.name} is a column that silver has already: choose another name"
-                raise ValueError(message)
+        _refuse_taken(columns_of_ddl(ddl) if ddl else ())
         return ddl
+
+    @model_validator(mode="after")
+    def _has_one_way_to_columns(self) -> Self:
+        message = ""
+        if self.infer and self.ddl:
+            message = "give `schema` or `infer: true`; columns of known types are its `hints`"
+        elif not self.infer and self.hints:
+            message = "`hints` go with `infer: true`; without it columns are the `schema`"
+        elif not self.infer and not self.ddl:
+            message = "schema is missing: give the columns, or `infer: true`"
+        if message:
+            raise ValueError(message)
+        return self
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The declared columns."""
-        return columns_of_ddl(self.ddl)
+        """The declared columns; with `infer` those of `hints`, which may be none."""
+        ddl = self.hints if self.infer else self.ddl
+        return columns_of_ddl(ddl) if ddl else ()
 
     @property
     def rescues(self) -> bool:
         """Whether there is a column `_rescued`."""
         keeps_unknown = self.on_unknown in {OnUnknown.RESCUE, OnUnknown.ADD_COLUMNS}
-        return keeps_unknown or self.on_mismatch is OnMismatch.RESCUE
+        # What is inferred does not fit at first: there is always what cannot be a column.
+        return keeps_unknown or self.infer or self.on_mismatch is OnMismatch.RESCUE
+
+
+def _refuse_taken(columns: tuple[Column, ...]) -> None:
+    for column in columns:
+        if column.name.lower() in {*ORIGIN_NAMES, RESCUED}:
+            message = f"{column.name} is a column that silver has already: choose another name"
+            raise ValueError(message)
 
 
 class Payload(Noun):
@@ -112,6 +148,24 @@ class Payload(Noun):
         """Name of the format."""
         (name,) = self._given
         return name
+
+    @property
+    def declared_columns(self) -> tuple[Column, ...]:
+        """The columns that are declared here; none of a format whose schemas are registered."""
+        return self.json_.columns if self.json_ is not None else ()
+
+    @property
+    def infers(self) -> bool:
+        """Whether columns, and their types, follow from the values."""
+        return self.json_ is not None and self.json_.infer
+
+    @property
+    def grows(self) -> bool:
+        """Whether columns may come that nobody declared."""
+        declared = self.json_
+        return self.infers or (
+            declared is not None and declared.on_unknown is OnUnknown.ADD_COLUMNS
+        )
 
     @property
     def needs_registry(self) -> bool:

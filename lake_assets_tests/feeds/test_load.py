@@ -290,7 +290,7 @@ def test_a_feed_of_json_declares_its_schema(tmp_path):
         (
             "route:",
             "    on_unknown: keep\nroute:",
-            "line 6: payload.json.on_unknown must be 'rescue', 'add_columns', 'ignore' or",
+            "line 6: payload.json.on_unknown must be 'rescue', 'add_columns', 'ignore',",
         ),
         (
             "column: model",

@@ -43,3 +43,33 @@ def test_only_protobuf_has_a_subject():
 def test_columns_that_silver_adds_cannot_be_declared(name):
     with pytest.raises(ValidationError, match=f"{name} is a column that silver has already"):
         Payload.model_validate({"json": {"schema": f"{name} int"}})
+
+
+INFERRING = {"infer": True, "hints": "kcal int"}
+
+
+def test_what_is_inferred_adds_columns_unless_the_feed_says_otherwise():
+    inferring = Payload.model_validate({"json": INFERRING})
+    assert (inferring.infers, inferring.grows) == (True, True)
+    assert inferring.json_.on_unknown is OnUnknown.ADD_COLUMNS
+    assert [column.name for column in inferring.json_.columns] == ["kcal"]
+    assert Payload.model_validate_json(inferring.model_dump_json()) == inferring
+    strict = Payload.model_validate({"json": {**INFERRING, "on_unknown": "fail"}})
+    assert strict.json_.on_unknown is OnUnknown.FAIL
+    assert strict.json_.rescues
+    assert Payload.model_validate({"json": {"infer": True}}).json_.columns == ()
+
+
+@pytest.mark.parametrize(
+    ("declared", "problem"),
+    [
+        ({}, "schema is missing: give the columns, or `infer: true`"),
+        ({"schema": "a int", "infer": True}, "give `schema` or `infer: true`"),
+        ({"schema": "a int", "hints": "b int"}, "`hints` go with `infer: true`"),
+        ({"infer": True, "hints": "a itn"}, "at 'itn' there should be a type"),
+        ({"infer": True, "hints": "_topic int"}, "_topic is a column that silver has already"),
+    ],
+)
+def test_a_feed_has_one_way_to_columns(declared, problem):
+    with pytest.raises(ValidationError, match=problem):
+        Payload.model_validate({"json": declared})
