@@ -138,13 +138,13 @@ def _foreign_route(feed: Feed) -> Iterator[tuple[Loc, str]]:
 
     Columns that rows bring are none to route by: rows would decide what type the keys have.
     """
-    payload = feed.payload.json_
-    if payload is None or feed.route is None:
+    payload = feed.payload
+    if payload.needs_registry or feed.route is None:
         return
     name = feed.route.column
-    declared = {column.name: column.type for column in payload.columns}
+    declared = {column.name: column.type for column in payload.declared_columns}
     if name not in declared:
-        where = "hints" if payload.infer else "schema"
+        where = "hints" if payload.infers else "schema"
         fact = f"{name!r} is no column of the payload's {where}"
         yield ("route", "column"), f"{fact}; {_suggest(name, list(declared))}"
         return

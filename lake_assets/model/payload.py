@@ -4,13 +4,13 @@ What a format does with its declaration is the business of `formats`.
 """
 
 from enum import StrEnum
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from lake_assets.errors import FeedError
 from lake_assets.model.base import Noun
-from lake_assets.model.ddl import Column, columns_of_ddl
+from lake_assets.model.ddl import Column, Decimal, Scalar, columns_of_ddl
 from lake_assets.model.sources import ORIGIN_NAMES
 
 
@@ -29,6 +29,10 @@ class ProtobufPayload(Noun):
 
 RESCUED = "_rescued"
 """Column of what did not fit the others: JSON text, or null."""
+
+
+RECORD = "_record"
+"""Name in `_rescued` of a record of CSV that has more or fewer fields than there are columns."""
 
 
 class OnMismatch(StrEnum):
@@ -113,11 +117,85 @@ class JsonPayload(Noun):
         return keeps_unknown or self.infer or self.on_mismatch is OnMismatch.RESCUE
 
 
-def _refuse_taken(columns: tuple[Column, ...]) -> None:
+def _refuse_taken(columns: tuple[Column, ...], *others: str) -> None:
     for column in columns:
-        if column.name.lower() in {*ORIGIN_NAMES, RESCUED}:
+        if column.name.lower() in {*ORIGIN_NAMES, RESCUED, *others}:
             message = f"{column.name} is a column that silver has already: choose another name"
             raise ValueError(message)
+
+
+class CsvPayload(Noun):
+    """A record of CSV a value, its columns by position; there is no line with names."""
+
+    needs_registry: ClassVar[bool] = False
+
+    model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
+
+    ddl: str = Field(alias="schema", min_length=1)
+    """Columns in Spark's DDL, in the order of the fields: `time timestamp, model string, kcal int`.
+    Their types are scalars, `binary` aside, and decimals."""
+
+    delimiter: str = ","
+    """What stands between two fields; one character."""
+
+    quote: str = '"'
+    """What a field may stand between that has delimiters or lines; a doubled one is one of its
+    own. One character, or empty if there is no quoting."""
+
+    escape: str = ""
+    """What takes the meaning from the character behind it; one character, or empty for none."""
+
+    null_value: str = ""
+    """What a field says, unquoted, that is null. Quoted it is text."""
+
+    on_mismatch: OnMismatch = OnMismatch.RESCUE
+    """What becomes of a value that does not fit its column, and of a record that has more or fewer
+    fields than there are columns."""
+
+    @field_validator("ddl")
+    @classmethod
+    def _makes_columns(cls, ddl: str) -> str:
+        columns = columns_of_ddl(ddl)
+        _refuse_taken(columns, RECORD)
+        for column in columns:
+            if not isinstance(column.type, Scalar | Decimal) or column.type == Scalar("binary"):
+                message = (
+                    f"{column.name} is of a type that text of CSV has no form of: use a scalar"
+                )
+                raise ValueError(message)
+        return ddl
+
+    @model_validator(mode="after")
+    def _marks_tell_apart(self) -> Self:
+        marks = {"delimiter": self.delimiter, "quote": self.quote, "escape": self.escape}
+        for name, mark in marks.items():
+            if len(mark) != 1 and (name == "delimiter" or mark):
+                message = f"{name} is one character, not {mark!r}"
+                raise ValueError(message)
+            if mark and mark in "\r\n\0":
+                message = f"{name} cannot be the end of a line or a null character"
+                raise ValueError(message)
+        given = [mark for mark in marks.values() if mark]
+        if len(set(given)) < len(given):
+            message = "delimiter, quote and escape are different characters"
+            raise ValueError(message)
+        if any(mark in self.null_value for mark in (*given, "\r", "\n")):
+            message = "null_value has none of the characters that CSV gives a meaning"
+            raise ValueError(message)
+        return self
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The declared columns."""
+        return columns_of_ddl(self.ddl)
+
+    @property
+    def rescues(self) -> bool:
+        """Whether there is a column `_rescued`."""
+        return self.on_mismatch is OnMismatch.RESCUE
+
+
+_Declared: TypeAlias = ProtobufPayload | JsonPayload | CsvPayload
 
 
 class Payload(Noun):
@@ -129,7 +207,10 @@ class Payload(Noun):
     """Protobuf, with its schemas in a registry."""
 
     json_: JsonPayload | None = Field(default=None, alias="json")
-    """JSON objects, with a schema that is declared here; no registry is needed."""
+    """JSON objects, with a schema that is declared here or inferred; no registry is needed."""
+
+    csv: CsvPayload | None = None
+    """Records of CSV, with a schema that is declared here; no registry is needed."""
 
     @model_validator(mode="after")
     def _has_one_format(self) -> Self:
@@ -139,7 +220,7 @@ class Payload(Noun):
         return self
 
     @property
-    def _given(self) -> dict[str, ProtobufPayload | JsonPayload]:
+    def _given(self) -> dict[str, _Declared]:
         fields = {name: getattr(self, field) for name, field in _FORMATS.items()}
         return {name: declared for name, declared in fields.items() if declared is not None}
 
@@ -152,7 +233,8 @@ class Payload(Noun):
     @property
     def declared_columns(self) -> tuple[Column, ...]:
         """The columns that are declared here; none of a format whose schemas are registered."""
-        return self.json_.columns if self.json_ is not None else ()
+        declared = self.json_ or self.csv
+        return declared.columns if declared is not None else ()
 
     @property
     def infers(self) -> bool:
@@ -173,7 +255,7 @@ class Payload(Noun):
         return self.declared.needs_registry
 
     @property
-    def declared(self) -> ProtobufPayload | JsonPayload:
+    def declared(self) -> _Declared:
         """What is declared of the format."""
         (declared,) = self._given.values()
         return declared

@@ -11,12 +11,15 @@ from deltalake import DeltaTable
 
 from lake_assets.delta.widen import widen
 from lake_assets.errors import PoisonedBatchError
+from lake_assets.logs.schema_log import entries_of
 from lake_assets.model.payload import Payload
 from lake_assets.model.tables import quarantine_of
 from lake_assets.services.control import locate
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.reprocess import Redo
+from lake_assets.silver.schema_history import SchemaHistory
 from lake_assets.spark.lake_context import open_lake
+from lake_assets.storage.local import LocalStore
 from lake_assets.streams.feed_streams import FeedStreams
 from lake_assets.streams.noted_changes import reprocess_journal
 from lake_assets.streams.pipeline import Pipeline, demux_journal
@@ -104,6 +107,10 @@ class Inferring(Tracker):
                 Redo(session=self.spark, demux=demux, journal=reprocess_journal(context.lake, feed))
             )
 
+    def history(self, key):
+        kept = entries_of(LocalStore.at(self.settings.lake_dir), "games")
+        return [entry for entry in kept if entry.key == key]
+
     def types(self, table=PULSE):
         if not (self.settings.lake_dir / table.relative).exists():
             return {}
@@ -152,6 +159,40 @@ def test_columns_come_and_get_wider_while_the_streams_run(lake):
     assert lake.types() == before
     handle = DeltaTable(lake.settings.lake_dir / PULSE.relative)
     assert (handle.protocol().min_reader_version, handle.protocol().min_writer_version) == (1, 2)
+    history = {
+        name: [(entry.before, entry.type, entry.reason.why.value) for entry in entries]
+        for name in ("bpm", "kcal", "o")
+        if (entries := [e for e in lake.history("pulse") if e.column == name])
+    }
+    assert history == {
+        "bpm": [(None, "bigint", "inferred"), ("bigint", "double", "inferred")],
+        "kcal": [(None, "int", "declared")],
+        "o": [
+            (None, "struct<x: bigint>", "inferred"),
+            ("struct<x: bigint>", "struct<x: bigint, y: string>", "inferred"),
+        ],
+    }
+
+
+def test_what_a_death_keeps_out_of_the_history_the_next_start_puts_in(lake, monkeypatch):
+    lake.send('{"model":"pulse","n":1}')
+    assert lake.caught_up() is None
+    lake.send('{"model":"pulse","n":0.5}')
+    with monkeypatch.context() as patch:
+        patch.setattr(SchemaHistory, "note", dies)
+        assert lake.caught_up() is not None
+    assert lake.types()["n"] == "double"
+    assert [e.type for e in lake.history("pulse") if e.column == "n"] == ["bigint"]
+    assert lake.caught_up() is None
+    assert [e.type for e in lake.history("pulse") if e.column == "n"] == ["bigint", "double"]
+    assert lake.rows(PULSE, "n") == [(0.5,), (1.0,)]
+    before = lake.history("pulse")
+    assert lake.caught_up() is None
+    assert lake.history("pulse") == before
+
+
+def dies(*_):
+    raise OSError("the machine stops")
 
 
 def test_integers_that_doubles_round_keep_their_column_and_the_fraction_is_rescued(lake):

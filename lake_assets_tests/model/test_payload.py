@@ -17,7 +17,7 @@ def test_a_payload_is_of_one_format():
     "declared", [{}, {"json": {"schema": "a int"}, "protobuf": {"subject": "s"}}]
 )
 def test_a_payload_of_none_or_two_formats_is_refused(declared):
-    with pytest.raises(ValidationError, match="give exactly one of json, protobuf"):
+    with pytest.raises(ValidationError, match="give exactly one of csv, json, protobuf"):
         Payload.model_validate(declared)
 
 
