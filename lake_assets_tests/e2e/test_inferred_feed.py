@@ -241,6 +241,24 @@ def test_the_same_rows_give_the_same_columns_when_silver_is_derived_from_nothing
     assert lake.rows(PULSE, "_rescued") == [(None,)] * 4
 
 
+def test_a_hint_that_does_not_go_with_a_column_is_refused_until_silver_is_derived_again(lake):
+    lake.send('{"model":"pulse","at":"2026-11-25T12:00:00Z"}')
+    assert lake.caught_up() is None
+    hinted = {"hints": f"{HINTS}, at timestamp"}
+    failure = lake.caught_up(**hinted)
+    assert "column at is string, and declared as timestamp" in str(failure)
+    for table in (PULSE, STRIDE):
+        shutil.rmtree(lake.settings.lake_dir / table.relative)
+    lake.redo(lambda redo: rebuild(redo, lake.settings.state_dir), **hinted)
+    assert lake.caught_up(**hinted) is None
+    assert lake.types()["at"] == "timestamp"
+    assert len(lake.rows(PULSE)) == 1
+    assert [(e.before, e.type) for e in lake.history("pulse") if e.column == "at"] == [
+        (None, "string"),
+        ("string", "timestamp"),
+    ]
+
+
 def test_a_requeue_makes_no_column_a_double_that_streams_may_know_as_another(lake):
     rules = {"on_mismatch": "quarantine", "on_unknown": "quarantine"}
     lake.send('{"model":"pulse","n":1}')

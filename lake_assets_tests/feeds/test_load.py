@@ -427,3 +427,22 @@ def test_the_one_key_of_a_feed_without_a_route_is_nobody_elses(tmp_path):
 def test_what_is_wrong_with_a_route_is_told_where_it_may_be_left_out(tmp_path):
     with pytest.raises(FeedError, match=r"line 7: route\.colum is no field; did you mean 'column'"):
         load_feeds(_write(tmp_path, GOOD.replace("  column: game", "  colum: game")))
+
+
+@pytest.mark.parametrize(
+    ("payload", "problem"),
+    [
+        ("{json: {infer: true, hints: 'kcal int'}}", "no column of the payload's hints; fields"),
+        ("{json: {infer: true}}", "'model' is no column of the payload's hints; there are none"),
+        ("{csv: {schema: 'models string'}}", "payload's schema; did you mean 'models'?"),
+        ("{csv: {schema: 'model double'}}", "'model' is of type double, which holds no keys"),
+        ("{json: {}}", "payload.json: schema is missing: give the columns, or `infer: true`"),
+        ("{json: {schema: 'a int', infer: true}}", "give `schema` or `infer: true`"),
+    ],
+)
+def test_a_route_needs_a_column_that_is_declared(tmp_path, payload, problem):
+    """Also where columns are inferred: else rows would decide what type keys have."""
+    text = f"feed: f\nsource: {{kafka: {{topic: t}}}}\npayload: {payload}\n"
+    (tmp_path / "f.yaml").write_text(f"{text}route: {{column: model, keys: [vita]}}\n")
+    with pytest.raises(FeedError, match=re.escape(problem)):
+        load_feeds(tmp_path)

@@ -1,3 +1,5 @@
+import re
+
 import pytest
 from pydantic import ValidationError
 
@@ -73,3 +75,34 @@ def test_what_is_inferred_adds_columns_unless_the_feed_says_otherwise():
 def test_a_feed_has_one_way_to_columns(declared, problem):
     with pytest.raises(ValidationError, match=problem):
         Payload.model_validate({"json": declared})
+
+
+def test_csv_is_a_format_with_marks_of_its_own():
+    payload = Payload.model_validate({"csv": {"schema": "a int, b decimal(5,2)"}})
+    assert (payload.format, payload.needs_registry, payload.grows) == ("csv", False, False)
+    assert [column.name for column in payload.declared_columns] == ["a", "b"]
+    assert payload.csv.rescues
+    assert Payload.model_validate_json(payload.model_dump_json()) == payload
+    tabs = Payload.model_validate({"csv": {"schema": "a int", "delimiter": "\t", "quote": ""}})
+    assert (tabs.csv.delimiter, tabs.csv.quote) == ("\t", "")
+
+
+@pytest.mark.parametrize(
+    ("declared", "problem"),
+    [
+        ({"schema": ""}, "at least 1 character"),
+        ({"schema": "a array<int>"}, "a is of a type that text of CSV has no form of"),
+        ({"schema": "a binary"}, "a is of a type that text of CSV has no form of"),
+        ({"schema": "_record int"}, "_record is a column that silver has already"),
+        ({"schema": "a int", "delimiter": ""}, "delimiter is one character, not ''"),
+        ({"schema": "a int", "delimiter": "||"}, "delimiter is one character"),
+        ({"schema": "a int", "delimiter": "\n"}, "delimiter cannot be the end of a line"),
+        ({"schema": "a int", "quote": ","}, "delimiter, quote and escape are different"),
+        ({"schema": "a int", "escape": '"'}, "delimiter, quote and escape are different"),
+        ({"schema": "a int", "null_value": "a,b"}, "null_value has none of the characters"),
+        ({"schema": "a int", "header": True}, "Extra inputs are not permitted"),
+    ],
+)
+def test_what_is_wrong_with_csv_is_named(declared, problem):
+    with pytest.raises(ValidationError, match=re.escape(problem)):
+        Payload.model_validate({"csv": declared})

@@ -6,12 +6,11 @@ from typing import ClassVar, Self
 
 import pyarrow as pa
 
-from lake_assets.errors import LakeError
 from lake_assets.formats.base import Question, Surroundings
 from lake_assets.formats.csv.decoder import CsvDecoder
 from lake_assets.formats.csv.records import Dialect
+from lake_assets.formats.declared_columns import with_declared
 from lake_assets.formats.json.columns import arrow_schema
-from lake_assets.formats.schema_merge import Mismatch, merge
 from lake_assets.model.payload import RESCUED, CsvPayload
 
 _RESCUED = pa.schema([pa.field(RESCUED, pa.string())])
@@ -53,13 +52,7 @@ class CsvFormat:
     def plan(self, schemas: pa.Schema, have: pa.Schema, route: Sequence[str]) -> CsvDecoder:
         """All that is declared is read, by its place; columns that are no longer declared stay."""
         (made,) = self.made_by(schemas, route)
-        columns = merge(have, made)
-        if isinstance(columns, Mismatch):
-            raise LakeError(
-                f"silver of feed {self.feed!r}",
-                f"column {columns.path} is {columns.have}, and declared as {columns.came}",
-                "Declare it as it is or under another name, or rebuild silver without it",
-            )
+        columns = with_declared(self.feed, have, made)
         declared = self.declared
         return CsvDecoder(
             columns=columns,

@@ -10,7 +10,7 @@ from typing import ClassVar, Self
 
 import pyarrow as pa
 
-from lake_assets.errors import LakeError, UnknownColumnsError
+from lake_assets.errors import UnknownColumnsError
 from lake_assets.formats.base import (
     KeptTypesQuestion,
     NewColumnsQuestion,
@@ -18,12 +18,12 @@ from lake_assets.formats.base import (
     Surroundings,
     UnknownNamesQuestion,
 )
+from lake_assets.formats.declared_columns import with_declared
 from lake_assets.formats.json.columns import arrow_schema, can_be_added, column_of
 from lake_assets.formats.json.decoder import JsonDecoder
 from lake_assets.formats.json.grown_columns import GrowthRules, grown_columns
 from lake_assets.formats.json.inference import all_of, holds, ordered
 from lake_assets.formats.json.row_reader import Rules
-from lake_assets.formats.schema_merge import Mismatch, merge
 from lake_assets.model.payload import RESCUED, JsonPayload, OnUnknown
 
 _RESCUED = pa.schema([pa.field(RESCUED, pa.string())])
@@ -98,13 +98,7 @@ class JsonFormat:
     def plan(self, schemas: JsonSchemas, have: pa.Schema, route: Sequence[str]) -> JsonDecoder:  # noqa: ARG002
         """All that is declared is read, and what was added or inferred, now or before."""
         rescued = _RESCUED if self.declared.rescues else pa.schema([])
-        columns = merge(have, pa.schema([*schemas.declared, *rescued]))
-        if isinstance(columns, Mismatch):
-            raise LakeError(
-                f"silver of feed {self.feed!r}",
-                f"column {columns.path} is {columns.have}, and declared as {columns.came}",
-                "Declare it as it is or under another name, or rebuild silver without it",
-            )
+        columns = with_declared(self.feed, have, pa.schema([*schemas.declared, *rescued]))
         rule = self._on_unknown(schemas, columns)
         growth = GrowthRules(
             fixed={*schemas.declared.names, RESCUED},

@@ -21,6 +21,9 @@ from lake_assets.model.quarantine import Reason
 _SHOWN = 100
 """Characters of a value that a detail shows."""
 
+_TOLD = 20
+"""Names of a row that are told where the feed is to stop; one may have thousands."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rules:
@@ -96,7 +99,7 @@ def _read(value: bytes, fields: dict[str, pa.DataType], rules: Rules) -> Row:
     if notes.unknown and rules.on_unknown in {OnUnknown.QUARANTINE, OnUnknown.FAIL}:
         names = tuple(dict.fromkeys(map(path_in_words, notes.unknown)))
         if rules.on_unknown is OnUnknown.FAIL:
-            return Row(values={}, question=UnknownNamesQuestion(names))
+            return Row(values={}, question=UnknownNamesQuestion(names[:_TOLD]))
         detail = f"no column is declared for {', '.join(names)}"[:_SHOWN]
         return Row(values={}, reason=Reason.UNKNOWN_COLUMN, detail=detail)
     if wider:
