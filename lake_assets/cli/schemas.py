@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from lake_assets.cli.console import stdout
@@ -75,10 +76,10 @@ def history_table(feed: str, entries: Sequence[SchemaEntry]) -> Table:
         named = "" if some == [""] else ", ".join(sorted(some))
         shown.add_row(
             f"{entry.at:%Y-%m-%d %H:%M:%S}",
-            entry.column or "",
-            entry.type or ("-" if entry.column else ""),
-            entry.before or "",
-            _why(entry),
+            escape(entry.column or ""),
+            escape(entry.type or ("-" if entry.column else "")),
+            escape(entry.before or ""),
+            escape(_why(entry)),
             "all" if len(everyone) > 1 and everyone == {*some} else named,
         )
     return shown
