@@ -88,7 +88,7 @@ def _load(path: Path) -> Feed:
         lines = [(document.line_of(error["loc"]), _explain(error)) for error in errors]
         raise _wrong(path, lines) from problem
     facts = [*_bad_crons(feed), *_foreign_columns(feed), *_foreign_route(feed)]
-    facts += _shared_templates(feed)
+    facts += [*_shared_templates(feed), *_unhinted_partitions(feed)]
     wrong = [(document.line_of(loc), f"{_dotted(loc)}: {fact}") for loc, fact in facts]
     if wrong:
         raise _wrong(path, wrong)
@@ -153,6 +153,16 @@ def _foreign_route(feed: Feed) -> Iterator[tuple[Loc, str]]:
     if word not in _KEY_TYPES:
         fact = f"{name!r} is of type {word}, which holds no keys"
         yield ("route", "column"), f"{fact}: use one of {', '.join(_KEY_TYPES)}"
+
+
+def _unhinted_partitions(feed: Feed) -> Iterator[tuple[Loc, str]]:
+    """Partitions by columns whose type rows decide: they might get one that partitions nothing."""
+    hinted = {column.name for column in feed.payload.declared_columns}
+    sources = dict.fromkeys(column.source for by in feed.partitions for column in by)
+    for name in sources if feed.payload.infers else ():
+        if name not in hinted:
+            fact = f"{name!r} is no column of the payload's hints"
+            yield ("partition_by",), f"{fact}; {_suggest(name, sorted(hinted))}"
 
 
 def _explain(problem: ErrorDetails) -> str:

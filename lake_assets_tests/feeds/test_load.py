@@ -446,3 +446,13 @@ def test_a_route_needs_a_column_that_is_declared(tmp_path, payload, problem):
     (tmp_path / "f.yaml").write_text(f"{text}route: {{column: model, keys: [vita]}}\n")
     with pytest.raises(FeedError, match=re.escape(problem)):
         load_feeds(tmp_path)
+
+
+def test_a_partition_needs_a_column_whose_type_no_row_changes(tmp_path):
+    text = "feed: f\nsource: {kafka: {topic: t}}\npayload: {json: {infer: true}}\n"
+    (tmp_path / "f.yaml").write_text(f"{text}partition_by: [region]\n")
+    with pytest.raises(FeedError, match=r"line 4: partition_by: 'region' is no column of the pay"):
+        load_feeds(tmp_path)
+    hinted = text.replace("infer: true", "infer: true, hints: 'region string'")
+    (tmp_path / "f.yaml").write_text(f"{hinted}partition_by: [region]\n")
+    assert load_feeds(tmp_path)[0].is_partitioned
