@@ -89,13 +89,13 @@ class CsvDecoder:
         count: int,
     ) -> Decoded:
         arrays = []
-        taken = pa.array([row not in refusals for row in range(count)]) if refusals else None
+        taken = pa.array([row not in refusals for row in range(count)], pa.bool_())
         for column in self.columns:
             if column.name == RESCUED and rescued:
                 array = pa.array([rescued.get(row) for row in range(count)], pa.string())
             else:
                 array = made.get(column.name, pa.nulls(count, column.type))
-            if taken is not None:
+            if refusals:
                 array = pc.if_else(taken, array, pa.scalar(None, array.type))
             arrays.append(array if array.type == column.type else array.cast(column.type))
         told = [refusals.get(row, (None, None)) for row in range(count)] if refusals else None

@@ -64,7 +64,7 @@ def read_records(values: pa.Array, dialect: Dialect) -> Records:
     body = _without_end(texts)
     for row in pc.indices_nonzero(pc.equal(body, "")).to_pylist():
         problems.setdefault(row, "")
-    is_record = pa.array([row not in problems for row in range(len(body))])
+    is_record = pa.array([row not in problems for row in range(len(body))], pa.bool_())
     special = _special(body, dialect)
     plain = pc.if_else(pc.and_(is_record, pc.invert(special)), body, None)
     fields = pc.split_pattern(plain, dialect.delimiter)
