@@ -75,9 +75,14 @@ def read_records(values: pa.Array, dialect: Dialect) -> Records:
     read: dict[int, list[str]] = {}
     for row in rows:
         try:
-            read[row] = next(csv.reader([body[row].as_py()], **dialect.reading))  # type: ignore[arg-type]
+            own = next(csv.reader([body[row].as_py()], **dialect.reading), [])  # type: ignore[arg-type]
         except csv.Error as problem:
             problems[row] = str(problem).partition(" - ")[0]
+        else:
+            if own:
+                read[row] = own
+            else:  # ends of lines alone
+                problems[row] = ""
     found = _nulls({row: body[row].as_py() for row in read}, read, dialect)
     where = np.arange(len(fields))
     where[list(found)] = len(fields) + np.arange(len(found))

@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+import re
 
 import pyarrow as pa
 import pytest
@@ -93,11 +94,10 @@ def test_any_text_is_read_as_pythons_strict_reader_reads_it(values, escape):
             else (value.removesuffix("\r"))
         )
         fields = found.fields[row].as_py()
-        if not body:
+        theirs = strictly(body, escape) if body else []
+        if not theirs:
             assert found.problems[row] == ""
-            continue
-        theirs = strictly(body, escape)
-        if isinstance(theirs, csv.Error):
+        elif isinstance(theirs, csv.Error):
             assert found.problems[row]
             assert str(theirs).startswith(found.problems[row])
             assert fields is None
@@ -108,7 +108,7 @@ def test_any_text_is_read_as_pythons_strict_reader_reads_it(values, escape):
 
 def strictly(text, escape):
     try:
-        return next(csv.reader([text], strict=True, escapechar=escape or None))
+        return next(csv.reader([text], strict=True, escapechar=escape or None), [])
     except csv.Error as problem:
         return problem
 
@@ -177,12 +177,13 @@ def test_random_texts_are_what_spark_reads_or_nothing(spark):
     @given(made)
     @settings(max_examples=200, deadline=None, database=None)
     def draw(fields):
-        drawn.append([f.replace("\0", "").replace("\ufeff", "") for f in fields])
+        # Spark's reader takes lines, and has marks of its own.
+        drawn.append([re.sub("[\0\ufeff\r\n]", "", field) for field in fields])
 
     draw()
     values = [written(fields, quoting=csv.QUOTE_ALL) for fields in drawn]
     frame = spark.createDataFrame([(row,) for row in values], "value string")
-    options = {"escape": '"', "nullValue": "", "multiLine": "true"}
+    options = {"escape": '"', "nullValue": ""}
     theirs = frame.select(F.from_csv("value", DDL, options).alias("row")).select("row.*")
     pairs = zip(told(columns(decoder(DDL), *values)), told(theirs.toArrow()), strict=True)
     for fields, (ours, spark_has) in zip(drawn, pairs, strict=True):
