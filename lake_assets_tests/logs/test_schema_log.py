@@ -13,7 +13,7 @@ from lake_assets.logs.write import keep_up
 from lake_assets.model.schema_history import Reason, SchemaEntry, Why, changes
 from lake_assets.model.tables import SCHEMA_LOG
 from lake_assets.settings.upkeep import LogSettings
-from lake_assets.spark.lake_context import LakeContext, open_lake
+from lake_assets.spark.lake_context import open_lake
 
 VERSION = SchemaEntry(
     key=None,
@@ -129,7 +129,7 @@ def test_rows_of_a_later_release_are_left_to_it(context, settings):
     assert told(context) == [("uno", "a", "int", None)]
 
 
-def test_its_files_are_joined_and_nothing_of_it_is_deleted(context: LakeContext):
+def test_its_files_are_joined_and_nothing_of_it_is_deleted(context):
     context.committer.create(SCHEMAS)
     for number in range(5):
         record_changes(context, "games", of({"uno": {f"c{n}": "int" for n in range(number + 1)}}))

@@ -1,7 +1,6 @@
 """Columns that are inferred from the values, batch after batch, over restarts."""
 
 import json
-import random
 
 import pyarrow as pa
 import pytest
@@ -263,10 +262,7 @@ def named(kind):
 @given(ROWS, st.randoms(use_true_random=False), st.sets(st.integers(1, 11)), st.booleans())
 @settings(max_examples=150, deadline=None)
 def test_the_same_values_make_the_same_columns_whatever_their_order_and_batches(
-    rows: list[dict],
-    by: random.Random,
-    cuts: set[int],
-    restarts: bool,  # noqa: FBT001 - drawn
+    rows, by, cuts, restarts
 ):
     whole = Table()
     whole.take(*rows)
