@@ -29,7 +29,7 @@ SCHEMA = pa.schema(
         ("feed", pa.string()),
         ("key", pa.string()),  # null of a version, which is of all keys
         ("time", pa.timestamp("us", tz="UTC")),  # when it was noticed
-        ("column", pa.string()),
+        ("column_name", pa.string()),
         ("type", pa.string()),  # null if the column is gone
         ("before", pa.string()),  # null if there was no such column
         ("why", pa.string()),  # a `model.schema_history.Why`
@@ -115,7 +115,7 @@ def _row(feed: str, entry: SchemaEntry) -> dict[str, Any]:
         "feed": feed,
         "key": entry.key,
         "time": entry.at,
-        "column": entry.column,
+        "column_name": entry.column,
         "type": entry.type,
         "before": entry.before,
         "why": entry.reason.why.value,
@@ -129,7 +129,7 @@ def _row(feed: str, entry: SchemaEntry) -> dict[str, Any]:
 def _entry(row: dict[str, Any]) -> SchemaEntry:
     return SchemaEntry(
         key=row["key"],
-        column=row["column"],
+        column=row["column_name"],
         type=row["type"],
         before=row["before"],
         reason=Reason(Why(row["why"]), row["version"], row["schema_id"]),

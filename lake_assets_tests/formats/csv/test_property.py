@@ -52,9 +52,9 @@ RECORDS = st.lists(st.lists(TEXTS, min_size=1, max_size=4), min_size=1, max_size
 
 
 def written(fields, **dialect):
-    text = io.StringIO()
-    csv.writer(text, lineterminator="", **dialect).writerow(fields)
-    return text.getvalue()
+    text = io.StringIO(newline="")
+    csv.writer(text, **dialect).writerow(fields)
+    return text.getvalue().removesuffix("\r\n")
 
 
 @given(RECORDS, st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]), st.sampled_from(",;\t|"))
@@ -144,7 +144,7 @@ OF_SPARK = (
     "+1,-2,-128,1e3,3.4e38,-0.5,FALSE,2026-11-22 12:00:00.123456,0001-01-01, b ",
     ",,,,,,,,,",
     '"7","8","9",".5","1.","12","True","2026-11-22T12:00:00+01:00","2026-12-31","c,""d"""',
-    "007,9223372036854775807,127,NaN,Inf,99999999.99,true,2026-11-22T12:00Z,9999-12-31,ünï",
+    "007,9223372036854775807,127,NaN,Inf,99999999.99,true,2026-11-22T12:00:00.5Z,9999-12-31,ünï",
     "1.0,1e3,128,x,x,x,1,noon,yesterday,",
     " 1, 2,3 ,1.5.5,--1,1e,t,2026-13-01T00:00:00Z,2026-02-30,x",
 )
@@ -185,6 +185,10 @@ def test_random_texts_are_what_spark_reads_or_nothing(spark):
     frame = spark.createDataFrame([(row,) for row in values], "value string")
     options = {"escape": '"', "nullValue": ""}
     theirs = frame.select(F.from_csv("value", DDL, options).alias("row")).select("row.*")
+    # Python has no date of the year 0, and Spark has.
+    theirs = theirs.withColumns(
+        {name: F.when(F.year(name).between(1, 9999), F.col(name)) for name in ("at", "day")}
+    )
     pairs = zip(told(columns(decoder(DDL), *values)), told(theirs.toArrow()), strict=True)
     for fields, (ours, spark_has) in zip(drawn, pairs, strict=True):
         for name, value in spark_has.items():
