@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
+
 from lake_assets.formats.base import PayloadFormat
 from lake_assets.formats.confluent.schemas import SchemaSet
 from lake_assets.formats.schema_merge import in_words
@@ -44,7 +46,7 @@ def _by_versions(
     payload_format: PayloadFormat[Any], schemas: SchemaSet, route: Sequence[str]
 ) -> Callable[[str, str], Reason]:
     """The first version that has the column of the type, else the newest that has its name."""
-    made = [
+    made: list[tuple[Reason, pa.Schema]] = [
         (Reason(Why.REGISTRY, version.number, schema_id), columns)
         for schema_id, version in sorted(schemas.versions.items(), key=lambda one: one[1].number)
         for columns in payload_format.made_by(_alone(schemas, schema_id), route)
@@ -53,7 +55,8 @@ def _by_versions(
     def reason(name: str, kind: str) -> Reason:
         having = [(why, columns.field(name).type) for why, columns in made if name in columns.names]
         exact = [why for why, its_type in having if in_words(its_type) == kind]
-        return (*exact, *(why for why, _ in reversed(having)), Reason(Why.FOUND))[0]
+        named = [why for why, _ in reversed(having)]
+        return next(iter([*exact, *named]), Reason(Why.FOUND))
 
     return reason
 

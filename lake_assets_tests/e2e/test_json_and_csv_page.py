@@ -30,7 +30,7 @@ def page(settings, services, tmp_path):
     folder.mkdir()
     values = {"moves": blocks("json")[0], "beats": blocks("csv")[0]}
     for text in blocks("yaml"):
-        name = re.search(r"feed: (\w+)", text)[1]
+        (name,) = re.findall(r"^feed: (\w+)", text)
         topic = Topic(services)
         topic.produce(*(line.encode() for line in values.pop(name).splitlines()))
         (folder / f"{name}.yaml").write_text(text.replace(f"topic: {name}", f"topic: {topic.name}"))
@@ -51,7 +51,7 @@ def silver(settings, name):
 
 
 def test_what_the_page_says_of_its_feeds_is_so(page):
-    table = re.search(r"\| column \| type \| why \|\n\|.*\n((?:\|.*\n)+)", PAGE)[1]
+    (table,) = re.findall(r"\| column \| type \| why \|\n\|.*\n((?:\|.*\n)+)", PAGE)
     rows = [
         [cell.strip().strip("`") for cell in line.split("|")[1:-1]] for line in table.splitlines()
     ]
