@@ -21,13 +21,17 @@
   + StreamError                a streaming query ended, or may not start
     - StreamsLockedError       another process runs the streams of this lake
     - ExpectationFailedError   rows violate an expectation whose action is to fail
+    - UnknownColumnsError      rows have names at which their feed is declared to stop
     - PoisonedBatchError       the same batch failed again and again
   + AlertError                 a webhook or a mail server does not take an alert
 
 A message names the thing, the fact and the next step, in that order.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+
+_SHOWN_NAMES = 10
+"""Names that a message shows; a row may have any number of them."""
 
 
 def first_line(problem: BaseException) -> str:
@@ -206,6 +210,26 @@ class ExpectationFailedError(StreamError):
         )
         self.expectation = expectation
         self.key = key
+
+
+class UnknownColumnsError(StreamError):
+    """Rows have names that are declared nowhere, and `on_unknown: fail` stops their feed.
+
+    Nothing of their batch was committed.
+    """
+
+    def __init__(self, feed: str, names: Sequence[str]) -> None:
+        """Record the names, the first of which the message shows."""
+        shown = ", ".join(names[:_SHOWN_NAMES])
+        if len(names) > _SHOWN_NAMES:
+            shown += f" and {len(names) - _SHOWN_NAMES} more"
+        super().__init__(
+            f"payload of feed {feed!r}",
+            f"rows have names that no column is declared for: {shown}",
+            "Declare them, or another `on_unknown`, and start the streams again; they go on where "
+            "they were",
+        )
+        self.names = tuple(names)
 
 
 class PoisonedBatchError(StreamError):

@@ -31,6 +31,8 @@ OF_NO_ROOM = {
     Path("test_definitions.py"),
     Path("formats/protobuf/test_property.py"),
     Path("formats/json/test_property.py"),
+    Path("formats/json/test_inferring.py"),
+    Path("formats/csv/test_property.py"),
     Path("gold/test_property.py"),
     Path("gold/test_gold_on_gold.py"),
     Path("delta/test_lake_in_a_store.py"),

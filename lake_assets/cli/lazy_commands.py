@@ -37,6 +37,7 @@ SUMMARIES: Mapping[str, str] = {
     "tables": (
         "Show every table: rows, files, bytes, last commit, and how many rows it lags behind."
     ),
+    "schemas": "Show which columns silver has had, when each came or got wider, and why.",
     "top": "Watch the streams of this lake live: rows, lag, batches, views, memory, disk.",
     "trace": (
         "Say where a message is now: bronze's file, then silver's table, or quarantine and the "

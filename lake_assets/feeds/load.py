@@ -88,7 +88,7 @@ def _load(path: Path) -> Feed:
         lines = [(document.line_of(error["loc"]), _explain(error)) for error in errors]
         raise _wrong(path, lines) from problem
     facts = [*_bad_crons(feed), *_foreign_columns(feed), *_foreign_route(feed)]
-    facts += _shared_templates(feed)
+    facts += [*_shared_templates(feed), *_unhinted_partitions(feed)]
     wrong = [(document.line_of(loc), f"{_dotted(loc)}: {fact}") for loc, fact in facts]
     if wrong:
         raise _wrong(path, wrong)
@@ -140,13 +140,14 @@ def _foreign_route(feed: Feed) -> Iterator[tuple[Loc, str]]:
 
     Columns that rows bring are none to route by: rows would decide what type the keys have.
     """
-    payload = feed.payload.json_
-    if payload is None or feed.route is None:
+    payload = feed.payload
+    if payload.needs_registry or feed.route is None:
         return
     name = feed.route.column
-    declared = {column.name: column.type for column in payload.columns}
+    declared = {column.name: column.type for column in payload.declared_columns}
     if name not in declared:
-        fact = f"{name!r} is no column of the payload's schema"
+        where = "hints" if payload.infers else "schema"
+        fact = f"{name!r} is no column of the payload's {where}"
         yield ("route", "column"), f"{fact}; {_suggest(name, list(declared))}"
         return
     kind = declared[name]
@@ -154,6 +155,16 @@ def _foreign_route(feed: Feed) -> Iterator[tuple[Loc, str]]:
     if word not in _KEY_TYPES:
         fact = f"{name!r} is of type {word}, which holds no keys"
         yield ("route", "column"), f"{fact}: use one of {', '.join(_KEY_TYPES)}"
+
+
+def _unhinted_partitions(feed: Feed) -> Iterator[tuple[Loc, str]]:
+    """Partitions by columns whose type rows decide: they might get one that partitions nothing."""
+    hinted = {column.name for column in feed.payload.declared_columns}
+    sources = dict.fromkeys(column.source for by in feed.partitions for column in by)
+    for name in sources if feed.payload.infers else ():
+        if name not in hinted:
+            fact = f"{name!r} is no column of the payload's hints"
+            yield ("partition_by",), f"{fact}; {_suggest(name, sorted(hinted))}"
 
 
 def _explain(problem: ErrorDetails) -> str:
@@ -175,7 +186,9 @@ def _explain(problem: ErrorDetails) -> str:
 
 def _suggest(name: str, fields: list[str]) -> str:
     close = get_close_matches(name, fields, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"fields here are {', '.join(fields)}"
+    if close:
+        return f"did you mean {close[0]!r}?"
+    return f"fields here are {', '.join(fields)}" if fields else "there are none yet"
 
 
 def _fields_at(loc: Loc) -> list[str]:

@@ -38,13 +38,36 @@ class MessageQuestion:
 
 @dataclass(frozen=True, slots=True)
 class NewColumnsQuestion:
-    """Columns that a row has and the plan has not."""
+    """Columns that a row has and the plan has not, or not of a type that holds the row's value."""
 
     columns: tuple[tuple[str, str], ...]
     """Names, each with the type of the row's value as Spark SQL names it: `bigint`."""
 
 
-Question: TypeAlias = SchemaIdQuestion | MessageQuestion | NewColumnsQuestion
+@dataclass(frozen=True, slots=True)
+class UnknownNamesQuestion:
+    """What to do about names of a row that nobody declared, where the feed says to stop."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptTypesQuestion:
+    """What to do about columns whose stored values the types would not hold that they are to get.
+
+    No row asks; the plan that was made before does.
+    """
+
+    columns: tuple[str, ...]
+
+
+Question: TypeAlias = (
+    SchemaIdQuestion
+    | MessageQuestion
+    | NewColumnsQuestion
+    | UnknownNamesQuestion
+    | KeptTypesQuestion
+)
 """What a decoder may ask. Hashable and picklable; `silver.questions` carries them to the driver."""
 
 
@@ -141,6 +164,7 @@ class SchemaSource(Protocol[Schemas]):
 
         Raises:
             RegistryError: no answer; nothing has changed.
+            UnknownColumnsError: rows have names at which the feed is to stop.
         """
 
     def check(self) -> None:

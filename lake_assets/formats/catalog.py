@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from lake_assets.formats.base import PayloadFormat, Surroundings
+from lake_assets.formats.csv.payload_format import CsvFormat
 from lake_assets.formats.json.payload_format import JsonFormat
 from lake_assets.formats.protobuf.payload_format import ProtobufFormat
 from lake_assets.model.feeds import Feed
 from lake_assets.model.payload import Payload
 
 _FORMATS: Mapping[str, type[PayloadFormat[Any]]] = {
+    "csv": CsvFormat,
     "json": JsonFormat,
     "protobuf": ProtobufFormat,
 }

@@ -61,14 +61,19 @@ class Mismatch:
 _Kind: TypeAlias = pa.DataType | Mismatch
 
 
-def merge(have: pa.Schema, came: pa.Schema) -> pa.Schema | Mismatch:
+def merge(have: pa.Schema, came: pa.Schema, *, rounds: bool = False) -> pa.Schema | Mismatch:
     """Columns that hold the rows of both: `have`'s in their order, then the new ones.
 
     Types widen where one holds all values of the other, at any depth: `tinyint`, `smallint`, `int`,
     `bigint` and `decimal(20,0)` to those after them, `float` to `double`, a struct by fields. All
     columns are nullable.
+
+    Args:
+        have: the columns that are there.
+        came: those that are to be.
+        rounds: whether integers and doubles go together, as doubles.
     """
-    fields = _merged(have, came, "")
+    fields = _merged(have, came, "", rounds)
     return fields if isinstance(fields, Mismatch) else pa.schema(fields)
 
 
@@ -88,7 +93,10 @@ def in_words(kind: pa.DataType) -> str:
 
 
 def _merged(
-    have: Iterable[pa.Field], came: Iterable[pa.Field], path: str
+    have: Iterable[pa.Field],
+    came: Iterable[pa.Field],
+    path: str,
+    rounds: bool,  # noqa: FBT001 - as `merge` has it
 ) -> list[pa.Field] | Mismatch:
     fields = {field.name.lower(): field.with_nullable(nullable=True) for field in have}
     for field in came:
@@ -98,35 +106,41 @@ def _merged(
             return Mismatch(path=whole, came=field.name, have=f"{path}{before.name}", is_name=True)
         if _is_timed(before) != _is_timed(field):
             return Mismatch(path=whole, came=_with_unit(field), have=_with_unit(before))
-        kind = _wider(before.type, field.type, whole)
+        kind = _wider(before.type, field.type, whole, rounds)
         if isinstance(kind, Mismatch):
             return kind
         fields[key] = before.with_type(kind)
     return list(fields.values())
 
 
-def _wider(have: pa.DataType, came: pa.DataType, path: str) -> _Kind:
+def _wider(have: pa.DataType, came: pa.DataType, path: str, rounds: bool) -> _Kind:  # noqa: FBT001
     if pa.types.is_struct(have) and pa.types.is_struct(came):
-        fields = _merged(have, came, f"{path}.")
+        fields = _merged(have, came, f"{path}.", rounds)
         return fields if isinstance(fields, Mismatch) else pa.struct(fields)
     if pa.types.is_list(have) and pa.types.is_list(came):
-        item = _wider(have.value_type, came.value_type, path)
+        item = _wider(have.value_type, came.value_type, path, rounds)
         return item if isinstance(item, Mismatch) else pa.list_(pa.field("item", item))
     if pa.types.is_map(have) and pa.types.is_map(came):
-        return _wider_map(have, came, path)
+        return _wider_map(have, came, path, rounds)
     rows = [row for row in _WIDTHS if have in row and came in row]
     if rows:
         return max(have, came, key=rows[0].index)
+    if rounds and _is_number(have) and _is_number(came):
+        return pa.float64()
     same = have == came
     return have if same else Mismatch(path=path, came=in_words(came), have=in_words(have))
 
 
-def _wider_map(have: pa.MapType, came: pa.MapType, path: str) -> _Kind:
-    key = _wider(have.key_type, came.key_type, path)
-    value = _wider(have.item_type, came.item_type, path)
+def _wider_map(have: pa.MapType, came: pa.MapType, path: str, rounds: bool) -> _Kind:  # noqa: FBT001
+    key = _wider(have.key_type, came.key_type, path, rounds)
+    value = _wider(have.item_type, came.item_type, path, rounds)
     if isinstance(key, Mismatch):
         return key
     return value if isinstance(value, Mismatch) else pa.map_(key, value)
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
 def _is_timed(field: pa.Field) -> bool:

@@ -15,7 +15,7 @@ from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.delta.log_history import is_done
 from lake_assets.delta.table_log import log_of
 from lake_assets.logs.entries import SCHEMAS, Entry, table_of
-from lake_assets.model.tables import GAPS, TableRef
+from lake_assets.model.tables import GAPS, SCHEMA_LOG, TableRef
 from lake_assets.parquet.writer import TABLE, Layout, Target, WritePlan, write_task
 from lake_assets.settings.upkeep import LogSettings
 from lake_assets.spark.lake_context import LakeContext
@@ -69,16 +69,17 @@ def keep_up(context: LakeContext, settings: LogSettings, now: datetime) -> None:
             context.committer.compact(table)
         if is_late or is_scattered:
             context.committer.vacuum(table)
-    _join_gaps(context, settings)
+    for table in (GAPS, SCHEMA_LOG):
+        _join(context, settings, table)
 
 
-def _join_gaps(context: LakeContext, settings: LogSettings) -> None:
-    """Join the files of `gaps`, which has one a gap and is read whole by whoever asks."""
-    if not log_of(context.lake, GAPS).exists():
+def _join(context: LakeContext, settings: LogSettings, table: TableRef) -> None:
+    """Join the files of a table that gets one a change and is read whole by whoever asks."""
+    if not log_of(context.lake, table).exists():
         return
-    if len(context.committer.fresh(GAPS).file_uris()) > settings.compact_above_files:
-        context.committer.compact(GAPS)
-        context.committer.vacuum(GAPS)
+    if len(context.committer.fresh(table).file_uris()) > settings.compact_above_files:
+        context.committer.compact(table)
+        context.committer.vacuum(table)
 
 
 def _oldest(handle: DeltaTable) -> datetime | None:

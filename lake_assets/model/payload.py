@@ -4,13 +4,13 @@ What a format does with its declaration is the business of `formats`.
 """
 
 from enum import StrEnum
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from lake_assets.errors import FeedError
 from lake_assets.model.base import Noun
-from lake_assets.model.ddl import Column, columns_of_ddl
+from lake_assets.model.ddl import Column, Decimal, Scalar, columns_of_ddl
 from lake_assets.model.sources import ORIGIN_NAMES
 
 
@@ -31,6 +31,10 @@ RESCUED = "_rescued"
 """Column of what did not fit the others: JSON text, or null."""
 
 
+RECORD = "_record"
+"""Name in `_rescued` of a record of CSV that has more or fewer fields than there are columns."""
+
+
 class OnMismatch(StrEnum):
     """What becomes of a value that does not fit its column."""
 
@@ -45,32 +49,140 @@ class OnUnknown(StrEnum):
     ADD_COLUMNS = "add_columns"  # it gets a column of the type that it has
     IGNORE = "ignore"  # it is in bronze alone
     QUARANTINE = "quarantine"  # the whole row goes to the quarantine table
+    FAIL = "fail"  # its batch is not committed, and the feed stops until somebody decides
 
 
 class JsonPayload(Noun):
-    """A JSON object a value, with a declared schema."""
+    """A JSON object a value, with a declared schema, or one that is inferred from the values."""
+
+    needs_registry: ClassVar[bool] = False
+
+    model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
+
+    ddl: str = Field(default="", alias="schema")
+    """Columns in Spark's DDL: `time timestamp, model string, device struct<id: string>`."""
+
+    infer: bool = False
+    """Whether columns are inferred from the values, in place of a `schema`: those of the first
+    batch at first, then wider ones as values come that need it, and never narrower ones."""
+
+    hints: str = ""
+    """With `infer`, the columns whose type is declared, in Spark's DDL: `time timestamp, kcal int`.
+    Needed for what is inferred otherwise (times are text), and for columns that the feed names."""
+
+    on_mismatch: OnMismatch = OnMismatch.RESCUE
+    """What becomes of a value that does not fit its column."""
+
+    on_unknown: OnUnknown = OnUnknown.RESCUE
+    """What becomes of a value whose name is not in the schema; with `infer`, where it is
+    `add_columns` unless declared, whose name no column has since the first batch."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _adds_what_it_infers(cls, given: Any) -> Any:  # noqa: ANN401 - whatever a feed has there
+        if isinstance(given, dict) and given.get("infer") is True:
+            return {"on_unknown": OnUnknown.ADD_COLUMNS, **given}
+        return given
+
+    @field_validator("ddl", "hints")
+    @classmethod
+    def _makes_columns(cls, ddl: str) -> str:
+        _refuse_taken(columns_of_ddl(ddl) if ddl else ())
+        return ddl
+
+    @model_validator(mode="after")
+    def _has_one_way_to_columns(self) -> Self:
+        message = ""
+        if self.infer and self.ddl:
+            message = "give `schema` or `infer: true`; columns of known types are its `hints`"
+        elif not self.infer and self.hints:
+            message = "`hints` go with `infer: true`; without it columns are the `schema`"
+        elif not self.infer and not self.ddl:
+            message = "schema is missing: give the columns, or `infer: true`"
+        if message:
+            raise ValueError(message)
+        return self
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The declared columns; with `infer` those of `hints`, which may be none."""
+        ddl = self.hints if self.infer else self.ddl
+        return columns_of_ddl(ddl) if ddl else ()
+
+    @property
+    def rescues(self) -> bool:
+        """Whether there is a column `_rescued`."""
+        keeps_unknown = self.on_unknown in {OnUnknown.RESCUE, OnUnknown.ADD_COLUMNS}
+        # What is inferred does not fit at first: there is always what cannot be a column.
+        return keeps_unknown or self.infer or self.on_mismatch is OnMismatch.RESCUE
+
+
+def _refuse_taken(columns: tuple[Column, ...], *others: str) -> None:
+    for column in columns:
+        if column.name.lower() in {*ORIGIN_NAMES, RESCUED, *others}:
+            message = f"{column.name} is a column that silver has already: choose another name"
+            raise ValueError(message)
+
+
+class CsvPayload(Noun):
+    """A record of CSV a value, its columns by position; there is no line with names."""
 
     needs_registry: ClassVar[bool] = False
 
     model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
 
     ddl: str = Field(alias="schema", min_length=1)
-    """Columns in Spark's DDL: `time timestamp, model string, device struct<id: string>`."""
+    """Columns in Spark's DDL, in the order of the fields: `time timestamp, model string, kcal int`.
+    Their types are scalars, `binary` aside, and decimals."""
+
+    delimiter: str = ","
+    """What stands between two fields; one character."""
+
+    quote: str = '"'
+    """What a field may stand between that has delimiters or lines; a doubled one is one of its
+    own. One character, or empty if there is no quoting."""
+
+    escape: str = ""
+    """What takes the meaning from the character behind it; one character, or empty for none."""
+
+    null_value: str = ""
+    """What a field says, unquoted, that is null. Quoted it is text."""
 
     on_mismatch: OnMismatch = OnMismatch.RESCUE
-    """What becomes of a value that does not fit its column."""
-
-    on_unknown: OnUnknown = OnUnknown.RESCUE
-    """What becomes of a value whose name is not in the schema."""
+    """What becomes of a value that does not fit its column, and of a record that has more or fewer
+    fields than there are columns."""
 
     @field_validator("ddl")
     @classmethod
     def _makes_columns(cls, ddl: str) -> str:
-        for column in columns_of_ddl(ddl):
-            if column.name.lower() in {*ORIGIN_NAMES, RESCUED}:
-                message = f"{column.name} is a column that silver has already: choose another name"
+        columns = columns_of_ddl(ddl)
+        _refuse_taken(columns, RECORD)
+        for column in columns:
+            if not isinstance(column.type, Scalar | Decimal) or column.type == Scalar("binary"):
+                message = (
+                    f"{column.name} is of a type that text of CSV has no form of: use a scalar"
+                )
                 raise ValueError(message)
         return ddl
+
+    @model_validator(mode="after")
+    def _marks_tell_apart(self) -> Self:
+        marks = {"delimiter": self.delimiter, "quote": self.quote, "escape": self.escape}
+        for name, mark in marks.items():
+            if len(mark) != 1 and (name == "delimiter" or mark):
+                message = f"{name} is one character, not {mark!r}"
+                raise ValueError(message)
+            if mark and mark in "\r\n\0":
+                message = f"{name} cannot be the end of a line or a null character"
+                raise ValueError(message)
+        given = [mark for mark in marks.values() if mark]
+        if len(set(given)) < len(given):
+            message = "delimiter, quote and escape are different characters"
+            raise ValueError(message)
+        if any(mark in self.null_value for mark in (*given, "\r", "\n")):
+            message = "null_value has none of the characters that CSV gives a meaning"
+            raise ValueError(message)
+        return self
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -80,8 +192,10 @@ class JsonPayload(Noun):
     @property
     def rescues(self) -> bool:
         """Whether there is a column `_rescued`."""
-        keeps_unknown = self.on_unknown in {OnUnknown.RESCUE, OnUnknown.ADD_COLUMNS}
-        return keeps_unknown or self.on_mismatch is OnMismatch.RESCUE
+        return self.on_mismatch is OnMismatch.RESCUE
+
+
+_Declared: TypeAlias = ProtobufPayload | JsonPayload | CsvPayload
 
 
 class Payload(Noun):
@@ -93,7 +207,10 @@ class Payload(Noun):
     """Protobuf, with its schemas in a registry."""
 
     json_: JsonPayload | None = Field(default=None, alias="json")
-    """JSON objects, with a schema that is declared here; no registry is needed."""
+    """JSON objects, with a schema that is declared here or inferred; no registry is needed."""
+
+    csv: CsvPayload | None = None
+    """Records of CSV, with a schema that is declared here; no registry is needed."""
 
     @model_validator(mode="after")
     def _has_one_format(self) -> Self:
@@ -103,7 +220,7 @@ class Payload(Noun):
         return self
 
     @property
-    def _given(self) -> dict[str, ProtobufPayload | JsonPayload]:
+    def _given(self) -> dict[str, _Declared]:
         fields = {name: getattr(self, field) for name, field in _FORMATS.items()}
         return {name: declared for name, declared in fields.items() if declared is not None}
 
@@ -114,12 +231,31 @@ class Payload(Noun):
         return name
 
     @property
+    def declared_columns(self) -> tuple[Column, ...]:
+        """The columns that are declared here; none of a format whose schemas are registered."""
+        declared = self.json_ or self.csv
+        return declared.columns if declared is not None else ()
+
+    @property
+    def infers(self) -> bool:
+        """Whether columns, and their types, follow from the values."""
+        return self.json_ is not None and self.json_.infer
+
+    @property
+    def grows(self) -> bool:
+        """Whether columns may come that nobody declared."""
+        declared = self.json_
+        return self.infers or (
+            declared is not None and declared.on_unknown is OnUnknown.ADD_COLUMNS
+        )
+
+    @property
     def needs_registry(self) -> bool:
         """Whether there must be a schema registry. If not, none is looked for or waited for."""
         return self.declared.needs_registry
 
     @property
-    def declared(self) -> ProtobufPayload | JsonPayload:
+    def declared(self) -> _Declared:
         """What is declared of the format."""
         (declared,) = self._given.values()
         return declared

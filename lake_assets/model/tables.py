@@ -54,6 +54,9 @@ STREAM_LOG = TableRef(layer=Layer.LOG, name="stream_log")
 GAPS = TableRef(layer=Layer.LOG, name="gaps")
 """Which offsets were passed over, since their source had them no more, of all feeds."""
 
+SCHEMA_LOG = TableRef(layer=Layer.LOG, name="schema_log")
+"""Which columns silver's tables have had, since when and why, of all feeds."""
+
 LOG_NAMES = frozenset({QUALITY_LOG.name, STREAM_LOG.name})
 """Names that no other table may have: batches are reported by the name alone."""
 

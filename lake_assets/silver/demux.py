@@ -25,16 +25,17 @@ from lake_assets.model.expectations import Action
 from lake_assets.model.feeds import Feed
 from lake_assets.model.origins import OriginColumns
 from lake_assets.model.reports import BatchReport, Span, Stage
-from lake_assets.silver.adopt_tables import adopt_tables, make_tables
 from lake_assets.silver.apply_expectations import EVERYTHING, Scope
 from lake_assets.silver.batch_notes import note_of
 from lake_assets.silver.compiled_expectations import Compiled, Compiler
 from lake_assets.silver.demux_commits import Reached, commits_of, discarded_unless_noted
 from lake_assets.silver.demux_job import Demuxed, Job, failure
 from lake_assets.silver.demux_task import DecodePlan
+from lake_assets.silver.fit_tables import TableFitting
 from lake_assets.silver.layouts import with_partition_sources
 from lake_assets.silver.many_partitions import ManyPartitions
 from lake_assets.silver.questions import KeyQuestion, SqlQuestion, decoded
+from lake_assets.silver.schema_history import SchemaHistory
 from lake_assets.spark.fan_out import UnresolvedError
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.spark.scan import Rows
@@ -60,12 +61,16 @@ class Demux:
     feeds: Sequence[Feed] = ()
     """All that are declared; a key that comes along gets no table that another one would have."""
 
+    rounds: bool = True
+    """As `silver.fit_tables` has it."""
+
     _schemas: Any = None
     _decoder: Decoder | None = None
     _keys: dict[str, None] = field(default_factory=dict)
     _refused: dict[str, str] = field(default_factory=dict)
     partitions: ManyPartitions = field(init=False)
     _compiler: Compiler = field(init=False)
+    _fitting: TableFitting = field(init=False)
     alone: threading.Lock = field(default_factory=threading.Lock)
     """Held while rows are derived: batches and what catches up with them take turns."""
 
@@ -73,6 +78,8 @@ class Demux:
         """Nothing is compiled yet."""
         self._compiler = Compiler(self.feed.expectations)
         self.partitions = ManyPartitions(self.feed)
+        own: Any = {"feed": self.feed, "format": self.format, "context": self.context}
+        self._fitting = TableFitting(**own, history=SchemaHistory(**own), rounds=self.rounds)
 
     def __call__(
         self, bronze: Rows, batch: Batch, reached: Reached, span: Span | None = None
@@ -281,12 +288,6 @@ class Demux:
         added = [key for key in keys if key not in self._keys]
         if schemas is self._schemas and not added:
             return
-        committer = self.context.committer
-        before = self._decoder.columns if self._decoder else pa.schema([])
-        have = adopt_tables(committer, self.feed, added, before)
-        decoder = self.format.plan(schemas, have, self._route)
-        known, renames = [*self._keys, *added], decoder.renames
-        is_new = self._decoder is not None and self._decoder.renames != renames
-        touched = known if is_new or decoder.columns != before else added
-        make_tables(committer, self.feed, touched, decoder, is_new=is_new)
-        self._schemas, self._decoder, self._keys = schemas, decoder, dict.fromkeys(known)
+        known = [*self._keys, *added]
+        self._schemas, self._decoder = self._fitting.fit(schemas, self._decoder, known, added)
+        self._keys = dict.fromkeys(known)

@@ -28,7 +28,8 @@ def workload_of(
     if feed.payload.protobuf is not None:
         return GameEvents(endpoints, feed.payload.protobuf.subject, keys, seed=seed)
     declared = feed.payload.json_
-    if declared is not None and {column.name for column in declared.columns} >= {*FIELDS}:
+    names = {column.name for column in declared.columns} if declared is not None else set()
+    if declared is not None and (declared.infer or names >= {*FIELDS}):
         return FitnessEvents(keys, seed=seed)
     raise SettingsError(
         f"feed {feed.feed!r}",

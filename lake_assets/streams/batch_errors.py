@@ -16,6 +16,7 @@ from lake_assets.errors import (
     LakeAssetsError,
     PartitionsExceededError,
     StreamError,
+    UnknownColumnsError,
     causes_of,
 )
 from lake_assets.state.disk_errors import disk_trouble
@@ -40,6 +41,14 @@ _SURROUNDINGS = re.compile(
 )
 
 
+_OF_ROWS = (
+    ExpectationFailedError,
+    UnknownColumnsError,
+    ConstraintViolatedError,
+    PartitionsExceededError,
+)
+"""Errors of ours that the rows of a batch make."""
+
 _TRACEBACK = "Traceback (most recent call last)"
 
 
@@ -53,9 +62,7 @@ class Blame(StrEnum):
 
 def blame_for(problem: BaseException) -> Blame:
     """Whose fault an error in a batch is."""
-    if isinstance(
-        problem, ExpectationFailedError | ConstraintViolatedError | PartitionsExceededError
-    ):
+    if isinstance(problem, _OF_ROWS):
         return Blame.BATCH
     text = "\n".join(str(cause) for cause in causes_of(problem))
     if _CRASHES.search(text):

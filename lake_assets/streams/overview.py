@@ -19,6 +19,7 @@ from lake_assets.model.tables import (
     EVERY_KEY,
     GAPS,
     QUALITY_LOG,
+    SCHEMA_LOG,
     STREAM_LOG,
     TableRef,
     bronze_of,
@@ -92,7 +93,7 @@ def _tables(settings: Settings, feed: Feed, endpoints: Endpoints | None) -> Iter
             yield from (table for table in tables if table is not None)
     tables = (_over_all(lake, feed, view) for view in over_all)
     yield from (table for table in tables if table is not None)
-    yield from _those_there(lake, (QUALITY_LOG, STREAM_LOG, GAPS), 0)
+    yield from _those_there(lake, (QUALITY_LOG, STREAM_LOG, GAPS, SCHEMA_LOG), 0)
 
 
 def _those_there(lake: Store, tables: Iterable[TableRef], lag: int) -> Iterator[TableOverview]:

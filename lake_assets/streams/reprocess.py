@@ -26,9 +26,7 @@ from lake_assets.model.tables import Layer, bronze_of, quarantine_of
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.demux import Demux
-from lake_assets.silver.demux_position import (
-    Position,
-)
+from lake_assets.silver.demux_position import Position
 from lake_assets.silver.lay_out_tables import lay_out_tables
 from lake_assets.silver.reprocess import Redo, Redone
 from lake_assets.silver.unused_columns import drop_unused
@@ -226,6 +224,7 @@ def _redo(settings: Settings, feed: Feed, endpoints: Endpoints) -> Iterator[Redo
                     format=payload_format,
                     schemas=payload_format,
                     report=unheard,
+                    rounds=False,
                 ),
                 journal=reprocess_journal(context.lake, feed),
             )

@@ -56,6 +56,7 @@ def test_each_asked_for_game_has_its_tables(runs):
         ),
         "all_games_suspicious_players",
         "quality_log",
+        "schema_log",
         "stream_log",
     }
 

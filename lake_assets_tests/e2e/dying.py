@@ -16,10 +16,10 @@ class Doomed(Committer):
 
     point = "before"
     spared = None
-    """Layer whose commits are made."""
+    """Layer whose commits are made, beside those of logs, which come before a batch's."""
 
     def append(self, commits, batch):
-        if any(commit.table.layer is self.spared for commit in commits):
+        if any(commit.table.layer in {self.spared, Layer.LOG} for commit in commits):
             return super().append(commits, batch)
         is_batch = "redo" not in batch.app_id and any(commit.files for commit in commits)
         is_last = any(commit.table.layer is Layer.QUARANTINE for commit in commits)

@@ -294,7 +294,7 @@ def test_a_feed_of_json_declares_its_schema(tmp_path):
         (
             "route:",
             "    on_unknown: keep\nroute:",
-            "line 6: payload.json.on_unknown must be 'rescue', 'add_columns', 'ignore' or",
+            "line 6: payload.json.on_unknown must be 'rescue', 'add_columns', 'ignore',",
         ),
         (
             "column: model",
@@ -304,7 +304,7 @@ def test_a_feed_of_json_declares_its_schema(tmp_path):
         (
             "payload:\n",
             "payload:\n  protobuf: {subject: s}\n",
-            "line 3: payload: give exactly one of json, protobuf",
+            "line 3: payload: give exactly one of csv, json, protobuf",
         ),
     ],
 )
@@ -431,3 +431,32 @@ def test_the_one_key_of_a_feed_without_a_route_is_nobody_elses(tmp_path):
 def test_what_is_wrong_with_a_route_is_told_where_it_may_be_left_out(tmp_path):
     with pytest.raises(FeedError, match=r"line 7: route\.colum is no field; did you mean 'column'"):
         load_feeds(_write(tmp_path, GOOD.replace("  column: game", "  colum: game")))
+
+
+@pytest.mark.parametrize(
+    ("payload", "problem"),
+    [
+        ("{json: {infer: true, hints: 'kcal int'}}", "no column of the payload's hints; fields"),
+        ("{json: {infer: true}}", "'model' is no column of the payload's hints; there are none"),
+        ("{csv: {schema: 'models string'}}", "payload's schema; did you mean 'models'?"),
+        ("{csv: {schema: 'model double'}}", "'model' is of type double, which holds no keys"),
+        ("{json: {}}", "payload.json: schema is missing: give the columns, or `infer: true`"),
+        ("{json: {schema: 'a int', infer: true}}", "give `schema` or `infer: true`"),
+    ],
+)
+def test_a_route_needs_a_column_that_is_declared(tmp_path, payload, problem):
+    """Also where columns are inferred: else rows would decide what type keys have."""
+    text = f"feed: f\nsource: {{kafka: {{topic: t}}}}\npayload: {payload}\n"
+    (tmp_path / "f.yaml").write_text(f"{text}route: {{column: model, keys: [vita]}}\n")
+    with pytest.raises(FeedError, match=re.escape(problem)):
+        load_feeds(tmp_path)
+
+
+def test_a_partition_needs_a_column_whose_type_no_row_changes(tmp_path):
+    text = "feed: f\nsource: {kafka: {topic: t}}\npayload: {json: {infer: true}}\n"
+    (tmp_path / "f.yaml").write_text(f"{text}partition_by: [region]\n")
+    with pytest.raises(FeedError, match=r"line 4: partition_by: 'region' is no column of the pay"):
+        load_feeds(tmp_path)
+    hinted = text.replace("infer: true", "infer: true, hints: 'region string'")
+    (tmp_path / "f.yaml").write_text(f"{hinted}partition_by: [region]\n")
+    assert load_feeds(tmp_path)[0].is_partitioned

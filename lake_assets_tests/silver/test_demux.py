@@ -23,14 +23,17 @@ from lake_assets.formats.base import SchemaIdQuestion
 from lake_assets.formats.confluent.registry import Registry
 from lake_assets.formats.protobuf.language import PROTOBUF
 from lake_assets.formats.protobuf.payload_format import ProtobufFormat
+from lake_assets.logs.schema_log import entries_of
 from lake_assets.model.expectations import Action, Expectation
 from lake_assets.model.origins import Origin
 from lake_assets.model.owners import Owner
 from lake_assets.model.payload import ProtobufPayload
 from lake_assets.model.reports import Judged, Stage
 from lake_assets.model.routes import Route, Unknown
+from lake_assets.model.schema_history import Reason, Why
 from lake_assets.model.tables import Layer, quarantine_of
 from lake_assets.silver.demux import Demux
+from lake_assets.simulator.games.schema import custom_column
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.spark.scan import Rows
 from lake_assets.storage.local import LocalStore
@@ -167,6 +170,24 @@ def test_a_schema_registered_mid_stream_widens_the_tables(make, topic, bronze, s
     assert asked.ids == [{new}]
     found = Counter(row["col_custom_1"] for row in stored(silver_of("uno")))
     assert found == {None: 2, "custom 1": 1}
+
+
+def test_the_history_tells_which_version_brought_a_column(make, topic, bronze, settings):
+    first, demux = topic.register(0), make()
+    demux(bronze(framed(first)), FIRST, no_position)
+    second = topic.register(1)
+    demux(bronze(framed(second, version=1)), Batch("query", 1), no_position)
+    kept = entries_of(LocalStore.at(settings.lake_dir), "games")
+    versions = [entry.reason for entry in kept if entry.column is None]
+    assert versions == [Reason(Why.REGISTRY, 1, first), Reason(Why.REGISTRY, 2, second)]
+    assert all(entry.schema for entry in kept if entry.column is None)
+    of_uno = {entry.column: entry for entry in kept if entry.key == "uno"}
+    assert of_uno["gamer_id"].reason == Reason(Why.REGISTRY, 1, first)
+    assert of_uno[custom_column(1)].reason == Reason(Why.REGISTRY, 2, second)
+    assert {entry.key for entry in kept if entry.column == "gamer_id"} == {*topic.feed().keys}
+    demux.forget()
+    demux(bronze(framed(second, version=1)), Batch("query", 2), no_position)
+    assert entries_of(LocalStore.at(settings.lake_dir), "games") == kept
 
 
 def test_a_batch_that_ran_twice_for_an_answer_is_committed_once(make, topic, bronze, settings):

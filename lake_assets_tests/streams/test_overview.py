@@ -4,10 +4,11 @@ from deltalake.transaction import CommitProperties
 
 from lake_assets.delta.commit import Commit
 from lake_assets.delta.log_history import open_table
+from lake_assets.logs import gaps, schema_log
 from lake_assets.logs.entries import SCHEMAS
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.owners import Owner
-from lake_assets.model.tables import EVERY_KEY, bronze_of, waiting_of
+from lake_assets.model.tables import EVERY_KEY, GAPS, SCHEMA_LOG, bronze_of, waiting_of
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.streams.overview import overview
 from lake_assets_tests.columns import BRONZE
@@ -62,13 +63,15 @@ def test_a_view_over_all_games_lags_behind_all_their_silver(settings):
 def test_the_log_and_rows_that_wait_are_shown_where_there_are_some(settings):
     with open_lake(settings) as context:
         context.committer.create({bronze_of("games"): BRONZE, waiting_of("games"): BRONZE})
-        context.committer.create(dict(SCHEMAS))
+        context.committer.create({**SCHEMAS, GAPS: gaps.SCHEMA, SCHEMA_LOG: schema_log.SCHEMA})
     found = overview(settings, GAMES, None)
     assert [(one.table.relative, one.lag_rows) for one in found] == [
         ("bronze/bronze_games", None),
         ("bronze/bronze_games_waiting", 0),
         ("log/quality_log", 0),
         ("log/stream_log", 0),
+        ("log/gaps", 0),
+        ("log/schema_log", 0),
     ]
 
 

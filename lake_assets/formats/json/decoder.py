@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lake_assets.delta.renamed_columns import Renames
-from lake_assets.formats.base import Decoded, NewColumnsQuestion
+from lake_assets.formats.base import Decoded, Question
 from lake_assets.formats.json.plain_reader import read_plain
 from lake_assets.formats.json.row_reader import Read, Row, Rules, read_rows
 from lake_assets.formats.json.vector_reader import can_read, read_values
@@ -49,7 +49,7 @@ class JsonDecoder:
         if not len(values):
             return
         rules = self.rules
-        if not can_read(rules.fields):
+        if not rules.fields.names or not can_read(rules.fields):
             yield read_rows(values.to_pylist(), rules)
             return
         is_ignoring = rules.on_unknown is OnUnknown.IGNORE
@@ -79,6 +79,8 @@ class JsonDecoder:
     def _conformed(self, part: Read) -> pa.RecordBatch:
         """What was read, in the columns of the tables."""
         read = part.columns
+        # Without any column a batch of Arrow's does not know how many rows it has.
+        count = len(part.rows) or read.num_rows
         arrays = []
         for column in self.columns:
             if column.name in read.schema.names:
@@ -86,7 +88,7 @@ class JsonDecoder:
             elif column.name == RESCUED and part.rows:
                 array = pa.array([row.rescued for row in part.rows], pa.string())
             else:
-                array = pa.nulls(read.num_rows, column.type)
+                array = pa.nulls(count, column.type)
             arrays.append(array if array.type == column.type else array.cast(column.type))
         return pa.RecordBatch.from_arrays(arrays, schema=self.columns)
 
@@ -104,7 +106,7 @@ def _spread(read: pa.RecordBatch, parts: list[Read], rows: pa.Array, is_empty: p
         is_empty: of all rows.
     """
     outcomes = [row for part in parts for row in part.rows or [_FINE] * part.columns.num_rows]
-    questions: dict[NewColumnsQuestion, int] = {}
+    questions: dict[Question, int] = {}
     codes = [
         None if row.question is None else questions.setdefault(row.question, len(questions))
         for row in outcomes

@@ -1,4 +1,8 @@
-"""JSON as a payload format: the driver's side. Nothing is asked outside: the schema is declared."""
+"""JSON as a payload format: the driver's side.
+
+Nothing is asked outside: the schema is declared, or inferred from the rows. What was learnt from
+rows is in the tables' columns alone; a restart knows no more than these.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -6,18 +10,20 @@ from typing import ClassVar, Self
 
 import pyarrow as pa
 
-from lake_assets.errors import LakeError
-from lake_assets.formats.base import NewColumnsQuestion, Question, Surroundings
-from lake_assets.formats.json.columns import (
-    MOST_COLUMNS,
-    arrow_schema,
-    can_be_added,
-    column_of,
-    common_type,
+from lake_assets.errors import UnknownColumnsError
+from lake_assets.formats.base import (
+    KeptTypesQuestion,
+    NewColumnsQuestion,
+    Question,
+    Surroundings,
+    UnknownNamesQuestion,
 )
+from lake_assets.formats.declared_columns import with_declared
+from lake_assets.formats.json.columns import arrow_schema, can_be_added, column_of
 from lake_assets.formats.json.decoder import JsonDecoder
+from lake_assets.formats.json.grown_columns import GrowthRules, grown_columns
+from lake_assets.formats.json.inference import all_of, holds, ordered
 from lake_assets.formats.json.row_reader import Rules
-from lake_assets.formats.schema_merge import Mismatch, merge
 from lake_assets.model.payload import RESCUED, JsonPayload, OnUnknown
 
 _RESCUED = pa.schema([pa.field(RESCUED, pa.string())])
@@ -25,10 +31,14 @@ _RESCUED = pa.schema([pa.field(RESCUED, pa.string())])
 
 @dataclass(frozen=True, slots=True)
 class JsonSchemas:
-    """The declared columns, and those that were added since demux started."""
+    """The declared columns, and what rows asked for since demux started."""
 
     declared: pa.Schema
     added: pa.Schema
+    """By name the types that rows have: one, or several that do not go together."""
+
+    unrounded: frozenset[str] = frozenset()
+    """Columns whose stored integers doubles would not hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,81 +69,86 @@ class JsonFormat:
         return schemas
 
     def resolve(self, schemas: JsonSchemas, questions: frozenset[Question]) -> JsonSchemas:
-        """With a column for each name that rows have, as far as there may be so many.
+        """With the types that rows have for each name; `plan` says what becomes of them.
 
-        Of different types for one name `common_type` says which one its column has.
+        Raises:
+            UnknownColumnsError: rows have names at which the feed is to stop.
         """
-        columns = sorted(
-            column
-            for question in questions
-            if isinstance(question, NewColumnsQuestion)
-            for column in question.columns
-        )
-        kinds: dict[str, list[str]] = {}
-        for name, kind in columns:
-            kinds.setdefault(name, []).append(kind)
-        added = list(schemas.added)
-        for name, candidates in kinds.items():
-            columns_now = [*schemas.declared.names, *(column.name for column in added)]
-            is_full = len(columns_now) >= MOST_COLUMNS
-            if not is_full and can_be_added(name, [*columns_now, *self.taken]):
-                added.append(column_of(name, common_type(candidates)))
-        return replace(schemas, added=pa.schema(added))
+        unknown = {n for q in questions if isinstance(q, UnknownNamesQuestion) for n in q.names}
+        if unknown:
+            raise UnknownColumnsError(self.feed, sorted(unknown))
+        kept = {n for q in questions if isinstance(q, KeptTypesQuestion) for n in q.columns}
+        asked = {c for q in questions if isinstance(q, NewColumnsQuestion) for c in q.columns}
+        kinds: dict[str, list[pa.DataType]] = {}
+        for field in [*schemas.added, *(column_of(name, kind) for name, kind in sorted(asked))]:
+            kinds.setdefault(field.name, []).append(field.type)
+        taken = [*schemas.declared.names, *self.taken]
+        added = [
+            pa.field(name, kind)
+            for name, some in kinds.items()
+            if can_be_added(name, taken)
+            for kind in _fewest(some)
+        ]
+        return replace(schemas, added=pa.schema(added), unrounded=schemas.unrounded | kept)
 
     def let_wait(self, schemas: JsonSchemas, questions: frozenset[Question]) -> JsonSchemas:
         """As `resolve`: no question needs the outside."""
         return self.resolve(schemas, questions)
 
     def plan(self, schemas: JsonSchemas, have: pa.Schema, route: Sequence[str]) -> JsonDecoder:  # noqa: ARG002
-        """All that is declared is read; with `add_columns` also what was added, now or before.
-
-        As many are added as `MOST_COLUMNS` leaves room for beside those that the tables have.
-        """
-        schemas = _bounded(schemas, have)
-        columns = merge(have, self._made(schemas))
-        if isinstance(columns, Mismatch):
-            raise LakeError(
-                f"silver of feed {self.feed!r}",
-                f"column {columns.path} is {columns.have}, and declared as {columns.came}",
-                "Declare it as it is or under another name, or rebuild silver without it",
-            )
+        """All that is declared is read, and what was added or inferred, now or before."""
+        rescued = _RESCUED if self.declared.rescues else pa.schema([])
+        columns = with_declared(self.feed, have, pa.schema([*schemas.declared, *rescued]))
+        rule = self._on_unknown(schemas, columns)
+        growth = GrowthRules(
+            fixed={*schemas.declared.names, RESCUED},
+            taken=self.taken,
+            widens=self.declared.infer,
+            adds=rule is OnUnknown.ADD_COLUMNS,
+            unrounded=schemas.unrounded,
+        )
+        grown = grown_columns(columns, schemas.added, growth)
+        added = self._added(schemas, grown.columns)
         return JsonDecoder(
-            columns=columns,
+            columns=grown.columns,
             rules=Rules(
-                fields=self._read(schemas, columns),
+                fields=_read(schemas, grown.columns, added),
                 on_mismatch=self.declared.on_mismatch,
-                on_unknown=self.declared.on_unknown,
-                added=self._added(schemas, columns),
+                on_unknown=rule,
+                added=added,
                 taken=self.taken,
+                widens=self.declared.infer,
+                fixed=grown.refused,
+                unrounded=schemas.unrounded,
+                room=grown.room,
             ),
         )
 
-    def made_by(self, schemas: JsonSchemas, route: Sequence[str]) -> list[pa.Schema]:  # noqa: ARG002
+    def made_by(self, schemas: JsonSchemas, route: Sequence[str]) -> list[pa.Schema]:
         """The declared columns and the added ones; there is one kind of row."""
-        return [self._made(schemas)]
+        return [self.plan(schemas, pa.schema([]), route).columns]
 
-    def _made(self, schemas: JsonSchemas) -> pa.Schema:
-        rescued = _RESCUED if self.declared.rescues else pa.schema([])
-        return pa.schema([*schemas.declared, *schemas.added, *rescued])
-
-    def _read(self, schemas: JsonSchemas, columns: pa.Schema) -> pa.Schema:
-        """Which columns are read from values, declared ones with the type that is declared."""
-        added = self._added(schemas, columns)
-        others = (column for column in columns if column.name in added)
-        return pa.schema([*schemas.declared, *(column.remove_metadata() for column in others)])
+    def _on_unknown(self, schemas: JsonSchemas, columns: pa.Schema) -> OnUnknown:
+        """The declared rule; until there is an inferred column, names make the first ones."""
+        own = {*schemas.declared.names, *schemas.added.names, RESCUED}
+        is_first = self.declared.infer and not schemas.added.names and own.issuperset(columns.names)
+        return OnUnknown.ADD_COLUMNS if is_first else self.declared.on_unknown
 
     def _added(self, schemas: JsonSchemas, columns: pa.Schema) -> frozenset[str]:
         """Names of the columns that are read though nobody declared them."""
-        if self.declared.on_unknown is not OnUnknown.ADD_COLUMNS:
+        if not self.declared.infer and self.declared.on_unknown is not OnUnknown.ADD_COLUMNS:
             return frozenset()
         return frozenset(columns.names) - {*schemas.declared.names, RESCUED}
 
 
-def _bounded(schemas: JsonSchemas, have: pa.Schema) -> JsonSchemas:
-    """Without those added columns for which tables that have some already have no room."""
-    taken = {*have.names, *schemas.declared.names} - {RESCUED}
-    room = max(0, MOST_COLUMNS - len(taken))
-    new = [column.name for column in schemas.added if column.name not in taken]
-    left_out = {*new[room:]}
-    kept = [column for column in schemas.added if column.name not in left_out]
-    return replace(schemas, added=pa.schema(kept))
+def _read(schemas: JsonSchemas, columns: pa.Schema, added: frozenset[str]) -> pa.Schema:
+    """Which columns are read from values, declared ones with the type that is declared."""
+    others = (column.remove_metadata() for column in columns if column.name in added)
+    return pa.schema([*schemas.declared, *others])
+
+
+def _fewest(kinds: Sequence[pa.DataType]) -> list[pa.DataType]:
+    """The types, without those whose values another one of them holds."""
+    some = ordered(kinds)
+    whole = all_of(some)
+    return [whole, *(kind for kind in some if not holds(whole, kind))]

@@ -4,14 +4,15 @@ Says what a row means; `formats.json.vector_reader` is a faster way to the same 
 there is nothing to say. Measured a core on 110-byte events: about 80,000 rows/s.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
-from lake_assets.formats.base import NewColumnsQuestion
-from lake_assets.formats.json.columns import MOST_COLUMNS, can_be_added, inferred
+from lake_assets.formats.base import NewColumnsQuestion, UnknownNamesQuestion
+from lake_assets.formats.json.columns import MOST_COLUMNS, can_be_added
+from lake_assets.formats.json.inference import ddl_of, inferred, joined, names_in
 from lake_assets.formats.json.parse import NotReadableError, parse, path_in_words, text_of
 from lake_assets.formats.json.values import Notes, struct_values
 from lake_assets.model.payload import OnMismatch, OnUnknown
@@ -19,6 +20,9 @@ from lake_assets.model.quarantine import Reason
 
 _SHOWN = 100
 """Characters of a value that a detail shows."""
+
+_TOLD = 20
+"""Names of a row that are told where the feed is to stop; one may have thousands."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,6 +38,18 @@ class Rules:
     taken: tuple[str, ...] = ()
     """Names that no further field may have."""
 
+    widens: bool = False
+    """Whether the added fields get wider by values that do not fit them."""
+
+    fixed: frozenset[str] = frozenset()
+    """Names of which nothing is asked, since their columns cannot get what rows asked for."""
+
+    unrounded: frozenset[str] = frozenset()
+    """Fields whose integers become no doubles, since rows have some that doubles do not hold."""
+
+    room: int = MOST_COLUMNS
+    """How many further columns, and fields of structs, there may be."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Row:
@@ -45,7 +61,7 @@ class Row:
     rescued: str | None = None
     reason: Reason | None = None
     detail: str | None = None
-    question: NewColumnsQuestion | None = None
+    question: NewColumnsQuestion | UnknownNamesQuestion | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,32 +89,49 @@ def _read(value: bytes, fields: dict[str, pa.DataType], rules: Rules) -> Row:
         made, rest = struct_values(fields, parsed, notes)
     except NotReadableError as problem:
         return Row(values={}, reason=Reason.UNDECODABLE, detail=str(problem))
-    if notes.misfits and rules.on_mismatch is OnMismatch.QUARANTINE:
-        first = notes.misfits[0]
+    wider = _wider(rest, fields, rules) if rest else {}
+    misfits = [misfit for misfit in notes.misfits if misfit.path[0] not in wider]
+    if misfits and rules.on_mismatch is OnMismatch.QUARANTINE:
+        first = misfits[0]
         shown = text_of(first.value)[:_SHOWN]
         detail = f"{path_in_words(first.path)} is no {first.kind}: {shown}"
         return Row(values={}, reason=Reason.TYPE_MISMATCH, detail=detail)
-    if notes.unknown and rules.on_unknown is OnUnknown.QUARANTINE:
-        names = ", ".join(map(path_in_words, dict.fromkeys(notes.unknown)))
-        detail = f"no column is declared for {names}"[:_SHOWN]
+    if notes.unknown and rules.on_unknown in {OnUnknown.QUARANTINE, OnUnknown.FAIL}:
+        names = tuple(dict.fromkeys(map(path_in_words, notes.unknown)))
+        if rules.on_unknown is OnUnknown.FAIL:
+            return Row(values={}, question=UnknownNamesQuestion(names[:_TOLD]))
+        detail = f"no column is declared for {', '.join(names)}"[:_SHOWN]
         return Row(values={}, reason=Reason.UNKNOWN_COLUMN, detail=detail)
-    if rules.on_unknown is OnUnknown.ADD_COLUMNS:
-        new = _new_columns(rest, fields, rules.taken)
-        if new:
-            return Row(values={}, question=NewColumnsQuestion(new))
+    if wider:
+        return Row(values={}, question=NewColumnsQuestion(tuple(wider.items())))
     return Row(values=made, rescued=text_of(rest) if rest else None)
 
 
-def _new_columns(
-    rest: dict[str, Any], fields: dict[str, pa.DataType], taken: Sequence[str]
-) -> tuple[tuple[str, str], ...]:
-    """What of a row's rest can have columns, while the table is not full of them."""
-    new: dict[str, str] = {}
-    for name in sorted(rest.keys() - fields.keys()):
-        is_full = len(fields) + len(new) >= MOST_COLUMNS
-        if is_full or not can_be_added(name, [*fields, *new, *taken]):
+def _wider(rest: dict[str, Any], fields: dict[str, pa.DataType], rules: Rules) -> dict[str, str]:
+    """By name, the types of what of a row's rest can have columns, or wider ones.
+
+    The table gets no more of them once it is full.
+    """
+    wider: dict[str, str] = {}
+    adds, room, new = rules.on_unknown is OnUnknown.ADD_COLUMNS, rules.room, list[str]()
+    if not (adds or rules.widens):
+        return {}
+    for name in sorted(rest.keys() - rules.fixed):
+        kind, have = inferred(rest[name]), fields.get(name)
+        if kind is None:
             continue
-        kind = inferred(rest[name])
-        if kind is not None:
-            new[name] = kind
-    return tuple(new.items())
+        if have is None:
+            if not (adds and can_be_added(name, [*fields, *new, *rules.taken])):
+                continue
+            grown = names_in(kind)
+        else:
+            is_exact = name in rules.unrounded
+            wanted = joined(have, kind, adds=adds, rounds=not is_exact)
+            if wanted == have or not rules.widens or name not in rules.added:
+                continue
+            grown = names_in(wanted) - names_in(have)
+        if grown <= room:
+            room -= grown
+            wider[name] = ddl_of(kind)
+            new += [name] if have is None else []
+    return wider

@@ -8,11 +8,9 @@ ISO 8601 text (without a zone they are UTC). Numbers are no times: nobody knows 
 import base64
 import binascii
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta
-from decimal import Decimal, InvalidOperation, localcontext
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,25 +19,10 @@ import pyarrow as pa
 from lake_assets.formats.json.numbers import NEGATIVE_ZERO, Number
 from lake_assets.formats.json.parse import is_unicode
 from lake_assets.formats.schema_merge import in_words
+from lake_assets.formats.text_values import NOTHING, day_of, decimal_of, microseconds_of
 
 Path: TypeAlias = tuple[str | None, ...]
 """Names from a row's own to an inner one; None stands for the items of an array or a map."""
-
-NOTHING: Any = object()
-"""Stands for a value that does not fit, and for nothing to rescue."""
-
-_TIME = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)"
-    r"(?:[T ](\d\d)(?::(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?)?)?"
-    r"(Z|[+-]\d\d(?::?\d\d)?)?",
-    re.ASCII,
-)
-
-_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?", re.ASCII)
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +136,7 @@ def _scalar(kind: pa.DataType, value: Any) -> Any:  # noqa: ANN401
     if pa.types.is_floating(kind):
         return _floating(kind, value) if not is_text else NOTHING
     if pa.types.is_decimal(kind):
-        return _decimal(kind, value)
+        return decimal_of(kind, value)
     return _of_text(kind, value) if is_text else NOTHING
 
 
@@ -161,9 +144,9 @@ def _of_text(kind: pa.DataType, text: str) -> Any:  # noqa: ANN401
     if pa.types.is_string(kind):
         return text if is_unicode(text) else NOTHING
     if pa.types.is_timestamp(kind):
-        return _microseconds(text)
+        return microseconds_of(text)
     if pa.types.is_date(kind):
-        return _day(text)
+        return day_of(text)
     if pa.types.is_binary(kind):
         try:
             return base64.b64decode(text, validate=True)
@@ -186,52 +169,3 @@ def _is_rounded(value: Any) -> bool:  # noqa: ANN401
     """Whether a value is an integer that no double is."""
     is_integer = isinstance(value, int) or (isinstance(value, Number) and value.is_integer)
     return is_integer and Decimal(value) != Decimal(float(value))
-
-
-def _decimal(kind: pa.Decimal128Type, value: Any) -> Any:  # noqa: ANN401
-    if not isinstance(value, int | str) or not _NUMBER.fullmatch(str(value)):
-        return NOTHING
-    with localcontext() as context:
-        context.prec = 2 * kind.precision
-        exact = Decimal(str(value))
-        try:
-            made = exact.quantize(Decimal(1).scaleb(-kind.scale))
-        except InvalidOperation:
-            return NOTHING
-    is_short = len(made.as_tuple().digits) <= kind.precision
-    return made if is_short and made == exact else NOTHING
-
-
-def _day(text: str) -> Any:  # noqa: ANN401
-    if not _DATE.fullmatch(text):
-        return NOTHING
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        return NOTHING
-
-
-def _microseconds(text: str) -> Any:  # noqa: ANN401
-    """Since 1970, of a time as ISO 8601 writes it; what is finer is cut off, as Spark does."""
-    match = _TIME.fullmatch(text)
-    if match is None:
-        return NOTHING
-    *numbers, fraction, zone = match.groups()
-    year, month, day, hour, minute, second = (int(number or 0) for number in numbers)
-    micros = int((fraction or "0").ljust(6, "0")[:6])
-    try:
-        at = datetime(year, month, day, hour, minute, second, micros, tzinfo=UTC) - _offset(zone)
-    except (ValueError, OverflowError):
-        return NOTHING
-    return (at - _EPOCH) // timedelta(microseconds=1)
-
-
-def _offset(zone: str | None) -> timedelta:
-    if zone is None or zone == "Z":
-        return timedelta()
-    digits = zone[1:].replace(":", "").ljust(4, "0")
-    hours, minutes = int(digits[:2]), int(digits[2:])
-    if hours > 23 or minutes > 59:  # noqa: PLR2004 - of a clock
-        raise ValueError("no zone")
-    offset = timedelta(hours=hours, minutes=minutes)
-    return -offset if zone[0] == "-" else offset

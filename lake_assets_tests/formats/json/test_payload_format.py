@@ -163,7 +163,7 @@ def test_what_is_made_are_the_columns_of_the_declaration():
     assert made.names == ["i", "_rescued"]
 
 
-@pytest.mark.parametrize("rule", list(OnUnknown))
+@pytest.mark.parametrize("rule", sorted({*OnUnknown} - {OnUnknown.FAIL}))
 def test_it_keeps_the_contract(rule):
     values = [b'{"i":1}', None, b"", b"{", b'{"i":"x"}', b'{"i":1,"n":1}', b'{"n":[1]}', b'{"N":2}']
     check_format(payload_format("i int", on_unknown=rule), batch(*values))

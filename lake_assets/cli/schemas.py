@@ -1,0 +1,120 @@
+"""`lake-assets schemas`: which columns silver has had, since when, and why."""
+
+import json
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from lake_assets.cli.console import stdout
+from lake_assets.cli.shared import JsonOption, LakeOption, pick_feeds
+from lake_assets.delta.catalog import ensure_known, keys_found
+from lake_assets.logs.schema_log import entries_of
+from lake_assets.model.feeds import Feed
+from lake_assets.model.schema_history import SchemaEntry
+from lake_assets.settings.load import load_settings
+from lake_assets.storage.open_store import lake_of
+from lake_assets.storage.store import Store
+
+
+def schemas(
+    *,
+    feed: Annotated[
+        str | None, typer.Argument(help="Only this feed.", show_default="all feeds")
+    ] = None,
+    key: Annotated[
+        str | None, typer.Option("--key", help="Only this key's table.", show_default="all keys")
+    ] = None,
+    lake: LakeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show which columns silver has had, when each came or got wider, and why.
+
+    Why is `declared` (the feed says so), `inferred` (rows had such values), `registry` (with the
+    version and the id of the schema), `found` (nothing that is known says why) or `dropped`. The
+    versions of registered schemas that are known are shown, too. Reads the lake alone, and changes
+    nothing.
+    """
+    settings = load_settings(lake=lake)
+    store = lake_of(settings)
+    feeds = pick_feeds(settings, feed, keys=None if key is None else [key])
+    found = {picked.feed: _entries(store, picked, key) for picked in feeds}
+    if as_json:
+        told = [_as_json(name, entry) for name, some in found.items() for entry in some]
+        print(json.dumps(told))
+        return
+    for name, some in found.items():
+        if some:
+            stdout.print(history_table(name, some))
+        else:
+            stdout.print(f"nothing is kept of feed {name} yet; run `lake-assets stream`")
+
+
+def _entries(store: Store, feed: Feed, key: str | None) -> list[SchemaEntry]:
+    entries = entries_of(store, feed.feed)
+    if key is None:
+        return entries
+    # A key that the feed had once has a history, too.
+    if all(entry.key != key for entry in entries):
+        ensure_known(feed, keys_found(store, feed), [key])
+    return [entry for entry in entries if entry.key in {None, key}]
+
+
+def history_table(feed: str, entries: Sequence[SchemaEntry]) -> Table:
+    """Changes as people read them: what happened to several keys' tables at once is one line."""
+    shown = Table(title=f"feed {feed}", title_justify="left")
+    shown.add_column("time (UTC)", no_wrap=True)
+    for title in ("column", "type", "before", "why", "keys"):
+        shown.add_column(title, overflow="fold")
+    keys: dict[SchemaEntry, list[str]] = {}
+    for entry in entries:
+        keys.setdefault(_of_no_key(entry), []).append(entry.key or "")
+    everyone = {entry.key for entry in entries if entry.key is not None}
+    for entry, some in keys.items():
+        named = "" if some == [""] else ", ".join(sorted(some))
+        shown.add_row(
+            f"{entry.at:%Y-%m-%d %H:%M:%S}",
+            escape(entry.column or ""),
+            escape(entry.type or ("-" if entry.column else "")),
+            escape(entry.before or ""),
+            escape(_why(entry)),
+            "all" if len(everyone) > 1 and everyone == {*some} else named,
+        )
+    return shown
+
+
+def _of_no_key(entry: SchemaEntry) -> SchemaEntry:
+    return SchemaEntry(
+        key=None,
+        column=entry.column,
+        type=entry.type,
+        before=entry.before,
+        reason=entry.reason,
+        note=entry.note,
+        at=entry.at,
+    )
+
+
+def _why(entry: SchemaEntry) -> str:
+    reason = entry.reason
+    words = reason.why.value
+    if reason.version is not None:
+        words += f", version {reason.version} (id {reason.schema_id})"
+    return f"{words}: {entry.note}" if entry.note else words
+
+
+def _as_json(feed: str, entry: SchemaEntry) -> dict[str, object]:
+    return {
+        "feed": feed,
+        "key": entry.key,
+        "time": entry.at.isoformat() if entry.at else None,
+        "column": entry.column,
+        "type": entry.type,
+        "before": entry.before,
+        "why": entry.reason.why.value,
+        "version": entry.reason.version,
+        "schema_id": entry.reason.schema_id,
+        "note": entry.note,
+    }

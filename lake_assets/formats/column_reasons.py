@@ -1,0 +1,66 @@
+"""Why silver's columns are there, and which versions of a schema are known, whatever the format."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from lake_assets.formats.base import PayloadFormat
+from lake_assets.formats.confluent.schemas import SchemaSet
+from lake_assets.formats.schema_merge import in_words
+from lake_assets.model.payload import RESCUED, Payload
+from lake_assets.model.schema_history import Reason, RegisteredVersion, Why
+
+
+def versions_in(schemas: Any) -> tuple[RegisteredVersion, ...]:  # noqa: ANN401 - a format's own
+    """The versions that a registry told of; none of a format without one."""
+    if not isinstance(schemas, SchemaSet):
+        return ()
+    return tuple(
+        RegisteredVersion(
+            version=version.number,
+            schema_id=schema_id,
+            schema=version.descriptor_set,
+            note=version.problem,
+        )
+        for schema_id, version in schemas.versions.items()
+    )
+
+
+def reasons_of(
+    payload: Payload,
+    payload_format: PayloadFormat[Any],
+    schemas: Any,  # noqa: ANN401 - the format's own
+    route: Sequence[str],
+) -> Callable[[str, str], Reason]:
+    """What tells why a column is there, by its name and its type in words."""
+    if isinstance(schemas, SchemaSet):
+        return _by_versions(payload_format, schemas, route)
+    declared = {column.name for column in payload.declared_columns} | {RESCUED}
+    other = Why.INFERRED if payload.grows else Why.FOUND
+    return lambda name, _: Reason(Why.DECLARED if name in declared else other)
+
+
+def _by_versions(
+    payload_format: PayloadFormat[Any], schemas: SchemaSet, route: Sequence[str]
+) -> Callable[[str, str], Reason]:
+    """The first version that has the column of the type, else the newest that has its name."""
+    made: list[tuple[Reason, pa.Schema]] = [
+        (Reason(Why.REGISTRY, version.number, schema_id), columns)
+        for schema_id, version in sorted(schemas.versions.items(), key=lambda one: one[1].number)
+        for columns in payload_format.made_by(_alone(schemas, schema_id), route)
+    ]
+
+    def reason(name: str, kind: str) -> Reason:
+        having = [(why, columns.field(name).type) for why, columns in made if name in columns.names]
+        exact = [why for why, its_type in having if in_words(its_type) == kind]
+        named = [why for why, _ in reversed(having)]
+        return next(iter([*exact, *named]), Reason(Why.FOUND))
+
+    return reason
+
+
+def _alone(schemas: SchemaSet, schema_id: int) -> SchemaSet:
+    met = frozenset(pair for pair in schemas.met if pair[0] == schema_id)
+    return replace(schemas, versions={schema_id: schemas.versions[schema_id]}, met=met)

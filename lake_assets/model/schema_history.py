@@ -1,0 +1,117 @@
+"""What is kept of a feed's schemas over time, and what is new in it: frozen nouns and a comparison.
+
+Where it is kept is `logs.schema_log`'s; why a column is there, `formats.column_reasons`'.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+
+class Why(StrEnum):
+    """Why a column is as it is."""
+
+    DECLARED = "declared"  # the feed says so
+    INFERRED = "inferred"  # rows had such values
+    REGISTRY = "registry"  # a registered version of the schema has it
+    FOUND = "found"  # the table has it, and nothing that is known now says why
+    DROPPED = "dropped"  # the table has it no more
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why, and by which version of a registered schema."""
+
+    why: Why
+    version: int | None = None
+    schema_id: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RegisteredVersion:
+    """A version of a schema as the registry had it."""
+
+    version: int
+    schema_id: int
+    schema: bytes
+    """What decoders are made from."""
+
+    note: str = ""
+    """Why it cannot be used, if so."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SchemaEntry:
+    """One change: of a column of a key's silver table, or a version that became known."""
+
+    key: str | None
+    """None of a version, which is of all keys."""
+
+    column: str | None
+    type: str | None
+    """As Spark SQL names it; None if the column is gone."""
+
+    before: str | None = None
+    """Likewise what it was; None if there was none."""
+
+    reason: Reason
+    schema: bytes | None = None
+    note: str | None = None
+    at: datetime | None = None
+    """When it was noticed; None of one that is not kept yet."""
+
+
+def changes(
+    kept: Iterable[SchemaEntry],
+    columns: Mapping[str, Mapping[str, str]],
+    versions: Sequence[RegisteredVersion],
+    reason_of: Callable[[str, str], Reason],
+) -> list[SchemaEntry]:
+    """What entries lack of the columns that tables have, and of the versions that are known.
+
+    Args:
+        kept: entries of a feed, in any order.
+        columns: by key, the type of each column of its table; other keys are left alone.
+        versions: that are known.
+        reason_of: tells why a column is there, by its name and type.
+    """
+    entries = sorted(kept, key=lambda entry: entry.at.timestamp() if entry.at else 0.0)
+    types: dict[tuple[str, str], str | None] = {}
+    known = set()
+    for entry in entries:
+        if entry.key is not None and entry.column is not None:
+            types[entry.key, entry.column] = entry.type
+        else:
+            known.add((entry.reason.version, entry.reason.schema_id, entry.schema))
+    new = [
+        SchemaEntry(
+            key=None,
+            column=None,
+            type=None,
+            reason=Reason(Why.REGISTRY, one.version, one.schema_id),
+            schema=one.schema,
+            note=one.note or None,
+        )
+        for one in sorted(versions, key=lambda one: one.version)
+        if (one.version, one.schema_id, one.schema) not in known
+    ]
+    for key, now in columns.items():
+        for name, kind in now.items():
+            before = types.get((key, name))
+            if before != kind:
+                reason = reason_of(name, kind)
+                new.append(_entry(key, name, kind, before, reason))
+        gone = [name for owner, name in types if owner == key and name not in now]
+        new += [
+            _entry(key, name, None, types[key, name], Reason(Why.DROPPED))
+            for name in gone
+            if types[key, name] is not None
+        ]
+    return new
+
+
+def _entry(
+    key: str, column: str, kind: str | None, before: str | None, reason: Reason
+) -> SchemaEntry:
+    return SchemaEntry(key=key, column=column, type=kind, before=before, reason=reason)

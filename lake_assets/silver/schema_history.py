@@ -1,0 +1,54 @@
+"""A feed's schemas, noted in the lake each time that its tables' columns change."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from lake_assets.formats.base import PayloadFormat
+from lake_assets.formats.column_reasons import reasons_of, versions_in
+from lake_assets.formats.schema_merge import in_words
+from lake_assets.logs.schema_log import record_changes
+from lake_assets.model.feeds import Feed
+from lake_assets.model.schema_history import RegisteredVersion, changes
+from lake_assets.silver.rows import decoded_part
+from lake_assets.spark.lake_context import LakeContext
+
+
+@dataclass(kw_only=True)
+class SchemaHistory:
+    """Notes one feed's; used by one thread at a time."""
+
+    context: LakeContext
+    feed: Feed
+    format: PayloadFormat[Any]
+
+    _versions: tuple[RegisteredVersion, ...] | None = field(default=None, init=False)
+
+    def note(self, schemas: Any, keys: Sequence[str]) -> None:  # noqa: ANN401 - the format's own
+        """Note what the log lacks of what some keys' tables have, and of the versions.
+
+        Args:
+            schemas: what is known of them.
+            keys: whose tables may have changed.
+
+        Raises:
+            LakeError: the lake cannot be read or written.
+        """
+        versions = versions_in(schemas)
+        if not keys and versions == self._versions:
+            return
+        feed, route = self.feed, self.feed.route_column
+        tables = {feed.silver_table(key): key for key in keys}
+        columns = {
+            tables[table]: _types(decoded_part(schema, feed.source.origin))
+            for table, schema in self.context.committer.columns(tables).items()
+        }
+        why = reasons_of(feed.payload, self.format, schemas, () if route is None else (route,))
+        record_changes(self.context, feed.feed, lambda kept: changes(kept, columns, versions, why))
+        self._versions = versions
+
+
+def _types(schema: pa.Schema) -> dict[str, str]:
+    return {column.name: in_words(column.type) for column in schema}

@@ -1,0 +1,84 @@
+import json
+import re
+
+import pytest
+
+from lake_assets.logs.schema_log import record_changes
+from lake_assets.model.schema_history import Reason, RegisteredVersion, Why, changes
+from lake_assets.spark.lake_context import open_lake
+from lake_assets_tests.commandline import sparkless_here
+
+INFERRED = Reason(Why.INFERRED)
+
+
+@pytest.fixture
+def lake(settings):
+    """Two keys with a column that got wider, of one key alone; a registry's version."""
+    one = RegisteredVersion(version=1, schema_id=7, schema=b"x", note="is not valid")
+    with open_lake(settings) as context:
+        for columns in (
+            {"uno": {"a": "int"}, "chess": {"a": "int"}},
+            {"uno": {"a": "bigint"}},
+            {"chess": {}},
+        ):
+
+            def changed(kept, columns=columns):
+                return changes(kept, columns, [one], lambda *_: INFERRED)
+
+            record_changes(context, "games", changed)
+    return settings
+
+
+def shown(lake, *arguments):
+    done = sparkless_here(lake, "schemas", *arguments)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_each_change_is_a_line_with_its_time_and_why(lake, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
+    rows = [
+        [cell.strip() for cell in line.split("│")[1:-1]]
+        for line in shown(lake, "games").splitlines()
+        if line.startswith("│")
+    ]
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", row[0]) for row in rows)
+    assert [row[1:] for row in rows] == [
+        ["", "", "", "registry, version 1 (id 7): is not valid", ""],
+        ["a", "int", "", "inferred", "all"],
+        ["a", "bigint", "int", "inferred", "uno"],
+        ["a", "-", "int", "dropped", "chess"],
+    ]
+
+
+def test_of_a_key_its_own_changes_are_shown_and_the_versions(lake):
+    told = json.loads(shown(lake, "games", "--key", "uno", "--json"))
+    assert [(e["key"], e["column"], e["type"], e["before"], e["why"]) for e in told] == [
+        (None, None, None, None, "registry"),
+        ("uno", "a", "int", None, "inferred"),
+        ("uno", "a", "bigint", "int", "inferred"),
+    ]
+    assert (told[0]["version"], told[0]["schema_id"], told[0]["note"]) == (1, 7, "is not valid")
+    assert told[0]["time"].endswith("+00:00")
+
+
+def test_the_command_changes_nothing(lake):
+    before = sorted((p, p.stat().st_mtime_ns) for p in lake.lake_dir.rglob("*"))
+    shown(lake, "games")
+    assert sorted((p, p.stat().st_mtime_ns) for p in lake.lake_dir.rglob("*")) == before
+
+
+def test_before_the_first_start_there_is_nothing(settings):
+    assert "nothing is kept of feed games yet" in shown(settings)
+    assert json.loads(shown(settings, "--json")) == []
+    assert not settings.lake_dir.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [(["moves"], "feed 'moves': is not declared"), (["games", "--key", "whist"], "whist")],
+)
+def test_what_is_not_there_is_named(lake, arguments, problem):
+    done = sparkless_here(lake, "schemas", *arguments)
+    assert done.returncode == 1
+    assert problem in done.stderr
