@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from lake_assets.formats.avro.payload_format import AvroFormat
 from lake_assets.formats.base import PayloadFormat, Surroundings
 from lake_assets.formats.json.payload_format import JsonFormat
 from lake_assets.formats.protobuf.payload_format import ProtobufFormat
@@ -10,6 +11,7 @@ from lake_assets.model.feeds import Feed
 from lake_assets.model.payload import Payload
 
 _FORMATS: Mapping[str, type[PayloadFormat[Any]]] = {
+    "avro": AvroFormat,
     "json": JsonFormat,
     "protobuf": ProtobufFormat,
 }

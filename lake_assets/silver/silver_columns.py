@@ -27,7 +27,7 @@ def held_columns(
         LakeError: a table has a column of a type that does not go with the others'.
     """
     for table, schema in tables.items():
-        merged = merge(known, decoded_part(schema, origin))
+        merged = merge(known, decoded_part(schema, origin), promotes=True)
         if isinstance(merged, Mismatch):
             raise LakeError(
                 table.name,

@@ -300,7 +300,7 @@ def test_a_feed_of_json_declares_its_schema(tmp_path):
         (
             "payload:\n",
             "payload:\n  protobuf: {subject: s}\n",
-            "line 3: payload: give exactly one of json, protobuf",
+            "line 3: payload: give exactly one of avro, json, protobuf",
         ),
     ],
 )
