@@ -30,6 +30,7 @@ OF_NO_ROOM = {
     Path("test_docs.py"),
     Path("test_definitions.py"),
     Path("formats/protobuf/test_property.py"),
+    Path("formats/avro/test_property.py"),
     Path("formats/json/test_property.py"),
     Path("formats/json/test_inferring.py"),
     Path("formats/csv/test_property.py"),

@@ -83,7 +83,7 @@ def _column(have: Mapping[str, pa.Array], wanted: pa.Field, renames: Renames, ro
 
 def _fitted(array: pa.Array, kind: pa.DataType, renames: Renames) -> Any:  # noqa: ANN401
     if not renames:
-        return array if array.type == kind else array.cast(kind)
+        return array if array.type == kind else _wide(array, kind)
     if pa.types.is_struct(kind):
         have = {
             struct_field.name: array.field(index) for index, struct_field in enumerate(array.type)
@@ -97,7 +97,12 @@ def _fitted(array: pa.Array, kind: pa.DataType, renames: Renames) -> Any:  # noq
     if pa.types.is_map(kind):
         keys, items = array.keys.cast(kind.key_type), _fitted(array.items, kind.item_type, renames)
         return pa.MapArray.from_arrays(array.offsets, keys, items, type=kind, mask=array.is_null())
-    return array.cast(kind)
+    return _wide(array, kind)
+
+
+def _wide(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """As a wider type; `bigint` becomes the nearest `double`, as Avro promotes a number."""
+    return array.cast(options=pc.CastOptions(kind, allow_float_truncate=True))
 
 
 def _marks(one: pa.Field) -> list[str]:

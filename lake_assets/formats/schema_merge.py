@@ -61,7 +61,9 @@ class Mismatch:
 _Kind: TypeAlias = pa.DataType | Mismatch
 
 
-def merge(have: pa.Schema, came: pa.Schema, *, rounds: bool = False) -> pa.Schema | Mismatch:
+def merge(
+    have: pa.Schema, came: pa.Schema, *, rounds: bool = False, promotes: bool = False
+) -> pa.Schema | Mismatch:
     """Columns that hold the rows of both: `have`'s in their order, then the new ones.
 
     Types widen where one holds all values of the other, at any depth: `tinyint`, `smallint`, `int`,
@@ -72,8 +74,10 @@ def merge(have: pa.Schema, came: pa.Schema, *, rounds: bool = False) -> pa.Schem
         have: the columns that are there.
         came: those that are to be.
         rounds: whether integers and doubles go together, as doubles.
+        promotes: whether types also widen as Avro's rules of resolution say: integers to `double`,
+            `string` to `binary`, a decimal to one of more digits and the same scale.
     """
-    fields = _merged(have, came, "", rounds)
+    fields = _Merge(rounds, promotes).fields(have, came, "")
     return fields if isinstance(fields, Mismatch) else pa.schema(fields)
 
 
@@ -92,55 +96,65 @@ def in_words(kind: pa.DataType) -> str:
     return _WORDS.get(kind, str(kind))
 
 
-def _merged(
-    have: Iterable[pa.Field],
-    came: Iterable[pa.Field],
-    path: str,
-    rounds: bool,  # noqa: FBT001 - as `merge` has it
-) -> list[pa.Field] | Mismatch:
-    fields = {field.name.lower(): field.with_nullable(nullable=True) for field in have}
-    for field in came:
-        key, whole = field.name.lower(), f"{path}{field.name}"
-        before = fields.setdefault(key, field.with_nullable(nullable=True))
-        if before.name != field.name:
-            return Mismatch(path=whole, came=field.name, have=f"{path}{before.name}", is_name=True)
-        if _is_timed(before) != _is_timed(field):
-            return Mismatch(path=whole, came=_with_unit(field), have=_with_unit(before))
-        kind = _wider(before.type, field.type, whole, rounds)
-        if isinstance(kind, Mismatch):
-            return kind
-        fields[key] = before.with_type(kind)
-    return list(fields.values())
+@dataclass(frozen=True, slots=True)
+class _Merge:
+    rounds: bool
+    promotes: bool
 
+    def fields(
+        self, have: Iterable[pa.Field], came: Iterable[pa.Field], path: str
+    ) -> list[pa.Field] | Mismatch:
+        fields = {field.name.lower(): field.with_nullable(nullable=True) for field in have}
+        for field in came:
+            key, whole = field.name.lower(), f"{path}{field.name}"
+            before = fields.setdefault(key, field.with_nullable(nullable=True))
+            if before.name != field.name:
+                return Mismatch(
+                    path=whole, came=field.name, have=f"{path}{before.name}", is_name=True
+                )
+            if _is_timed(before) != _is_timed(field):
+                return Mismatch(path=whole, came=_with_unit(field), have=_with_unit(before))
+            kind = self._wider(before.type, field.type, whole)
+            if isinstance(kind, Mismatch):
+                return kind
+            fields[key] = before.with_type(kind)
+        return list(fields.values())
 
-def _wider(have: pa.DataType, came: pa.DataType, path: str, rounds: bool) -> _Kind:  # noqa: FBT001
-    if pa.types.is_struct(have) and pa.types.is_struct(came):
-        fields = _merged(have, came, f"{path}.", rounds)
-        return fields if isinstance(fields, Mismatch) else pa.struct(fields)
-    if pa.types.is_list(have) and pa.types.is_list(came):
-        item = _wider(have.value_type, came.value_type, path, rounds)
-        return item if isinstance(item, Mismatch) else pa.list_(pa.field("item", item))
-    if pa.types.is_map(have) and pa.types.is_map(came):
-        return _wider_map(have, came, path, rounds)
-    rows = [row for row in _WIDTHS if have in row and came in row]
-    if rows:
-        return max(have, came, key=rows[0].index)
-    if rounds and _is_number(have) and _is_number(came):
-        return pa.float64()
-    same = have == came
-    return have if same else Mismatch(path=path, came=in_words(came), have=in_words(have))
+    def _wider(self, have: pa.DataType, came: pa.DataType, path: str) -> _Kind:
+        if pa.types.is_struct(have) and pa.types.is_struct(came):
+            fields = self.fields(have, came, f"{path}.")
+            return fields if isinstance(fields, Mismatch) else pa.struct(fields)
+        if pa.types.is_list(have) and pa.types.is_list(came):
+            item = self._wider(have.value_type, came.value_type, path)
+            return item if isinstance(item, Mismatch) else pa.list_(pa.field("item", item))
+        if pa.types.is_map(have) and pa.types.is_map(came):
+            return self._wider_map(have, came, path)
+        rows = [row for row in _WIDTHS if have in row and came in row]
+        if rows:
+            return max(have, came, key=rows[0].index)
+        promoted = self._promoted(have, came)
+        if have == came or promoted is not None:
+            return have if promoted is None else promoted
+        return Mismatch(path=path, came=in_words(came), have=in_words(have))
 
+    def _promoted(self, have: pa.DataType, came: pa.DataType) -> pa.DataType | None:
+        """What further rules make of two types, if they make one of them."""
+        kinds = (have, came)
+        is_mixed = any(map(pa.types.is_floating, kinds)) and any(map(pa.types.is_integer, kinds))
+        if is_mixed and (self.rounds or self.promotes):
+            return pa.float64()
+        if self.promotes and {*kinds} == {pa.string(), pa.binary()}:
+            return pa.binary()
+        if self.promotes and all(map(pa.types.is_decimal, kinds)) and have.scale == came.scale:
+            return max(kinds, key=lambda kind: int(kind.precision))
+        return None
 
-def _wider_map(have: pa.MapType, came: pa.MapType, path: str, rounds: bool) -> _Kind:  # noqa: FBT001
-    key = _wider(have.key_type, came.key_type, path, rounds)
-    value = _wider(have.item_type, came.item_type, path, rounds)
-    if isinstance(key, Mismatch):
-        return key
-    return value if isinstance(value, Mismatch) else pa.map_(key, value)
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+    def _wider_map(self, have: pa.MapType, came: pa.MapType, path: str) -> _Kind:
+        key = self._wider(have.key_type, came.key_type, path)
+        value = self._wider(have.item_type, came.item_type, path)
+        if isinstance(key, Mismatch):
+            return key
+        return value if isinstance(value, Mismatch) else pa.map_(key, value)
 
 
 def _is_timed(field: pa.Field) -> bool:

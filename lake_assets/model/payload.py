@@ -27,6 +27,16 @@ class ProtobufPayload(Noun):
     rows of all message types are taken that have the route's column."""
 
 
+class AvroPayload(Noun):
+    """Confluent-framed Avro whose schemas are registered under `subject`."""
+
+    needs_registry: ClassVar[bool] = True
+
+    subject: str = Field(min_length=1)
+    """Name of the subject in the registry. Each version of it is a record; columns are the fields
+    of all versions that rows have, under the names that the newest one has for them."""
+
+
 RESCUED = "_rescued"
 """Column of what did not fit the others: JSON text, or null."""
 
@@ -195,13 +205,17 @@ class CsvPayload(Noun):
         return self.on_mismatch is OnMismatch.RESCUE
 
 
-_Declared: TypeAlias = ProtobufPayload | JsonPayload | CsvPayload
+Declared: TypeAlias = AvroPayload | ProtobufPayload | JsonPayload | CsvPayload
+"""What is declared of a format, whichever it is."""
 
 
 class Payload(Noun):
     """How a feed's values are encoded: exactly one format, with its declaration."""
 
     model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
+
+    avro: AvroPayload | None = None
+    """Avro, with its schemas in a registry."""
 
     protobuf: ProtobufPayload | None = None
     """Protobuf, with its schemas in a registry."""
@@ -220,7 +234,7 @@ class Payload(Noun):
         return self
 
     @property
-    def _given(self) -> dict[str, _Declared]:
+    def _given(self) -> dict[str, Declared]:
         fields = {name: getattr(self, field) for name, field in _FORMATS.items()}
         return {name: declared for name, declared in fields.items() if declared is not None}
 
@@ -255,22 +269,23 @@ class Payload(Noun):
         return self.declared.needs_registry
 
     @property
-    def declared(self) -> _Declared:
+    def declared(self) -> Declared:
         """What is declared of the format."""
         (declared,) = self._given.values()
         return declared
 
     @property
     def subject(self) -> str:
-        """The subject of a protobuf payload.
+        """The subject of an Avro or protobuf payload.
 
         Raises:
             FeedError: it is of another format.
         """
-        if self.protobuf is None:
+        declared = self.declared
+        if isinstance(declared, JsonPayload | CsvPayload):
             fact = f"is {self.format}, which has no subject in a registry"
-            raise FeedError("payload of the feed", fact, "Choose a feed of protobuf")
-        return self.protobuf.subject
+            raise FeedError("payload of the feed", fact, "Choose a feed of Avro or protobuf")
+        return declared.subject
 
 
 _FORMATS = {field.alias or name: name for name, field in Payload.model_fields.items()}

@@ -45,7 +45,7 @@ def adopt_tables(
     handles = committer.opened([feed.silver_table(key) for key in keys])
     ensure_fits(feed, handles)
     columns = {t: pa.schema(handle.schema().to_arrow()) for t, handle in handles.items()}
-    return held_columns(before, columns, feed.source.origin, rounds=feed.payload.infers)
+    return held_columns(before, columns, feed.source.origin)
 
 
 def make_tables(

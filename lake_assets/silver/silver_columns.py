@@ -12,11 +12,7 @@ from lake_assets.silver.rows import decoded_part
 
 
 def held_columns(
-    known: pa.Schema,
-    tables: Mapping[TableRef, pa.Schema],
-    origin: OriginColumns,
-    *,
-    rounds: bool = False,
+    known: pa.Schema, tables: Mapping[TableRef, pa.Schema], origin: OriginColumns
 ) -> pa.Schema:
     """Decoded columns that hold the rows of all tables.
 
@@ -26,13 +22,12 @@ def held_columns(
         known: columns that are known already.
         tables: what the tables have, origin and all.
         origin: what the feed's source calls the origin's columns.
-        rounds: whether columns of integers may become doubles, so that some did already.
 
     Raises:
         LakeError: a table has a column of a type that does not go with the others'.
     """
     for table, schema in tables.items():
-        merged = merge(known, decoded_part(schema, origin), rounds=rounds)
+        merged = merge(known, decoded_part(schema, origin), promotes=True)
         if isinstance(merged, Mismatch):
             raise LakeError(
                 table.name,

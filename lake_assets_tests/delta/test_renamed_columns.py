@@ -52,3 +52,14 @@ def test_a_column_says_which_older_names_it_has_the_values_of():
     assert unmarked(done, done) == unmarked(done, columns) == []
     more = Renames(now={"m": "n", "z": "n"})
     assert marked(done, more).field("n").metadata == {RENAMED_FROM: b"m,m.x,n.x,z"}
+
+
+def test_a_number_that_becomes_a_double_is_the_nearest_one_also_within_lists():
+    kinds = (pa.int64(), pa.list_(pa.int64()))
+    rows = pa.record_batch(
+        [pa.array([2**53 + 1], kinds[0]), pa.array([[1, 2**53 + 1]], kinds[1])], names=["a", "b"]
+    )
+    wanted = pa.schema([("a", pa.float64()), ("b", pa.list_(pa.float64()))])
+    assert under_newest(rows, wanted, Renames()).to_pylist() == [
+        {"a": 2.0**53, "b": [1.0, 2.0**53]}
+    ]

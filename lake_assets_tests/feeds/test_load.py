@@ -304,7 +304,7 @@ def test_a_feed_of_json_declares_its_schema(tmp_path):
         (
             "payload:\n",
             "payload:\n  protobuf: {subject: s}\n",
-            "line 3: payload: give exactly one of csv, json, protobuf",
+            "line 3: payload: give exactly one of avro, csv, json, protobuf",
         ),
     ],
 )

@@ -4,18 +4,20 @@ from lake_assets.model.endpoints import RegistryAccess
 from lake_assets.model.payload import Payload
 from lake_assets_tests.sample import GAMES
 
+AVRO = Payload.model_validate({"avro": {"subject": "s"}})
 JSON = Payload.model_validate({"json": {"schema": "game_name string"}})
 NOWHERE = Surroundings(registry_access=RegistryAccess())
 
 
 def test_each_format_that_can_be_declared_is_there():
-    for payload in (GAMES.payload, JSON):
+    for payload in (GAMES.payload, AVRO, JSON):
         made = format_of(GAMES.model_copy(update={"payload": payload}), NOWHERE)
         assert "value" in made.reads
 
 
 def test_only_registered_schemas_need_a_registry_and_framing():
     assert (GAMES.payload.needs_registry, is_framed(GAMES.payload)) == (True, True)
+    assert (AVRO.needs_registry, is_framed(AVRO)) == (True, True)
     assert (JSON.needs_registry, is_framed(JSON)) == (False, False)
 
 

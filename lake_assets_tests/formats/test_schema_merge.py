@@ -123,3 +123,25 @@ def test_types_are_named_as_in_sql():
         "struct<l: array<decimal(20,0)>, m: map<string, float>, t: timestamp, "
         "n: timestamp_ntz, o: tinyint>"
     )
+
+
+@pytest.mark.parametrize(
+    ("narrow", "wide", "both"),
+    [
+        (pa.int32(), pa.float32(), pa.float64()),
+        (pa.int64(), pa.float64(), pa.float64()),
+        (pa.string(), pa.binary(), pa.binary()),
+        (pa.decimal128(5, 2), pa.decimal128(9, 2), pa.decimal128(9, 2)),
+        (pa.list_(pa.int32()), pa.list_(pa.float64()), pa.list_(pa.float64())),
+    ],
+)
+def test_types_that_avro_promotes_are_one_where_that_is_asked_for(narrow, wide, both):
+    one, other = schema(a=narrow), schema(a=wide)
+    assert isinstance(merge(one, other), Mismatch)
+    assert merge(one, other, promotes=True) == merge(other, one, promotes=True) == schema(a=both)
+
+
+def test_decimals_of_other_scales_and_text_beside_numbers_stay_apart():
+    pairs = [(pa.decimal128(5, 2), pa.decimal128(9, 3)), (pa.int32(), pa.string())]
+    for have, came in pairs:
+        assert isinstance(merge(schema(a=have), schema(a=came), promotes=True), Mismatch)

@@ -19,7 +19,7 @@ def test_a_payload_is_of_one_format():
     "declared", [{}, {"json": {"schema": "a int"}, "protobuf": {"subject": "s"}}]
 )
 def test_a_payload_of_none_or_two_formats_is_refused(declared):
-    with pytest.raises(ValidationError, match="give exactly one of csv, json, protobuf"):
+    with pytest.raises(ValidationError, match="give exactly one of avro, csv, json, protobuf"):
         Payload.model_validate(declared)
 
 
@@ -35,8 +35,9 @@ def test_a_payload_comes_back_from_its_own_json():
     assert Payload.model_validate_json(JSON.model_dump_json()) == JSON
 
 
-def test_only_protobuf_has_a_subject():
+def test_only_registered_schemas_have_a_subject():
     assert PROTOBUF.subject == "s"
+    assert Payload.model_validate({"avro": {"subject": "a"}}).subject == "a"
     with pytest.raises(FeedError, match="is json, which has no subject"):
         assert JSON.subject
 

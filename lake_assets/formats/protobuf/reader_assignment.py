@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 
 from lake_assets.formats.base import MessageQuestion, Question, SchemaIdQuestion
 from lake_assets.formats.confluent.framing import Header, headers_of, is_short, strip
+from lake_assets.formats.confluent.other_rows import judge
 from lake_assets.formats.confluent.schemas import FIRST
 from lake_assets.formats.protobuf.decoding import Decoding
 from lake_assets.formats.protobuf.messages import in_words
@@ -68,7 +69,7 @@ def assign(values: pa.Array, ids: pa.Array, decoding: Decoding) -> Assigned:
     is_known = pc.is_in(ids, value_set=known)
     rows = pc.indices_nonzero(is_known)
     values_known, verdicts, which = _judge_known(values.take(rows), ids.take(rows), decoding)
-    reason, detail, asked_ids = _judge_unknown(values, ids, is_known, decoding)
+    reason, detail, asked_ids = judge(values, ids, is_known, decoding)
     messages = [verdict.question for verdict in verdicts if verdict.question is not None]
     codes: dict[Question | None, int] = {message: code for code, message in enumerate(messages)}
     open_ids = asked_ids.dictionary_encode()
@@ -119,55 +120,3 @@ def _verdict(schema_id: int, header: Header | None, decoding: Decoding) -> _Verd
         problem = f"the schema has no message of index {stands_at}"
         return _Verdict(reason=Reason.UNDECODABLE, detail=problem)
     return _Verdict(question=MessageQuestion(schema_id, header.path))
-
-
-def _judge_unknown(
-    values: pa.Array, ids: pa.Array, is_known: pa.Array, decoding: Decoding
-) -> tuple[pa.Array, pa.Array, pa.Array]:
-    """Reason, detail and id to ask about of rows that are not of the subject's usable versions."""
-    none = pa.scalar(None, pa.string())
-    is_empty = pc.less(pc.binary_length(values), 1).fill_null(fill_value=True)
-    is_unusable = pc.is_in(ids, value_set=pa.array(sorted(decoding.unusable), pa.int64()))
-    is_rest = pc.invert(pc.or_(is_known, is_unusable))
-    is_flood = pc.and_(is_rest, pa.scalar(decoding.is_flooded))
-    is_waiting = pc.is_in(ids, value_set=pa.array(sorted(decoding.waiting_ids), pa.int64()))
-    tests = pc.make_struct(
-        is_known,
-        is_empty,
-        pc.is_null(ids),
-        is_unusable,
-        is_waiting,
-        pc.is_in(ids, value_set=pa.array(sorted(decoding.foreign_ids), pa.int64())),
-        pc.or_(
-            is_flood, pc.is_in(ids, value_set=pa.array(sorted(decoding.unknown_ids), pa.int64()))
-        ),
-    )
-    words = (
-        None,
-        Reason.EMPTY_VALUE,
-        Reason.NOT_FRAMED,
-        Reason.INCOMPATIBLE_SCHEMA,
-        Reason.WAITING,
-        Reason.FOREIGN_SCHEMA,
-        Reason.UNKNOWN_SCHEMA,
-    )
-    reason = pc.case_when(tests, *(pa.scalar(word and word.value, pa.string()) for word in words))
-    shown = ids.cast(pa.string())
-    alien = f" is not of subject {decoding.subject}"
-    nothing = (none, none, none)
-    detail = pc.case_when(
-        tests,
-        *nothing,
-        _unusable(ids, decoding),
-        pc.binary_join_element_wise("the registry does not answer for schema id", shown, " "),
-        pc.binary_join_element_wise("schema id ", shown, alien, ""),
-        pc.binary_join_element_wise("schema id", shown, " "),
-    )
-    is_open = pc.and_(pc.is_null(reason), pc.invert(is_known))
-    return reason, detail, pc.if_else(is_open, ids, pa.scalar(None, pa.int64()))
-
-
-def _unusable(ids: pa.Array, decoding: Decoding) -> pa.Array:
-    keys = sorted(decoding.unusable)
-    problems = pa.array([decoding.unusable[key] for key in keys], pa.string())
-    return problems.take(pc.index_in(ids, value_set=pa.array(keys, pa.int64())))
