@@ -143,7 +143,7 @@ def test_the_example_of_the_page_runs(connected, services, tmp_path):
     folder = tmp_path / "feeds"
     folder.mkdir()
     (folder / "payments.yaml").write_text(
-        re.sub("(topic|subject): payments", rf"\\1: {topic.name}", text)
+        re.sub("(topic|subject): payments", rf"\1: {topic.name}", text)
     )
     settings = connected.model_copy(update={"feeds": folder})
     (feed,) = load_feeds(folder)

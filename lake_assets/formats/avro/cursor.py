@@ -144,4 +144,7 @@ class Cursor:
     def window(self, start: Longs, width: int) -> npt.NDArray[np.uint8]:
         """So many bytes from each place, a row each; beyond the data it is anything."""
         places = start[:, None] + np.arange(width)
-        return self.source.data[np.minimum(places, len(self.source.data) - 1)]
+        found: npt.NDArray[np.uint8] = self.source.data[
+            np.minimum(places, len(self.source.data) - 1)
+        ]
+        return found

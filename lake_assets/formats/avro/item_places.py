@@ -147,7 +147,7 @@ class Items:
         starts: list[int] = []
         ends: list[int] = []
         owners: list[int] = []
-        data = memoryview(self.cursor.source.data)
+        data = self.cursor.source.data.data
         for row, count in zip(rows.tolist(), counts.tolist(), strict=True):
             try:
                 first, last, at = find(row, count, data)

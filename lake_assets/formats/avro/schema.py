@@ -216,8 +216,9 @@ def _with_logical(base: Type, found: Mapping[str, Any], place: str) -> Type:
 
 def _decimal(base: Type, found: Mapping[str, Any], place: str) -> Type:
     precision, scale = found.get("precision"), found.get("scale", 0)
-    is_valid = isinstance(precision, int) and isinstance(scale, int) and 0 <= scale <= precision
-    if not is_valid or precision == 0:
+    if not isinstance(precision, int) or not isinstance(scale, int):
+        return base
+    if precision < 1 or not 0 <= scale <= precision:
         return base
     if precision > MOST_DIGITS:
         fact = f"has at {place} a decimal of {precision} digits; columns have {MOST_DIGITS} at most"

@@ -47,6 +47,13 @@ def test_a_type_is_the_widest_of_all_versions(old, new, column):
     assert plan_decoding(known, of_old).columns.field("a").type == column
 
 
+def test_texts_and_bytes_of_any_version_are_one_column_of_bytes():
+    schemas = [record(("a", "string")), record(("a", "bytes")), record(("a", "string"))]
+    data = [framed(1, b"\x04\xc3\xbc"), framed(2, b"\x02\xff"), framed(3, b"\x02x")]
+    rows = rows_of(subject(*schemas), *data)
+    assert [row["a"] for row in rows] == ["ü".encode(), b"\xff", b"x"]
+
+
 def test_a_field_that_was_renamed_twice_is_one_column_with_its_older_names():
     schemas = [
         record(("a", "int"), ("r", record(("p", "int"), name="R"))),
