@@ -427,3 +427,19 @@ def test_the_one_key_of_a_feed_without_a_route_is_nobody_elses(tmp_path):
 def test_what_is_wrong_with_a_route_is_told_where_it_may_be_left_out(tmp_path):
     with pytest.raises(FeedError, match=r"line 7: route\.colum is no field; did you mean 'column'"):
         load_feeds(_write(tmp_path, GOOD.replace("  column: game", "  colum: game")))
+
+
+AVRO = "feed: f\nsource: {kafka: {topic: t}}\npayload: {avro: {subject: t-value}}\n"
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "problem"),
+    [
+        ("subject: t-value", "subjet: x", "line 3: payload.avro.subject is missing"),
+        ("subject: t-value", "subject: x, subjet: y", "payload.avro.subjet is no field; did you"),
+        ("avro: {subject: t-value}", "avrp: {}", "payload.avrp is no field; did you mean 'avro'?"),
+    ],
+)
+def test_what_is_wrong_with_avro_is_named_with_its_line(tmp_path, right, wrong, problem):
+    with pytest.raises(FeedError, match=re.escape(problem)):
+        load_feeds(_write(tmp_path, AVRO.replace(right, wrong)))
