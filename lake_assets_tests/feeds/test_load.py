@@ -433,30 +433,17 @@ def test_what_is_wrong_with_a_route_is_told_where_it_may_be_left_out(tmp_path):
         load_feeds(_write(tmp_path, GOOD.replace("  column: game", "  colum: game")))
 
 
+AVRO = "feed: f\nsource: {kafka: {topic: t}}\npayload: {avro: {subject: t-value}}\n"
+
+
 @pytest.mark.parametrize(
-    ("payload", "problem"),
+    ("right", "wrong", "problem"),
     [
-        ("{json: {infer: true, hints: 'kcal int'}}", "no column of the payload's hints; fields"),
-        ("{json: {infer: true}}", "'model' is no column of the payload's hints; there are none"),
-        ("{csv: {schema: 'models string'}}", "payload's schema; did you mean 'models'?"),
-        ("{csv: {schema: 'model double'}}", "'model' is of type double, which holds no keys"),
-        ("{json: {}}", "payload.json: schema is missing: give the columns, or `infer: true`"),
-        ("{json: {schema: 'a int', infer: true}}", "give `schema` or `infer: true`"),
+        ("subject: t-value", "subjet: x", "line 3: payload.avro.subject is missing"),
+        ("subject: t-value", "subject: x, subjet: y", "payload.avro.subjet is no field; did you"),
+        ("avro: {subject: t-value}", "avrp: {}", "payload.avrp is no field; did you mean 'avro'?"),
     ],
 )
-def test_a_route_needs_a_column_that_is_declared(tmp_path, payload, problem):
-    """Also where columns are inferred: else rows would decide what type keys have."""
-    text = f"feed: f\nsource: {{kafka: {{topic: t}}}}\npayload: {payload}\n"
-    (tmp_path / "f.yaml").write_text(f"{text}route: {{column: model, keys: [vita]}}\n")
+def test_what_is_wrong_with_avro_is_named_with_its_line(tmp_path, right, wrong, problem):
     with pytest.raises(FeedError, match=re.escape(problem)):
-        load_feeds(tmp_path)
-
-
-def test_a_partition_needs_a_column_whose_type_no_row_changes(tmp_path):
-    text = "feed: f\nsource: {kafka: {topic: t}}\npayload: {json: {infer: true}}\n"
-    (tmp_path / "f.yaml").write_text(f"{text}partition_by: [region]\n")
-    with pytest.raises(FeedError, match=r"line 4: partition_by: 'region' is no column of the pay"):
-        load_feeds(tmp_path)
-    hinted = text.replace("infer: true", "infer: true, hints: 'region string'")
-    (tmp_path / "f.yaml").write_text(f"{hinted}partition_by: [region]\n")
-    assert load_feeds(tmp_path)[0].is_partitioned
+        load_feeds(_write(tmp_path, AVRO.replace(right, wrong)))
