@@ -10,6 +10,7 @@ from lake_assets.formats.base import Surroundings
 from lake_assets.formats.catalog import format_of
 from lake_assets.model.expectations import Expectation
 from lake_assets.model.reports import BatchReport, Stage, Waiting
+from lake_assets.silver.selecting_format import with_select
 from lake_assets.spark.lake_context import LakeContext, open_lake
 from lake_assets.streams.pipeline import Pipeline, demux_of, follower_of, start_ingest
 from lake_assets.streams.schemas import Schemas
@@ -22,6 +23,24 @@ BOTH = f"{INGEST}+{DEMUX}"
 
 NO_RULES = "demux-no-expectations"
 TEN_RULES = "demux-10-expectations"
+
+IN_TASKS = "demux-select"
+BY_SPARK = "demux-select-by-spark"
+
+_SELECT = (
+    "* except (game_name, gamer_id, device_id, event_timestamp)",
+    "lower(game_name) as game_name",
+    "concat(game_name, '/', gamer_id) as player",
+    "trim(gamer_id) as gamer_id",
+    "length(gamer_id) + 1 as gamer_length",
+    "coalesce(nullif(device_id, ''), 'none') as device_id",
+    "left(device_id, 8) as device_vendor",
+    "case when device_id like '00:%' then 'old' else 'new' end as device_age",
+    "event_timestamp as event_timestamp",
+    "to_date(event_timestamp) as event_day",
+    "event_timestamp >= timestamp'2020-01-01' as is_recent",
+)
+"""Ten expressions over four columns, eight of them computed, such as people write."""
 
 BY_DAY = "demux-by-day"
 BY_TEXT = "demux-by-text"
@@ -39,6 +58,21 @@ _TEN = (
     "game_name = lower(game_name)",
 )
 """What people write: nothing empty, lengths, forms, times within bounds."""
+
+
+def with_select_in_tasks(ground: Ground) -> dict[str, float]:
+    """Demux with ten expressions in `select`, which tasks compute."""
+    return {IN_TASKS: walk(_selecting(ground, _SELECT))[DEMUX]}
+
+
+def with_select_by_spark(ground: Ground) -> dict[str, float]:
+    """The same with one more that only Spark computes: two columns travel through the JVM."""
+    more = "date_format(event_timestamp, 'E') || sha2(device_id, 256) as one_more"
+    return {BY_SPARK: walk(_selecting(ground, (*_SELECT, more)))[DEMUX]}
+
+
+def _selecting(ground: Ground, select: Sequence[str]) -> Ground:
+    return replace(ground, feed=ground.feed.model_copy(update={"select": tuple(select)}))
 
 
 def by_day(ground: Ground) -> dict[str, float]:
@@ -127,15 +161,12 @@ def pipeline_of(
 
 def schemas_of(ground: Ground) -> Schemas:
     """The feed's schemas; a registry that does not answer is an error here."""
+    around = Surroundings(
+        registry=ground.endpoints.registry, registry_access=ground.endpoints.registry_access
+    )
     return Schemas(
         feed=ground.feed,
-        format=format_of(
-            ground.feed,
-            Surroundings(
-                registry=ground.endpoints.registry,
-                registry_access=ground.endpoints.registry_access,
-            ),
-        ),
+        format=with_select(ground.session, ground.feed, format_of(ground.feed, around), b""),
         stop=threading.Event(),
         announce=_refuse_to_wait,
     )

@@ -9,8 +9,10 @@ from benchmarks.ground import Ground
 from benchmarks.ours import (
     BOTH,
     BY_DAY,
+    BY_SPARK,
     BY_TEXT,
     DEMUX,
+    IN_TASKS,
     INGEST,
     NO_RULES,
     TEN_RULES,
@@ -18,6 +20,8 @@ from benchmarks.ours import (
     by_day,
     by_text,
     walk,
+    with_select_by_spark,
+    with_select_in_tasks,
     with_ten_rules,
     without_rules,
 )
@@ -73,6 +77,8 @@ PEERS = (
     Peer((BY_TEXT,), by_text),
     Peer((NO_RULES,), without_rules),
     Peer((TEN_RULES,), with_ten_rules),
+    Peer((IN_TASKS,), with_select_in_tasks),
+    Peer((BY_SPARK,), with_select_by_spark),
 )
 """In the order of the report."""
 

@@ -12,7 +12,7 @@ Docs: `docs/decisions/0032-what-a-payload-format-is.md`.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import pyarrow as pa
 
@@ -45,6 +45,14 @@ class NewColumnsQuestion:
 
 
 @dataclass(frozen=True, slots=True)
+class ExpressionQuestion:
+    """That Spark must compute a feed's `select`, since Arrow is not sure of a value."""
+
+    operation: str
+    """The one that was not sure: `lower`."""
+
+
+@dataclass(frozen=True, slots=True)
 class UnknownNamesQuestion:
     """What to do about names of a row that nobody declared, where the feed says to stop."""
 
@@ -67,6 +75,7 @@ Question: TypeAlias = (
     | NewColumnsQuestion
     | UnknownNamesQuestion
     | KeptTypesQuestion
+    | ExpressionQuestion
 )
 """What a decoder may ask. Hashable and picklable; `silver.questions` carries them to the driver."""
 
@@ -123,7 +132,7 @@ class Decoder(Protocol):
         cut elsewhere, gives the same rows. Called often, in any process, in any order.
 
         Args:
-            batch: at least the columns `PayloadFormat.reads`.
+            batch: at least the columns `FormatType.reads`.
         """
 
 
@@ -181,14 +190,6 @@ class PayloadFormat(SchemaSource[Schemas], Protocol[Schemas]):
     Beside what it is as a `SchemaSource`, it is pure.
     """
 
-    reads: ClassVar[tuple[str, ...]]
-    """Columns of bronze that decoding reads. With `schema_id`, ingest reads that from the framing;
-    else it is null. What quarantine does not keep cannot be among them: rows are requeued there."""
-
-    @classmethod
-    def of(cls, feed: str, declared: Any, surroundings: Surroundings) -> Self:  # noqa: ANN401
-        """Made for a feed, from what its `payload` says under the format's name; asks nobody."""
-
     def for_next_batch(self, schemas: Schemas, now: float) -> Schemas:
         """The same without answers that may have changed by `now`, in seconds since 1970."""
 
@@ -211,3 +212,18 @@ class PayloadFormat(SchemaSource[Schemas], Protocol[Schemas]):
 
     def made_by(self, schemas: Schemas, route: Sequence[str]) -> list[pa.Schema]:
         """The columns that each kind of row makes, whatever tables have; others are unused."""
+
+
+class FormatType(Protocol):
+    """A payload format before it is made for a feed: the class of one."""
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Columns of bronze that decoding reads, as a variable of the class.
+
+        With `schema_id`, ingest reads that from the framing; else it is null. What quarantine does
+        not keep cannot be among them: rows are requeued there.
+        """
+
+    def of(self, feed: str, declared: Any, surroundings: Surroundings) -> PayloadFormat[Any]:  # noqa: ANN401
+        """Made for a feed, from what its `payload` says under the format's name; asks nobody."""

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from lake_assets.formats.avro.payload_format import AvroFormat
-from lake_assets.formats.base import PayloadFormat, Surroundings
+from lake_assets.formats.base import FormatType, PayloadFormat, Surroundings
 from lake_assets.formats.csv.payload_format import CsvFormat
 from lake_assets.formats.json.payload_format import JsonFormat
 from lake_assets.formats.protobuf.payload_format import ProtobufFormat
 from lake_assets.model.feeds import Feed
 from lake_assets.model.payload import Payload
 
-_FORMATS: Mapping[str, type[PayloadFormat[Any]]] = {
+_FORMATS: Mapping[str, FormatType] = {
     "avro": AvroFormat,
     "csv": CsvFormat,
     "json": JsonFormat,

@@ -25,6 +25,7 @@ from lake_assets.model.routes import Route, Unknown
 from lake_assets.model.sources import Source
 from lake_assets.model.table_names import TableNames
 from lake_assets.model.tables import Layer, TableRef, bronze_of, gold_of_all, quarantine_of
+from lake_assets.model.transforms import Mask, SelectItem
 from lake_assets.model.unique_names import refuse_twins
 
 Trigger = Annotated[Duration, Field(ge=timedelta(milliseconds=100), le=timedelta(hours=1))]
@@ -49,6 +50,18 @@ class Feed(Noun):
 
     payload: Payload
     """How its values are decoded."""
+
+    select: tuple[SelectItem, ...] = ()
+    """Columns of silver, as in Spark's `SELECT` over the decoded ones: `*`, `* except (email)`,
+    `time as event_time`, `heart_bpm / 60d as heart_hz`, `cast(level as bigint) as level`. Route,
+    expectations and views know these columns alone. Each row is computed by itself, and gives the
+    same whenever it is; what cannot be computed is null. Unset, all decoded columns are silver's.
+    """
+
+    mask: dict[ColumnName, Mask] = Field(default_factory=dict)
+    """By column of silver that holds text, how it is hidden before it is written: `hash` (with the
+    key of the settings' `masking`; equal texts stay equal), `redact` or `last4`. Route and
+    expectations see the text itself; bronze and quarantine keep the value as it came."""
 
     route: Route | None = None
     """Which table a row goes to; unset, all rows are of one key, which is called as the feed."""

@@ -12,6 +12,7 @@ from lake_assets.model.endpoints import RegistryAccess
 from lake_assets.settings.access import access_complaint, kafka_complaint, without_login
 from lake_assets.settings.alerts import AlertSettings
 from lake_assets.settings.group import Group, RelatedGroup, refuse
+from lake_assets.settings.masking import MaskingSettings
 from lake_assets.settings.upkeep import (
     BackupSettings,
     DagsterSettings,
@@ -225,6 +226,7 @@ class Settings(Group):
     forecast: ForecastSettings = ForecastSettings()
     log: LogSettings = LogSettings()
     maintenance: MaintenanceSettings = MaintenanceSettings()
+    masking: MaskingSettings = MaskingSettings()
     metrics: MetricsSettings = MetricsSettings()
     backup: BackupSettings = BackupSettings()
     dagster: DagsterSettings = DagsterSettings()

@@ -1,8 +1,8 @@
-"""Expectations computed on Arrow columns, in Spark's workers, where Spark would say the same.
+"""SQL expressions computed on Arrow columns, in Spark's workers, where Spark would say the same.
 
-Only what has the same meaning in both is computed here; which conditions these are is found in
+Only what has the same meaning in both is computed here; which expressions these are is found in
 `silver.catalyst_to_arrow`. Values of which that is not sure are a `NotEvaluableError`: then Spark
-judges the batch.
+computes the batch.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -29,7 +29,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A value, not null."""
+    """A value, or null."""
 
     value: Any
     kind: pa.DataType
@@ -43,7 +43,23 @@ class Call:
     arguments: tuple["Node", ...]
 
 
-Node: TypeAlias = Column | Constant | Call
+@dataclass(frozen=True, slots=True)
+class StructField:
+    """A field of a struct; null where the struct is."""
+
+    struct: "Node"
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """A value as one of another type that has a value for each of them."""
+
+    argument: "Node"
+    kind: pa.DataType
+
+
+Node: TypeAlias = Column | Constant | Call | StructField | Cast
 
 
 def marks_of(rows: pa.RecordBatch, conditions: Sequence[Node]) -> pa.RecordBatch:
@@ -53,22 +69,46 @@ def marks_of(rows: pa.RecordBatch, conditions: Sequence[Node]) -> pa.RecordBatch
     ]
     for index, condition in enumerate(conditions):
         column, bit = divmod(index, MARKS_PER_COLUMN)
-        holds = _value(condition, rows)
-        if isinstance(holds, pa.Scalar):
-            holds = pa.repeat(holds, rows.num_rows)
+        holds = values_of(condition, rows)
         violated = ~holds.fill_null(fill_value=False).to_numpy(zero_copy_only=False)
         columns[column] |= violated.astype(np.int64) << bit
     names = [f"#marks_{number}" for number in range(len(columns))]
     return pa.RecordBatch.from_arrays([pa.array(column) for column in columns], names=names)
 
 
+def values_of(node: Node, rows: pa.RecordBatch) -> pa.Array:
+    """What an expression comes to in each row.
+
+    Raises:
+        NotEvaluableError: of a value it is not sure that Spark would say the same.
+    """
+    found = _value(node, rows)
+    return pa.repeat(found, rows.num_rows) if isinstance(found, pa.Scalar) else found
+
+
+def is_sure(node: Node) -> bool:
+    """Whether an expression can be computed of any values."""
+    match node:
+        case Call(name, arguments):
+            return name not in _UNSURE and all(map(is_sure, arguments))
+        case StructField(struct):
+            return is_sure(struct)
+        case Cast(argument):
+            return is_sure(argument)
+    return True
+
+
 def _value(node: Node, rows: pa.RecordBatch) -> Any:  # noqa: ANN401 - an array or a scalar
-    if isinstance(node, Column):
-        return rows[node.name]
-    if isinstance(node, Constant):
-        return pa.scalar(node.value, node.kind)
-    operation = OPERATIONS[node.name]
-    return operation(*(_value(argument, rows) for argument in node.arguments))
+    match node:
+        case Column(name):
+            return rows[name]
+        case Constant(value, kind):
+            return pa.scalar(value, kind)
+        case StructField(struct, index):
+            return pc.struct_field(_value(struct, rows), [index])
+        case Cast(argument, kind):
+            return pc.cast(_value(argument, rows), kind, safe=False)
+    return OPERATIONS[node.name](*(_value(argument, rows) for argument in node.arguments))
 
 
 def _null_safe_equal(left: Any, right: Any) -> Any:  # noqa: ANN401
@@ -106,6 +146,30 @@ def _matches(values: Any, pattern: Any) -> Any:  # noqa: ANN401
     return pc.match_substring_regex(_simple(values, "rlike"), pattern.as_py())
 
 
+def _divide(left: Any, right: Any) -> Any:  # noqa: ANN401
+    """Of doubles, where Spark has null for what is divided by zero."""
+    is_zero = pc.equal(right, pa.scalar(0.0, pa.float64()))
+    return pc.if_else(is_zero, pa.scalar(None, pa.float64()), pc.divide(left, right))
+
+
+def _if(condition: Any, then: Any, otherwise: Any) -> Any:  # noqa: ANN401
+    """Null is no condition that holds."""
+    return pc.if_else(pc.fill_null(condition, fill_value=False), then, otherwise)
+
+
+def _substring(values: Any, position: Any, length: Any) -> Any:  # noqa: ANN401
+    """From a position that counts from 1, in code points."""
+    start = position.as_py() - 1
+    return pc.utf8_slice_codeunits(values, start, start + length.as_py())
+
+
+def _concat(*texts: Any) -> Any:  # noqa: ANN401
+    return pc.binary_join_element_wise(*texts, "", null_handling="emit_null")
+
+
+_UNSURE = frozenset({"Lower", "Upper", "RLike"})
+"""Operations that raise `NotEvaluableError`."""
+
 OPERATIONS: Mapping[str, Callable[..., Any]] = {
     "Not": pc.invert,
     "And": pc.and_kleene,
@@ -127,5 +191,17 @@ OPERATIONS: Mapping[str, Callable[..., Any]] = {
     "Lower": _lower,
     "Upper": _upper,
     "RLike": _matches,
+    "Add": pc.add,
+    "Subtract": pc.subtract,
+    "Multiply": pc.multiply,
+    "Divide": _divide,
+    "UnaryMinus": pc.negate,
+    "If": _if,
+    "Concat": _concat,
+    "Substring": _substring,
+    "StringTrim": lambda values: pc.utf8_trim(values, " "),
+    "StringTrimLeft": lambda values: pc.utf8_ltrim(values, " "),
+    "StringTrimRight": lambda values: pc.utf8_rtrim(values, " "),
+    "Days": lambda times: pc.cast(pc.floor_temporal(times, unit="day"), pa.date32()),
 }
 """By the name of Catalyst's expression, the same on Arrow arrays."""

@@ -1,26 +1,34 @@
-"""Which expectations mean the same to Arrow as to Spark, and what they are there.
+"""Which SQL expressions mean the same to Arrow as to Spark, and what they are there.
 
-Spark parses, resolves and optimizes a condition; what comes out is taken over if each part of it is
-one that `silver.arrow_evaluator` computes alike: comparisons of equal types, logic with nulls,
-prefixes, lengths, simple patterns. Everything else is judged by Spark itself.
+Spark parses, resolves and optimizes an expression; what comes out is taken over if each part of it
+is one that `silver.arrow_evaluator` computes alike: comparisons of equal types, logic with nulls,
+arithmetic, prefixes, lengths, simple patterns. Everything else is computed by Spark itself.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from lake_assets.model.expectations import Expectation
-from lake_assets.silver.arrow_evaluator import OPERATIONS, Call, Column, Constant, Node
+from lake_assets.silver.arrow_evaluator import (
+    OPERATIONS,
+    Call,
+    Cast,
+    Column,
+    Constant,
+    Node,
+    StructField,
+)
 from lake_assets.spark.conditions import without_ansi
 from lake_assets.spark.determinism import asks_session
-from lake_assets.spark.jvm import optimized_plan, spark_schema
+from lake_assets.spark.jvm import analyzed_plan, each, optimized_plan, spark_schema
 
-_KINDS = {
+_ALIKE = {
     "string": pa.string(),
     "tinyint": pa.int8(),
     "smallint": pa.int16(),
@@ -33,6 +41,9 @@ _KINDS = {
 """Spark types whose values compare alike. Floating-point numbers do not: NaN is equal to itself and
 greater than all in Spark."""
 
+_KINDS = {**_ALIKE, "float": pa.float32(), "double": pa.float64()}
+"""Spark types that operations may have here."""
+
 _COMPARED = frozenset(
     {
         "EqualTo",
@@ -42,12 +53,38 @@ _COMPARED = frozenset(
         "GreaterThan",
         "GreaterThanOrEqual",
         "In",
-        "Coalesce",
     }
 )
-"""Operations whose arguments must be of one type."""
+"""Operations whose arguments must be of one type, and compare alike."""
 
-_WITH_CONSTANT = frozenset({"In", "StartsWith", "EndsWith", "Contains", "RLike"})
+_WHOLE = ("tinyint", "smallint", "int", "bigint")
+_ARITHMETIC = frozenset({"Add", "Subtract", "Multiply", "Divide"})
+
+_OF_ONE_KIND = {
+    "Coalesce": tuple(_KINDS),
+    "Concat": ("string",),
+    "Add": (*_WHOLE, "float", "double"),
+    "Subtract": (*_WHOLE, "float", "double"),
+    "Multiply": (*_WHOLE, "float", "double"),
+    "Divide": ("double",),
+    "UnaryMinus": (*_WHOLE, "float", "double"),
+    **dict.fromkeys(("Length", "Lower", "Upper"), ("string",)),
+    **dict.fromkeys(("StringTrim", "StringTrimLeft", "StringTrimRight"), ("string",)),
+}
+"""Operations whose arguments must be of one type, and which these may be."""
+
+_CASTS = {
+    "tinyint": {"smallint", "int", "bigint", "float", "double", "string"},
+    "smallint": {"int", "bigint", "float", "double", "string"},
+    "int": {"bigint", "float", "double", "string"},
+    "bigint": {"float", "double", "string"},
+    "float": {"double"},
+    "boolean": {*_WHOLE, "string"},
+}
+"""By type, those that have a value for each of its values, and in which Arrow has the same. Text of
+fractions and of times is written otherwise by each engine."""
+
+_WITH_CONSTANT = frozenset({"In", "StartsWith", "EndsWith", "Contains", "RLike", "Substring"})
 """Operations that take constants after their first argument."""
 
 _LITERAL = r"[A-Za-z0-9 ._:@/,=#%~!;<>'\"-]|\\[.+*?()\[\]{}|^$/\\-]|\\[dw]"
@@ -80,81 +117,123 @@ def program_of(
         is_fleeting = asks_session(judged, [expectation.sql for expectation in expectations])
     if plan.nodeName() != "Project" or not plan.deterministic():
         return None
-    defined = _defined_below(plan)
-    conditions = [_node(expression, defined) for expression in _each(plan.projectList().iterator())]
+    defined = defined_below(plan, rows)
+    conditions = [node_of(condition, defined) for condition in each(plan.projectList())]
     known = tuple(condition for condition in conditions if condition is not None)
     if len(known) < len(expectations):
         return None
     return Program(conditions=known, is_fleeting=is_fleeting)
 
 
-def _defined_below(plan: Any) -> dict[int, Any]:  # noqa: ANN401 - Java objects
-    """By id, what projections under the outermost one compute for it.
+def defined_below(plan: Any, rows: DataFrame) -> dict[int, Any]:  # noqa: ANN401 - Java objects
+    """By id, what an outermost projection takes: columns, and what others below it compute.
 
     `x between …` asks for `x` twice, and what is dear to compute is computed once, below.
+
+    Args:
+        plan: a projection over `rows`.
+        rows: whose columns are `Column`s; a query may write their names in another case.
     """
-    defined: dict[int, Any] = {}
+    columns = each(analyzed_plan(rows).output())
+    defined = {column.exprId().id(): Column(str(column.name())) for column in columns}
     below = plan.child()
     while below.nodeName() == "Project":
-        for expression in _each(below.projectList().iterator()):
+        for expression in each(below.projectList()):
             if _name(expression) == "Alias":
                 defined[expression.exprId().id()] = expression.child()
         below = below.child()
     return defined
 
 
-def _node(expression: Any, defined: Mapping[int, Any]) -> Node | None:  # noqa: ANN401 - Java's
+def node_of(expression: Any, defined: Mapping[int, Any]) -> Node | None:  # noqa: ANN401 - Java's
+    """An optimized expression for `silver.arrow_evaluator`, or None if it is for Spark alone.
+
+    Args:
+        expression: of a plan's outermost projection, planned without ANSI mode.
+        defined: as `defined_below` has it.
+    """
     name, kind = _name(expression), expression.dataType().simpleString()
     if name == "Alias":
-        return _node(expression.child(), defined)
-    if kind not in _KINDS:
-        return None
+        return node_of(expression.child(), defined)
     if name == "AttributeReference":
         meant = defined.get(expression.exprId().id())
-        return Column(expression.name()) if meant is None else _node(meant, defined)
+        return meant if meant is None or isinstance(meant, Column) else node_of(meant, defined)
     if name == "Literal":
         return _constant(expression.value(), kind)
-    return _call(name, expression, defined)
+    if kind not in _KINDS and name != "GetStructField":
+        return None
+    return _composed(name, kind, expression, defined)
 
 
-def _call(name: str, expression: Any, defined: Mapping[int, Any]) -> Node | None:  # noqa: ANN401
-    children = list(_each(expression.children().iterator()))
-    arguments = [_node(child, defined) for child in children]
+def _composed(name: str, kind: str, expression: Any, defined: Mapping[int, Any]) -> Node | None:  # noqa: ANN401
+    """An expression of others: a field, a cast, a case, or one of `OPERATIONS`."""
+    children = list(each(expression.children()))
+    arguments = [node_of(child, defined) for child in children]
     if name == "InSet":
         # What the optimizer makes of a longer `in (...)`; it has values where `In` has literals.
-        name, kind = "In", children[0].dataType().simpleString()
-        arguments += [_constant(value, kind) for value in _each(expression.hset().iterator())]
-    elif name not in OPERATIONS or not children or not _fits(name, children):
-        return None
+        name, of = "In", children[0].dataType().simpleString()
+        arguments += [_constant(value, of) for value in each(expression.hset())]
     known = tuple(argument for argument in arguments if argument is not None)
-    is_known = len(known) == len(arguments)
     # What is constant altogether the optimizer would have computed, were it not special.
-    is_of_rows = any(not isinstance(argument, Constant) for argument in known)
-    return Call(name, known) if is_known and is_of_rows else None
+    if len(known) < len(arguments) or all(isinstance(node, Constant) for node in known):
+        return None
+    kinds = [child.dataType().simpleString() for child in children]
+    found: Node | None = None
+    if name == "GetStructField":
+        found = StructField(known[0], expression.ordinal())
+    elif name == "Cast":
+        found = _cast(expression, known[0], kinds[0], kind)
+    elif name == "CaseWhen":
+        found = _case(known, kind)
+    elif name in OPERATIONS and _fits(name, children, kinds):
+        # `try_add` and the like have null for what does not fit, where this wraps around.
+        is_legacy = name not in _ARITHMETIC or str(expression.evalMode()) == "LEGACY"
+        has_null = any(isinstance(one, Constant) and one.value is None for one in known)
+        found = Call(name, known) if is_legacy and (name in _WITH_NULLS or not has_null) else None
+    return found
 
 
-def _fits(name: str, children: Sequence[Any]) -> bool:
-    if name in _COMPARED and len({child.dataType().simpleString() for child in children}) > 1:
+_WITH_NULLS = frozenset({"Coalesce", "If"})
+"""Operations that may have a null among their arguments as a constant."""
+
+
+def _cast(expression: Any, argument: Node, have: str, wanted: str) -> Node | None:  # noqa: ANN401
+    if have == "timestamp" and wanted == "date":
+        return Call("Days", (argument,)) if expression.timeZoneId().get() == "UTC" else None
+    return Cast(argument, _KINDS[wanted]) if wanted in _CASTS.get(have, ()) else None
+
+
+def _case(parts: Sequence[Node], kind: str) -> Node:
+    """Conditions, each with its value, and the value of what is left, if there is one."""
+    pairs, rest = parts[: len(parts) // 2 * 2], parts[len(parts) // 2 * 2 :]
+    found: Node = rest[0] if rest else Constant(None, _KINDS[kind])
+    for at in range(len(pairs) - 2, -1, -2):
+        found = Call("If", (pairs[at], pairs[at + 1], found))
+    return found
+
+
+def _fits(name: str, children: Sequence[Any], kinds: Sequence[str]) -> bool:
+    varies = name in _WITH_CONSTANT and any(_name(child) != "Literal" for child in children[1:])
+    if varies or (name.startswith("StringTrim") and len(children) > 1):  # of given characters
         return False
-    if name in _WITH_CONSTANT and any(_name(child) != "Literal" for child in children[1:]):
-        return False
-    if name in {"Length", "Lower", "Upper"}:
-        return bool(children[0].dataType().simpleString() == "string")
+    if name in _COMPARED:
+        return len({*kinds}) == 1 and kinds[0] in _ALIKE
+    if name in _OF_ONE_KIND:
+        return len({*kinds}) == 1 and kinds[0] in _OF_ONE_KIND[name]
     if name == "RLike":
         return _PATTERN.fullmatch(str(children[1].value())) is not None
+    if name == "Substring":
+        position, length = (child.value() for child in children[1:])
+        return kinds[0] == "string" and position > 0 and length >= 0
     return True
 
 
 def _constant(value: Any, kind: str) -> Constant | None:  # noqa: ANN401 - a Java object
-    if value is None or kind not in _KINDS:
+    if kind not in _KINDS:
         return None
-    return Constant(str(value) if kind == "string" else value, _KINDS[kind])
+    is_text = kind == "string" and value is not None
+    return Constant(str(value) if is_text else value, _KINDS[kind])
 
 
 def _name(expression: Any) -> str:  # noqa: ANN401 - a Java object
     return str(expression.getClass().getSimpleName())
-
-
-def _each(found: Any) -> Iterator[Any]:  # noqa: ANN401 - Java objects
-    while found.hasNext():
-        yield found.next()

@@ -8,7 +8,7 @@ through it goes only what expectations read, and the rows themselves wait beside
 (`spark.batch_spill`). Nothing is committed here.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -37,6 +37,11 @@ from lake_assets.silver.expectation_columns import Reading, evaluated_columns, r
 from lake_assets.silver.expectation_marks import marks
 from lake_assets.silver.layouts import with_partition_sources, write_layout
 from lake_assets.silver.rows import quarantine_schema, quarantine_sources
+from lake_assets.silver.select_by_spark import (
+    place_selected,
+    select_by_spark,
+    selects_by_spark,
+)
 from lake_assets.spark.conditions import without_ansi
 from lake_assets.spark.fan_out import FanOut, Output, Written, discard, fan_out
 from lake_assets.spark.jvm import spark_schema
@@ -100,6 +105,10 @@ class Job:
     @property
     def is_all_in_tasks(self) -> bool:
         """Whether the writing tasks take bronze rows, and need nothing of Spark SQL."""
+        return self._judges_in_tasks and not selects_by_spark(self.plan)
+
+    @property
+    def _judges_in_tasks(self) -> bool:
         return not self.feed.expectations or self.program is not None
 
     def output(self, read: Read = iter, scope: Scope = EVERYTHING) -> Output:
@@ -148,25 +157,35 @@ class Job:
 
     def _judged(self, bronze: Rows) -> DataFrame:
         """What goes to the writing tasks: marks, or the bronze rows where nothing is judged."""
-        plan, expectations, read = self.plan, self.feed.expectations, bronze.read
-        if self.is_all_in_tasks:
-            return bronze.frame
-        schema, reading = stage_schema(plan), self.reading
+        by_spark = selects_by_spark(self.plan)
+        frame = select_by_spark(bronze, self.plan) if by_spark else bronze.frame
+        if self._judges_in_tasks:
+            return frame
+        reading, placed = self.reading, self._placed(bronze.read)
 
         def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            return evaluated_columns(decode_task(read(batches), plan), reading)
+            return evaluated_columns(placed(batches), reading)
 
+        schema = stage_schema(self.plan)
         seen = pa.schema([schema.field(name) for name in reading.columns])
-        return bronze.frame.mapInArrow(decode, spark_schema(seen)).select(*marks(expectations))
+        judged = frame.mapInArrow(decode, spark_schema(seen))
+        return judged.select(*marks(self.feed.expectations))
+
+    def _placed(self, read: Read) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+        """What makes placed rows of bronze's, or of what Spark computed of them."""
+        plan = self.plan
+        if selects_by_spark(plan):
+            return lambda rows: place_selected(rows, plan)
+        return lambda rows: decode_task(read(rows), plan)
 
     def _decode_and_mark(self, read: Read) -> DecodeAndMark:
         """What the writing tasks do first: decode, unless Spark SQL judged what was decoded."""
-        plan, reading = self.plan, self.reading
+        placed, reading = self._placed(read), self.reading
         if not self.feed.expectations:
-            return lambda batches: ((batch, ()) for batch in decode_task(read(batches), plan))
+            return lambda batches: ((batch, ()) for batch in placed(batches))
         if self.program:
             conditions = self.program.conditions
-            return lambda rows: mark_violations(decode_task(read(rows), plan), reading, conditions)
+            return lambda rows: mark_violations(placed(rows), reading, conditions)
         return lambda batches: returned(batches, reading)
 
     def _write_plan(self) -> WritePlan:

@@ -86,7 +86,7 @@ def decode_task(batches: Iterable[pa.RecordBatch], plan: DecodePlan) -> Iterator
     """
     schema = stage_schema(plan)
     for batch in batches:
-        yield _place(batch, plan, schema)
+        yield place(batch, plan.decoder.decode(batch), plan, schema)
 
 
 def mark_violations(
@@ -108,9 +108,18 @@ def mark_violations(
             yield batch, spread(made, places, batch.num_rows, reading)
 
 
-def _place(batch: pa.RecordBatch, plan: DecodePlan, schema: pa.Schema) -> pa.RecordBatch:
+def place(
+    batch: pa.RecordBatch, decoded: Decoded, plan: DecodePlan, schema: pa.Schema
+) -> pa.RecordBatch:
+    """Bronze rows, decoded, with what says where they go.
+
+    Args:
+        batch: `value binary` and the columns `bronze_names`.
+        decoded: what became of its rows.
+        plan: the route.
+        schema: `stage_schema` of the plan.
+    """
     values = batch["value"]
-    decoded = plan.decoder.decode(batch)
     reason, detail, questions = decoded.reason, decoded.detail, _asked(decoded)
     is_decoded = pc.and_(pc.is_null(reason), pc.is_null(questions))
     keys = _keys(decoded.columns, plan, batch.num_rows)

@@ -14,7 +14,7 @@ from pyspark.sql.types import BooleanType
 from lake_assets.errors import FeedError, first_line
 from lake_assets.model.expectations import Expectation
 from lake_assets.silver.expectation_columns import MARKS_PER_COLUMN, Reading
-from lake_assets.spark.jvm import analyzed_plan, spark_schema
+from lake_assets.spark.jvm import analyzed_plan, each, spark_schema
 
 
 def marks(expectations: Sequence[Expectation]) -> list[Column]:
@@ -79,10 +79,10 @@ def _has_few_values(kind: pa.DataType) -> bool:
 def _columns_read(rows: DataFrame, expectation: Expectation) -> tuple[list[str], bool]:
     """What an expectation reads, and whether it says the same of the same values each time."""
     plan = analyzed_plan(_judged(rows, expectation))
-    references, names = plan.references().iterator(), []
-    while references.hasNext():
-        names.append(references.next().name())
-    return sorted(set(names)), bool(plan.deterministic())
+    # By id: a condition may write a column's name in another case.
+    columns = {one.exprId().id(): one.name() for one in each(analyzed_plan(rows).output())}
+    names = {columns[one.exprId().id()] for one in each(plan.references())}
+    return sorted(names), bool(plan.deterministic())
 
 
 def _judged(rows: DataFrame, expectation: Expectation) -> DataFrame:

@@ -11,8 +11,9 @@ from lake_assets.formats.column_reasons import reasons_of, versions_in
 from lake_assets.formats.schema_merge import in_words
 from lake_assets.logs.schema_log import record_changes
 from lake_assets.model.feeds import Feed
-from lake_assets.model.schema_history import RegisteredVersion, changes
+from lake_assets.model.schema_history import Reason, RegisteredVersion, Why, changes
 from lake_assets.silver.rows import decoded_part
+from lake_assets.silver.selecting_format import SelectingFormat
 from lake_assets.spark.lake_context import LakeContext
 
 
@@ -36,6 +37,7 @@ class SchemaHistory:
         Raises:
             LakeError: the lake cannot be read or written.
         """
+        schemas, own, selected = self._decoded(schemas)
         versions = versions_in(schemas)
         if not keys and versions == self._versions:
             return
@@ -45,9 +47,19 @@ class SchemaHistory:
             tables[table]: _types(decoded_part(schema, feed.source.origin))
             for table, schema in self.context.committer.columns(tables).items()
         }
-        why = reasons_of(feed.payload, self.format, schemas, () if route is None else (route,))
+        decoded = reasons_of(feed.payload, own, schemas, () if route is None else (route,))
+
+        def why(name: str, kind: str) -> Reason:
+            return Reason(Why.SELECTED) if name in selected else decoded(name, kind)
+
         record_changes(self.context, feed.feed, lambda kept: changes(kept, columns, versions, why))
         self._versions = versions
+
+    def _decoded(self, schemas: Any) -> tuple[Any, PayloadFormat[Any], frozenset[str]]:  # noqa: ANN401
+        """What is known of decoded columns, of which format, and which are selected otherwise."""
+        if isinstance(self.format, SelectingFormat):
+            return schemas.inner, self.format.inner, self.format.computed(schemas)
+        return schemas, self.format, frozenset()
 
 
 def _types(schema: pa.Schema) -> dict[str, str]:

@@ -21,30 +21,33 @@ _SCHEMA = b"schema"
 
 
 def send(
-    batches: Iterable[tuple[pa.RecordBatch, pa.RecordBatch]],
+    batches: Iterable[tuple[pa.RecordBatch, pa.RecordBatch]], name: str = "batches"
 ) -> Iterator[pa.RecordBatch]:
     """First stage: of each pair, keep the first for `receive`, and let the second travel.
 
-    To be called in a Spark task, at most once a task. What travels may have another number of rows
-    than what is kept, but some.
+    To be called in a Spark task, at most once a task and name. What travels may have another number
+    of rows than what is kept, but some.
     """
-    folder = _folder()
+    folder = _folder(name)
     folder.mkdir()
     for number, (kept, evaluated_columns) in enumerate(batches):
         _store(folder / str(number), kept, evaluated_columns.num_rows)
         yield evaluated_columns
 
 
-def receive(rows: Iterable[pa.RecordBatch]) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
+def receive(
+    rows: Iterable[pa.RecordBatch], name: str = "batches"
+) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
     """Second stage: each batch that `send` kept, and what became of the rows sent with it.
 
     Args:
         rows: what a projection made of the rows that travelled; sliced in any way.
+        name: of the spill, as `send` has it.
 
     Raises:
         RuntimeError: rows are missing or came in addition, so it was no projection.
     """
-    folder = _folder()
+    folder = _folder(name)
     pending = pa.Table.from_batches([], schema=pa.schema([]))
     numbers = count()
     kept: pa.RecordBatch | None = None
@@ -67,12 +70,12 @@ def receive(rows: Iterable[pa.RecordBatch]) -> Iterator[tuple[pa.RecordBatch, pa
         folder.rmdir()
 
 
-def _folder() -> Path:
+def _folder(name: str) -> Path:
     """Of this attempt of this task, on the machine both stages run on; Spark removes its parent."""
     context = TaskContext.get()
     if context is None:
         raise RuntimeError("batches are spilled in a Spark task only")
-    return Path(SparkFiles.getRootDirectory()) / f"spill-{context.taskAttemptId()}"
+    return Path(SparkFiles.getRootDirectory()) / f"spill-{name}-{context.taskAttemptId()}"
 
 
 def _store(path: Path, batch: pa.RecordBatch, evaluated_columns: int) -> None:

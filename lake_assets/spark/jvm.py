@@ -4,6 +4,7 @@ Nothing here decides; each function is one access, tried on PySpark 4.2.0. A rel
 fails `test_jvm`, which names it. The daemon of Spark's Python workers is `spark.daemon`'s.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -36,6 +37,13 @@ def analyzed_plan(frame: DataFrame) -> Any:  # noqa: ANN401 - an object of the J
 def optimized_plan(frame: DataFrame) -> Any:  # noqa: ANN401 - an object of the JVM
     """A query's `LogicalPlan` after Spark's optimizer; raises as `analyzed_plan`."""
     return frame._jdf.queryExecution().optimizedPlan()  # noqa: SLF001
+
+
+def each(found: Any) -> Iterator[Any]:  # noqa: ANN401 - a collection of Scala's
+    """Its elements."""
+    left = found.iterator()
+    while left.hasNext():
+        yield left.next()
 
 
 def optimizer_rule(session: SparkSession, name: str) -> Any:  # noqa: ANN401 - an object of the JVM

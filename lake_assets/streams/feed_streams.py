@@ -217,7 +217,9 @@ class FeedStreams:
     def _follow(self, query: StreamingQuery, single_pass: SinglePass) -> bool:
         schemas = Schemas(
             feed=self.feed,
-            format=format_with(self.settings, self.pipeline.endpoints, self.feed),
+            format=format_with(
+                self.settings, self.pipeline.endpoints, self.feed, self.pipeline.session
+            ),
             stop=self.stop,
             announce=self._announce,
             # Whoever wants all rows in silver waits for them.

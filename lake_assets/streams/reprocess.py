@@ -210,9 +210,9 @@ def finish_interrupted(context: LakeContext, settings: Settings, feed: Feed) -> 
 
 @contextmanager
 def _redo(settings: Settings, feed: Feed, endpoints: Endpoints) -> Iterator[Redo]:
-    payload_format = format_with(settings, endpoints, feed)
     session = start_session(settings, ensure_runtime(settings))
     try:
+        payload_format = format_with(settings, endpoints, feed, session)
         with open_lake(settings, session) as context:
             yield Redo(
                 session=session,

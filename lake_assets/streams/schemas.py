@@ -5,6 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from pyspark.sql import SparkSession
+
 from lake_assets.errors import RegistryError, StreamError
 from lake_assets.formats.base import PayloadFormat, Question, Surroundings
 from lake_assets.formats.catalog import format_of
@@ -12,6 +14,7 @@ from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Stage, Waiting
 from lake_assets.settings.schema import Settings
+from lake_assets.silver.selecting_format import with_select
 
 _T = TypeVar("_T")
 
@@ -84,12 +87,21 @@ class Schemas:
                 return answer
 
 
-def format_with(settings: Settings, endpoints: Endpoints, feed: Feed) -> PayloadFormat[Any]:
-    """The format of a feed's values; what a registry says is kept beside the lake's checkpoints."""
+def format_with(
+    settings: Settings, endpoints: Endpoints, feed: Feed, session: SparkSession
+) -> PayloadFormat[Any]:
+    """The format of a feed's values, with what it selects of them.
+
+    What a registry says is kept beside the lake's checkpoints.
+
+    Raises:
+        FeedError: the feed hashes texts, and there is no key for it.
+    """
     surroundings = Surroundings(
         registry=endpoints.registry,
         registry_access=endpoints.registry_access,
         cache=settings.state_dir / "schemas",
         taken=feed.partition_days,
     )
-    return format_of(feed, surroundings)
+    inner = format_of(feed, surroundings)
+    return with_select(session, feed, inner, settings.masking.key_bytes)

@@ -48,6 +48,10 @@ _LAYOUT_OF = {
 }
 
 
+_WHOSE = {"games": "concat(gamer_id, '!')", "cards": "md5(gamer_id)"}
+"""By feed, a column that is computed: in tasks, and by Spark. DuckDB computes both alike."""
+
+
 @dataclass(frozen=True)
 class Version:
     """Of a feed's schema."""
@@ -121,7 +125,8 @@ class Part:
     def feed(self) -> Feed:
         route = Route(column="game_name", keys=tuple(sorted(self.model.keys)))
         layout = dict(self.model.layout)
-        return self.lake.topic.feed(feed=self.name, route=route, partition_by=layout)
+        select = ("*", f"{_WHOSE[self.name]} as whose")
+        return self.lake.topic.feed(feed=self.name, route=route, partition_by=layout, select=select)
 
     @property
     def waiting(self) -> set[Place]:
@@ -234,10 +239,10 @@ class Part:
         found: Rows = Counter()
         with duckdb.connect() as db:
             for table in (self.bronze, self.quarantine):
-                found += _rows_of(db, table.name, self._folder(table), "", "value")
+                found += _rows_of(db, table.name, self._folder(table), "", "value", "")
             for key in self.keys:
-                folder = self._folder(silver_of(key))
-                found += _rows_of(db, key, folder, "_", self.model.column)
+                folder, is_right = self._folder(silver_of(key)), f"whose = {_WHOSE[self.name]}"
+                found += _rows_of(db, key, folder, "_", self.model.column, is_right)
         return found
 
     def check(self) -> None:
@@ -272,11 +277,14 @@ def _text(value: object) -> str | None:
 
 
 def _rows_of(
-    db: duckdb.DuckDBPyConnection, name: str, folder: Path, prefix: str, column: str
+    db: duckdb.DuckDBPyConnection, name: str, folder: Path, prefix: str, column: str, is_right: str
 ) -> Rows:
     if not DeltaTable.is_deltatable(str(folder)):
         return Counter()
     rows = db.from_arrow(DeltaTable(folder).to_pyarrow_dataset())
     value = f'"{column}"' if column in rows.columns else "null"
+    if is_right:
+        # Rows whose computed column is wrong count as others, by their value.
+        value = f"case when {is_right} then {value} else 'wrong' end"
     found = rows.project(f'"{prefix}partition", "{prefix}offset", {value}').fetchall()
     return Counter((name, *row) for row in found)

@@ -82,7 +82,7 @@ class MemoryLake:
 
     def redo(self, act):
         with open_lake(self.settings, self.spark) as context:
-            payload_format = format_with(self.settings, NOWHERE, self.feed)
+            payload_format = format_with(self.settings, NOWHERE, self.feed, self.spark)
             demux = Demux(
                 feed=self.feed,
                 context=context,

@@ -93,7 +93,7 @@ def test_versions_come_while_the_streams_run_and_no_valid_row_is_refused(
         )
         schemas = Schemas(
             feed=games.feed,
-            format=format_with(connected, services, games.feed),
+            format=format_with(connected, services, games.feed, spark),
             stop=threading.Event(),
             announce=lambda waiting: pytest.fail(str(waiting)) if waiting else None,
         )

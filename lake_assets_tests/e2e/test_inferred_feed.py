@@ -93,7 +93,7 @@ class Inferring(Tracker):
         feed = self.feed(**rules)
         endpoints = locate(self.settings, [feed])
         with open_lake(self.settings, self.spark) as context:
-            made = format_with(self.settings, endpoints, feed)
+            made = format_with(self.settings, endpoints, feed, self.spark)
             demux = Demux(
                 feed=feed,
                 context=context,

@@ -67,7 +67,7 @@ class Tracker:
             start_ingest(pipeline, feed, until_caught_up=True).awaitTermination()
             schemas = Schemas(
                 feed=feed,
-                format=format_with(self.settings, endpoints, feed),
+                format=format_with(self.settings, endpoints, feed, self.spark),
                 stop=threading.Event(),
                 announce=lambda waiting: pytest.fail(str(waiting)) if waiting else None,
             )

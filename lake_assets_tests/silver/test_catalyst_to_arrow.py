@@ -68,6 +68,19 @@ TAKEN = [
     "at < current_timestamp() + interval 1 day",
     "at is not null and day is not null",
     "level + 0 > 1 or true",
+    "level + 1 > 2",
+    "level > total",
+    "level * total = total - level",
+    "trim(name) <> ''",
+    "concat(name, '-', other) <> 'a-b '",
+    "case when level > 1 then name when is_new then other end = 'a'",
+    "if(level > 1, null, name) is null",
+    "substring(name, 2, 3) = '%b'",
+    "left(name, 1) = 'a'",
+    "cast(at as date) = day",
+    "share is null",
+    "size(tags) > 0 or true",
+    "tags is not null",
 ]
 
 PLAIN_ONLY = [
@@ -83,9 +96,12 @@ PLAIN_ONLY = [
 
 FOR_SPARK = [
     "share > 0.5",
+    "share + 1 > 1",
     "level / 2 > 1",
-    "level + 1 > 2",
-    "trim(name) <> ''",
+    "try_add(level, 1) > 2",
+    "trim('a' from name) <> ''",
+    "substring(name, -1, 1) = 'a'",
+    "cast(share as string) = '0.1'",
     "size(tags) > 0",
     "name rlike '(?i)a'",
     "name rlike 'a|b'",
@@ -93,7 +109,6 @@ FOR_SPARK = [
     "name rlike '\\\\s'",
     "name rlike other",
     "name = level",
-    "level > total",
     "rand() > 0.5",
     "cast(name as int) > 1",
     "date_trunc('day', at) = at",

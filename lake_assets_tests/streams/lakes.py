@@ -21,6 +21,7 @@ from lake_assets.model.tables import Layer, TableRef, bronze_of, quarantine_of
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.reprocess import Redo
+from lake_assets.silver.selecting_format import with_select
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.streams.demux_loop import Follower
 from lake_assets.streams.noted_changes import reprocess_journal
@@ -83,11 +84,11 @@ class StreamedLake:
             yield self._follower(pipeline, feed)
 
     def _follower(self, pipeline: Pipeline, feed: Feed) -> Follower:
+        registry = Registry(pipeline.endpoints.registry, PROTOBUF)
+        inner = ProtobufFormat(feed.payload.protobuf, registry)
         schemas = Schemas(
             feed=feed,
-            format=ProtobufFormat(
-                feed.payload.protobuf, Registry(pipeline.endpoints.registry, PROTOBUF)
-            ),
+            format=with_select(self.spark, feed, inner, b""),
             stop=threading.Event(),
             announce=lambda _: None,
         )
@@ -137,7 +138,8 @@ class StreamedLake:
         feed = feed or self.feed
         with self.pipeline() as pipeline:
             registry = Registry(pipeline.endpoints.registry, PROTOBUF)
-            payload_format = ProtobufFormat(feed.payload.protobuf, registry)
+            inner = ProtobufFormat(feed.payload.protobuf, registry)
+            payload_format = with_select(self.spark, feed, inner, b"")
             demux = Demux(
                 feed=feed,
                 context=pipeline.context,

@@ -1,0 +1,80 @@
+"""Texts hidden before they are written: hashed with a key, cut, or replaced; in Spark's workers.
+
+Which columns are hidden how is a feed's `mask` (`model.transforms`).
+"""
+
+import hashlib
+import hmac
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lake_assets.formats.json.parse import parse, text_of
+from lake_assets.model.payload import RESCUED
+from lake_assets.model.transforms import Mask
+
+HIDDEN = "***"
+"""What stands for a text, or for what of it is hidden."""
+
+_SHOWN, _LONG_ENOUGH = 4, 8
+"""Characters that `last4` shows, of a text of how many at least: of a shorter one they are half."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Masks:
+    """How columns are hidden."""
+
+    by_column: Mapping[str, Mask] = field(default_factory=dict)
+    hidden_names: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """By column, the decoded ones that it is made of: what did not fit them is in `_rescued`."""
+
+    key: bytes = field(default=b"", repr=False)
+    """Of `hash`."""
+
+    def masked(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows with the columns hidden; nulls stay null."""
+        for name, mask in self.by_column.items():
+            rows = _replaced(rows, name, self._hidden(rows[name], mask))
+        names = frozenset().union(*self.hidden_names.values())
+        if names and RESCUED in rows.schema.names and rows[RESCUED].null_count < rows.num_rows:
+            rows = _replaced(rows, RESCUED, _of_values(rows[RESCUED], _without(names)))
+        return rows
+
+    def _hidden(self, texts: pa.Array, mask: Mask) -> pa.Array:
+        match mask:
+            case Mask.HASH:
+                return _of_values(texts, self._digest)
+            case Mask.LAST4:
+                is_long = pc.greater_equal(pc.utf8_length(texts), _LONG_ENOUGH)
+                shown = pc.utf8_slice_codeunits(texts, -_SHOWN)
+                cut = pc.binary_join_element_wise(HIDDEN, shown, "")
+                return pc.if_else(is_long, cut, HIDDEN)
+        return pc.if_else(pc.is_valid(texts), HIDDEN, pa.scalar(None, pa.string()))
+
+    def _digest(self, text: str) -> str:
+        return hmac.digest(self.key, text.encode(), hashlib.sha256).hex()
+
+
+def _replaced(rows: pa.RecordBatch, name: str, values: pa.Array) -> pa.RecordBatch:
+    at = rows.schema.get_field_index(name)
+    return rows.set_column(at, rows.schema.field(at), values)
+
+
+def _of_values(texts: pa.Array, change: Callable[[str], str]) -> pa.Array:
+    """Each distinct text changed once."""
+    encoded = texts.dictionary_encode()
+    changed = [change(text) for text in encoded.dictionary.to_pylist()]
+    return pa.array(changed, pa.string()).take(encoded.indices)
+
+
+def _without(names: frozenset[str]) -> Callable[[str], str]:
+    """Hides the values of some names in a JSON object."""
+    lower = {name.lower() for name in names}
+
+    def hide(text: str) -> str:
+        found = parse(text.encode())
+        return text_of({n: HIDDEN if n.lower() in lower else value for n, value in found.items()})
+
+    return hide

@@ -1,0 +1,296 @@
+"""A feed's `select` and `mask`: computed in tasks and by Spark, with the same rows."""
+
+import json
+import re
+from contextlib import ExitStack
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+import yaml
+from deltalake import DeltaTable
+
+from lake_assets.delta.commit import Batch
+from lake_assets.delta.commit_journal import Journal
+from lake_assets.errors import FeedError
+from lake_assets.formats.base import Surroundings
+from lake_assets.formats.catalog import format_of
+from lake_assets.model.endpoints import RegistryAccess
+from lake_assets.model.expectations import Expectation
+from lake_assets.model.feeds import Feed
+from lake_assets.model.tables import quarantine_of
+from lake_assets.silver.demux import Demux
+from lake_assets.silver.select_by_spark import selects_by_spark
+from lake_assets.silver.selecting_format import with_select
+from lake_assets.spark.lake_context import open_lake
+from lake_assets.spark.scan import Rows
+from lake_assets_tests.silver.given import bronze_batch, no_position
+
+pytestmark = pytest.mark.spark
+
+FIRST = Batch("query", 0)
+
+KEY = b"a key of sixteen or more"
+
+PAGE = Path(__file__).parents[2] / "docs" / "transforms.md"
+
+COLUMNS = "time timestamp, model string, heart_bpm int, owner struct<mail: string, level: bigint>"
+
+
+def feed(select=(), *, schema=COLUMNS, **more):
+    return Feed.model_validate(
+        {
+            "feed": "tracker",
+            "source": {"kafka": {"topic": "tracker"}},
+            "payload": {"json": {"schema": schema, **more.pop("payload", {})}},
+            "route": {"column": "model", "keys": ["pulse", "vita"]},
+            "select": select,
+            **more,
+        }
+    )
+
+
+class Silver:
+    """Demuxes values and reads what came of them."""
+
+    def __init__(self, spark, context, settings):
+        self.spark, self.context, self.settings = spark, context, settings
+        self.reports, self.by_spark = [], None
+        self.offsets = 0
+
+    def demux(self, declared, key=KEY):
+        surroundings = Surroundings(registry_access=RegistryAccess())
+        found = with_select(self.spark, declared, format_of(declared, surroundings), key)
+        return Demux(
+            feed=declared,
+            context=self.context,
+            journal=Journal(self.settings.state_dir / "tracker-demux.json"),
+            format=found,
+            schemas=found,
+            report=self.reports.append,
+        )
+
+    def take(self, declared, *values, batch=FIRST, demux=None):
+        demux = demux or self.demux(declared)
+        texts = [v if isinstance(v, bytes | None) else json.dumps(v).encode() for v in values]
+        frame = self.spark.createDataFrame(pa.Table.from_batches([bronze_batch(*texts)]))
+        demux(Rows(frame), batch, no_position)
+        self.by_spark = selects_by_spark(demux.next_job(self.spark).plan)
+        return demux
+
+    def rows(self, declared, key="pulse"):
+        table = declared.silver_table(key)
+        return self.read(table)
+
+    def read(self, table):
+        rows = DeltaTable(self.settings.lake_dir / table.relative).to_pyarrow_table()
+        names = [name for name in rows.schema.names if not name.startswith("_kafka")]
+        return rows.select(names).sort_by("_offset" if "_offset" in names else "offset").to_pylist()
+
+
+@pytest.fixture
+def silver(spark, settings):
+    with ExitStack() as stack:
+        yield Silver(spark, stack.enter_context(open_lake(settings)), settings)
+
+
+def beat(**changes):
+    whole = {
+        "time": "2026-11-25T10:00:00Z",
+        "model": "pulse",
+        "heart_bpm": 90,
+        "owner": {"mail": "ann@example.com", "level": 7},
+    }
+    return {**whole, **changes}
+
+
+def without_origin(row):
+    return {name: value for name, value in row.items() if not name.startswith("_")}
+
+
+RENAMED = ["time as event_time", "model", "heart_bpm / 60d as heart_hz", "owner.level + 1 as next"]
+
+
+def test_columns_are_renamed_computed_and_left_out(silver):
+    declared = feed(RENAMED)
+    silver.take(declared, beat(), beat(heart_bpm=None, owner=None))
+    first, second = map(without_origin, silver.rows(declared))
+    assert first["heart_hz"] == 1.5
+    assert first["next"] == 8
+    assert first.keys() == {"event_time", "model", "heart_hz", "next"}
+    assert (second["heart_hz"], second["next"]) == (None, None)
+    assert not silver.by_spark
+
+
+@pytest.mark.parametrize("more", [(), ("date_format(TIME, 'E') as weekday",)])
+def test_names_may_be_written_in_any_case(silver, more):
+    declared = feed(["model", "Heart_BPM", "TIME as event_time", "HEART_BPM + 1 as next", *more])
+    declared = declared.model_copy(
+        update={"expectations": (Expectation(name="is_next", sql="NEXT > heart_bpm"),)}
+    )
+    silver.take(declared, beat())
+    (row,) = silver.rows(declared)
+    assert (row["Heart_BPM"], row["next"]) == (90, 91)
+
+
+def test_what_tasks_cannot_compute_spark_does_in_the_same_batch(silver):
+    declared = feed([*RENAMED, "date_format(time, 'E') as weekday", "array(heart_bpm, 1) as both"])
+    silver.take(declared, beat(), b"no json", beat(model="vita", heart_bpm=30))
+    (row,) = silver.rows(declared)
+    assert (row["weekday"], row["both"], row["heart_hz"]) == ("Wed", [90, 1], 1.5)
+    assert [one["heart_hz"] for one in silver.rows(declared, "vita")] == [0.5]
+    (refused,) = silver.read(quarantine_of("tracker"))
+    assert (refused["value"], refused["reason"]) == (b"no json", "undecodable")
+    assert silver.by_spark
+
+
+BOTH = [
+    ["*", "upper(model) as kind"],
+    ["*", "upper(model) as kind", "date_format(time, 'E') as weekday"],
+]
+
+
+@pytest.mark.parametrize("select", BOTH)
+def test_expectations_and_route_see_what_is_selected(silver, select):
+    declared = feed(
+        select,
+        route={"column": "kind_of", "keys": ["pulse", "vita"]},
+        expectations=[
+            {"name": "is_upper", "sql": "kind = 'PULSE'", "action": "quarantine"},
+            {"name": "is_slow", "sql": "sqrt(heart_bpm) < 10", "action": "drop"},
+        ],
+    ).model_copy(update={"select": (*select, "lower(kind) as kind_of")})
+    silver.take(declared, beat(), beat(model="vita"), beat(heart_bpm=400))
+    assert [row["kind"] for row in silver.rows(declared)] == ["PULSE"]
+    (refused,) = silver.read(quarantine_of("tracker"))
+    assert (refused["reason"], refused["detail"]) == ("expectation", "is_upper")
+    assert json.loads(refused["value"])["model"] == "vita"
+
+
+def test_a_value_of_which_arrow_is_not_sure_is_left_to_spark(silver):
+    declared = feed(["*", "lower(owner.mail) as mail"])
+    demux = silver.take(declared, beat())
+    assert not silver.by_spark
+    later = Batch("query", 1)
+    silver.take(declared, beat(owner={"mail": "ÄNNE"}), batch=later, demux=demux)
+    assert silver.by_spark
+    assert sorted(row["mail"] for row in silver.rows(declared)) == ["ann@example.com", "änne"]
+
+
+def test_with_a_star_new_columns_come_along_and_stay_after_a_restart(silver):
+    declared = feed(
+        ["* except (owner)", "owner.mail as mail"], payload={"on_unknown": "add_columns"}
+    )
+    silver.take(declared, beat(steps=5))
+    silver.take(declared, beat(steps=6, watts=1.5), batch=Batch("query", 1))
+    rows = silver.rows(declared)
+    assert {(row["steps"], row["watts"]) for row in rows} == {(5, None), (6, 1.5)}
+    assert "owner" not in rows[0]
+
+
+def test_a_column_that_is_selected_no_more_stays_and_is_null(silver):
+    silver.take(feed(["*", "heart_bpm * 2 as twice"]), beat())
+    declared = feed(["* except (heart_bpm)"])
+    silver.take(declared, beat(), batch=Batch("query", 1))
+    rows = silver.rows(declared)
+    assert {(row["twice"], row["heart_bpm"]) for row in rows} == {(180, 90), (None, None)}
+
+
+def test_a_type_that_does_not_go_with_the_table_is_refused_before_anything_is_written(silver):
+    silver.take(feed(["*", "heart_bpm * 2 as twice"]), beat())
+    other = feed(["*", "cast(heart_bpm as string) as twice"])
+    with pytest.raises(Exception, match="column twice is int, and selected as string"):
+        silver.take(other, beat(), batch=Batch("query", 1))
+    assert len(silver.rows(other)) == 1
+
+
+@pytest.mark.parametrize(
+    ("select", "fact"),
+    [
+        (["hart_bpm"], "does not compile .*decoded columns are time, model"),
+        (["model", "count(*) as rows"], "does not compile .*GROUP BY"),
+        (["model", "explode(array(1, 2)) as one"], "makes several rows of one"),
+        (["model", "(select 1) as one"], "makes several rows of one"),
+        (["model", "now() as at"], "asks the clock"),
+        (["model", "rand() as luck"], "asks the clock, chance"),
+        (["*", "heart_bpm as model"], "makes two columns model"),
+        (["*", "heart_bpm as Model"], "makes two columns"),
+        (["*", "heart_bpm as _offset"], "makes a column _offset"),
+        (["time"], "leaves out model, which says where a row goes"),
+        (
+            ["*", "null as nothing"],
+            "'nothing' of select: is void, which silver's tables cannot have",
+        ),
+        (
+            ["model", "make_ym_interval(1) as span"],
+            "is interval .*, which silver's tables cannot have",
+        ),
+    ],
+)
+def test_what_cannot_be_selected_is_told_before_the_first_row(silver, spark, select, fact):
+    with pytest.raises(FeedError, match=fact):
+        silver.demux(feed(select)).prepare(spark)
+
+
+MASKED = {
+    "mask": {"mail": "hash", "card": "last4", "model_again": "redact"},
+    "select": ["model", "owner.mail as mail", "card", "model as model_again", "_rescued"],
+    "schema": f"{COLUMNS}, card string",
+}
+
+
+def test_texts_are_hidden_before_they_are_written(silver):
+    declared = feed(**MASKED)
+    cards = ["4111111111111111", "1234567", None]
+    silver.take(declared, *(beat(card=card) for card in cards), beat(owner={"mail": None}))
+    rows = silver.rows(declared)
+    assert [row["card"] for row in rows[:3]] == ["***1111", "***", None]
+    assert {row["model_again"] for row in rows} == {"***"}
+    hashes = [row["mail"] for row in rows]
+    assert hashes[0] == hashes[1] == hashes[2]
+    assert len(hashes[0]) == 64
+    assert hashes[3] is None
+    files = (silver.settings.lake_dir / declared.silver_table("pulse").relative).rglob("*.parquet")
+    assert all(b"example.com" not in file.read_bytes() for file in files)
+
+
+def test_what_does_not_fit_a_hidden_column_is_hidden_in_what_is_rescued(silver):
+    declared = feed(**MASKED)
+    silver.take(declared, beat(card=4111111111111111, owner="ann@example.com", steps=1.50))
+    (row,) = silver.rows(declared)
+    assert json.loads(row["_rescued"]) == {"card": "***", "owner": "***", "steps": 1.5}
+
+
+def test_a_hash_depends_on_the_key(silver):
+    declared = feed(**MASKED)
+    silver.take(declared, beat())
+    other = silver.demux(declared, key=b"another key of sixteen")
+    silver.take(declared, beat(), batch=Batch("query", 1), demux=other)
+    assert len({row["mail"] for row in silver.rows(declared)}) == 2
+
+
+@pytest.mark.parametrize(
+    ("mask", "key", "fact"),
+    [
+        ({"mail": "hash"}, b"", "hashes texts, and there is no key"),
+        ({"mail": "redact"}, b"", "names mail, which is no column of silver"),
+        ({"heart_bpm": "redact"}, b"", "heart_bpm, which is int and no text"),
+    ],
+)
+def test_what_cannot_be_hidden_is_told_before_the_first_row(silver, spark, mask, key, fact):
+    with pytest.raises(FeedError, match=fact):
+        silver.demux(feed(mask=mask), key).prepare(spark)
+
+
+def test_the_example_of_the_documentation_is_true(silver):
+    blocks = re.findall(r"```(?:yaml|json)\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    declared = Feed.model_validate(yaml.safe_load(blocks[0]))
+    silver.take(declared, json.loads(blocks[1]))
+    (row,) = map(without_origin_but_rescued, silver.rows(declared))
+    row["event_time"] = row["event_time"].strftime("%Y-%m-%dT%H:%M:%SZ")
+    assert row == json.loads(blocks[2])
+    assert not silver.by_spark
+
+
+def without_origin_but_rescued(row):
+    return {**without_origin(row), "_rescued": row["_rescued"]}
