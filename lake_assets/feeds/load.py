@@ -138,10 +138,11 @@ def _foreign_columns(feed: Feed) -> Iterator[tuple[Loc, str]]:
 def _foreign_route(feed: Feed) -> Iterator[tuple[Loc, str]]:
     """A route by a column that the payload's declared schema has not, or that holds no keys.
 
-    Columns that rows bring are none to route by: rows would decide what type the keys have.
+    Columns that rows bring are none to route by: rows would decide what type the keys have. Those
+    that are selected are known once Spark has resolved them (`silver.selecting_format`).
     """
     payload = feed.payload
-    if payload.needs_registry or feed.route is None:
+    if payload.needs_registry or feed.route is None or feed.select:
         return
     name = feed.route.column
     declared = {column.name: column.type for column in payload.declared_columns}
@@ -161,7 +162,7 @@ def _unhinted_partitions(feed: Feed) -> Iterator[tuple[Loc, str]]:
     """Partitions by columns whose type rows decide: they might get one that partitions nothing."""
     hinted = {column.name for column in feed.payload.declared_columns}
     sources = dict.fromkeys(column.source for by in feed.partitions for column in by)
-    for name in sources if feed.payload.infers else ():
+    for name in sources if feed.payload.infers and not feed.select else ():
         if name not in hinted:
             fact = f"{name!r} is no column of the payload's hints"
             yield ("partition_by",), f"{fact}; {_suggest(name, sorted(hinted))}"

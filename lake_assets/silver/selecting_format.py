@@ -198,6 +198,12 @@ class SelectingFormat:
         if missing and not self.feed.payload.grows:
             fact = f"leaves out {missing[0]}, which says where a row goes"
             raise FeedError(f"select of feed {self.feed.feed!r}", fact, "Select it, too")
+        for name in (name for name in route if name in columns.names):
+            kind = columns.field(name).type
+            if not _holds_keys(kind):
+                fact = f"makes {name} {in_words(kind)}, which holds no keys"
+                step = f"Make it text: `cast(… as string) as {name}`"
+                raise FeedError(f"select of feed {self.feed.feed!r}", fact, step)
 
     def _masks(self, outputs: Sequence[Output], columns: pa.Schema) -> Masks:
         by_name = {one.name: one for one in outputs}
@@ -223,6 +229,19 @@ class SelectingFormat:
             },
             key=self.mask_key,
         )
+
+
+def _holds_keys(kind: pa.DataType) -> bool:
+    return any(
+        is_kind(kind)
+        for is_kind in (
+            pa.types.is_string,
+            pa.types.is_binary,
+            pa.types.is_integer,
+            pa.types.is_boolean,
+            pa.types.is_date,
+        )
+    )
 
 
 def decoded_columns(have: pa.Schema, outputs: Sequence[Output], *, has_star: bool) -> pa.Schema:

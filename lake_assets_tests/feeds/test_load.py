@@ -433,6 +433,35 @@ def test_what_is_wrong_with_a_route_is_told_where_it_may_be_left_out(tmp_path):
         load_feeds(_write(tmp_path, GOOD.replace("  column: game", "  colum: game")))
 
 
+@pytest.mark.parametrize(
+    ("payload", "problem"),
+    [
+        ("{json: {infer: true, hints: 'kcal int'}}", "no column of the payload's hints; fields"),
+        ("{json: {infer: true}}", "'model' is no column of the payload's hints; there are none"),
+        ("{csv: {schema: 'models string'}}", "payload's schema; did you mean 'models'?"),
+        ("{csv: {schema: 'model double'}}", "'model' is of type double, which holds no keys"),
+        ("{json: {}}", "payload.json: schema is missing: give the columns, or `infer: true`"),
+        ("{json: {schema: 'a int', infer: true}}", "give `schema` or `infer: true`"),
+    ],
+)
+def test_a_route_needs_a_column_that_is_declared(tmp_path, payload, problem):
+    """Also where columns are inferred: else rows would decide what type keys have."""
+    text = f"feed: f\nsource: {{kafka: {{topic: t}}}}\npayload: {payload}\n"
+    (tmp_path / "f.yaml").write_text(f"{text}route: {{column: model, keys: [vita]}}\n")
+    with pytest.raises(FeedError, match=re.escape(problem)):
+        load_feeds(tmp_path)
+
+
+def test_a_partition_needs_a_column_whose_type_no_row_changes(tmp_path):
+    text = "feed: f\nsource: {kafka: {topic: t}}\npayload: {json: {infer: true}}\n"
+    (tmp_path / "f.yaml").write_text(f"{text}partition_by: [region]\n")
+    with pytest.raises(FeedError, match=r"line 4: partition_by: 'region' is no column of the pay"):
+        load_feeds(tmp_path)
+    hinted = text.replace("infer: true", "infer: true, hints: 'region string'")
+    (tmp_path / "f.yaml").write_text(f"{hinted}partition_by: [region]\n")
+    assert load_feeds(tmp_path)[0].is_partitioned
+
+
 AVRO = "feed: f\nsource: {kafka: {topic: t}}\npayload: {avro: {subject: t-value}}\n"
 
 
@@ -447,3 +476,19 @@ AVRO = "feed: f\nsource: {kafka: {topic: t}}\npayload: {avro: {subject: t-value}
 def test_what_is_wrong_with_avro_is_named_with_its_line(tmp_path, right, wrong, problem):
     with pytest.raises(FeedError, match=re.escape(problem)):
         load_feeds(_write(tmp_path, AVRO.replace(right, wrong)))
+
+
+def test_a_route_may_be_by_a_column_that_is_selected(tmp_path):
+    text = "feed: f\nsource: {kafka: {topic: t}}\npayload: {json: {schema: 'kind string'}}\n"
+    text += "route: {column: key, keys: [vita]}\nselect: [lower(kind) as key]\n"
+    (tmp_path / "f.yaml").write_text(f"{text}mask: {{kind: hash}}\n")
+    (feed,) = load_feeds(tmp_path)
+    assert (feed.select, feed.mask) == (("lower(kind) as key",), {"kind": "hash"})
+
+
+@pytest.mark.parametrize("wrong", ["select: ['']", "select: [1]", "mask: {kind: hide}"])
+def test_what_is_wrong_with_a_select_or_a_mask_is_told(tmp_path, wrong):
+    text = "feed: f\nsource: {kafka: {topic: t}}\npayload: {json: {schema: 'kind string'}}\n"
+    (tmp_path / "f.yaml").write_text(text + wrong)
+    with pytest.raises(FeedError, match="line 4: " + wrong.partition(":")[0]):
+        load_feeds(tmp_path)

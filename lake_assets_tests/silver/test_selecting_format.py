@@ -216,6 +216,7 @@ def test_a_type_that_does_not_go_with_the_table_is_refused_before_anything_is_wr
         (["*", "heart_bpm as model"], "makes two columns model"),
         (["*", "heart_bpm as Model"], "makes two columns"),
         (["*", "heart_bpm as _offset"], "makes a column _offset"),
+        (["heart_bpm / 2d as model"], "makes model double, which holds no keys"),
         (["time"], "leaves out model, which says where a row goes"),
         (
             ["*", "null as nothing"],
