@@ -132,7 +132,7 @@ def _digits(number: int) -> tuple[int, ...]:
     return tuple(int(digit) for digit in str(abs(number)))
 
 
-def later(  # noqa: PLR0911
+def later(
     draw: st.DrawFn, names: Names, schema: Schema, *, is_deep: bool = True
 ) -> Schema:
     """What a type becomes some time later, so that its older values can still be read."""
