@@ -43,6 +43,9 @@ AT = datetime(2026, 11, 24, tzinfo=UTC)
 COLUMNS = BRONZE.remove(BRONZE.get_field_index(rows.PARTITION))
 
 
+PLACE = ("t", 0)
+
+
 class KnownKafka(KnownTopic):
     """A topic of partition 0 that has what is asked for, but for what is damaged."""
 
@@ -55,11 +58,11 @@ class KnownKafka(KnownTopic):
     def fetch(self, *, starts, ends, timeout_s=10.0):  # noqa: ARG002
         found = [
             {"value": b"%d" % o, "topic": "t", "partition": 0, "offset": o, "kafka_timestamp": AT}
-            for o in range(starts[0], ends[0])
+            for o in range(starts[PLACE], ends[PLACE])
             if o not in self.damaged
         ]
-        hit = range(max(starts[0], self.damaged.start), min(ends[0], self.damaged.stop))
-        unreadable = {0: [(hit.start, hit.stop)]} if hit else {}
+        hit = range(max(starts[PLACE], self.damaged.start), min(ends[PLACE], self.damaged.stop))
+        unreadable = {PLACE: [(hit.start, hit.stop)]} if hit else {}
         yield Fetched(rows=pa.Table.from_pylist(found, schema=self.columns), unreadable=unreadable)
 
 
