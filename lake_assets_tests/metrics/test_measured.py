@@ -70,7 +70,7 @@ def test_lag_of_a_source_is_told_by_partition(registry, measured, clock):
 def test_lag_goes_down_with_each_batch_and_no_look(registry, measured):
     measured.ends("games", t({0: 30}))
     for reached in (10, 20, 30):
-        measured.batch(ingested(10, {0: reached}))
+        measured.batch(ingested(10, {("t", 0): reached}))
         lag = value(registry, "source_lag_rows", feed="games", source="t", partition="0")
         assert lag == 30 - reached
 

@@ -10,7 +10,7 @@ from lake_assets.model.sources import KafkaSource
         ({}, "give either `topic` or `topics`"),
         ({"topic": "a", "topics": ["b"]}, "give either `topic` or `topics`"),
         ({"topics": []}, "at least 1 item"),
-        ({"topics": ""}, "at least 1 character"),
+        ({"topics": ""}, "at least 1 item"),
         ({"topics": ["a", "a"]}, "two topics are called a"),
         ({"topics": ["a b"]}, "is no topic"),
         ({"topics": "game-*+"}, "is no pattern of topics"),

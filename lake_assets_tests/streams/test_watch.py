@@ -126,7 +126,7 @@ def test_batches_lags_and_failures_are_told(lake):
     watch.event(Waiting(feed="games", stage=Stage.INGEST, reason="no broker"))
     with watch.serving() as address:
         found = samples(address)
-    assert found["lake_assets_source_lag_rows", "0", "t"] == 5
+    assert found["lake_assets_source_lag_rows", "0", "games", "t"] == 5
     assert found["lake_assets_demux_lag_rows", "games"] == 6
     assert found["lake_assets_view_failures_total", "games", "player_agg"] == 1
 

@@ -25,8 +25,8 @@ def topic(starting_offsets="earliest"):
     [
         ("earliest", t({0: 2, 1: 0})),
         ("latest", t({0: 9, 1: 5})),
-        ({0: 4}, {0: 4, 1: 0}),
-        ({0: -1, 1: -2}, {0: 9, 1: 0}),
+        ({0: 4}, t({0: 4, 1: 0})),
+        ({0: -1, 1: -2}, t({0: 9, 1: 0})),
     ],
 )
 def test_a_topic_is_begun_where_its_feed_says(declared, offsets):
