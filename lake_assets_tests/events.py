@@ -57,6 +57,10 @@ class Topic:
         }
         return GAMES.model_copy(update={**own, **changes})
 
+    def at(self, offsets: dict[int, int]) -> dict[tuple[str, int], int]:
+        """Offsets by partition, as those of this topic."""
+        return {(self.name, partition): offset for partition, offset in offsets.items()}
+
     def source(self, **changes: object) -> Source:
         """The feed's source, otherwise declared."""
         return Source(kafka=KafkaSource(topic=self.name, **changes))

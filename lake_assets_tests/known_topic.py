@@ -14,20 +14,33 @@ class KnownTopic(KafkaTopic):
 
     def __init__(self, declared, begins, ends, identity=None):
         super().__init__(declared, NOWHERE)
-        self._known = Extent(begins=begins, ends=ends)
+        self._known = Extent(begins=self._placed(begins), ends=self._placed(ends))
         self.told_identity = identity
         self.epochs, self.row_times = {}, {}
 
     def extent(self, **_):
         return self._known
 
-    def generation(self, **_):
-        return Generation(identity=self.told_identity, epochs=self.epochs)
+    def generation(self, names, **_):
+        told = self.told_identity
+        identities = (
+            {name: told[name] for name in names if name in told}
+            if isinstance(told, dict)
+            else dict.fromkeys(names, told)
+        )
+        return Generation(identities=identities, epochs=self._placed(self.epochs))
 
     def times(self, offsets, **_):
-        return {
-            p: self.row_times[(p, at)] for p, at in offsets.items() if (p, at) in self.row_times
-        }
+        rows = {(name, p): (p, at) for (name, p), at in offsets.items()}
+        return {place: self.row_times[row] for place, row in rows.items() if row in self.row_times}
+
+    def _placed(self, offsets):
+        """By name and partition; of the one topic that there is where no name is told."""
+        of_one = (
+            (p if isinstance(p, tuple) else (self._declared.topic, p), at)
+            for p, at in offsets.items()
+        )
+        return dict(of_one)
 
 
 def known_topic(name, begins, ends, identity=None, **declared):

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from statistics import median
+from typing import TypeVar
 
 from lake_assets.alerts.forecast_samples import is_due, read_samples, write_samples
 from lake_assets.alerts.forecasts import (
@@ -23,11 +24,14 @@ from lake_assets.feeds.cron import next_tick
 from lake_assets.logs.durations import recent_refreshes
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
+from lake_assets.model.origins import Place
 from lake_assets.model.tables import bronze_of
 from lake_assets.settings.schema import Settings
 from lake_assets.sources.catalog import deletions_of, source_of
 from lake_assets.storage.open_store import lake_of
 from lake_assets.streams.progress import ingested_offsets
+
+_T = TypeVar("_T")
 
 _PATIENCE_S = 3.0
 """Seconds for a source's answer: a sensor has 60 for all that it does."""
@@ -71,7 +75,7 @@ def look_ahead(  # noqa: PLR0913 - what to look at, and the moment
         at=now,
         boot=boot,
         free_bytes=shutil.disk_usage(folder).free,
-        feeds=offsets,
+        feeds={name: _texts(found) for name, found in offsets.items()},
         refreshes=_refreshes(settings, before[-1].refreshes if before else {}),
     )
     write_samples(settings.state_dir, [*before, sample])
@@ -80,8 +84,14 @@ def look_ahead(  # noqa: PLR0913 - what to look at, and the moment
         utc_now=utc_now,
         samples=[*before, sample],
         deletions={
-            feed.feed: _deletions(
-                settings, feed, endpoints, offsets[feed.feed], (utc_now, read_in_s.get(feed.feed))
+            feed.feed: _texts(
+                _deletions(
+                    settings,
+                    feed,
+                    endpoints,
+                    offsets[feed.feed],
+                    (utc_now, read_in_s.get(feed.feed)),
+                )
             )
             for feed in feeds
             if endpoints and feed.feed in offsets
@@ -119,7 +129,7 @@ def _refreshes(
     }
 
 
-def _offsets(settings: Settings, feed: Feed, endpoints: Endpoints) -> dict[int, Offsets]:
+def _offsets(settings: Settings, feed: Feed, endpoints: Endpoints) -> dict[Place, Offsets]:
     """Of a feed's source; empty if it does not answer, or bronze has nothing of it."""
     try:
         reached = ingested_offsets(lake_of(settings), feed)
@@ -129,10 +139,8 @@ def _offsets(settings: Settings, feed: Feed, endpoints: Endpoints) -> dict[int, 
     if extent is None:
         return {}
     return {
-        partition: Offsets(
-            begin=begin, reached=reached.get(partition, begin), end=extent.ends[partition]
-        )
-        for partition, begin in extent.begins.items()
+        place: Offsets(begin=begin, reached=reached.get(place, begin), end=extent.ends[place])
+        for place, begin in extent.begins.items()
     }
 
 
@@ -140,9 +148,9 @@ def _deletions(
     settings: Settings,
     feed: Feed,
     endpoints: Endpoints,
-    offsets: Mapping[int, Offsets],
+    offsets: Mapping[Place, Offsets],
     when: tuple[float, float | None],
-) -> dict[int, Deletion]:
+) -> dict[Place, Deletion]:
     """What will be deleted; `when` is now, and in how many seconds a next run has read it."""
     utc_now, read_in_s = when
     ahead_s = settings.forecast.retention_hours * 3600
@@ -153,7 +161,7 @@ def _deletions(
         return utc_now - kept_s + min(ahead_s, kept_s / 2)
 
     try:
-        ends = {partition: found.end for partition, found in offsets.items()}
+        ends = {place: found.end for place, found in offsets.items()}
         found = deletions_of(feed, endpoints, ends=ends, young_at=young_at)
     except SourceError:
         return {}  # who may not read the settings goes by how rows went
@@ -161,10 +169,16 @@ def _deletions(
         return {}
     kept, young = found
     row_bytes = _row_bytes(settings, feed)
-    rows = kept.size_bytes / row_bytes if kept.size_bytes is not None and row_bytes else None
+    sizes = {name: of_name.size_bytes for name, of_name in kept.items()}
+    rows = {n: size / row_bytes for n, size in sizes.items() if size is not None and row_bytes}
     return {
-        partition: Deletion(young=young.get(partition), rows_kept=rows) for partition in offsets
+        place: Deletion(young=young.get(place), rows_kept=rows.get(place[0])) for place in offsets
     }
+
+
+def _texts(by_place: Mapping[Place, _T]) -> dict[str, _T]:
+    """As samples have them, which are kept as JSON."""
+    return {f"{name}/{partition}": told for (name, partition), told in by_place.items()}
 
 
 def _row_bytes(settings: Settings, feed: Feed) -> float | None:

@@ -43,8 +43,8 @@ class Sample:
 
     boot: str
     free_bytes: int
-    feeds: Mapping[str, Mapping[int, Offsets]] = field(default_factory=dict)
-    """By feed and partition; of sources that answered."""
+    feeds: Mapping[str, Mapping[str, Offsets]] = field(default_factory=dict)
+    """By feed, and by `topic/partition`; of sources that answered."""
 
     refreshes: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
     """By view (`feed.view`) its last refreshes: when, in seconds since 1970, and how many seconds
@@ -81,8 +81,8 @@ class ForecastFacts:
     samples: Sequence[Sample]
     """The oldest first; the last is of now."""
 
-    deletions: Mapping[str, Mapping[int, Deletion]] = field(default_factory=dict)
-    """By feed and partition; of sources that tell."""
+    deletions: Mapping[str, Mapping[str, Deletion]] = field(default_factory=dict)
+    """By feed, and by `topic/partition`; of sources that tell."""
 
     refreshes: Mapping[str, RefreshPace] = field(default_factory=dict)
     """By view, as the alerts call it."""
@@ -196,13 +196,14 @@ def _of_retention(
     deletions, span_s = facts.deletions.get(feed, {}), now.at - then.at
     ahead_s = min(horizon.retention_s, facts.read_in_s.get(feed, horizon.retention_s))
     lost = {
-        partition: lost_at(offsets, before, span_s, deletions.get(partition, _NONE), ahead_s)
-        for partition, offsets in now.feeds[feed].items()
-        if (before := then.feeds[feed].get(partition)) is not None
+        place: lost_at(offsets, before, span_s, deletions.get(place, _NONE), ahead_s)
+        for place, offsets in now.feeds[feed].items()
+        if (before := then.feeds[feed].get(place)) is not None
     }
-    worst = max(lost, key=lambda partition: lost[partition], default=None)
+    worst = max(lost, key=lambda place: lost[place], default=None)
     if worst is None or not lost[worst]:
         return None
+    name, _, partition = worst.rpartition("/")
     lag = sum(max(0, o.end - o.reached) for o in now.feeds[feed].values())
     return Problem(
         kind=ProblemKind.RETENTION_NEAR,
@@ -211,7 +212,8 @@ def _of_retention(
         since=facts.utc_now,
         details=f"Within {ahead_s / 3600:.1f} h the source deletes about {sum(lost.values()):,} "
         f"rows before they are read, if all goes on as it does: {lag:,} rows wait, the most in "
-        f"partition {worst}. Have the feed read faster, or the topic's retention longer",
+        f"partition {partition} of {name}. Have the feed read faster, or the topic's retention "
+        "longer",
     )
 
 

@@ -22,15 +22,12 @@ from lake_assets.delta.data_files import active_files
 from lake_assets.delta.deletion_vectors import kept_rows
 from lake_assets.delta.feature_gate import ensure_usable
 from lake_assets.delta.log_history import rows_of
+from lake_assets.delta.recorded_sources import sources_read
 from lake_assets.delta.refresh_position import COLUMNS, DEFINITION, position_from
 from lake_assets.delta.refresh_position_all import PositionOfAll
 from lake_assets.delta.renamed_columns import unmarked
-from lake_assets.delta.restores import held_offsets, is_restored
-from lake_assets.delta.source_offsets import (
-    begun_offsets,
-    offset_transactions,
-    table_offsets,
-)
+from lake_assets.delta.restores import held_offsets, is_restored, recorded_of
+from lake_assets.delta.source_offsets import begun_offsets, offset_transactions
 from lake_assets.delta.table_features import Use, features_of
 from lake_assets.delta.table_layout import layout_of
 from lake_assets.delta.table_log import TableLog, log_of
@@ -41,6 +38,7 @@ from lake_assets.gold.refresh_need import definition_of
 from lake_assets.gold.view_turns import turn_of_views
 from lake_assets.model.feeds import Feed
 from lake_assets.model.gold_views import GoldView
+from lake_assets.model.origins import ByPlace
 from lake_assets.model.tables import Layer, TableRef, bronze_of
 from lake_assets.parquet.stats import file_stats
 from lake_assets.settings.schema import Settings
@@ -65,8 +63,8 @@ class TableRestore:
     """In words."""
 
     commit: Commit
-    next_offsets: Mapping[int, int] | None = None
-    """Of bronze: by partition of its source, what is read again from where."""
+    next_offsets: ByPlace | None = None
+    """Of bronze: by name and partition of what its feed reads, what is read again from where."""
 
     @property
     def is_idle(self) -> bool:
@@ -144,7 +142,7 @@ class _Planning:
         now, before = self._log.open(), self._log.open(then.version)
         self._ensure_restorable(now, before)
         commit, planned = self._commit(now, before), (rows_of(now), rows_of(before))
-        offsets: dict[int, int] | None = None
+        offsets: ByPlace | None = None
         if self._table == bronze_of(self._feed.feed):
             commit, offsets = self._with_offsets(commit, now, before)
         elif self._table.layer is Layer.GOLD:
@@ -211,21 +209,21 @@ class _Planning:
 
     def _with_offsets(
         self, commit: Commit, now: DeltaTable, before: DeltaTable
-    ) -> tuple[Commit, dict[int, int]]:
-        """Bronze's commit with how far its source is in the rows of then."""
-        source = self._feed.source.named()
-        read = sources_since(self._log, source.kind, before.version(), now.version())
-        if others := sorted(read - {source.name}):
+    ) -> tuple[Commit, ByPlace]:
+        """Bronze's commit with how far its sources are in the rows of then."""
+        source = self._feed.source
+        kind, declared = source.kind, source.declared
+        read = sources_since(self._log, kind, before.version(), now.version())
+        if others := sorted(name for name in read if not declared.reads(name)):
             fact = f"has rows of {others[0]} since its version {before.version()}, and its feed "
-            fact += f"reads {source.name} by now: they could not be read again"
+            fact += f"reads {declared.label} by now: they could not be read again"
             raise LakeError(self._table.relative, fact, "Name a later version")
-        recorded = table_offsets(now, source.kind, source.name)
-        held = held_offsets(self._log, before, source)
-        first = begun_offsets(now, source.kind, recorded)
+        sources = sources_read(self._log, now, source)
+        recorded, held = recorded_of(now, sources), held_offsets(self._log, before, sources)
+        first = begun_offsets(now, kind, recorded)
         offsets = {place: held.get(place, first[place]) for place in recorded}
-        transactions: Sequence[Batch] = offset_transactions(source.kind, offsets, recorded)
-        by_partition = {partition: offset for (_, partition), offset in offsets.items()}
-        return replace(commit, transactions=transactions), by_partition
+        transactions: Sequence[Batch] = offset_transactions(kind, offsets, recorded)
+        return replace(commit, transactions=transactions), offsets
 
     def _with_position(self, commit: Commit, now: DeltaTable, before: DeltaTable) -> Commit:
         """Gold's commit with the silver that its rows of then stand for, if they are today's."""

@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from lake_assets.cli.console import stderr, stdout
 from lake_assets.errors import SettingsError
 from lake_assets.feeds.load import find_feed, load_feeds
+from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import is_key_name
 from lake_assets.services.control import locate
 from lake_assets.settings.load import load_settings
@@ -52,6 +53,12 @@ def produce(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="The same seed makes the same events.")] = 0,
     feed: Annotated[str, typer.Option(help="The feed whose topic and subject to use.")] = "games",
+    topic: Annotated[
+        str | None,
+        typer.Option(
+            help="Which of the feed's topics, if it reads several.", show_default="the first"
+        ),
+    ] = None,
 ) -> None:
     """Send made-up events to a feed's Kafka topic.
 
@@ -68,11 +75,11 @@ def produce(
     )
     endpoints = locate(settings, [declared])
     workload = workload_of(declared, endpoints, chosen_keys, seed=seed)
-    topic = declared.source.kafka.topic
+    chosen = _topic(declared, topic)
     with _stopping() as stopped, _bar(script.events) as show:
         report = simulator.produce(
             endpoints,
-            topic,
+            chosen,
             workload,
             script,
             on_progress=show,
@@ -80,9 +87,20 @@ def produce(
         )
     speed = report.events / report.seconds
     stdout.print(
-        f"{report.events:,} events to topic {topic} in {report.seconds:.1f} s ({speed:,.0f}/s)",
+        f"{report.events:,} events to topic {chosen} in {report.seconds:.1f} s ({speed:,.0f}/s)",
         highlight=False,
     )
+
+
+def _topic(feed: Feed, given: str | None) -> str:
+    source = feed.source.kafka
+    if given is None and not source.names:
+        raise SettingsError(f"feed {feed.feed!r}", f"reads {source.title}", "Name one by --topic")
+    topic = given or source.names[0]
+    if not source.reads(topic):
+        fact = f"{topic!r} is none of its topics"
+        raise SettingsError(f"feed {feed.feed!r}", fact, f"It reads {source.title}")
+    return topic
 
 
 def _keys(given: str) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from lake_assets.cli.console import stderr, stdout
 from lake_assets.cli.shared import JsonOption, LakeOption, endpoints_if_any
 from lake_assets.errors import SettingsError
 from lake_assets.feeds.load import load_feeds
+from lake_assets.model.origins import of_names
 from lake_assets.model.tables import TableRef, bronze_of
 from lake_assets.settings.load import load_settings
 from lake_assets.settings.schema import Settings
@@ -163,7 +164,11 @@ def _ensure_source_has(settings: Settings, planned: TableRestore) -> None:
     if endpoints is None:
         stderr.print(f"{feed.source.declared.system} does not answer: see that it has those rows")
         return
-    extent = source_of(feed, endpoints).extent()
-    for gap in continuation(feed.source.declared, extent, planned.next_offsets).gaps:
+    extent, offsets = source_of(feed, endpoints).extent(), planned.next_offsets
+    there = of_names(offsets, extent.names)
+    for name in sorted({name for name, _ in offsets} - {*extent.names}):
+        stderr.print(f"{feed.source.declared.title_of(name)} is not there any more")
+    known = extent.of({name for name, _ in there})
+    for gap in continuation(feed.source.declared, known, there).gaps:
         lost = f"{feed.source.declared.system} has {gap} no more"
         stderr.print(f"{lost}: the streams will record them as a gap", highlight=False)

@@ -102,9 +102,9 @@ def pick_feed_of_source(settings: Settings, name: str) -> Feed:
         FeedError: no feed reads it, or several do.
     """
     feeds = load_feeds(settings.feeds)
-    readers = [feed for feed in feeds if feed.source.name == name]
+    readers = [feed for feed in feeds if feed.source.declared.reads(name)]
     if not readers:
-        names = ", ".join(sorted({feed.source.name for feed in feeds}))
+        names = ", ".join(sorted({feed.source.declared.label for feed in feeds}))
         raise FeedError(f"source {name!r}", "is read by no feed", f"Use one of: {names}")
     if len(readers) > 1:
         names = ", ".join(feed.feed for feed in readers)

@@ -35,7 +35,8 @@ def trace(
     topic: Annotated[
         str | None,
         typer.Option(
-            help="Its topic, or what its source is called otherwise.", show_default="the feed's"
+            help="Its topic, or what its source is called otherwise.",
+            show_default="the feed's, if it has one",
         ),
     ] = None,
     partition: Annotated[
@@ -61,7 +62,12 @@ def trace(
     if given is None:
         if partition is None or offset is None:
             raise typer.BadParameter("name the message by --partition and --offset")
-        given = Origin(named or chosen.source.name, partition, offset)
+        declared = chosen.source.declared
+        if named is None and not declared.is_one:
+            raise typer.BadParameter(
+                f"feed {chosen.feed} reads {declared.title}: name one by --topic"
+            )
+        given = Origin(named or declared.names[0], partition, offset)
     elif not (topic is None and partition is None and offset is None):
         raise typer.BadParameter("name the message once, by its origin or by options")
     traced = find(settings, chosen, given, endpoints_if_any(settings))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import dagster as dg
 
 from lake_assets.defs.gap_check import gap_check
-from lake_assets.defs.keys import BACKUP_KEY, OWNERS, bronze_key, group_of, own_keys, source_key
+from lake_assets.defs.keys import BACKUP_KEY, OWNERS, bronze_key, group_of, own_keys, source_keys
 from lake_assets.defs.metadata import declared_metadata
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import Layer, bronze_of
@@ -18,36 +18,38 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
     taken = {key for feed in feeds for key in own_keys(feed)}
     if settings.backup.target is not None:
         taken.add(BACKUP_KEY)
-    keys = {feed.feed: source_key(feed, taken) for feed in feeds}
-    sources = {keys[feed.feed]: _source(keys[feed.feed], feed) for feed in feeds}
-    bronze = (_bronze(settings, feed, keys[feed.feed]) for feed in feeds)
+    keys = {feed.feed: source_keys(feed, taken) for feed in feeds}
+    sources = {
+        key: _source(key, feed, name) for feed in feeds for name, key in keys[feed.feed].items()
+    }
+    bronze = (_bronze(settings, feed, [*keys[feed.feed].values()]) for feed in feeds)
     return dg.Definitions(
         assets=[*sources.values(), *bronze],
         asset_checks=[gap_check(settings, feed) for feed in feeds],
     )
 
 
-def _source(key: dg.AssetKey, feed: Feed) -> dg.AssetSpec:
+def _source(key: dg.AssetKey, feed: Feed, name: str) -> dg.AssetSpec:
     declared = feed.source.declared
-    title = f"{declared.system} {declared.title}"
+    title = f"{declared.system} {declared.title_of(name) if declared.names else declared.title}"
     return dg.AssetSpec(
         key,
         group_name="sources",
         description=f"{title}: what producers send. Read by the job `streams`.",
         kinds={declared.kind},
         owners=OWNERS,
-        metadata={declared.origin.name: declared.name},
+        metadata={declared.origin.name: name},
     )
 
 
-def _bronze(settings: Settings, feed: Feed, source: dg.AssetKey) -> dg.AssetSpec:
+def _bronze(settings: Settings, feed: Feed, sources: Sequence[dg.AssetKey]) -> dg.AssetSpec:
     return dg.AssetSpec(
         bronze_key(feed),
-        deps=[source],
+        deps=[*dict.fromkeys(sources)],
         group_name=group_of(Layer.BRONZE),
         description=(
-            f"Every message of `{feed.source.name}` as it came: raw bytes and origin. Never "
-            "decoded, never dropped."
+            f"Every message of `{feed.source.declared.label}` as it came: raw bytes and origin. "
+            "Never decoded, never dropped."
         ),
         kinds={"delta", "spark"},
         owners=OWNERS,

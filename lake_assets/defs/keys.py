@@ -23,8 +23,10 @@ BACKUP_KEY = dg.AssetKey("backup")
 """The last copy of the whole lake."""
 
 
-def source_key(feed: Feed, taken: Collection[dg.AssetKey]) -> dg.AssetKey:
-    """What a feed reads, such as a topic; feeds that read the same one share it.
+def source_keys(feed: Feed, taken: Collection[dg.AssetKey]) -> dict[str, dg.AssetKey]:
+    """By name what a feed reads, such as topics; feeds that read the same one share it.
+
+    What a pattern finds is one asset, under the pattern: topics come and go while Dagster runs.
 
     Nobody can rename a topic, so one that is called as another asset has its kind before that; no
     other has, since Dagster forgets what it knows of an asset whose key changes.
@@ -33,9 +35,14 @@ def source_key(feed: Feed, taken: Collection[dg.AssetKey]) -> dg.AssetKey:
         feed: reads it.
         taken: the keys of all assets that are no sources.
     """
-    name = re.sub(r"[^A-Za-z0-9_]", "_", feed.source.name)
-    key = dg.AssetKey(name)
-    return dg.AssetKey(f"{feed.source.declared.kind}_{name}") if key in taken else key
+    declared = feed.source.declared
+    named = {name: re.sub(r"[^A-Za-z0-9_]", "_", name) for name in declared.names}
+    texts = named or {declared.label: f"sources_of_{feed.feed}"}
+    keys = {name: dg.AssetKey(text) for name, text in texts.items()}
+    return {
+        name: dg.AssetKey(f"{declared.kind}_{texts[name]}") if key in taken else key
+        for name, key in keys.items()
+    }
 
 
 def own_keys(feed: Feed) -> set[dg.AssetKey]:

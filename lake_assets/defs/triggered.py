@@ -104,8 +104,9 @@ def job(
     @dg.job(
         name=job_name(feed),
         description=(
-            f"Takes all that came to `{feed.source.name}` since the last run to silver, refreshes "
-            "the views that streams refresh, and ends. The lake's streams do it if they run."
+            f"Takes all that came to `{feed.source.declared.label}` since the last run to silver, "
+            "refreshes the views that streams refresh, and ends. The lake's streams do it if they "
+            "run."
         ),
         tags=run_tags(lake, feed),
         executor_def=dg.in_process_executor,
@@ -135,7 +136,7 @@ def _schedule(settings: Settings, feeds: Sequence[Feed], feed: Feed) -> dg.Sched
         is_told = not _is_untold(settings, feed, context.instance)
         if is_told and not is_run_needed(settings, feed, endpoints):
             note_complete(settings.state_dir, feed.feed, looked_at)
-            return dg.SkipReason(f"`{feed.source.name}` has nothing new")
+            return dg.SkipReason(f"`{feed.source.declared.label}` has nothing new")
         return dg.RunRequest()
 
     return run_if_needed

@@ -7,15 +7,16 @@ Then whoever reads them takes the rows that are new by their origin. Opens no da
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from lake_assets.delta.commit import RETENTION, DataFile
 from lake_assets.delta.commit_digest import commit_digest
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.log_tail import actions_of, file_of, newest_version, path_of
+from lake_assets.delta.recorded_sources import recorded_names
 from lake_assets.delta.restores import held_offsets, is_restore
-from lake_assets.delta.source_offsets import Offsets, begin_offsets, furthest, recorded_offsets
+from lake_assets.delta.source_offsets import Offsets, begin_offsets, recorded_offsets
 from lake_assets.delta.table_log import TableLog
 from lake_assets.model.origins import NamedSource
 
@@ -63,7 +64,8 @@ def next_increment(
 
     Args:
         log: of the table.
-        sources: whose offsets its commits may record, all of one kind; one at least.
+        sources: whose offsets its commits may record, all of one kind; one at least. Where the
+            commits do not tell what came, others that it records are looked at, too.
         after: what is known already.
         taken: rows below were taken, whichever version had them.
         max_bytes: of the files, after which no further version is taken.
@@ -169,11 +171,19 @@ def _versions(
             return
 
 
+def _all_sources(log: TableLog, sources: Sequence[NamedSource], newest: int) -> list[NamedSource]:
+    """Some sources, and those that the table records beside them."""
+    known = {source.name: source for source in sources}
+    for name in recorded_names(log, newest, sources[0].kind):
+        known.setdefault(name, replace(sources[0], name=name))
+    return list(known.values())
+
+
 def _by_snapshot(log: TableLog, sources: Sequence[NamedSource], newest: int) -> Increment:
     handle = log.open(newest)
     return Increment(
         until=Point.at(log, newest),
         files=tuple(active_files(handle)),
-        offsets=furthest(held_offsets(log, handle, source) for source in sources),
+        offsets=held_offsets(log, handle, _all_sources(log, sources, newest)),
         is_exact=False,
     )

@@ -9,9 +9,8 @@ from deltalake import DeltaTable
 
 from lake_assets.delta.commit import DataFile
 from lake_assets.delta.data_files import active_files, written_at
-from lake_assets.delta.origins import Place
 from lake_assets.delta.table_log import TableLog
-from lake_assets.model.origins import OriginColumns
+from lake_assets.model.origins import OriginColumns, Place
 from lake_assets.parquet.arrow_types import without_views
 from lake_assets.parquet.read_file import opened
 

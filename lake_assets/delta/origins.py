@@ -13,12 +13,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake_assets.model.origins import OriginColumns
+from lake_assets.model.origins import OriginColumns, Place
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
-
-Place: TypeAlias = tuple[str, int]
-"""A source's name, such as a topic, and one of its partitions."""
 
 Spans: TypeAlias = Mapping[Place, Sequence[tuple[int, int]]]
 """By partition, first offsets and those after the last."""

@@ -5,7 +5,7 @@ is in its sources is then told by the version that it was put back to. What foll
 to decide. Reads logs only.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -78,9 +78,12 @@ class RestoreGuard:
 
 
 def held_offsets(
-    log: TableLog, handle: DeltaTable, source: NamedSource, recorded: Offsets | None = None
+    log: TableLog,
+    handle: DeltaTable,
+    sources: Sequence[NamedSource],
+    recorded: Offsets | None = None,
 ) -> Offsets:
-    """How far a table's rows are in a source; unlike `table_offsets` after a RESTORE, too.
+    """How far a table's rows are in sources; unlike `table_offsets` after a RESTORE, too.
 
     It has the partitions that `table_offsets` has: one of which no row is there has the offset at
     which its first was to be read.
@@ -88,22 +91,30 @@ def held_offsets(
     Args:
         log: of the table.
         handle: the table.
-        source: one that it may have rows of.
+        sources: that it may have rows of, all of one kind.
         recorded: its `table_offsets`, if they are known: with thousands of partitions they cost.
     """
     if recorded is None:
-        recorded = table_offsets(handle, source.kind, source.name)
+        recorded = recorded_of(handle, sources)
     version = _version_of_rows(log, handle.version())
     if version == handle.version() or not recorded:
         return recorded
-    offsets = _offsets_at(log, version, source)
+    offsets = _offsets_at(log, version, sources)
     if offsets is None:
-        offsets = offsets_of_rows(log, active_files(handle), source.origin)
-    first = begun_offsets(handle, source.kind, recorded)
+        offsets = offsets_of_rows(log, active_files(handle), sources[0].origin)
+    first = begun_offsets(handle, sources[0].kind, recorded)
     return {place: offsets.get(place, first[place]) for place in recorded}
 
 
-def _offsets_at(log: TableLog, version: int | None, source: NamedSource) -> Offsets | None:
+def recorded_of(handle: DeltaTable, sources: Sequence[NamedSource]) -> Offsets:
+    """How far a table's commits say that it is in some sources."""
+    found = (table_offsets(handle, source.kind, source.name) for source in sources)
+    return {place: offset for offsets in found for place, offset in offsets.items()}
+
+
+def _offsets_at(
+    log: TableLog, version: int | None, sources: Sequence[NamedSource]
+) -> Offsets | None:
     """What a version's transactions tell; None if the log has forgotten it."""
     if version is None:
         return None
@@ -111,7 +122,7 @@ def _offsets_at(log: TableLog, version: int | None, source: NamedSource) -> Offs
         handle = log.open(version)
     except DeltaError:
         return None
-    return table_offsets(handle, source.kind, source.name)
+    return recorded_of(handle, sources)
 
 
 def _version_of_rows(log: TableLog, version: int) -> int | None:

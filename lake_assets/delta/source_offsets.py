@@ -18,11 +18,10 @@ from deltalake import DeltaTable
 
 from lake_assets.delta.commit import Batch, DataFile
 from lake_assets.delta.data_files import read_file
-from lake_assets.delta.origins import Place
 from lake_assets.delta.table_log import TableLog
-from lake_assets.model.origins import OriginColumns
+from lake_assets.model.origins import ByPlace, OriginColumns, Place
 
-Offsets: TypeAlias = Mapping[Place, int]
+Offsets: TypeAlias = ByPlace
 """By source and partition, the offset that comes next."""
 
 BEGIN = "lake_assets.begin_offsets"
@@ -69,16 +68,18 @@ def offset_transactions(kind: str, reached: Offsets, before: Offsets) -> list[Ba
     Args:
         kind: of the source.
         reached: of all partitions that are known, so that their number is.
-        before: what the table records already; of a partition that stays there nothing is said.
+        before: what the table records already; of a partition that stays there nothing is said,
+            and nothing of a source that has no other.
     """
-    counts: dict[str, int] = {}
+    moved = {place: offset for place, offset in reached.items() if before.get(place) != offset}
+    counts = dict.fromkeys((name for name, _ in moved), 0)
     for name, partition in reached:
-        counts[name] = max(counts.get(name, 0), partition + 1)
+        if name in counts:
+            counts[name] = max(counts[name], partition + 1)
     transactions = [Batch(_Apps(kind, name).partitions, count) for name, count in counts.items()]
     return transactions + [
         Batch(_Apps(kind, name).next_offset(partition), offset)
-        for (name, partition), offset in reached.items()
-        if before.get((name, partition)) != offset
+        for (name, partition), offset in moved.items()
     ]
 
 
@@ -88,6 +89,22 @@ def table_offsets(handle: DeltaTable, kind: str, name: str) -> dict[Place, int]:
     count = handle.transaction_version(apps.partitions) or 0
     offsets = ((p, handle.transaction_version(apps.next_offset(p))) for p in range(count))
     return {(name, partition): offset for partition, offset in offsets if offset is not None}
+
+
+def is_known(handle: DeltaTable, kind: str, name: str) -> bool:
+    """Whether a table's commits name a source, be it as one without partitions."""
+    return handle.transaction_version(_Apps(kind, name).partitions) is not None
+
+
+def known_transaction(kind: str, name: str) -> Batch:
+    """What a commit records of a source that is not there yet and is to be read in full."""
+    return Batch(_Apps(kind, name).partitions, 0)
+
+
+def name_in(app_id: str, kind: str) -> str | None:
+    """Which source of a kind an application id records a partition's next offset of, if it does."""
+    match = _RECORDED.fullmatch(app_id)
+    return match["name"] if match and match["kind"] == kind else None
 
 
 def begun_transactions(kind: str, offsets: Offsets) -> list[Batch]:

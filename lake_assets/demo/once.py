@@ -94,7 +94,7 @@ def run_once(
 def _run(
     settings: Settings, feed: Feed, endpoints: Endpoints, options: Options, clock: _Clock
 ) -> OnceReport:
-    topic = feed.source.kafka.topic
+    topic = feed.source.kafka.names[0]
     with clock.phase("produce"):
         ensure_topic(endpoints, topic)
         feed = _from_here(feed, end_offsets(endpoints, topic))

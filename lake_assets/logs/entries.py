@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from lake_assets.delta.commit import Batch
 from lake_assets.model.feeds import Feed
-from lake_assets.model.reports import BatchReport, Mode, RefreshReport
+from lake_assets.model.reports import BatchReport, Mode, RefreshReport, Span
 from lake_assets.model.tables import QUALITY_LOG, STREAM_LOG, TableRef
 
 REFRESH = "refresh"
@@ -22,6 +22,7 @@ REFRESH = "refresh"
 
 _TIME = pa.timestamp("us", tz="UTC")
 _OFFSETS = pa.map_(pa.int32(), pa.int64())
+_TOPIC_OFFSETS = pa.map_(pa.string(), pa.int64())
 
 SCHEMAS: Mapping[TableRef, pa.Schema] = {
     QUALITY_LOG: pa.schema(
@@ -52,8 +53,10 @@ SCHEMAS: Mapping[TableRef, pa.Schema] = {
             ("plan_s", pa.float64()),
             ("job_s", pa.float64()),
             ("commit_s", pa.float64()),
-            ("offsets_from", _OFFSETS),  # by Kafka partition, of ingest
+            ("offsets_from", _OFFSETS),  # by Kafka partition, of ingest from one topic
             ("offsets_to", _OFFSETS),
+            ("topic_offsets_from", _TOPIC_OFFSETS),  # by `topic/partition`, of several topics,
+            ("topic_offsets_to", _TOPIC_OFFSETS),  # where the batch has rows
             ("version_from", pa.int64()),  # of bronze, of demux
             ("version_to", pa.int64()),
             ("lag_rows", pa.int64()),  # rows of the source that are not taken; null if unknown
@@ -76,6 +79,8 @@ _RENAMED = {
     "games_full": "keys_full",
 }
 """What an entry may be called that an earlier release left in the spool."""
+
+_OFFSET_COLUMNS = ("offsets_from", "offsets_to", "topic_offsets_from", "topic_offsets_to")
 
 _PHASES = ("session", "plan", "job", "commit")
 
@@ -104,7 +109,7 @@ def entry_of(report: BatchReport, feed: Feed, at: datetime, lag: int | None = No
         mark=mark,
         rows={
             QUALITY_LOG.name: _quality_rows(report, feed, time_us),
-            STREAM_LOG.name: [_stream_row(report, time_us, lag)],
+            STREAM_LOG.name: [_stream_row(report, feed, time_us, lag)],
         },
     )
 
@@ -165,7 +170,7 @@ def _quality_rows(report: BatchReport, feed: Feed, time_us: int) -> list[dict[st
     ]
 
 
-def _stream_row(report: BatchReport, time_us: int, lag: int | None) -> dict[str, Any]:
+def _stream_row(report: BatchReport, feed: Feed, time_us: int, lag: int | None) -> dict[str, Any]:
     span = report.span
     return {
         "feed": report.feed,
@@ -177,12 +182,27 @@ def _stream_row(report: BatchReport, time_us: int, lag: int | None) -> dict[str,
         "dropped": sum(report.dropped.values()),
         "files": report.files,
         **_seconds(report.seconds),
-        "offsets_from": list(span.offsets_from.items()) if span and span.offsets_to else None,
-        "offsets_to": list(span.offsets_to.items()) if span and span.offsets_to else None,
+        **dict.fromkeys(_OFFSET_COLUMNS),
+        **(_offsets(span, feed) if span and span.offsets_to else {}),
         "version_from": span.version_from if span else None,
         "version_to": span.version_to if span else None,
         "lag_rows": lag,
         "query": span.query if span else None,
+    }
+
+
+def _offsets(span: Span, feed: Feed) -> dict[str, list[tuple[int | str, int]]]:
+    """What an ingest batch took, as pairs; of many topics those that it has rows of."""
+    begins, ends = span.offsets_from, span.offsets_to
+    if feed.source.declared.is_one:
+        return {
+            "offsets_from": [(partition, at) for (_, partition), at in begins.items()],
+            "offsets_to": [(partition, at) for (_, partition), at in ends.items()],
+        }
+    moved = {place: end for place, end in ends.items() if begins.get(place, 0) != end}
+    return {
+        "topic_offsets_from": [(f"{n}/{p}", begins.get((n, p), 0)) for n, p in moved],
+        "topic_offsets_to": [(f"{n}/{p}", end) for (n, p), end in moved.items()],
     }
 
 
@@ -195,6 +215,6 @@ def _micros(at: datetime) -> int:
     return round(at.timestamp() * 1_000_000)
 
 
-def _pairs(found: Sequence[Sequence[int]] | None) -> list[tuple[int, int]] | None:
+def _pairs(found: Sequence[Sequence[Any]] | None) -> list[tuple[Any, Any]] | None:
     """A map as Arrow takes it; JSON makes lists of its pairs."""
     return None if found is None else [(key, value) for key, value in found]

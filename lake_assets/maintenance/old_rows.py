@@ -151,7 +151,7 @@ class Retention:
             columns=age.columns,
             before=before,
             origin=source.origin,
-            kind=source.named("any").kind,
+            kind=source.kind,
             upto=self.taken,
         )
 

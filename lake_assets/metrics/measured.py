@@ -16,6 +16,7 @@ from lake_assets.feeds.cron import next_tick
 from lake_assets.metrics.counted import outcomes_of
 from lake_assets.metrics.end_history import EndHistory
 from lake_assets.metrics.health import StreamsStatus
+from lake_assets.model.origins import ByPlace, Place
 from lake_assets.model.reports import BatchReport, Stage
 
 _KNOWN_FOR_S = 60.0
@@ -24,11 +25,11 @@ _KNOWN_FOR_S = 60.0
 
 @dataclass(slots=True)
 class _Lag:
-    """Of one feed: ingest's by partition of the source, and demux's."""
+    """Of one feed: ingest's by name and partition of what it reads, and demux's."""
 
-    ends: dict[int, EndHistory] = field(default_factory=dict)
-    taken: dict[int, int] | None = None
-    """By partition, the offset after the last that is in bronze; None if that is not known yet."""
+    ends: dict[Place, EndHistory] = field(default_factory=dict)
+    taken: dict[Place, int] | None = None
+    """Likewise, the offset after the last that is in bronze; None if that is not known yet."""
 
     bronze: EndHistory = field(default_factory=EndHistory)
     """Its end is the number of rows that came into bronze since the process began."""
@@ -78,7 +79,7 @@ class Measured(Collector):
             else:
                 lag.demuxed = min(lag.demuxed + rows, lag.bronze.end or 0)
 
-    def taken(self, feed: str, offsets: Mapping[int, int]) -> None:
+    def taken(self, feed: str, offsets: ByPlace) -> None:
         """Note how far bronze is by its own commits; what batches tell goes first."""
         with self._lock:
             lag = self._lags.setdefault(feed, _Lag())
@@ -108,13 +109,13 @@ class Measured(Collector):
         with self._lock:
             return feed in self._lags and self._lags[feed].bronze.end is not None
 
-    def ends(self, feed: str, ends: Mapping[int, int]) -> None:
-        """Note where a feed's source ends now, by partition."""
+    def ends(self, feed: str, ends: ByPlace) -> None:
+        """Note where what a feed reads ends now, by name and partition."""
         now = self._clock()
         with self._lock:
             lag = self._lags.setdefault(feed, _Lag())
-            for partition, end in ends.items():
-                lag.ends.setdefault(partition, EndHistory()).note(now, end)
+            for place, end in ends.items():
+                lag.ends.setdefault(place, EndHistory()).note(now, end)
             for gone in lag.ends.keys() - ends.keys():
                 del lag.ends[gone]
 
@@ -190,30 +191,32 @@ class Measured(Collector):
             "source_lag_rows",
             "Rows of a source's partition that are not in bronze.",
             "feed",
+            "source",
             "partition",
         )
         seconds = _gauge(
             "source_lag_seconds",
             "Seconds since the first of these rows came; 0 without any.",
             "feed",
+            "source",
             "partition",
         )
         for feed, lag in self._lags.items():
-            for partition, (ends, position) in sorted(self._known(lag, now).items()):
-                lag_rows, lag_s = _behind(ends, position, now)
-                rows.add_metric([feed, str(partition)], lag_rows)
-                seconds.add_metric([feed, str(partition)], lag_s)
+            for (name, partition), (ends, at) in sorted(self._known(lag, now).items()):
+                lag_rows, lag_s = _behind(ends, at, now)
+                rows.add_metric([feed, name, str(partition)], lag_rows)
+                seconds.add_metric([feed, name, str(partition)], lag_s)
         yield from (rows, seconds)
 
     @staticmethod
-    def _known(lag: _Lag, now: float) -> Mapping[int, tuple[EndHistory, int]]:
-        """By partition of a source whose lag is known, its ends and how far bronze is."""
+    def _known(lag: _Lag, now: float) -> Mapping[Place, tuple[EndHistory, int]]:
+        """By partition of what is read whose lag is known, its ends and how far bronze is."""
         taken = lag.taken
         if taken is None:
             return {}
         return {
-            partition: (ends, taken.get(partition, 0))
-            for partition, ends in lag.ends.items()
+            place: (ends, taken.get(place, 0))
+            for place, ends in lag.ends.items()
             if ends.seen_at is not None and now - ends.seen_at <= _KNOWN_FOR_S
         }
 

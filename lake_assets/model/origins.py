@@ -5,7 +5,7 @@ change. The three together are a row's identity, whichever source it is: a topic
 an offset; a file and a row's number.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -71,19 +71,36 @@ class NamedSource:
     origin: OriginColumns
 
 
-ByPartition: TypeAlias = Mapping[int, int]
-"""Offsets by partition of a source."""
+Place: TypeAlias = tuple[str, int]
+"""A source's name, such as a topic, and one of its partitions."""
+
+ByPlace: TypeAlias = Mapping[Place, int]
+"""Offsets by name and partition."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Extent:
-    """Which offsets a source has."""
+    """Which offsets a feed's source has, or its sources, if it reads several."""
 
-    begins: ByPartition
+    begins: ByPlace
     """The first that it still has; of each partition."""
 
-    ends: ByPartition
+    ends: ByPlace
     """The one that the next row gets."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the sources that are there, in their order."""
+        return tuple(sorted({name for name, _ in self.begins}))
+
+    def of(self, names: Collection[str]) -> "Extent":
+        """That of some of the sources."""
+        return Extent(begins=of_names(self.begins, names), ends=of_names(self.ends, names))
+
+
+def of_names(offsets: ByPlace, names: Collection[str]) -> dict[Place, int]:
+    """Offsets of some sources."""
+    return {place: at for place, at in offsets.items() if place[0] in names}
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Self, TypeAlias
 
 from lake_assets.model.checks import Severity
-from lake_assets.model.origins import Origin
+from lake_assets.model.origins import ByPlace, Origin
 from lake_assets.model.tables import TableRef
 
 
@@ -35,10 +35,10 @@ class Span:
     query: str
     """Id of the streaming query, which its checkpoint keeps; batches are counted within it."""
 
-    offsets_from: Mapping[int, int] = field(default_factory=dict)
-    """By partition of the source, of an ingest batch."""
+    offsets_from: ByPlace = field(default_factory=dict)
+    """By name and partition of what is read, of an ingest batch."""
 
-    offsets_to: Mapping[int, int] = field(default_factory=dict)
+    offsets_to: ByPlace = field(default_factory=dict)
     version_from: int | None = None
     """Version of bronze, of a demux batch."""
 

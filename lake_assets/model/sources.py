@@ -3,12 +3,15 @@
 Reading a source is for `sources`; how values are encoded is in `model.payload`.
 """
 
-from typing import ClassVar, Literal, Protocol, TypeAlias
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal, Protocol, Self, TypeAlias
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, model_validator
 
 from lake_assets.model.base import Noun
 from lake_assets.model.origins import SCHEMA_ID, NamedSource, OriginColumns
+from lake_assets.model.topic_pattern import topic_name, topic_pattern
+from lake_assets.model.unique_names import refuse_twins
 
 OnGap: TypeAlias = Literal["stop", "record"]
 """What is done about rows that a source has no more: the feed stops, or they are passed over and
@@ -16,7 +19,10 @@ their offsets kept in the table `gaps`."""
 
 
 class DeclaredSource(Protocol):
-    """What a declaration of any kind of source tells; the kinds are told apart by their types."""
+    """What a declaration of any kind of source tells; the kinds are told apart by their types.
+
+    A feed may read several sources of the kind at once, such as topics, each by its name.
+    """
 
     kind: ClassVar[str]
     """Of the source, in a word: `kafka`. Tables record positions under it."""
@@ -28,20 +34,43 @@ class DeclaredSource(Protocol):
     """Its columns that say where a row came from."""
 
     @property
-    def name(self) -> str:
-        """Of the source within its kind, without a colon; rows have it in `OriginColumns.name`."""
+    def names(self) -> tuple[str, ...]:
+        """Of the sources within their kind, without colons; rows have them in `OriginColumns.name`.
+
+        None where they are found by a pattern.
+        """
+
+    @property
+    def is_one(self) -> bool:
+        """Whether just one source is read, which is named."""
+
+    @property
+    def label(self) -> str:
+        """What is read, in short: `game-events`."""
 
     @property
     def title(self) -> str:
-        """Which one it is, in words: `topic 'game-events'`."""
+        """What is read, in words: `topic 'game-events'`."""
+
+    def title_of(self, name: str) -> str:
+        """One of the sources, in words."""
+
+    def reads(self, name: str) -> bool:
+        """Whether a source of that name is read."""
 
     @property
     def on_gap(self) -> OnGap:
         """What is done about rows that the source had deleted before they were read."""
 
 
+Start: TypeAlias = Literal["earliest", "latest"] | dict[int, int]
+"""Where a topic is begun: at its first or last offsets, or at one for each partition."""
+
+TopicName = Annotated[str, AfterValidator(topic_name)]
+
+
 class KafkaSource(Noun):
-    """A topic, and where a new lake starts to read it; later it goes on where it was."""
+    """A topic or several, and where a new lake starts to read; later it goes on where it was."""
 
     kind: ClassVar[str] = "kafka"
     system: ClassVar[str] = "Kafka"
@@ -49,32 +78,107 @@ class KafkaSource(Noun):
         name="topic", partition="partition", offset="offset", time="kafka_timestamp"
     )
 
-    topic: str = Field(min_length=1)
-    """Name of the topic."""
+    topic: str | None = Field(default=None, min_length=1)
+    """Name of the topic; or else `topics` has several."""
 
-    starting_offsets: Literal["earliest", "latest"] | dict[int, int] = "earliest"
-    """The first or last offsets, or one for each partition: `{0: 1200, 1: 1150}`."""
+    topics: tuple[TopicName, ...] | str | None = Field(default=None, min_length=1)
+    """Topics that go into one table: their names (`[starts, ends]`), or a regular expression that
+    whole names match (`"game-.*"`). Topics that come to match are read while the streams run, from
+    their beginning; Kafka's internal ones never. Topics may be added and taken out: those that
+    bronze has rows of go on where they were."""
+
+    starting_offsets: Start | dict[str, Start] = "earliest"
+    """Where a topic is begun: its first or last offsets, or one for each partition:
+    `{0: 1200, 1: 1150}`. Of several topics, this by name: `{starts: latest, ends: {0: 1200}}`;
+    `earliest` for those without. A topic that a pattern finds once the feed has begun is read from
+    its beginning, whatever this says."""
 
     on_gap: OnGap = "stop"
     """What to do about rows that Kafka deleted before they were read (retention, DeleteRecords):
-    `stop` the feed, or `record` their offsets in the table `gaps` and go on after them."""
+    `stop` the feed, or `record` their offsets in the table `gaps` and go on after them. Of several
+    topics: whether all wait for one that is not there, or the others go on without it."""
+
+    @model_validator(mode="after")
+    def _names_topics_one_way(self) -> Self:
+        if (self.topic is None) == (self.topics is None):
+            message = "give either `topic` or `topics`"
+            raise ValueError(message)
+        if isinstance(self.topics, str):
+            topic_pattern(self.topics)
+        elif self.topics is not None:
+            refuse_twins("topics", list(self.topics))
+        return self
+
+    @model_validator(mode="after")
+    def _starts_are_of_its_topics(self) -> Self:
+        starts = self.starting_offsets
+        if not isinstance(starts, dict) or not starts:
+            return self
+        is_by_name = any(isinstance(key, str) for key in starts)
+        if self.topic is None and not is_by_name:
+            message = "starting_offsets: of several topics, name the topic: `{starts: {0: 1200}}`"
+            raise ValueError(message)
+        if self.topic is not None and is_by_name:
+            message = "starting_offsets: of one topic, name no topic: `{0: 1200}`"
+            raise ValueError(message)
+        strange = sorted(str(key) for key in starts if is_by_name and not self.reads(str(key)))
+        if strange:
+            message = f"starting_offsets: {strange[0]!r} is none of its topics"
+            raise ValueError(message)
+        return self
 
     @property
-    def name(self) -> str:
-        """The topic."""
-        return self.topic
+    def pattern(self) -> str | None:
+        """The pattern by which topics are found; None if they are named."""
+        return self.topics if isinstance(self.topics, str) else None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The topics that are named."""
+        if self.topic is not None:
+            return (self.topic,)
+        return () if self.topics is None or isinstance(self.topics, str) else self.topics
+
+    @property
+    def is_one(self) -> bool:
+        """Whether it is one topic, by `topic`."""
+        return self.topic is not None
+
+    @property
+    def label(self) -> str:
+        """The names, or the pattern."""
+        return self.pattern or ", ".join(self.names)
 
     @property
     def title(self) -> str:
-        """Which one it is, in words."""
-        return f"topic {self.topic!r}"
+        """Which they are, in words."""
+        if self.pattern is not None:
+            return f"topics that match {self.pattern!r}"
+        return f"topic{'' if self.is_one else 's'} {', '.join(map(repr, self.names))}"
+
+    def title_of(self, name: str) -> str:
+        """One topic, in words."""
+        return f"topic {name!r}"
+
+    def reads(self, name: str) -> bool:
+        """Whether a topic is one of these."""
+        if self.pattern is not None:
+            return topic_pattern(self.pattern).fullmatch(name) is not None
+        return name in self.names
+
+    def start_of(self, name: str) -> Start:
+        """Where a topic is begun."""
+        starts = self.starting_offsets
+        if self.is_one or not isinstance(starts, Mapping):
+            return starts  # type: ignore[return-value]  # the validator has seen which
+        return starts.get(name, "earliest")  # type: ignore[call-overload]
 
 
 class Source(Noun):
     """Where a feed's rows come from."""
 
     kafka: KafkaSource
-    """A Kafka topic; which broker has it is a setting."""
+    """A Kafka topic or several; which broker has them is a setting."""
 
     @property
     def declared(self) -> DeclaredSource:
@@ -87,14 +191,13 @@ class Source(Noun):
         return self.declared.origin
 
     @property
-    def name(self) -> str:
-        """Of the source within its kind."""
-        return self.declared.name
+    def kind(self) -> str:
+        """Of the sources that are read."""
+        return self.declared.kind
 
-    def named(self, name: str | None = None) -> NamedSource:
-        """The source, or another one of its kind, such as the feed had before."""
-        declared = self.declared
-        return NamedSource(kind=declared.kind, name=name or declared.name, origin=declared.origin)
+    def named(self, name: str) -> NamedSource:
+        """A source of the kind that is read, such as the feed reads or read before."""
+        return NamedSource(kind=self.kind, name=name, origin=self.origin)
 
 
 _KINDS: tuple[type[DeclaredSource], ...] = (KafkaSource,)

@@ -19,6 +19,7 @@ from lake_assets.errors import (
 from lake_assets.feeds.load import load_feeds
 from lake_assets.formats.confluent.registry_client import check_registry
 from lake_assets.model.endpoints import Endpoints
+from lake_assets.model.sources import KafkaSource
 from lake_assets.runtime.jars import GROUPS, Group, is_here
 from lake_assets.runtime.java import find_java
 from lake_assets.runtime.setup import ensure_runtime
@@ -27,6 +28,7 @@ from lake_assets.services.control import ServiceStatus, State, status
 from lake_assets.services.feed_findings import look_at_feeds
 from lake_assets.services.finding import Finding, Health
 from lake_assets.settings.schema import Settings
+from lake_assets.sources.kafka.found_topics import extent_of
 from lake_assets.sources.kafka.java_properties import java_properties
 from lake_assets.sources.kafka.topics import check_broker, end_offsets
 from lake_assets.state.binding import Bound, Refuse
@@ -42,6 +44,9 @@ _START = "lake-assets services up"
 
 _ANSWER_S = 5.0
 """Seconds for an answer of the user's own broker or registry, for which a person waits."""
+
+_TOPICS_SHOWN = 5
+"""Of those that a pattern finds; there may be hundreds."""
 
 _Told = SettingsError | FeedError | SourceError | RegistryError | LakeError
 
@@ -142,8 +147,11 @@ def _streaming(settings: Settings, mine: Endpoints) -> Iterator[Finding]:
     except (SettingsError, FeedError) as problem:
         yield _broken(problem.thing, problem)
         return
-    for topic in sorted({feed.source.kafka.topic for feed in feeds}):
+    for topic in sorted({name for feed in feeds for name in feed.source.kafka.names}):
         yield _topic(mine, topic)
+    for source in {feed.source.kafka.pattern: feed.source.kafka for feed in feeds}.values():
+        if source.pattern is not None:
+            yield _pattern(mine, source)
 
 
 def _topic(mine: Endpoints, topic: str) -> Finding:
@@ -155,6 +163,20 @@ def _topic(mine: Endpoints, topic: str) -> Finding:
     except SourceError as problem:
         return _broken(thing, problem)
     return Finding(thing=thing, health=Health.OK, fact=f"readable, {rows:,} rows so far")
+
+
+def _pattern(mine: Endpoints, source: KafkaSource) -> Finding:
+    """Which topics a pattern finds now; none are waited for."""
+    thing = source.title
+    try:
+        extent = extent_of(mine, source, timeout_s=_ANSWER_S)
+    except SourceNotFoundError as problem:
+        return replace(_broken(thing, problem), health=Health.LATER)
+    except SourceError as problem:
+        return _broken(thing, problem)
+    rows, count = sum(extent.ends.values()), len(extent.names)
+    shown = ", ".join(extent.names[:_TOPICS_SHOWN]) + (" …" if count > _TOPICS_SHOWN else "")
+    return Finding(thing=thing, health=Health.OK, fact=f"{count} ({shown}), {rows:,} rows so far")
 
 
 def _broken(thing: str, problem: _Told) -> Finding:

@@ -16,10 +16,12 @@ from lake_assets.sources.kafka.topics import ensure_topic
 def create_topics(settings: Settings, endpoints: Endpoints, feeds: Iterable[Feed]) -> None:
     """Create those of the feeds' topics that the embedded broker lacks, with two partitions.
 
+    Those that a pattern is to find are whoever's that writes to them.
+
     Raises:
         SourceError: the broker does not answer.
     """
     if settings.kafka.bootstrap_servers:
         return
-    for topic in sorted({feed.source.kafka.topic for feed in feeds}):
+    for topic in sorted({name for feed in feeds for name in feed.source.kafka.names}):
         ensure_topic(endpoints, topic)

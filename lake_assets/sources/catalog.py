@@ -1,10 +1,10 @@
 """Which sources there are: the one place that maps what a feed declares to a source."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
-from lake_assets.model.origins import ByPartition
+from lake_assets.model.origins import ByPlace, Place
 from lake_assets.model.sources import DeclaredSource, KafkaSource
 from lake_assets.sources.base import Source
 from lake_assets.sources.kafka.group_offsets import GroupOffsets
@@ -30,23 +30,23 @@ def tools_of(feed: Feed, endpoints: Endpoints) -> GroupOffsets | None:
     declared = feed.source.declared
     if not isinstance(declared, KafkaSource):
         return None
-    return GroupOffsets(endpoints, declared.topic, f"lake_assets-{feed.feed}")
+    return GroupOffsets(endpoints, f"lake_assets-{feed.feed}")
 
 
 def deletions_of(
-    feed: Feed, endpoints: Endpoints, *, ends: ByPartition, young_at: Callable[[float], float]
-) -> tuple[TopicRetention, dict[int, int]] | None:
+    feed: Feed, endpoints: Endpoints, *, ends: ByPlace, young_at: Callable[[float], float]
+) -> tuple[Mapping[str, TopicRetention], dict[Place, int]] | None:
     """What a feed's source deletes by its settings; None of a source that does not tell.
 
     Args:
         feed: whose source.
         endpoints: its brokers.
-        ends: by partition, the offset after the last row.
+        ends: by topic and partition, the offset after the last row.
         young_at: from the seconds that rows are kept, the time since which rows are young enough;
             in seconds since 1970.
 
     Returns:
-        The settings, and by partition the first offset that is young enough.
+        The settings by topic, and by topic and partition the first offset that is young enough.
 
     Raises:
         SourceError: it does not answer, or refuses us.
@@ -54,8 +54,9 @@ def deletions_of(
     declared = feed.source.declared
     if not isinstance(declared, KafkaSource):
         return None
-    kept = topic_retention(endpoints, declared.topic)
-    if kept.seconds is None:
+    kept = topic_retention(endpoints, sorted({topic for topic, _ in ends}))
+    since = {place: seconds for place in ends if (seconds := kept[place[0]].seconds) is not None}
+    if not since:
         return kept, {}
-    found = offsets_at(endpoints, declared.topic, ends, young_at(kept.seconds))
+    found = offsets_at(endpoints, {place: young_at(s) for place, s in since.items()})
     return kept, {p: ends[p] if offset is None else offset for p, offset in found.items()}

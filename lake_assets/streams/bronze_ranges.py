@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from lake_assets.bronze.rows import file_schema
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.offset_range import Range
-from lake_assets.delta.origins import Place, Spans
+from lake_assets.delta.origins import Spans
 from lake_assets.delta.restores import held_offsets
 from lake_assets.delta.source_offsets import (
     Offsets,
@@ -25,7 +25,7 @@ from lake_assets.errors import StreamError
 from lake_assets.logs.gaps import recorded_gaps
 from lake_assets.model.feeds import Feed
 from lake_assets.model.gaps import GapReason
-from lake_assets.model.origins import Origin, OriginColumns
+from lake_assets.model.origins import Origin, OriginColumns, Place
 from lake_assets.model.tables import bronze_of
 from lake_assets.silver.reprocess import Bronze
 from lake_assets.sources.catalog import kind_of
@@ -106,7 +106,7 @@ def retained_of(feed: Feed, bronze: DeltaTable, places: Collection[Place]) -> Of
         bronze: the table.
         places: partitions that are known; further ones of their sources are looked at, too.
     """
-    kind, names = feed.source.named("any").kind, {name for name, _ in places}
+    kind, names = feed.source.kind, {name for name, _ in places}
     every = {*places, *(place for name in names for place in table_offsets(bronze, kind, name))}
     return retained_offsets(bronze, kind, every)
 
@@ -143,8 +143,7 @@ def ensure_reaches(
     """
     sources = [feed.source.named(name) for name in {name for name, _ in offsets}]
     log = log_of(lake, bronze_of(feed.feed))
-    held = [held_offsets(log, bronze, source) for source in sources]
-    ends = {place: at for offsets_held in held for place, at in offsets_held.items()}
+    ends = dict(held_offsets(log, bronze, sources)) if sources else {}
     if offsets.keys() - ends.keys():
         # Bronze's commits do not tell of a partition; its rows do, if it has any.
         ends = {

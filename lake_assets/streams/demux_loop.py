@@ -33,6 +33,7 @@ from lake_assets.spark.scan import Rows, ScannedFile, rows_in, scan
 from lake_assets.state.batch_strikes import BatchRange
 from lake_assets.storage.store import Store
 from lake_assets.streams.batch_attempts import BatchAttempts
+from lake_assets.streams.progress import sources_in
 from lake_assets.streams.triggers import tasks_of
 
 _FEW_VERSIONS = 20
@@ -123,12 +124,9 @@ class Follower:
 
     def _increment(self, position: Position) -> Increment | None:
         """What came to bronze after a position."""
-        source = self._feed.source
-        # Bronze may have rows of what the feed read before, under another name.
-        names = dict.fromkeys([source.name, *sorted(name for name, _ in position.offsets)])
         return next_increment(
             self._log,
-            [source.named(name) for name in names],
+            sources_in(self._feed, position),
             position.bronze,
             taken=position.offsets,
             max_bytes=self._bytes_after(position),

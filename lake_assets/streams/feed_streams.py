@@ -84,6 +84,9 @@ class FeedStreams:
     _counted: int = 0
     """Failures of batches that were answered by another try, or by the end."""
 
+    _there: tuple[str, ...] = ()
+    """Sources that were there when ingest's query was started."""
+
     _wakes: threading.Event = field(default_factory=threading.Event)
 
     def run(self) -> None:
@@ -270,7 +273,8 @@ class FeedStreams:
             return False
         failure = self.query_failure or problem
         source = source_of(self.feed, self.pipeline.endpoints)
-        if disk_trouble(failure) or not has_changed(source, self.pipeline.context.lake, self.feed):
+        lake = self.pipeline.context.lake
+        if disk_trouble(failure) or not has_changed(source, lake, self.feed, self._there):
             raise failure
         return True
 
@@ -278,7 +282,7 @@ class FeedStreams:
         """Wait until the feed's source can be read; with `until_caught_up` there is no waiting."""
         while not self.stop.is_set():
             try:
-                source_of(self.feed, self.pipeline.endpoints).extent()
+                self._there = source_of(self.feed, self.pipeline.endpoints).extent().names
             except SourceError as problem:
                 if self.until_caught_up:
                     raise

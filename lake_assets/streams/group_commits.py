@@ -7,7 +7,7 @@ what bronze has, and nothing goes by it. That it cannot be told stops nothing.
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -15,6 +15,7 @@ from typing import Protocol
 from lake_assets.errors import LakeAssetsError, SourceError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
+from lake_assets.model.origins import ByPlace
 from lake_assets.model.reports import BatchReport, Stage
 from lake_assets.settings.schema import Settings
 from lake_assets.sources.catalog import tools_of
@@ -40,8 +41,8 @@ _PATIENCE_S = 5.0
 class Tools(Protocol):
     """What is told the offsets: `sources.kafka.group_offsets.GroupOffsets`."""
 
-    def commit(self, offsets: Mapping[int, int], *, timeout_s: float) -> None:
-        """Tell the offset that comes next, by partition.
+    def commit(self, offsets: ByPlace, *, timeout_s: float) -> None:
+        """Tell the offset that comes next, by name and partition.
 
         Raises:
             SourceError: it does not take them.
@@ -55,13 +56,13 @@ class GroupCommits:
     tools: Tools
     clock: Callable[[], float] = time.monotonic
 
-    _reached: Mapping[int, int] = field(default_factory=dict)
-    _told: Mapping[int, int] = field(default_factory=dict)
+    _reached: ByPlace = field(default_factory=dict)
+    _told: ByPlace = field(default_factory=dict)
     _due_at: float = 0.0
     _again_at: float = 0.0
     _complaint: str = ""
 
-    def note(self, reached: Mapping[int, int]) -> None:
+    def note(self, reached: ByPlace) -> None:
         """Take down how far the feed is."""
         self._reached = reached
 

@@ -4,7 +4,7 @@ The source is looked at now and then; batches in between are measured against th
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 
 from lake_assets.delta.log_history import open_table, rows_since
@@ -13,6 +13,7 @@ from lake_assets.delta.table_log import log_of
 from lake_assets.errors import SourceError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
+from lake_assets.model.origins import ByPlace
 from lake_assets.model.reports import BatchReport, Stage
 from lake_assets.model.tables import bronze_of
 from lake_assets.sources.catalog import source_of
@@ -40,7 +41,7 @@ class Lags:
         lake: Store,
         endpoints: Endpoints,
         clock: Callable[[], float] = time.monotonic,
-        seen: Callable[[str, Mapping[int, int]], None] = lambda _feed, _ends: None,
+        seen: Callable[[str, ByPlace], None] = lambda _feed, _ends: None,
     ) -> None:
         """Measure against this lake's bronze tables and these brokers' sources.
 
@@ -54,7 +55,7 @@ class Lags:
         self._seen = seen
         self._endpoints = endpoints
         self._clock = clock
-        self._ends: dict[str, Mapping[int, int] | None] = {}
+        self._ends: dict[str, ByPlace | None] = {}
         self._behind: dict[str, tuple[int, int]] = {}
         self._next_at: dict[tuple[str, Stage], float] = {}
 
@@ -79,7 +80,7 @@ class Lags:
         measured, rows = self._behind[feed.feed]
         return rows if measured == version else None
 
-    def _ask(self, feed: Feed) -> Mapping[int, int] | None:
+    def _ask(self, feed: Feed) -> ByPlace | None:
         try:
             ends = source_of(feed, self._endpoints).extent(timeout_s=_PATIENCE_S).ends
         except SourceError:
@@ -88,10 +89,10 @@ class Lags:
         return ends
 
 
-def _behind_ends(ends: Mapping[int, int] | None, taken: Mapping[int, int]) -> int | None:
+def _behind_ends(ends: ByPlace | None, taken: ByPlace) -> int | None:
     if ends is None:
         return None
-    return sum(max(0, end - taken.get(partition, 0)) for partition, end in ends.items())
+    return sum(max(0, end - taken.get(place, 0)) for place, end in ends.items())
 
 
 def _behind_bronze(lake: Store, feed: Feed, version: int) -> int:

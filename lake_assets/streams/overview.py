@@ -146,8 +146,7 @@ def source_lag(settings: Settings, feed: Feed, endpoints: Endpoints | None) -> i
     except SourceError:
         return None
     return sum(
-        max(0, end - done.get(partition, extent.begins[partition]))
-        for partition, end in extent.ends.items()
+        max(0, end - done.get(place, extent.begins[place])) for place, end in extent.ends.items()
     )
 
 

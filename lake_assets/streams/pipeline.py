@@ -7,7 +7,7 @@ commits say. Demux follows bronze's log (`streams.demux_loop`).
 """
 
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,7 @@ from lake_assets.delta.commit_journal import Journal, journal_of
 from lake_assets.formats.catalog import is_framed
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
+from lake_assets.model.origins import ByPlace
 from lake_assets.model.reports import BatchReport, Stage
 from lake_assets.runtime.log_lines import about
 from lake_assets.settings.schema import StreamSettings
@@ -70,7 +71,7 @@ class Pipeline:
         return demux_journal(self.state_dir, feed)
 
 
-Take: TypeAlias = Callable[[Ingest, DataFrame, Mapping[int, int]], None]
+Take: TypeAlias = Callable[[Ingest, DataFrame, ByPlace], None]
 """Takes a micro-batch to bronze, with what a call of `Ingest` is given."""
 
 

@@ -38,13 +38,10 @@ def is_run_needed(settings: Settings, feed: Feed, endpoints: Endpoints | None) -
 
 def _has_new_rows(settings: Settings, feed: Feed, endpoints: Endpoints) -> bool:
     lake, source = lake_of(settings), source_of(feed, endpoints)
-    if has_changed(source, lake, feed):
-        return True
     extent, have = source.extent(), ingested_offsets(lake, feed)
-    return any(
-        have.get(partition, extent.begins[partition]) != end
-        for partition, end in extent.ends.items()
-    )
+    if has_changed(source, lake, feed, extent.names):
+        return True
+    return any(have.get(place, extent.begins[place]) != end for place, end in extent.ends.items())
 
 
 def _is_silver_behind(settings: Settings, feed: Feed) -> bool:

@@ -10,7 +10,6 @@ Docs: `docs/decisions/0051-bronze-and-silver-from-one-job.md`.
 import logging
 import threading
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # comes with PySpark
@@ -18,6 +17,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from lake_assets.bronze.ingest import Ingest
+from lake_assets.model.origins import ByPlace
 from lake_assets.spark.fan_out_twice import fan_out_twice
 from lake_assets.streams.batch_attempts import FeedAttempts
 from lake_assets.streams.demux_loop import Derived, Follower
@@ -55,13 +55,13 @@ class SinglePass:
         self._follower = follower
         self._is_decided.set()
 
-    def __call__(self, ingest: Ingest, batch: DataFrame, until: Mapping[int, int]) -> None:
+    def __call__(self, ingest: Ingest, batch: DataFrame, until: ByPlace) -> None:
         """Take a micro-batch; as `Ingest`, and as `Follower.step` where that takes part.
 
         Args:
             ingest: of the feed.
             batch: what the source reads.
-            until: by partition of the source, the offset after its last row.
+            until: by name and partition, the offset after its last row.
 
         Raises:
             SourceError: a job died, and the source does not answer.
@@ -92,7 +92,7 @@ class SinglePass:
         return batch.coalesce(tasks_of(rows, tables, cores))
 
     def _is_taken(
-        self, follower: Follower, ingest: Ingest, batch: DataFrame, until: Mapping[int, int]
+        self, follower: Follower, ingest: Ingest, batch: DataFrame, until: ByPlace
     ) -> bool:
         """Take a micro-batch to bronze and silver; False if nothing was done."""
         job = follower.demux.next_job(self.session) if follower.is_at_end() else None
@@ -105,7 +105,9 @@ class SinglePass:
         except (PySparkException, Py4JError):
             if self._follower is None:
                 raise  # the streams end, which cancels jobs
-            ingest.source.extent()  # one that has gone costs the next job minutes, too: Kafka's 3
+            ingest.ensure_there(
+                until
+            )  # one that has gone costs the next job minutes, too: Kafka's 3
             # Bronze takes every row, so that what is in one makes demux fail and not ingest.
             _LOG.warning("a batch goes to bronze alone, since its job failed", exc_info=True)
             self._rests_until = time.monotonic() + _REST_S

@@ -25,6 +25,7 @@ from lake_assets.silver.set_aside import set_aside, skipped_since
 from lake_assets.state.batch_strikes import Strikes, forget_strikes, read_strikes, strikes_file
 from lake_assets.streams.demux_loop import begin_of, tables_of_silver
 from lake_assets.streams.pipeline import Pipeline, recovery_of
+from lake_assets.streams.progress import sources_in
 from lake_assets.streams.skip_ingest import skip_ingest
 from lake_assets.streams.skip_request import end_request, is_asked_to_skip, withdraw_outdated
 
@@ -80,10 +81,9 @@ def _recovered(pipeline: Pipeline, feed: Feed) -> Recovered:
 
 def _range(pipeline: Pipeline, feed: Feed, position: Position, until: int) -> Increment | None:
     """What came to bronze after a position up to a version; raises `DeltaError` if that is gone."""
-    names = dict.fromkeys([feed.source.name, *sorted(name for name, _ in position.offsets)])
     return next_increment(
         log_of(pipeline.context.lake, bronze_of(feed.feed)),
-        [feed.source.named(name) for name in names],
+        sources_in(feed, position),
         position.bronze,
         taken=position.offsets,
         max_bytes=sys.maxsize,

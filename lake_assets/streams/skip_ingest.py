@@ -7,7 +7,7 @@ leaves in between is found by the next try.
 """
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
 
@@ -25,7 +25,7 @@ from lake_assets.delta.unused_writes import discard
 from lake_assets.formats.catalog import is_framed
 from lake_assets.model.feeds import Feed
 from lake_assets.model.gaps import Gap, GapReason
-from lake_assets.model.origins import OriginColumns
+from lake_assets.model.origins import ByPlace, OriginColumns, Place
 from lake_assets.model.owners import Owner
 from lake_assets.model.quarantine import Reason
 from lake_assets.model.tables import bronze_of, quarantine_of
@@ -65,9 +65,9 @@ def skip_ingest(pipeline: Pipeline, feed: Feed, strikes: Strikes) -> bool:
     )
     for fetched in source.fetch(starts=starts, ends=ends):
         skipping.take(fetched.rows)
-        for partition, ranges in fetched.unreadable.items():
+        for place, ranges in fetched.unreadable.items():
             for first, end in ranges:
-                skipping.pass_over(partition, first, end, GapReason.SKIPPED)
+                skipping.pass_over(place, first, end, GapReason.SKIPPED)
     skipping.commit(ends)
     return True
 
@@ -79,19 +79,13 @@ _MOST_TRIES = 200
 constraints are Spark's to judge, at some tenths of a second each time."""
 
 
-def _skipped_before(
-    pipeline: Pipeline, feed: Feed, starts: Mapping[int, int], ends: Mapping[int, int]
-) -> Origins:
+def _skipped_before(pipeline: Pipeline, feed: Feed, starts: ByPlace, ends: ByPlace) -> Origins:
     """The rows of the batch that quarantine has already, from a skip that died."""
     origin, table = feed.source.origin, quarantine_of(feed.feed)
     found, log = Origins(origin), log_of(pipeline.context.lake, table)
     if not log.exists():
         return found
-    name = feed.source.name
-    batch = Both(
-        From({(name, p): at for p, at in starts.items()}, origin),
-        Before({(name, p): at for p, at in ends.items()}, origin),
-    )
+    batch = Both(From(starts, origin), Before(ends, origin))
     for file in active_files(pipeline.context.committer.fresh(table)):
         rows = read_file(log, file, (*origin.identity, "reason"))
         rows = rows.filter(pc.equal(rows["reason"], Reason.SKIPPED.value))
@@ -126,14 +120,14 @@ class _Skipping:
         self._note_refused(bronze_rows.filter(again))
         self._land(bronze_rows.filter(pc.invert(again)))
 
-    def pass_over(self, partition: int, first: int, end: int, reason: GapReason) -> None:
+    def pass_over(self, place: Place, first: int, end: int, reason: GapReason) -> None:
         """Note what bronze does not get."""
-        name = self.feed.source.name
+        name, partition = place
         self.gaps.append(
             Gap(source=name, partition=partition, offset_from=first, offset_to=end, reason=reason)
         )
 
-    def commit(self, ends: Mapping[int, int]) -> None:
+    def commit(self, ends: ByPlace) -> None:
         """Make all of it part of the lake."""
         refused = self._quarantine()
         self.ingest.pass_over(ends, self.gaps, self.files)
@@ -174,8 +168,8 @@ class _Skipping:
         if not rows.num_rows:
             return
         self.refused.append(rows.filter(pa.array(~self.known.mask(rows))))
-        for partition, first, end in _ranges(_places(rows, self.feed.source.origin)):
-            self.pass_over(partition, first, end, GapReason.REFUSED)
+        for place, first, end in _ranges(_places(rows, self.feed.source.origin)):
+            self.pass_over(place, first, end, GapReason.REFUSED)
 
     def _quarantine(self) -> int:
         """Put what bronze refuses aside; how many rows that were not there yet."""
@@ -195,14 +189,15 @@ class _Skipping:
         return file.rows
 
 
-def _places(rows: pa.Table, origin: OriginColumns) -> list[tuple[int, int]]:
-    """Partition and offset of each row."""
+def _places(rows: pa.Table, origin: OriginColumns) -> list[tuple[Place, int]]:
+    """Name and partition, and offset, of each row."""
     partitions = rows[origin.partition].to_pylist() if origin.partition else [0] * rows.num_rows
-    return list(zip(partitions, rows[origin.offset].to_pylist(), strict=True))
+    places = zip(rows[origin.name].to_pylist(), partitions, strict=True)
+    return list(zip(places, rows[origin.offset].to_pylist(), strict=True))
 
 
-def _ranges(places: list[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
-    """Partition, first offset and the one after the last of rows that follow each other."""
+def _ranges(places: list[tuple[Place, int]]) -> Iterator[tuple[Place, int, int]]:
+    """Name and partition, first offset and that after the last of rows that follow each other."""
     numbered = enumerate(sorted(places))
     for _, run in groupby(numbered, lambda each: (each[1][0], each[1][1] - each[0])):
         part = [place for _, place in run]

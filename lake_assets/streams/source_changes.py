@@ -1,8 +1,10 @@
-"""Whether a source changed under the stream that reads it: rows gone, or another of its name.
+"""Whether a source changed under its stream: rows gone, another of its name, or a new one.
 
 Asked when ingest's query has failed: Spark tells such things as text. What follows from them is
 found out by the next start (`bronze.ingest`), which refuses, records a gap, or goes on.
 """
+
+from collections.abc import Collection
 
 from lake_assets.bronze.offsets import gaps_in, is_another
 from lake_assets.delta.log_history import open_table
@@ -14,8 +16,15 @@ from lake_assets.storage.store import Store
 from lake_assets.streams.progress import ingested_offsets
 
 
-def has_changed(source: Source, lake: Store, feed: Feed) -> bool:
-    """Whether a source is another one, or has not all that comes after bronze's rows.
+def has_changed(source: Source, lake: Store, feed: Feed, there: Collection[str]) -> bool:
+    """Whether a source is another one, gone or new, or has not all that comes after bronze's rows.
+
+    Args:
+        source: as its feed declares it.
+        lake: where bronze is.
+        feed: whose source.
+        there: names of those that were there when the query was started: others may be gone since
+            long, and the feed goes on without them.
 
     Raises:
         SourceError: it cannot be asked.
@@ -23,11 +32,22 @@ def has_changed(source: Source, lake: Store, feed: Feed) -> bool:
     bronze = open_table(lake, bronze_of(feed.feed))
     if bronze is None:
         return False
-    declared = feed.source.declared
-    recorded = bronze.transaction_version(identity_app(declared.kind, declared.name))
     extent, have = source.extent(), ingested_offsets(lake, feed)
+    identities = source.generation(extent.names).identities
+    recorded = {
+        name: bronze.transaction_version(identity_app(feed.source.kind, name))
+        for name in extent.names
+    }
     return (
-        is_another(recorded, source.generation().identity)
-        or bool(gaps_in(declared.name, extent, have))
-        or any(offset > extent.ends.get(partition, -1) for partition, offset in have.items())
+        not {*there} <= {*extent.names}
+        or any(is_another(recorded[name], identities.get(name)) for name in extent.names)
+        or bool(gaps_in(extent, have))
+        or any(
+            offset > extent.ends.get(place, -1)
+            for place, offset in have.items()
+            if place[0] in extent.names
+        )
+        # A query that begins while a partition or a topic comes fails, since nobody told it where
+        # to begin there.
+        or not extent.begins.keys() <= have.keys()
     )

@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from pydantic import TypeAdapter
 
+from lake_assets.model.origins import Place
 from lake_assets.model.reports import (
     BatchReport,
     GoldEvent,
@@ -28,6 +29,11 @@ class _Line:
     judged: Sequence[tuple[str, str, Judged]] = ()
     """Of the batch; JSON has no pairs for names."""
 
+    offsets_from: Sequence[tuple[Place, int]] = ()
+    """Of the batch's span, likewise."""
+
+    offsets_to: Sequence[tuple[Place, int]] = ()
+
     waiting: Waiting | None = None
     failed: ViewFailed | None = None
     gold: tuple[str, str] | None = None
@@ -42,6 +48,13 @@ def line_of(event: FeedEvent) -> str:
     if isinstance(event, BatchReport):
         judged = [(key, name, found) for (key, name), found in event.judged.items()]
         line = _Line(batch=replace(event, judged={}), judged=judged)
+        if (span := event.span) is not None:
+            line = replace(
+                line,
+                batch=replace(event, judged={}, span=replace(span, offsets_from={}, offsets_to={})),
+                offsets_from=list(span.offsets_from.items()),
+                offsets_to=list(span.offsets_to.items()),
+            )
     elif isinstance(event, Waiting):
         line = _Line(waiting=event)
     elif isinstance(event, ViewFailed):
@@ -60,7 +73,12 @@ def event_of(text: str) -> FeedEvent:
     line = _LINE.validate_json(text)
     if line.batch is not None:
         judged = {(key, name): found for key, name, found in line.judged}
-        return replace(line.batch, judged=judged)
+        span = line.batch.span and replace(
+            line.batch.span,
+            offsets_from=dict(line.offsets_from),
+            offsets_to=dict(line.offsets_to),
+        )
+        return replace(line.batch, judged=judged, span=span)
     if line.gold is not None:
         feed, refreshed = line.gold
         return GoldRefreshed(feed=feed, refreshed=refreshed_of(refreshed))

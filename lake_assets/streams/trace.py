@@ -108,9 +108,7 @@ def trace(settings: Settings, feed: Feed, origin: Origin, endpoints: Endpoints |
     demuxed = demux_position(lake_of(settings), feed).offsets
     progress = Progress(
         demuxed=demuxed.get((origin.name, origin.partition)),
-        ingested=ingested_offsets(lake_of(settings), feed).get(origin.partition)
-        if origin.name == feed.source.name
-        else None,
+        ingested=ingested_offsets(lake_of(settings), feed).get((origin.name, origin.partition)),
     )
     bronze = _in_bronze(lake_of(settings), feed, origin)
     refined = [
@@ -174,11 +172,12 @@ def _is_demuxed(origin: Origin, progress: Progress) -> bool:
 
 
 def _end_of(feed: Feed, endpoints: Endpoints | None, origin: Origin) -> int | None:
-    if endpoints is None or origin.name != feed.source.name:
+    if endpoints is None or not feed.source.declared.reads(origin.name):
         return None
     try:
         # A partition that the source has not is one without messages.
-        return source_of(feed, endpoints).extent().ends.get(origin.partition, 0)
+        ends = source_of(feed, endpoints).extent().ends
+        return ends.get((origin.name, origin.partition), 0)
     except SourceError:
         return None
 

@@ -8,7 +8,7 @@ import logging
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -27,6 +27,7 @@ from lake_assets.metrics.processes import memory_by_role
 from lake_assets.metrics.server import Answers, serving
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed, supervised
+from lake_assets.model.origins import ByPlace
 from lake_assets.model.reports import BatchReport, ViewFailed
 from lake_assets.model.tables import bronze_of
 from lake_assets.settings.schema import Settings
@@ -102,7 +103,7 @@ class Watch:
         if rows is not None and report.span is not None and report.span.version_to is not None:
             self._measured.demux_lag(report.feed, rows)
 
-    def ends(self, feed: str, ends: Mapping[int, int]) -> None:
+    def ends(self, feed: str, ends: ByPlace) -> None:
         """Take in where a feed's source ends now, asked for by others."""
         self._measured.ends(feed, ends)
 

@@ -48,7 +48,7 @@ def test_a_look_is_taken_each_minute_and_samples_are_kept(settings):
 
 
 def test_a_broker_that_does_not_answer_is_left_out(settings):
-    ingested_until(settings, GAMES.source.name, 3)
+    ingested_until(settings, GAMES.source.kafka.names[0], 3)
     (sample,) = look(settings, GAMES, NOWHERE, 10).samples
     assert sample.feeds == {}
 
@@ -82,8 +82,10 @@ def test_rows_that_a_topic_will_delete_unread_are_forecast(services, settings):
     assert producer.flush(30) == 0
     ingested_until(settings, topic.name, 1)
     first = look(settings, topic.feed(), services, 10)
-    assert first.samples[-1].feeds == {"games": {0: Offsets(begin=0, reached=1, end=10)}}
-    assert first.deletions == {"games": {0: Deletion(young=6)}}
+    assert first.samples[-1].feeds == {
+        "games": {f"{topic.name}/0": Offsets(begin=0, reached=1, end=10)}
+    }
+    assert first.deletions == {"games": {f"{topic.name}/0": Deletion(young=6)}}
     facts = look(settings, topic.feed(), services, 400)
     (problem,) = judge_forecasts(facts, set(), horizon_of(settings))
     assert (problem.kind, problem.subject) == (ProblemKind.RETENTION_NEAR, "games")

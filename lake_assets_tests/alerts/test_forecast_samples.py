@@ -5,7 +5,7 @@ from lake_assets.alerts.forecasts import Offsets, Sample
 
 
 def sample(at, boot="b"):
-    feeds = {"games": {0: Offsets(begin=1, reached=2, end=3)}}
+    feeds = {"games": {"t/0": Offsets(begin=1, reached=2, end=3)}}
     took = {"games.top": [(1.8e9, 3.5)]}
     return Sample(at=at, boot=boot, free_bytes=5, feeds=feeds, refreshes=took)
 
@@ -14,7 +14,7 @@ def test_samples_come_back_as_they_were(tmp_path):
     write_samples(tmp_path, [sample(1), sample(61)])
     (first, last) = read_samples(tmp_path, boot="b", now=70)
     assert (first.at, last.at) == (1, 61)
-    assert last.feeds["games"][0] == Offsets(begin=1, reached=2, end=3)
+    assert last.feeds["games"]["t/0"] == Offsets(begin=1, reached=2, end=3)
     assert [tuple(one) for one in last.refreshes["games.top"]] == [(1.8e9, 3.5)]
 
 

@@ -88,20 +88,20 @@ def test_rows_that_are_deleted_unread_are_counted_ahead(now, before, deletion, l
 
 
 def test_a_feed_that_retention_overtakes_is_told_with_rows_lag_and_partition():
-    stands = {0: offsets(0, 100, 900), 1: offsets(0, 50, 50)}
-    deletions = {"games": {0: Deletion(young=400), 1: Deletion(young=50)}}
+    stands = {"t/0": offsets(0, 100, 900), "u/1": offsets(0, 50, 50)}
+    deletions = {"games": {"t/0": Deletion(young=400), "u/1": Deletion(young=50)}}
     (told,) = judge(
         sample(0, games=stands), sample(HOUR, games=stands), deletions=deletions
     ).values()
     assert "Within 6.0 h the source deletes about 300 rows before they are read" in told
-    assert "800 rows wait, the most in partition 0" in told
+    assert "800 rows wait, the most in partition 0 of t" in told
 
 
 def test_a_partition_or_a_feed_that_came_since_is_judged_the_next_time():
-    late = {"games": {0: Deletion(young=400)}}
-    now = sample(HOUR, games={0: offsets(0, 100, 900)})
+    late = {"games": {"t/0": Deletion(young=400)}}
+    now = sample(HOUR, games={"t/0": offsets(0, 100, 900)})
     assert judge(sample(0), now, deletions=late) == {}
-    assert judge(sample(0, games={1: offsets(0, 0, 0)}), now, deletions=late) == {}
+    assert judge(sample(0, games={"t/1": offsets(0, 0, 0)}), now, deletions=late) == {}
 
 
 def test_a_view_whose_refreshes_nearly_take_the_time_between_two_is_told():

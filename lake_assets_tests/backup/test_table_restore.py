@@ -103,7 +103,7 @@ def test_bronze_goes_back_in_its_source_as_well(lake):
         commit = Commit(table=BRONZE, files=[row], transactions=marks)
         lake.committer.append([commit], Batch("ingest", offset))
     planned = put_back(lake, BRONZE, 1)
-    assert planned.next_offsets == {0: 10, 1: 0}
+    assert planned.next_offsets == {(SOURCE, 0): 10, (SOURCE, 1): 0}
     handle = DeltaTable(lake.path(BRONZE))
     assert table_offsets(handle, "kafka", SOURCE) == {(SOURCE, 0): 10, (SOURCE, 1): 0}
     assert "reads from Kafka again what bronze lacks" in planned.follows[1]
@@ -119,7 +119,7 @@ def test_bronze_does_not_lose_rows_of_a_source_that_its_feed_reads_no_more(lake)
     told = "has rows of former since its version 1, and its feed reads game-stream by now"
     with pytest.raises(LakeError, match=told):
         put_back(lake, BRONZE, 1)
-    assert put_back(lake, BRONZE, 3).next_offsets == {0: 10}
+    assert put_back(lake, BRONZE, 3).next_offsets == {(SOURCE, 0): 10}
 
 
 def _row(lake):

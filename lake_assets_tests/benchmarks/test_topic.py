@@ -14,7 +14,7 @@ def test_games_are_numbered():
 @pytest.mark.kafka
 def test_a_topic_is_full_and_then_gone(services):
     with topic_of(services, tables=3, events=500) as topic:
-        name = topic.feed.source.kafka.topic
+        name = topic.feed.source.kafka.names[0]
         assert sum(end_offsets(services, name).values()) == topic.events == 500
         assert topic.feed.route.keys == keys_of(3)
         assert topic.feed.expectations

@@ -14,7 +14,7 @@ def test_services_outlive_the_shell_that_started_them_and_end_with_down(settings
     assert lake_assets(settings, "services", "up").returncode == 0
     try:
         found = lake_assets(settings, "services", "status", "--json")
-        topics = [feed.source.kafka.topic for feed in load_feeds(None)]
+        topics = [feed.source.kafka.names[0] for feed in load_feeds(None)]
         ends = {topic: end_offsets(locate(settings), topic) for topic in topics}
     finally:
         ended = lake_assets(settings, "services", "down")

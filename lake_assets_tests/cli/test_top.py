@@ -20,6 +20,7 @@ from lake_assets.state.files import own_heartbeat, streams_lock, write_heartbeat
 from lake_assets.streams.watch import Watch, waiting_status
 from lake_assets_tests.cli.test_lazy_commands import run
 from lake_assets_tests.commandline import COMMAND, sparkless_here
+from lake_assets_tests.places import t
 from lake_assets_tests.sample import GAMES
 
 INGESTED = BatchReport(
@@ -28,7 +29,7 @@ INGESTED = BatchReport(
     batch_id=1,
     rows={"bronze_games": 10},
     seconds={"job": 0.5, "commit": 0.25},
-    span=Span(query="q", offsets_to={0: 10}),
+    span=Span(query="q", offsets_to=t({0: 10})),
 )
 
 
@@ -40,7 +41,7 @@ def streams(settings, status=None):
     runs = FeedStatus(is_running=True, quiet_s=0.1)
     watch.status = lambda: status or StreamsStatus(is_running=True, feeds={"games": runs})
     watch.batch(INGESTED)
-    watch.ends("games", {0: 15})
+    watch.ends("games", t({0: 15}))
     with streams_lock(settings.state_dir), watch.serving() as address:
         beat = own_heartbeat("a test", progressed_at=0.0, waiting_for=None, metrics=address)
         write_heartbeat(settings.state_dir, beat)

@@ -1,3 +1,4 @@
+import dagster as dg
 import pytest
 
 from lake_assets.defs.keys import (
@@ -8,10 +9,11 @@ from lake_assets.defs.keys import (
     key_pattern,
     quarantine_key,
     silver_key,
-    source_key,
+    source_keys,
 )
 from lake_assets.errors import FeedError
 from lake_assets.model.feeds import Feed
+from lake_assets.model.sources import KafkaSource, Source
 from lake_assets_tests.sample import GAMES, WITHOUT_ROUTE
 
 FITNESS = GAMES.model_copy(update={"feed": "fitness"})
@@ -36,7 +38,17 @@ def test_another_feed_has_its_name_in_its_keys():
 
 
 def test_a_topic_is_called_as_in_kafka_as_far_as_dagster_lets_it():
-    assert source_key(GAMES, ()).to_user_string() == "game_stream"
+    assert source_keys(GAMES, ()) == {"game-stream": dg.AssetKey("game_stream")}
+
+
+def of_topics(topics):
+    return GAMES.model_copy(update={"source": Source(kafka=KafkaSource(topics=topics))})
+
+
+def test_each_of_several_topics_is_called_so_and_a_pattern_as_its_feed():
+    several = source_keys(of_topics(["starts", "b.c"]), {dg.AssetKey("starts")})
+    assert several == {"starts": dg.AssetKey("kafka_starts"), "b.c": dg.AssetKey("b_c")}
+    assert source_keys(of_topics("g.*"), ()) == {"g.*": dg.AssetKey("sources_of_games")}
 
 
 def test_partitions_are_called_as_the_feed_and_belong_to_a_lake():

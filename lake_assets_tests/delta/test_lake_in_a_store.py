@@ -107,7 +107,7 @@ def test_a_table_is_followed_and_its_offsets_are_told_after_a_restore(store, add
     handle = open_table(store, UNO)
     assert offsets_of_rows(log, active_files(handle), KAFKA) == {("t", 0): 3}
     handle.restore(1)
-    assert held_offsets(log, open_table(store, UNO), SOURCE) == {("t", 0): 2}
+    assert held_offsets(log, open_table(store, UNO), [SOURCE]) == {("t", 0): 2}
 
 
 def test_whose_tables_are_is_recorded_claimed_and_forgotten_with_them(store, committer):

@@ -119,11 +119,11 @@ def test_a_table_that_was_restored_is_as_far_as_it_was_then(committer, tmp_path)
     marks = offset_transactions("kafka", later, reached)
     committer.append([Commit(table=table, files=(), transactions=marks)], Batch("ingest", 2))
     handle = DeltaTable(tmp_path / table.relative)
-    assert held_offsets(local_log(tmp_path / table.relative), handle, SOURCE) == later
+    assert held_offsets(local_log(tmp_path / table.relative), handle, [SOURCE]) == later
     for version in (1, 0):
         handle.restore(version)
         handle = DeltaTable(tmp_path / table.relative)
-        assert held_offsets(local_log(tmp_path / table.relative), handle, SOURCE) == {
+        assert held_offsets(local_log(tmp_path / table.relative), handle, [SOURCE]) == {
             **reached,
             ("t", 2): 0,
         }

@@ -18,13 +18,18 @@ from deltalake import DeltaTable
 from lake_assets.delta.data_files import active_files
 from lake_assets.model.feeds import Feed
 from lake_assets.model.routes import Route
+from lake_assets.model.sources import KafkaSource, Source
 from lake_assets.model.tables import TableRef, bronze_of, quarantine_of
+from lake_assets_tests.events import Topic
 from lake_assets_tests.formats.protobuf.given import framed, message_of
 from lake_assets_tests.sample import silver_of
 from lake_assets_tests.streams.lakes import StreamedLake
 
 Place = tuple[int, int]
-"""A partition and an offset."""
+"""A partition and an offset; of the second topic, as `_OTHER`."""
+
+_OTHER = 100
+"""By so much a partition of the second topic counts as more: each offset is in both topics."""
 
 Rows = Counter[tuple[str, int, int, object]]
 """Table, partition, offset and a value of each row, and how often it is there."""
@@ -110,13 +115,17 @@ class Model:
 
 
 class Part:
-    """A feed of the lake: its topic, what was sent there, and its model."""
+    """A feed of the lake: its topics, what was sent there, and its model.
+
+    With the second version of its schema a second topic comes, which it reads beside the first.
+    """
 
     def __init__(self, name: str, keys: tuple[str, ...], lake: StreamedLake) -> None:
         """The last of the games is declared later, and its rows are quarantined until then."""
         self.name, self.keys, self.lake = name, keys, lake
         self.bronze, self.quarantine = bronze_of(name), quarantine_of(name)
         self.versions: list[Version] = []
+        self.topics = (lake.topic, Topic(lake.topic.endpoints))
         self.events: dict[Place, Event] = {}
         self.model = Model(frozenset(keys[:-1]))
         self.register(renames=False)
@@ -126,7 +135,11 @@ class Part:
         route = Route(column="game_name", keys=tuple(sorted(self.model.keys)))
         layout = dict(self.model.layout)
         select = ("*", f"{_WHOSE[self.name]} as whose")
-        return self.lake.topic.feed(feed=self.name, route=route, partition_by=layout, select=select)
+        own = {"feed": self.name, "route": route, "partition_by": layout, "select": select}
+        if len(self.versions) > 1:
+            names = [topic.name for topic in self.topics]
+            own["source"] = Source(kafka=KafkaSource(topics=names))
+        return self.lake.topic.feed(**own)
 
     @property
     def waiting(self) -> set[Place]:
@@ -147,8 +160,11 @@ class Part:
         """Send events of a game, or such as cannot be decoded, which are so many days old."""
         at = datetime.now(UTC) - timedelta(days=days)
         events = [self._event(key, version, at) for _ in range(many)]
-        places = self.lake.topic.produce(*(event.value for event in events), at=at)
-        self.events |= dict(zip(places, events, strict=True))
+        shares = (events[::2], events[1::2]) if len(self.versions) > 1 else (events, [])
+        for number, (topic, share) in enumerate(zip(self.topics, shares, strict=True)):
+            found = topic.produce(*(event.value for event in share), at=at)
+            places = [(partition + number * _OTHER, offset) for partition, offset in found]
+            self.events |= dict(zip(places, share, strict=True))
 
     def _event(self, key: str, version: Version, at: datetime) -> Event:
         mark = f"m{next(_MARKS)}"
@@ -230,19 +246,29 @@ class Part:
 
     def came(self) -> dict[Place, datetime]:
         """When each row of bronze came there, as bronze has it."""
-        names = ["partition", "offset", "ingested_at"]
+        names = ["topic", "partition", "offset", "ingested_at"]
         rows = DeltaTable(self.lake.folder(self.bronze)).to_pyarrow_table(columns=names)
-        return {(row["partition"], row["offset"]): row["ingested_at"] for row in rows.to_pylist()}
+        more = {self.topics[0].name: 0, self.topics[1].name: _OTHER}
+        return {
+            (row["partition"] + more[row["topic"]], row["offset"]): row["ingested_at"]
+            for row in rows.to_pylist()
+        }
+
+    def predicate(self, prefix: str, place: Place) -> str:
+        """Which row of a table it is, as SQL has it."""
+        number, partition = divmod(place[0], _OTHER)
+        columns = {"topic": self.topics[number].name, "partition": partition, "offset": place[1]}
+        return " and ".join(f"{prefix}{name} = {value!r}" for name, value in columns.items())
 
     def contents(self) -> Rows:
         """The rows of its tables, as DuckDB reads them."""
         found: Rows = Counter()
         with duckdb.connect() as db:
             for table in (self.bronze, self.quarantine):
-                found += _rows_of(db, table.name, self._folder(table), "", "value", "")
+                found += self._rows_of(db, table.name, self._folder(table), "", "value", "")
             for key in self.keys:
                 folder, is_right = self._folder(silver_of(key)), f"whose = {_WHOSE[self.name]}"
-                found += _rows_of(db, key, folder, "_", self.model.column, is_right)
+                found += self._rows_of(db, key, folder, "_", self.model.column, is_right)
         return found
 
     def check(self) -> None:
@@ -268,23 +294,29 @@ class Part:
                 found[table, *place, event.value if is_refused else event.mark] += 1
         return found
 
+    def _rows_of(
+        self,
+        db: duckdb.DuckDBPyConnection,
+        name: str,
+        folder: Path,
+        prefix: str,
+        column: str,
+        is_right: str,
+    ) -> Rows:
+        if not DeltaTable.is_deltatable(str(folder)):
+            return Counter()
+        rows = db.from_arrow(DeltaTable(folder).to_pyarrow_dataset())
+        value = f'"{column}"' if column in rows.columns else "null"
+        if is_right:
+            # Rows whose computed column is wrong count as others, by their value.
+            value = f"case when {is_right} then {value} else 'wrong' end"
+        more = f"if({prefix}topic = '{self.topics[1].name}', {_OTHER}, 0)"
+        columns = f'"{prefix}partition" + {more}, "{prefix}offset", {value}'
+        return Counter((name, *row) for row in rows.project(columns).fetchall())
+
     def _folder(self, table: TableRef) -> Path:
         return self.lake.folder(table)
 
 
 def _text(value: object) -> str | None:
     return None if value is None else str(value)
-
-
-def _rows_of(
-    db: duckdb.DuckDBPyConnection, name: str, folder: Path, prefix: str, column: str, is_right: str
-) -> Rows:
-    if not DeltaTable.is_deltatable(str(folder)):
-        return Counter()
-    rows = db.from_arrow(DeltaTable(folder).to_pyarrow_dataset())
-    value = f'"{column}"' if column in rows.columns else "null"
-    if is_right:
-        # Rows whose computed column is wrong count as others, by their value.
-        value = f"case when {is_right} then {value} else 'wrong' end"
-    found = rows.project(f'"{prefix}partition", "{prefix}offset", {value}').fetchall()
-    return Counter((name, *row) for row in found)

@@ -12,6 +12,7 @@ from deltalake import DeltaTable
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Stage
 from lake_assets.model.routes import Route
+from lake_assets.model.sources import KafkaSource, Source
 from lake_assets.model.tables import bronze_of, quarantine_of
 from lake_assets.settings.load import load_settings
 from lake_assets.settings.schema import Settings, SparkSettings, StreamSettings
@@ -47,8 +48,8 @@ FIRST_OF_DEMUX = (Stage.DEMUX, AFTER_THE_JOB)
 
 EVENTS = 3000
 
-Placed = dict[str, list[tuple[int, int]]]
-"""Partition and offset of each row, by table."""
+Placed = dict[str, list[tuple[str, int, int]]]
+"""Topic, partition and offset of each row, by table."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,8 @@ def placed(settings: Settings) -> Placed:
                 DeltaTable(settings.lake_dir / table.relative).to_pyarrow_dataset()
             )
             prefix = "_" if table.name.startswith("silver") else ""
-            picked = rows.project(f'"{prefix}partition", "{prefix}offset"').fetchall()
+            columns = ", ".join(f'"{prefix}{name}"' for name in ("topic", "partition", "offset"))
+            picked = rows.project(columns).fetchall()
             found[table.name] = sorted(picked)
     return found
 
@@ -116,12 +118,15 @@ def run(module: Path, job: Job, *arguments: str) -> int:
 
 @pytest.fixture(scope="module")
 def lake(services, tmp_path_factory) -> Lake:
-    topic = Topic(services)
+    topic, other = Topic(services), Topic(services)
     rows = values(topic)
     produced: Placed = defaultdict(list)
-    for (table, _), place in zip(rows, topic.produce(*(value for _, value in rows)), strict=True):
-        produced[table].append(place)
-        produced["bronze_games"].append(place)
+    # Two topics, so that each partition and offset is there twice.
+    for one, its_rows in ((topic, rows[::2]), (other, rows[1::2])):
+        places = one.produce(*(value for _, value in its_rows))
+        for (table, _), place in zip(its_rows, places, strict=True):
+            produced[table].append((one.name, *place))
+            produced["bronze_games"].append((one.name, *place))
     settings = Settings(
         home=tmp_path_factory.mktemp("home"),
         runtime=load_settings().runtime,
@@ -129,7 +134,8 @@ def lake(services, tmp_path_factory) -> Lake:
         # Each process gets a batch of its own to die with.
         stream=StreamSettings(max_rows_per_batch=EVENTS // 6, max_bytes_per_batch="1b"),
     )
-    feed = topic.feed(route=Route(column="game_name", keys=GAMES))
+    source = Source(kafka=KafkaSource(topics=[topic.name, other.name]))
+    feed = topic.feed(route=Route(column="game_name", keys=GAMES), source=source)
     job = Job(settings=settings, feed=feed, kafka=services.kafka, registry=services.registry)
     deaths, halfway = {}, {}
     for stage, point in DEATHS:

@@ -441,9 +441,7 @@ class Machine(RuleBasedStateMachine):
         assert [part.contents() for part in others] == before
 
     def delete(self, part, table, prefix, place):
-        partition, offset = place
-        handle = DeltaTable(part.lake.folder(table))
-        handle.delete(f"{prefix}partition = {partition} and {prefix}offset = {offset}")
+        DeltaTable(part.lake.folder(table)).delete(part.predicate(prefix, place))
 
     def delete_all_rows(self, part):
         """Of one game, so that what a repair derives is seen."""

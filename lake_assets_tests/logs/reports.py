@@ -9,7 +9,9 @@ AT = datetime(2026, 11, 21, 1, 2, 3, 456789, tzinfo=UTC)
 
 def ingested(batch: int, *, rows: int = 5, query: str = "i") -> BatchReport:
     """A batch of ingest that took five offsets of partition 0."""
-    span = Span(query=query, offsets_from={0: 5 * batch}, offsets_to={0: 5 * batch + 5})
+    span = Span(
+        query=query, offsets_from={("t", 0): 5 * batch}, offsets_to={("t", 0): 5 * batch + 5}
+    )
     return BatchReport(
         feed="games",
         stage=Stage.INGEST,

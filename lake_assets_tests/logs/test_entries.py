@@ -2,7 +2,8 @@ from dataclasses import replace
 
 from lake_assets.delta.commit import Batch
 from lake_assets.logs.entries import SCHEMAS, entry_of, entry_of_refresh, table_of
-from lake_assets.model.reports import Mode, RefreshReport, ViewRefresh
+from lake_assets.model.reports import Mode, RefreshReport, Span, ViewRefresh
+from lake_assets.model.sources import KafkaSource, Source
 from lake_assets.model.tables import QUALITY_LOG, STREAM_LOG
 from lake_assets_tests.logs.reports import AT, demuxed, ingested
 from lake_assets_tests.sample import GAMES
@@ -31,6 +32,8 @@ def test_an_ingest_batch_is_a_row_with_offsets_and_seconds():
         "commit_s": 0.25,
         "offsets_from": [(0, 5)],
         "offsets_to": [(0, 10)],
+        "topic_offsets_from": None,
+        "topic_offsets_to": None,
         "version_from": None,
         "version_to": None,
         "lag_rows": 3,
@@ -39,6 +42,17 @@ def test_an_ingest_batch_is_a_row_with_offsets_and_seconds():
             ("keys_incremental", "keys_full", "why", "rows_read", "rows_written", "late_rows"), None
         ),
     }
+
+
+def test_a_batch_of_several_topics_tells_those_that_it_has_rows_of():
+    begin, end = {("a", 0): 5, ("b", 0): 2}, {("a", 0): 9, ("b", 0): 2, ("c", 1): 3}
+    span = Span(query="i", offsets_from=begin, offsets_to=end)
+    source = Source(kafka=KafkaSource(topics=["a", "b", "c"]))
+    feed = GAMES.model_copy(update={"source": source})
+    (row,) = rows(entry_of(replace(ingested(1), span=span), feed, AT), STREAM_LOG)
+    assert (row["offsets_from"], row["offsets_to"]) == (None, None)
+    assert row["topic_offsets_from"] == [("a/0", 5), ("c/1", 0)]
+    assert row["topic_offsets_to"] == [("a/0", 9), ("c/1", 3)]
 
 
 def test_a_demux_batch_is_a_row_a_game_and_expectation():

@@ -4,6 +4,7 @@ from prometheus_client import CollectorRegistry
 from lake_assets.metrics.health import FeedStatus, StreamsStatus
 from lake_assets.metrics.measured import Measured
 from lake_assets.model.reports import BatchReport, Span, Stage
+from lake_assets_tests.places import t
 
 
 class Clock:
@@ -55,11 +56,11 @@ def demuxed(rows):
 
 
 def test_lag_of_a_source_is_told_by_partition(registry, measured, clock):
-    measured.ends("games", {0: 10, 1: 20})
+    measured.ends("games", t({0: 10, 1: 20}))
     clock.now += 10
-    measured.ends("games", {0: 30, 1: 20})
-    measured.batch(ingested(20, {0: 20, 1: 20}))
-    of_0, of_1 = ({"feed": "games", "partition": p} for p in "01")
+    measured.ends("games", t({0: 30, 1: 20}))
+    measured.batch(ingested(20, t({0: 20, 1: 20})))
+    of_0, of_1 = ({"feed": "games", "source": "t", "partition": p} for p in "01")
     assert value(registry, "source_lag_rows", **of_0) == 10
     assert 0 < value(registry, "source_lag_seconds", **of_0) < 10
     assert value(registry, "source_lag_rows", **of_1) == 0
@@ -67,52 +68,52 @@ def test_lag_of_a_source_is_told_by_partition(registry, measured, clock):
 
 
 def test_lag_goes_down_with_each_batch_and_no_look(registry, measured):
-    measured.ends("games", {0: 30})
+    measured.ends("games", t({0: 30}))
     for reached in (10, 20, 30):
-        measured.batch(ingested(10, {0: reached}))
-        lag = value(registry, "source_lag_rows", feed="games", partition="0")
+        measured.batch(ingested(10, {("t", 0): reached}))
+        lag = value(registry, "source_lag_rows", feed="games", source="t", partition="0")
         assert lag == 30 - reached
 
 
 def test_lag_is_unknown_while_nobody_knows_where_bronze_is(registry, measured):
-    measured.ends("games", {0: 30})
+    measured.ends("games", t({0: 30}))
     assert not measured.is_taken_known("games")
-    assert value(registry, "source_lag_rows", feed="games", partition="0") is None
-    measured.taken("games", {0: 12})
-    assert value(registry, "source_lag_rows", feed="games", partition="0") == 18
+    assert value(registry, "source_lag_rows", feed="games", source="t", partition="0") is None
+    measured.taken("games", t({0: 12}))
+    assert value(registry, "source_lag_rows", feed="games", source="t", partition="0") == 18
 
 
 def test_what_batches_tell_goes_before_what_was_read(registry, measured):
-    measured.batch(ingested(20, {0: 20}))
-    measured.taken("games", {0: 12, 1: 5})
-    measured.ends("games", {0: 30, 1: 6})
-    assert value(registry, "source_lag_rows", feed="games", partition="0") == 10
-    assert value(registry, "source_lag_rows", feed="games", partition="1") == 1
+    measured.batch(ingested(20, t({0: 20})))
+    measured.taken("games", t({0: 12, 1: 5}))
+    measured.ends("games", t({0: 30, 1: 6}))
+    assert value(registry, "source_lag_rows", feed="games", source="t", partition="0") == 10
+    assert value(registry, "source_lag_rows", feed="games", source="t", partition="1") == 1
 
 
 def test_lag_is_unknown_when_the_source_has_not_answered_for_a_minute(registry, measured, clock):
-    measured.batch(ingested(20, {0: 20}))
-    measured.ends("games", {0: 30})
+    measured.batch(ingested(20, t({0: 20})))
+    measured.ends("games", t({0: 30}))
     clock.now += 61
-    assert value(registry, "source_lag_rows", feed="games", partition="0") is None
+    assert value(registry, "source_lag_rows", feed="games", source="t", partition="0") is None
 
 
 def test_a_partition_that_is_gone_is_told_of_no_more(registry, measured):
-    measured.batch(ingested(20, {0: 20, 1: 1}))
-    measured.ends("games", {0: 30, 1: 1})
-    measured.ends("games", {0: 30})
-    assert value(registry, "source_lag_rows", feed="games", partition="1") is None
+    measured.batch(ingested(20, t({0: 20, 1: 1})))
+    measured.ends("games", t({0: 30, 1: 1}))
+    measured.ends("games", t({0: 30}))
+    assert value(registry, "source_lag_rows", feed="games", source="t", partition="1") is None
 
 
 def test_how_long_ago_a_source_was_looked_at(measured, clock):
     assert measured.ends_age("games") == float("inf")
-    measured.ends("games", {0: 1})
+    measured.ends("games", t({0: 1}))
     clock.now += 3
     assert measured.ends_age("games") == 3
 
 
 def test_demux_lags_by_what_came_into_bronze_and_it_has_not_taken(registry, measured, clock):
-    measured.batch(ingested(10, {0: 10}))
+    measured.batch(ingested(10, t({0: 10})))
     clock.now += 4
     assert value(registry, "demux_lag_rows", feed="games") == 10
     assert value(registry, "demux_lag_seconds", feed="games") == 4
@@ -122,22 +123,22 @@ def test_demux_lags_by_what_came_into_bronze_and_it_has_not_taken(registry, meas
 
 
 def test_what_bronzes_log_tells_puts_demuxs_lag_right(registry, measured):
-    measured.batch(ingested(10, {0: 10}))
+    measured.batch(ingested(10, t({0: 10})))
     measured.batch(demuxed(10))
     measured.demux_lag("games", 1000)  # rows of before the process began
     assert value(registry, "demux_lag_rows", feed="games") == 1000
-    measured.batch(ingested(5, {0: 15}))
+    measured.batch(ingested(5, t({0: 15})))
     assert value(registry, "demux_lag_rows", feed="games") == 1005
 
 
 def test_demux_of_rows_of_before_is_not_ahead_of_bronze(registry, measured):
     measured.batch(demuxed(500))
-    measured.batch(ingested(5, {0: 5}))
+    measured.batch(ingested(5, t({0: 5})))
     assert value(registry, "demux_lag_rows", feed="games") == 5
 
 
 def test_a_refused_batch_takes_nothing(registry, measured):
-    measured.batch(ingested(10, {0: 10}))
+    measured.batch(ingested(10, t({0: 10})))
     refused = BatchReport(
         feed="games", stage=Stage.DEMUX, batch_id=1, rows={"silver_x": 10}, is_committed=False
     )
@@ -149,9 +150,9 @@ def test_the_lag_of_a_stage_is_that_of_all_partitions_and_of_the_one_furthest_be
     measured, clock
 ):
     assert measured.lag_of("games", Stage.INGEST) is None
-    measured.ends("games", {0: 10, 1: 20})
+    measured.ends("games", t({0: 10, 1: 20}))
     assert measured.lag_of("games", Stage.INGEST) is None  # nobody knows where bronze is
-    measured.batch(ingested(20, {0: 7, 1: 20}))
+    measured.batch(ingested(20, t({0: 7, 1: 20})))
     clock.now += 5
     assert measured.lag_of("games", Stage.INGEST) == (3, 5)
     assert measured.lag_of("games", Stage.DEMUX) == (20, 5)

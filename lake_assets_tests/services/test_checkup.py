@@ -90,6 +90,23 @@ def test_a_topic_that_we_have_no_right_to_is_broken(settings, secured):
 
 
 @pytest.mark.kafka
+def test_a_pattern_is_told_with_the_topics_that_it_finds_or_that_it_finds_none(settings, secured):
+    prefix = f"topic-{uuid4().hex[:8]}"
+    mine = _mine(settings, secured, "mine")
+    assert mine.feeds is not None
+    file = mine.feeds / "mine.yaml"
+    file.write_text(file.read_text().replace("{topic: mine}", f'{{topics: "{prefix}-.*"}}'))
+    thing = f"topics that match '{prefix}-.*'"
+    nothing = _found(mine)[thing]
+    assert (nothing.health, "do not exist" in nothing.fact) == (Health.LATER, True)
+    for number in range(6):
+        ensure_topic(control.locate(_with_registry(mine)), f"{prefix}-{number}")
+    finding = _found(mine)[thing]
+    shown = ", ".join(f"{prefix}-{number}" for number in range(5))
+    assert (finding.health, finding.fact) == (Health.OK, f"6 ({shown} …), 0 rows so far")
+
+
+@pytest.mark.kafka
 def test_a_refused_login_is_broken_and_no_topic_is_asked_about(settings, secured, secured_registry):
     wrong = f"{MARKER} wrong"
     access = secured_registry.access(password=wrong)

@@ -107,12 +107,26 @@ class MemoryQueue(Noun):
     on_gap: OnGap = "stop"
 
     @property
-    def name(self) -> str:
+    def names(self) -> tuple[str, ...]:
+        return (self.queue,)
+
+    @property
+    def is_one(self) -> bool:
+        return True
+
+    @property
+    def label(self) -> str:
         return self.queue
 
     @property
     def title(self) -> str:
-        return f"queue {self.queue!r}"
+        return self.title_of(self.queue)
+
+    def title_of(self, name: str) -> str:
+        return f"queue {name!r}"
+
+    def reads(self, name: str) -> bool:
+        return name == self.queue
 
 
 class FromMemory(Source):
@@ -194,10 +208,14 @@ class MemorySource:
 
     def extent(self, *, timeout_s=10.0):  # noqa: ARG002 - it answers at once
         queue = self._queue()
-        return Extent(begins={0: queue.first}, ends={0: queue.end})
+        return Extent(begins={self._place: queue.first}, ends={self._place: queue.end})
 
-    def generation(self, *, timeout_s=10.0):  # noqa: ARG002
-        return Generation(identity=self._queue().identity)
+    @property
+    def _place(self):
+        return self._declared.queue, 0
+
+    def generation(self, names, *, timeout_s=10.0):  # noqa: ARG002
+        return Generation(identities={self._declared.queue: self._queue().identity})
 
     def times(self, offsets, *, timeout_s=10.0):  # noqa: ARG002
         queue = self._queue()
@@ -211,22 +229,24 @@ class MemorySource:
         return dict(extent.begins)
 
     def read(self, session, *, starts, max_rows, tasks):  # noqa: ARG002
-        if starts[0] < self._queue().first:
+        if starts[self._place] < self._queue().first:
             raise StreamError(self._declared.title, "lost rows", "Restore them")
         # A name serves one session, and no other of the process takes it again.
         name = f"memory_{uuid4().hex}"
         session.dataSource.register(
             type(name, (_MemoryRows,), {"name": classmethod(lambda _: name)})
         )
-        options = {"queue": self._declared.queue, "host": self._declared.host, "start": starts[0]}
+        options = {"queue": self._declared.queue, "host": self._declared.host}
+        options["start"] = starts[self._place]
         return session.readStream.format(name).options(**options, port=self._declared.port).load()
 
     def fetch(self, *, starts, ends, timeout_s=10.0):  # noqa: ARG002
+        start, end = starts[self._place], ends[self._place]
         rows = [
             {"value": value, "queue": self._declared.queue, "number": number, "queued_at": AT}
-            for number, value in enumerate(self._queue().between(starts[0], ends[0]), starts[0])
+            for number, value in enumerate(self._queue().between(start, end), start)
         ]
         yield Fetched(rows=pa.Table.from_pylist(rows, schema=self.columns))
 
     def batch_end(self, planned):
-        return {0: json.loads(planned)["number"]}
+        return {self._place: json.loads(planned)["number"]}

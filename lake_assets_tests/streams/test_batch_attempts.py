@@ -5,6 +5,7 @@ from lake_assets.errors import PoisonedBatchError, SourceError
 from lake_assets.model.reports import Stage
 from lake_assets.state.batch_strikes import BatchRange, read_strikes
 from lake_assets.streams.batch_attempts import BatchAttempts
+from lake_assets_tests.places import t
 from lake_assets_tests.programs import run_program
 
 _DIES = """
@@ -160,7 +161,7 @@ def test_batches_are_as_large_as_ever_once_the_end_of_the_failed_one_is_done(beg
 
 def test_ingest_s_batches_are_larger_again_once_every_partition_is_past_the_failed_one(tmp_path):
     def of(before, reached):
-        return batch_range(before, reached)
+        return batch_range(t(before), t(reached))
 
     attempts = BatchAttempts(state_dir=tmp_path, feed="games", stage=Stage.INGEST)
     fail(attempts, of=of({0: 1, 1: 1}, {0: 5, 1: 3}))

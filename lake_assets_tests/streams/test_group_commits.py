@@ -7,6 +7,7 @@ from lake_assets.model.reports import BatchReport, Span, Stage
 from lake_assets.settings.schema import KafkaSettings
 from lake_assets.streams.group_commits import GroupCommits, flush_all, keep_group_commits
 from lake_assets_tests.events import Topic, framed
+from lake_assets_tests.places import t
 from lake_assets_tests.sources.kafka.test_group_offsets import committed
 from lake_assets_tests.streams.lakes import StreamedLake
 
@@ -51,28 +52,28 @@ def test_nothing_is_told_of_a_feed_that_has_nothing(commits, group):
 
 
 def test_what_is_new_is_told_and_then_no_more_often_than_each_five_seconds(commits, group):
-    commits.note({0: 1})
+    commits.note(t({0: 1}))
     commits.tick()
-    commits.note({0: 2})
+    commits.note(t({0: 2}))
     pass_by(commits, 4.9)
-    assert group.told == [{0: 1}]
-    commits.note({0: 3})
+    assert group.told == [t({0: 1})]
+    commits.note(t({0: 3}))
     pass_by(commits, 0.1)
-    assert group.told == [{0: 1}, {0: 3}]
+    assert group.told == [t({0: 1}), t({0: 3})]
 
 
 def test_the_same_offsets_are_told_again_before_brokers_forget_them(commits, group):
-    commits.note({0: 1})
+    commits.note(t({0: 1}))
     commits.tick()
     pass_by(commits, 600)
     assert len(group.told) == 1
     pass_by(commits, 3_600)
-    assert group.told == [{0: 1}, {0: 1}]
+    assert group.told == [t({0: 1}), t({0: 1})]
 
 
 def test_a_refusal_is_told_once_and_tried_again_after_a_minute(commits, group, caplog):
     group.refusal = "no right"
-    commits.note({0: 1})
+    commits.note(t({0: 1}))
     commits.tick()
     for _ in range(3):
         pass_by(commits, 60)
@@ -81,15 +82,15 @@ def test_a_refusal_is_told_once_and_tried_again_after_a_minute(commits, group, c
     pass_by(commits, 59)
     assert group.told == []
     pass_by(commits, 1)
-    assert group.told == [{0: 1}]
+    assert group.told == [t({0: 1})]
 
 
 def test_what_is_new_is_told_at_the_end_whenever_it_last_was(commits, group):
-    commits.note({0: 1})
+    commits.note(t({0: 1}))
     commits.tick()
-    commits.note({0: 2})
+    commits.note(t({0: 2}))
     commits.flush()
-    assert group.told == [{0: 1}, {0: 2}]
+    assert group.told == [t({0: 1}), t({0: 2})]
 
 
 def test_brokers_that_are_down_keep_the_end_waiting_once_and_not_once_a_feed():
@@ -103,7 +104,7 @@ def test_brokers_that_are_down_keep_the_end_waiting_once_and_not_once_a_feed():
 
     feeds = [GroupCommits(tools=Hanging(), clock=clock) for _ in range(5)]
     for commits in feeds:
-        commits.note({0: 1})
+        commits.note(t({0: 1}))
     flush_all(feeds, clock)
     assert len(asked) == 1
 
@@ -119,8 +120,8 @@ def test_kafka_s_own_tools_see_the_offsets_of_batches_in_a_group_of_the_feed(ser
     topic.produce(b"a", b"b", b"c")
     feed = topic.feed(feed=f"feed_{topic.name[-8:]}")
     with keep_group_commits(settings, [feed], services) as note:
-        note(report(feed, {0: 1, 1: 2}))
-    assert committed(services, f"lake_assets-{feed.feed}") == {0: 1, 1: 2}
+        note(report(feed, topic.at({0: 1, 1: 2})))
+    assert committed(services, f"lake_assets-{feed.feed}") == topic.at({0: 1, 1: 2})
 
 
 @pytest.mark.kafka
@@ -142,5 +143,5 @@ def test_who_turns_it_off_has_no_group(services, settings):
     feed = topic.feed(feed=f"feed_{topic.name[-8:]}")
     off = settings.model_copy(update={"kafka": KafkaSettings(commit_offsets=False)})
     with keep_group_commits(off, [feed], services) as note:
-        note(report(feed, {0: 1}))
+        note(report(feed, topic.at({0: 1})))
     assert committed(services, f"lake_assets-{feed.feed}") == {}

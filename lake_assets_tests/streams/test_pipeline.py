@@ -139,8 +139,8 @@ def test_a_report_tells_what_its_batch_took(travel, topic, reports):
     ((partition, offset),) = topic.produce(framed(topic.register(0)))
     travel()
     ingest, demux = (report.span for report in reports)
-    assert ingest.offsets_from == {0: 0, 1: 0}
-    assert ingest.offsets_to == {0: 0, 1: 0} | {partition: offset + 1}
+    assert ingest.offsets_from == topic.at({0: 0, 1: 0})
+    assert ingest.offsets_to == topic.at({0: 0, 1: 0} | {partition: offset + 1})
     assert (demux.version_from, demux.version_to) == (0, 3)
     assert [report.files for report in reports] == [1, 1]
     travel()

@@ -43,6 +43,9 @@ AT = datetime(2026, 11, 24, tzinfo=UTC)
 COLUMNS = BRONZE.remove(BRONZE.get_field_index(rows.PARTITION))
 
 
+PLACE = ("t", 0)
+
+
 class KnownKafka(KnownTopic):
     """A topic of partition 0 that has what is asked for, but for what is damaged."""
 
@@ -55,11 +58,11 @@ class KnownKafka(KnownTopic):
     def fetch(self, *, starts, ends, timeout_s=10.0):  # noqa: ARG002
         found = [
             {"value": b"%d" % o, "topic": "t", "partition": 0, "offset": o, "kafka_timestamp": AT}
-            for o in range(starts[0], ends[0])
+            for o in range(starts[PLACE], ends[PLACE])
             if o not in self.damaged
         ]
-        hit = range(max(starts[0], self.damaged.start), min(ends[0], self.damaged.stop))
-        unreadable = {0: [(hit.start, hit.stop)]} if hit else {}
+        hit = range(max(starts[PLACE], self.damaged.start), min(ends[PLACE], self.damaged.stop))
+        unreadable = {PLACE: [(hit.start, hit.stop)]} if hit else {}
         yield Fetched(rows=pa.Table.from_pylist(found, schema=self.columns), unreadable=unreadable)
 
 
@@ -226,7 +229,7 @@ def test_later_rows_are_not_skipped_where_the_log_no_longer_tells_them_apart(lak
 def test_rows_that_the_source_can_give_go_to_bronze_and_the_others_are_a_gap(lake):
     lake.begin()
     lake.land(2)
-    lake.fail(Stage.INGEST, '{"0": 2}', '{"0": 8}')
+    lake.fail(Stage.INGEST, '{"t": {"0": 2}}', '{"t": {"0": 8}}')
     lake.ask()
     lake.skip()
     bronze = DeltaTable(lake.settings.lake_dir / bronze_of("games").relative)
@@ -250,7 +253,7 @@ def test_rows_that_bronze_refuses_are_put_aside_once_whatever_dies(lake, monkeyp
             raise ConstraintViolatedError("bronze_games", "offset", "is forbidden", "Look")
 
     monkeypatch.setattr(Ingest, "judge", refuse)
-    lake.fail(Stage.INGEST, '{"0": 0}', '{"0": 8}')
+    lake.fail(Stage.INGEST, "{}", '{"t": {"0": 8}}')
     lake.ask()
     with monkeypatch.context() as patch:
         patch.setattr(Ingest, "pass_over", die)
@@ -280,7 +283,7 @@ def test_rows_that_are_refused_by_the_thousand_are_not_tried_one_by_one(lake, mo
     monkeypatch.setattr(Ingest, "judge", refuse)
     monkeypatch.setattr(KnownKafka, "damaged", range(0))
     monkeypatch.setattr("lake_assets.streams.skip_ingest._MOST_TRIES", 10)
-    lake.fail(Stage.INGEST, '{"0": 0}', '{"0": 90}')
+    lake.fail(Stage.INGEST, "{}", '{"t": {"0": 90}}')
     lake.ask()
     lake.skip()
     assert len(tries) < 20
@@ -290,7 +293,7 @@ def test_rows_that_are_refused_by_the_thousand_are_not_tried_one_by_one(lake, mo
 def test_what_a_broker_lost_of_the_batch_is_not_waited_for(lake, monkeypatch):
     lake.begin()
     monkeypatch.setattr(KnownKafka, "damaged", range(0))
-    lake.fail(Stage.INGEST, '{"0": 0}', '{"0": 200}')
+    lake.fail(Stage.INGEST, "{}", '{"t": {"0": 200}}')
     lake.ask()
     lake.skip()
     bronze = DeltaTable(lake.settings.lake_dir / bronze_of("games").relative)
@@ -304,7 +307,7 @@ def die(*_):
 def test_a_batch_of_ingest_that_was_written_after_all_is_not_passed_over(lake, caplog):
     lake.begin()
     lake.land(3)
-    lake.fail(Stage.INGEST, '{"0": 2}', '{"0": 5}')
+    lake.fail(Stage.INGEST, '{"t": {"0": 2}}', '{"t": {"0": 5}}')
     lake.ask()
     lake.skip()
     assert recorded_gaps(lake.context.lake, "games") == []

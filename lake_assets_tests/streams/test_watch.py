@@ -13,6 +13,7 @@ from lake_assets.model.reports import BatchReport, Span, Stage, ViewFailed, Wait
 from lake_assets.model.tables import bronze_of
 from lake_assets.settings.watch import MetricsSettings
 from lake_assets.streams.watch import Watch, waiting_status
+from lake_assets_tests.places import t
 from lake_assets_tests.sample import GAMES
 
 NOWHERE = Endpoints(kafka="127.0.0.1:1", registry="http://127.0.0.1:1")
@@ -107,10 +108,10 @@ def test_batches_lags_and_failures_are_told(lake):
             stage=Stage.INGEST,
             batch_id=1,
             rows={"bronze_games": 10},
-            span=Span(query="q", offsets_to={0: 10}),
+            span=Span(query="q", offsets_to=t({0: 10})),
         )
     )
-    watch.ends("games", {0: 15})
+    watch.ends("games", t({0: 15}))
     demuxed = BatchReport(
         feed="games",
         stage=Stage.DEMUX,
@@ -125,7 +126,7 @@ def test_batches_lags_and_failures_are_told(lake):
     watch.event(Waiting(feed="games", stage=Stage.INGEST, reason="no broker"))
     with watch.serving() as address:
         found = samples(address)
-    assert found["lake_assets_source_lag_rows", "0", "games"] == 5
+    assert found["lake_assets_source_lag_rows", "0", "games", "t"] == 5
     assert found["lake_assets_demux_lag_rows", "games"] == 6
     assert found["lake_assets_view_failures_total", "games", "player_agg"] == 1
 

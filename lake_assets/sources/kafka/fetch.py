@@ -12,7 +12,7 @@ from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaError, Kafka
 from confluent_kafka import TopicPartition as Partition
 
 from lake_assets.model.endpoints import Endpoints
-from lake_assets.model.origins import ByPartition
+from lake_assets.model.origins import ByPlace
 from lake_assets.sources.base import ANSWER_S, Fetched
 from lake_assets.sources.kafka.assigned import IN_NO_GROUP, next_message
 from lake_assets.sources.kafka.refusals import Refusals
@@ -42,30 +42,28 @@ _OWN = {
 
 def fetch_rows(
     endpoints: Endpoints,
-    topic: str,
     columns: pa.Schema,
     *,
-    starts: ByPartition,
-    ends: ByPartition,
+    starts: ByPlace,
+    ends: ByPlace,
     timeout_s: float = ANSWER_S,
 ) -> Iterator[Fetched]:
-    """Read a topic's rows; as `sources.base.Source.fetch`, which says what comes.
+    """Read topics' rows; as `sources.base.Source.fetch`, which says what comes.
 
     Args:
         endpoints: the brokers.
-        topic: which.
         columns: `KafkaTopic.columns`.
-        starts: by partition, the first offset.
-        ends: by partition, the offset after the last.
+        starts: by topic and partition, the first offset.
+        ends: likewise, the offset after the last.
         timeout_s: for each answer.
 
     Raises:
         SourceError: brokers do not answer, refuse us, or have the rows no more.
     """
-    with asking(endpoints, topic, timeout_s) as refusals:
-        for partition, end in sorted(ends.items()):
-            place = Partition(topic, partition, starts.get(partition, 0))
-            if place.offset < end:
+    for (topic, partition), end in sorted(ends.items()):
+        place = Partition(topic, partition, starts.get((topic, partition), 0))
+        if place.offset < end:
+            with asking(endpoints, topic, timeout_s) as refusals:
                 yield from _of_partition(endpoints, refusals, place, end, columns, timeout_s)
 
 
@@ -86,7 +84,7 @@ def _of_partition(
             if message.error() is not None:
                 first = _offset(message)
                 after = _end_of_damage(reader, first, end)
-                damaged = {place.partition: [(max(first, place.offset), after)]}
+                damaged = {(place.topic, place.partition): [(max(first, place.offset), after)]}
                 yield Fetched(rows=pa.Table.from_pylist(rows, schema=columns), unreadable=damaged)
                 rows, size = [], 0
                 if after >= end:

@@ -5,7 +5,7 @@ same after a restart, has another epoch: that leader may lack the newest rows of
 give their offsets to others (KIP-101, KIP-320).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 
 from confluent_kafka import (
@@ -13,16 +13,16 @@ from confluent_kafka import (
     Consumer,
     KafkaError,
     KafkaException,
-    TopicCollection,
     TopicPartition,
 )
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._listoffsets import OffsetSpec
 
 from lake_assets.model.endpoints import Endpoints
-from lake_assets.model.origins import ByPartition
+from lake_assets.model.origins import ByPlace, Place
 from lake_assets.sources.base import ANSWER_S, Generation
 from lake_assets.sources.kafka.assigned import IN_NO_GROUP, next_message
+from lake_assets.sources.kafka.found_topics import described
 from lake_assets.sources.kafka.refusals import Refusals
 from lake_assets.sources.kafka.topics import asking, client_config, result_of
 
@@ -51,27 +51,30 @@ or for local ones, and moves them by days or minutes: the year 1, .NET's zero, i
 
 
 def topic_generation(
-    endpoints: Endpoints, topic: str, *, timeout_s: float = ANSWER_S
+    endpoints: Endpoints, topics: Collection[str], *, timeout_s: float = ANSWER_S
 ) -> Generation:
-    """Half of the topic's id, which Kafka has since 2.8 (KIP-516), and its leaders' epochs.
+    """Half of each topic's id, which Kafka has since 2.8 (KIP-516), and its leaders' epochs.
+
+    Without topics that do not exist.
 
     Raises:
-        SourceError: no broker answers within `timeout_s`, or the topic does not exist.
+        SourceError: no broker answers within `timeout_s`, or it refuses us.
     """
-    with asking(endpoints, topic, timeout_s) as refusals:
+    with asking(endpoints, _only(topics), timeout_s) as refusals:
         admin = AdminClient(client_config(endpoints, refusals))
-        topics = TopicCollection([topic])
-        (answer,) = admin.describe_topics(topics, request_timeout=timeout_s).values()
-        found = result_of(answer, admin, refusals)
-        places = [TopicPartition(topic, partition.id) for partition in found.partitions]
-        epochs = dict(_epochs(admin, places, refusals, timeout_s))
-    identity = int(found.topic_id.get_most_significant_bits()) & _LONG
-    return Generation(identity=identity or None, epochs=epochs)
+        found = described(admin, endpoints, topics, refusals, timeout_s=timeout_s)
+        places = [TopicPartition(name, p.id) for name, t in found.items() for p in t.partitions]
+        epochs = dict(_epochs(admin, places, refusals, timeout_s)) if places else {}
+    # The stubs lack it.
+    ids = {n: t.topic_id.get_most_significant_bits() for n, t in found.items()}  # type: ignore[attr-defined]
+    return Generation(
+        identities={name: (number & _LONG) or None for name, number in ids.items()}, epochs=epochs
+    )
 
 
 def _epochs(
     admin: AdminClient, places: list[TopicPartition], refusals: Refusals, timeout_s: float
-) -> Iterator[tuple[int, int]]:
+) -> Iterator[tuple[Place, int]]:
     latest: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]  # nor annotated
     newest = dict.fromkeys(places, latest)
     for place, answer in admin.list_offsets(newest, request_timeout=timeout_s).items():
@@ -79,31 +82,34 @@ def _epochs(
         with suppress(KafkaException):
             epoch = result_of(answer, admin, refusals).leader_epoch
             if epoch is not None:
-                yield place.partition, epoch
+                yield (place.topic, place.partition), epoch
 
 
 def row_times(
-    endpoints: Endpoints, topic: str, offsets: ByPartition, *, timeout_s: float = ANSWER_S
-) -> dict[int, int]:
-    """By partition, the time that the row at an offset has; as `sources.base.Source.times`.
+    endpoints: Endpoints, offsets: ByPlace, *, timeout_s: float = ANSWER_S
+) -> dict[Place, int]:
+    """By topic and partition, the time of the row at an offset; as `sources.base.Source.times`.
 
     Raises:
         SourceError: an answer does not come within `timeout_s`, or brokers refuse us.
     """
     if not offsets:
         return {}
-    with asking(endpoints, topic, timeout_s) as refusals:
+    with asking(endpoints, _only({topic for topic, _ in offsets}), timeout_s) as refusals:
         consumer = Consumer({**client_config(endpoints, refusals), **_OWN})
         try:
-            consumer.assign([TopicPartition(topic, p, at) for p, at in sorted(offsets.items())])
-            return dict(_times(consumer, topic, offsets, timeout_s))
+            consumer.assign([TopicPartition(*place, at) for place, at in sorted(offsets.items())])
+            return dict(_times(consumer, offsets, timeout_s))
         finally:
             consumer.close()
 
 
-def _times(
-    consumer: Consumer, topic: str, offsets: Mapping[int, int], timeout_s: float
-) -> Iterator[tuple[int, int]]:
+def _only(topics: Collection[str]) -> str | None:
+    """The topic that a question is about; None if it is about several."""
+    return next(iter(topics)) if len(topics) == 1 else None
+
+
+def _times(consumer: Consumer, offsets: ByPlace, timeout_s: float) -> Iterator[tuple[Place, int]]:
     """What the first answer of each partition tells."""
     left = dict(offsets)
     while left:
@@ -111,13 +117,13 @@ def _times(
         error = message.error()
         if error is not None and error.code() not in _NO_ROW:
             raise KafkaException(error)
-        partition = message.partition()
-        if partition is None or partition not in left:
+        topic, partition = message.topic(), message.partition()
+        if topic is None or partition is None or (topic, partition) not in left:
             continue
-        wanted = left.pop(partition)
+        wanted = left.pop((topic, partition))
         consumer.incremental_unassign([TopicPartition(topic, partition)])
         kind, at_ms = message.timestamp()
         # At another offset: the row was compacted away, or stands for nothing but a transaction.
         is_there = error is None and message.offset() == wanted
         if is_there and kind != TIMESTAMP_NOT_AVAILABLE and at_ms >= _ONE_CALENDAR_MS:
-            yield partition, at_ms * 1000
+            yield (topic, partition), at_ms * 1000

@@ -20,7 +20,7 @@ from lake_assets.errors import SourceError, SourceNotFoundError
 _LOGIN = KafkaError._AUTHENTICATION  # noqa: SLF001
 _TLS = KafkaError._SSL  # noqa: SLF001
 _BAD_PROPERTY = KafkaError._INVALID_ARG  # noqa: SLF001
-_MISSING = {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC}  # noqa: SLF001
+MISSING = {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC}  # noqa: SLF001
 _UNREACHABLE = {
     KafkaError._TRANSPORT,  # noqa: SLF001
     KafkaError._TIMED_OUT,  # noqa: SLF001
@@ -89,7 +89,7 @@ def explain(
         timeout_s: how long was waited.
     """
     code, broker = error.code(), f"Kafka at {kafka}"
-    if code in _MISSING and topic is not None:
+    if code in MISSING and topic is not None:
         step = "Create it, or correct source.kafka.topic of the feed"
         return SourceNotFoundError(f"topic {topic!r}", f"does not exist at {kafka}", step)
     if code == _LOGIN:

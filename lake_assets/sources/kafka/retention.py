@@ -1,6 +1,6 @@
 """What brokers delete of a topic, by its settings: how long rows are kept, and how many bytes."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
@@ -9,6 +9,7 @@ from confluent_kafka.admin._config import ConfigResource
 from confluent_kafka.admin._resource import ResourceType
 
 from lake_assets.model.endpoints import Endpoints
+from lake_assets.model.origins import Place
 from lake_assets.sources.base import ANSWER_S
 from lake_assets.sources.kafka.assigned import IN_NO_GROUP
 from lake_assets.sources.kafka.topics import asking, client_config
@@ -26,19 +27,23 @@ class TopicRetention:
 
 
 def topic_retention(
-    endpoints: Endpoints, topic: str, *, timeout_s: float = ANSWER_S
-) -> TopicRetention:
-    """What brokers delete of a topic; of one that is only compacted nothing.
+    endpoints: Endpoints, topics: Collection[str], *, timeout_s: float = ANSWER_S
+) -> dict[str, TopicRetention]:
+    """What brokers delete of topics; of one that is only compacted nothing.
 
     Raises:
         SourceError: no broker answers within `timeout_s`, or it refuses us.
     """
-    with asking(endpoints, topic, timeout_s) as refusals:
+    found: dict[str, TopicRetention] = {}
+    with asking(endpoints, None, timeout_s) as refusals:
         admin = AdminClient(client_config(endpoints, refusals))
-        resource = ConfigResource(ResourceType.TOPIC, topic)
-        (answer,) = admin.describe_configs([resource], request_timeout=timeout_s).values()
-        config = {name: entry.value for name, entry in answer.result().items()}
-    return retention_in(config)
+        asked = [ConfigResource(ResourceType.TOPIC, topic) for topic in topics]
+        answers = admin.describe_configs(asked, request_timeout=timeout_s)
+        for resource, answer in answers.items():
+            with asking(endpoints, resource.name, timeout_s, refusals):
+                config = {name: entry.value for name, entry in answer.result().items()}
+            found[resource.name] = retention_in(config)
+    return found
 
 
 def retention_in(config: Mapping[str, str | None]) -> TopicRetention:
@@ -59,26 +64,22 @@ def _limit(text: str | None) -> int | None:
 
 def offsets_at(
     endpoints: Endpoints,
-    topic: str,
-    partitions: Iterable[int],
-    at: float,
+    at: Mapping[Place, float],
     *,
     timeout_s: float = ANSWER_S,
-) -> dict[int, int | None]:
-    """By partition, the first row whose time is not before `at`; None if there is none.
+) -> dict[Place, int | None]:
+    """By topic and partition, the first row whose time is not before some; None if there is none.
 
     Args:
         endpoints: the brokers.
-        topic: which.
-        partitions: of it.
-        at: seconds since 1970, as rows have them; before, all rows count.
+        at: by topic and partition, seconds since 1970, as rows have them; before, all rows count.
         timeout_s: for an answer.
 
     Raises:
         SourceError: no broker answers within `timeout_s`, or it refuses us.
     """
-    asked = [TopicPartition(topic, partition, max(0, round(at * 1000))) for partition in partitions]
-    with asking(endpoints, topic, timeout_s) as refusals:
+    asked = [TopicPartition(*place, max(0, round(since * 1000))) for place, since in at.items()]
+    with asking(endpoints, None, timeout_s) as refusals:
         consumer = Consumer({**client_config(endpoints, refusals), **IN_NO_GROUP})
         try:
             found = consumer.offsets_for_times(asked, timeout=timeout_s)
@@ -87,4 +88,7 @@ def offsets_at(
         for place in found:
             if place.error is not None:
                 raise KafkaException(place.error)
-    return {place.partition: place.offset if place.offset >= 0 else None for place in found}
+    return {
+        (place.topic, place.partition): place.offset if place.offset >= 0 else None
+        for place in found
+    }

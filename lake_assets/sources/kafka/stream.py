@@ -1,12 +1,15 @@
 """Kafka as a streaming DataFrame. Questions about topics are `sources.kafka.topics`'."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from lake_assets.model.endpoints import Endpoints
+from lake_assets.model.origins import ByPlace
+from lake_assets.model.sources import KafkaSource
+from lake_assets.model.topic_pattern import pattern_of_names
 from lake_assets.sources.kafka.java_properties import java_properties
 
 _FETCH_WAIT_MS = 20
@@ -26,20 +29,20 @@ it reads and the one on its way."""
 
 def read_topic(
     session: SparkSession,
-    topic: str,
+    declared: KafkaSource,
     endpoints: Endpoints,
     *,
-    starts: Mapping[int, int],
+    starts: ByPlace,
     max_rows: int,
     tasks: int,
 ) -> DataFrame:
-    """Stream a topic's rows with their headers, at most `max_rows` a micro-batch.
+    """Stream topics' rows with their headers, at most `max_rows` a micro-batch.
 
     Args:
         session: runs the query.
-        topic: which one.
+        declared: which ones.
         endpoints: its brokers.
-        starts: by partition of the topic, each of them, the first offset to read.
+        starts: by topic and partition, each that is there, the first offset to read.
         max_rows: of a micro-batch.
         tasks: that read at once, if there are rows enough.
 
@@ -53,8 +56,8 @@ def read_topic(
     reader = (
         session.readStream.format("kafka")
         .option("kafka.bootstrap.servers", endpoints.kafka)
-        .option("subscribe", topic)
-        .option("startingOffsets", json.dumps({topic: {str(p): at for p, at in starts.items()}}))
+        .option(*subscription(declared, {topic for topic, _ in starts}))
+        .option("startingOffsets", json.dumps(_by_topic(starts)))
         .option("maxOffsetsPerTrigger", max_rows)
         .option("minPartitions", tasks)
         .option("includeHeaders", "true")
@@ -69,6 +72,25 @@ def read_topic(
     for key, value in java_properties(endpoints.client_options()).items():
         reader = reader.option(f"kafka.{key}", value)
     return with_header_texts(reader.load())
+
+
+def subscription(declared: KafkaSource, there: Collection[str]) -> tuple[str, str]:
+    """The option that tells Spark which topics to read; it looks for new ones at each batch.
+
+    Asked for topics by name it looks at those alone, and fails if one is not there. By a pattern it
+    has the brokers name all that they have, and takes those in whose name it finds the pattern.
+    """
+    if declared.pattern is None and {*there} >= {*declared.names}:
+        return "subscribe", ",".join(declared.names)
+    pattern = declared.pattern or pattern_of_names(list(declared.names))
+    return "subscribePattern", f"^(?:{pattern})$"
+
+
+def _by_topic(starts: ByPlace) -> dict[str, dict[str, int]]:
+    by_topic: dict[str, dict[str, int]] = {}
+    for (topic, partition), offset in starts.items():
+        by_topic.setdefault(topic, {})[str(partition)] = offset
+    return by_topic
 
 
 def with_header_texts(rows: DataFrame) -> DataFrame:

@@ -129,7 +129,7 @@ def check_broker(endpoints: Endpoints, *, timeout_s: float = ANSWER_S) -> None:
     """
     with asking(endpoints, None, timeout_s) as refusals:
         admin = AdminClient(client_config(endpoints, refusals))
-        if not _metadata(admin, None, refusals, timeout_s).brokers:
+        if not metadata(admin, None, refusals, timeout_s).brokers:
             raise SourceError(
                 f"Kafka at {endpoints.kafka}", "has no broker registered", "Look into its log"
             )
@@ -195,10 +195,10 @@ def _bounds(
     with asking(endpoints, topic, timeout_s) as refusals:
         consumer = Consumer({**client_config(endpoints, refusals), **IN_NO_GROUP})
         try:
-            metadata = _metadata(consumer, topic, refusals, timeout_s).topics[topic]
-            if metadata.error is not None:
-                raise KafkaException(metadata.error)
-            for partition in sorted(metadata.partitions):
+            told = metadata(consumer, topic, refusals, timeout_s).topics[topic]
+            if told.error is not None:
+                raise KafkaException(told.error)
+            for partition in sorted(told.partitions):
                 place = TopicPartition(topic, partition)
                 ask = partial(consumer.get_watermark_offsets, place, timeout=timeout_s)
                 with _hearing(consumer):
@@ -208,10 +208,14 @@ def _bounds(
             consumer.close()
 
 
-def _metadata(
+def metadata(
     client: Consumer | AdminClient, topic: str | None, refusals: Refusals, timeout_s: float
 ) -> ClusterMetadata:
-    """Ask about a topic, or about all."""
+    """What brokers tell about a topic, or about all that they let us see.
+
+    Raises:
+        KafkaException: they do not answer, or refuse us.
+    """
     about = {} if topic is None else {"topic": topic}
     early_s = min(timeout_s, _EARLY_S)
     try:
@@ -235,9 +239,11 @@ def _hearing(client: Consumer | AdminClient) -> Iterator[None]:
 
 
 @contextmanager
-def asking(endpoints: Endpoints, topic: str | None, timeout_s: float) -> Iterator[Refusals]:
+def asking(
+    endpoints: Endpoints, topic: str | None, timeout_s: float, refusals: Refusals | None = None
+) -> Iterator[Refusals]:
     """Turn what the client raises into our errors; it is to tell what it hears to the refusals."""
-    refusals = Refusals()
+    refusals = refusals or Refusals()
     try:
         yield refusals
     except KafkaException as problem:

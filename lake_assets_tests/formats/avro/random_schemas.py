@@ -132,9 +132,7 @@ def _digits(number: int) -> tuple[int, ...]:
     return tuple(int(digit) for digit in str(abs(number)))
 
 
-def later(
-    draw: st.DrawFn, names: Names, schema: Schema, *, is_deep: bool = True
-) -> Schema:
+def later(draw: st.DrawFn, names: Names, schema: Schema, *, is_deep: bool = True) -> Schema:
     """What a type becomes some time later, so that its older values can still be read."""
     if isinstance(schema, str):
         choices = [schema, *WIDER.get(schema, ())]

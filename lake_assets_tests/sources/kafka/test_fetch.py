@@ -44,7 +44,7 @@ def topic(services):
 
 def fetched(topic, start, end, endpoints=None):
     source = KafkaTopic.of(KafkaSource(topic=topic.name), endpoints or topic.endpoints)
-    return list(source.fetch(starts={0: start, 1: 0}, ends={0: end, 1: 0}))
+    return list(source.fetch(starts=topic.at({0: start, 1: 0}), ends=topic.at({0: end, 1: 0})))
 
 
 def offsets(found):
@@ -109,7 +109,7 @@ def test_a_damaged_batch_is_passed_over_exactly(topic, pytestconfig, start, end,
     damage(pytestconfig, made.name, b"DAMAGED")
     found = fetched(made, start, end)
     assert offsets(found) == read
-    assert [r for part in found for r in part.unreadable.get(0, ())] == damaged
+    assert [r for part in found for r in part.unreadable.get((made.name, 0), ())] == damaged
 
 
 def test_damaged_batches_beside_each_other_and_at_the_end_are_told_one_by_one(topic, pytestconfig):
@@ -118,7 +118,7 @@ def test_damaged_batches_beside_each_other_and_at_the_end_are_told_one_by_one(to
         damage(pytestconfig, made.name, text)
     found = fetched(made, 0, 6)
     assert offsets(found) == [0, 4]
-    ranges = [r for part in found for r in part.unreadable.get(0, ())]
+    ranges = [r for part in found for r in part.unreadable.get((made.name, 0), ())]
     assert ranges == [(1, 3), (3, 4), (5, 6)]
 
 
@@ -133,10 +133,10 @@ def test_a_broker_that_does_not_answer_is_an_error():
     nobody = Endpoints(kafka="localhost:1", registry="")
     source = KafkaTopic.of(KafkaSource(topic="t"), nobody)
     with pytest.raises(SourceError, match="cannot be reached"):
-        next(source.fetch(starts={0: 0}, ends={0: 1}, timeout_s=2.0))
+        next(source.fetch(starts={("t", 0): 0}, ends={("t", 0): 1}, timeout_s=2.0))
 
 
 def test_nothing_is_asked_for_no_rows():
     nobody = Endpoints(kafka="localhost:1", registry="")
     source = KafkaTopic.of(KafkaSource(topic="t"), nobody)
-    assert list(source.fetch(starts={0: 4}, ends={0: 4})) == []
+    assert list(source.fetch(starts={("t", 0): 4}, ends={("t", 0): 4})) == []

@@ -6,7 +6,7 @@ from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from lake_assets.errors import SourceError, SourceNotFoundError
+from lake_assets.errors import SourceError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.sources import KafkaSource
 from lake_assets.sources.kafka.source import KafkaTopic
@@ -56,12 +56,16 @@ def source(topic, endpoints=None):
     return KafkaTopic.of(KafkaSource(topic=topic.name), endpoints or topic.endpoints)
 
 
+def generation(topic):
+    return source(topic).generation([topic.name])
+
+
 def test_each_partition_is_asked_for_its_own_row(topic):
     make(topic)
     fill(topic, 100)
     fill(topic, 3, partition=1)
-    times = source(topic).times({0: 42, 1: 2})
-    assert times == {0: micros(AT) + 42_000, 1: micros(AT) + 2_000}
+    times = source(topic).times(topic.at({0: 42, 1: 2}))
+    assert times == topic.at({0: micros(AT) + 42_000, 1: micros(AT) + 2_000})
     assert source(topic).times({}) == {}
 
 
@@ -69,8 +73,10 @@ def test_the_time_of_a_row_that_a_broker_stamps_is_the_broker_s(topic):
     make(topic, **{"message.timestamp.type": "LogAppendTime"})
     before = datetime.now(UTC)
     fill(topic, 1)
-    (row,) = next(iter(source(topic).fetch(starts={0: 0}, ends={0: 1}))).rows.to_pylist()
-    assert source(topic).times({0: 0}) == {0: micros(row["kafka_timestamp"])}
+    (row,) = next(
+        iter(source(topic).fetch(starts=topic.at({0: 0}), ends=topic.at({0: 1})))
+    ).rows.to_pylist()
+    assert source(topic).times(topic.at({0: 0})) == topic.at({0: micros(row["kafka_timestamp"])})
     assert row["kafka_timestamp"] >= before - timedelta(milliseconds=1)
 
 
@@ -79,8 +85,8 @@ def test_rows_that_are_gone_or_not_there_yet_have_no_time(topic):
     fill(topic, 10)
     fill(topic, 10, partition=1)
     topic.delete_rows(0, before=5)
-    assert source(topic).times({0: 4, 1: 3}).keys() == {1}
-    assert source(topic).times({0: 10, 1: 11}) == {}  # the end, and behind it
+    assert source(topic).times(topic.at({0: 4, 1: 3})).keys() == {(topic.name, 1)}
+    assert source(topic).times(topic.at({0: 10, 1: 11})) == {}  # the end, and behind it
 
 
 def test_many_partitions_are_asked_for_their_rows_together(topic, monkeypatch):
@@ -100,7 +106,9 @@ def test_many_partitions_are_asked_for_their_rows_together(topic, monkeypatch):
     make(topic, 50)
     for partition in range(50):
         fill(topic, 20, partition=partition)
-    assert source(topic).times(dict.fromkeys(range(50), 9)).keys() == set(range(50))
+    assert source(topic).times(topic.at(dict.fromkeys(range(50), 9))).keys() == {
+        (topic.name, p) for p in range(50)
+    }
     brokers = [broker for each in told for broker in json.loads(each)["brokers"].values()]
     assert 0 < max(broker["req"].get("Fetch", 0) for broker in brokers) < 10
 
@@ -116,40 +124,39 @@ def test_a_time_that_spark_moves_is_not_told(topic, year):
     for partition, at in enumerate((datetime(year, 12, 31, tzinfo=UTC), LIMIT)):
         producer.produce(topic.name, b"x", partition=partition, timestamp=_ms(at))
     assert producer.flush(30) == 0
-    assert source(topic).times({0: 0, 1: 0}) == {1: micros(LIMIT)}
+    assert source(topic).times(topic.at({0: 0, 1: 0})) == topic.at({1: micros(LIMIT)})
 
 
 def test_what_stands_for_a_transaction_is_no_row(topic):
     make(topic, 1)
     fill(topic, 2, **{"transactional.id": topic.name})
-    wait_for(lambda: source(topic).extent().ends == {0: 3}, "the marker", within_s=30)
+    wait_for(lambda: source(topic).extent().ends == topic.at({0: 3}), "the marker", within_s=30)
     fill(topic, 1)
-    assert source(topic).times({0: 1}) == {0: micros(AT) + 1_000}
-    assert source(topic).times({0: 2}) == {}
-    assert source(topic).times({0: 3}) == {0: micros(AT)}
+    assert source(topic).times(topic.at({0: 1})) == topic.at({0: micros(AT) + 1_000})
+    assert source(topic).times(topic.at({0: 2})) == {}
+    assert source(topic).times(topic.at({0: 3})) == topic.at({0: micros(AT)})
 
 
 def test_a_broker_that_is_away_is_an_error():
     away = Endpoints(kafka="127.0.0.1:1", registry="")
     with pytest.raises(SourceError):
-        KafkaTopic.of(KafkaSource(topic="t"), away).times({0: 1}, timeout_s=2)
+        KafkaTopic.of(KafkaSource(topic="t"), away).times({("t", 0): 1}, timeout_s=2)
 
 
 def test_a_topic_has_an_identity_and_each_partition_an_epoch(topic):
     make(topic, 3)
     fill(topic, 5)
-    first = source(topic).generation()
-    assert first.identity
-    assert first.epochs.keys() == {0, 1, 2}
+    first = generation(topic)
+    assert first.identities[topic.name]
+    assert first.epochs.keys() == topic.at({0: 0, 1: 0, 2: 0}).keys()
     fill(topic, 5)
-    assert source(topic).generation() == first
+    assert generation(topic) == first
 
 
 def test_a_topic_that_is_created_again_is_another(topic):
     make(topic)
-    first = source(topic).generation()
+    first = generation(topic)
     topic.delete()
-    with pytest.raises(SourceNotFoundError):
-        source(topic).generation()
+    assert generation(topic).identities == {}
     make(topic)
-    assert source(topic).generation().identity not in {None, first.identity}
+    assert generation(topic).identities[topic.name] not in {None, *first.identities.values()}

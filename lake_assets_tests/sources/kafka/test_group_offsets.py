@@ -18,23 +18,23 @@ def committed(endpoints, group):
     """As Kafka's own tools read it."""
     admin = AdminClient(client_config(endpoints))
     (answer,) = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)]).values()
-    return {p.partition: p.offset for p in answer.result().topic_partitions}
+    return {(p.topic, p.partition): p.offset for p in answer.result().topic_partitions}
 
 
 def test_a_group_has_the_offsets_that_were_committed_last(services):
     topic = Topic(services)
     ensure_topic(services, topic.name)
-    offsets = GroupOffsets(services, topic.name, f"group-{topic.name}")
-    offsets.commit({0: 3, 1: 0})
-    assert committed(services, f"group-{topic.name}") == {0: 3, 1: 0}
-    offsets.commit({0: 5, 1: 2})
-    offsets.commit({0: 5, 1: 2})
-    assert committed(services, f"group-{topic.name}") == {0: 5, 1: 2}
+    offsets = GroupOffsets(services, f"group-{topic.name}")
+    offsets.commit(topic.at({0: 3, 1: 0}))
+    assert committed(services, f"group-{topic.name}") == topic.at({0: 3, 1: 0})
+    offsets.commit(topic.at({0: 5, 1: 2}))
+    offsets.commit(topic.at({0: 5, 1: 2}))
+    assert committed(services, f"group-{topic.name}") == topic.at({0: 5, 1: 2})
 
 
 def test_brokers_that_do_not_answer_are_told():
     with pytest.raises(SourceError, match="consumer group 'g' at localhost:1: takes no offsets"):
-        GroupOffsets(NOWHERE, "t", "g").commit({0: 3}, timeout_s=1.0)
+        GroupOffsets(NOWHERE, "g").commit({("t", 0): 3}, timeout_s=1.0)
 
 
 def test_a_user_without_the_right_is_told_what_to_grant(secured):
@@ -46,4 +46,4 @@ def test_a_user_without_the_right_is_told_what_to_grant(secured):
         kafka_options=secured.options(Listener.PASSWORD, user=READER),
     )
     with pytest.raises(SourceError, match="Grant the user Read on the group"):
-        GroupOffsets(endpoints, "commits", "lake_assets-games").commit({0: 3})
+        GroupOffsets(endpoints, "lake_assets-games").commit({("commits", 0): 3})

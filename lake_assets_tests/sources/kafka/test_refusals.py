@@ -136,8 +136,8 @@ def test_who_may_read_a_topic_needs_no_right_to_a_group(secured, topic):
     assert producer.flush(30) == 0
     mine = by(secured, Listener.PASSWORD, user=READER)
     source = KafkaTopic.of(KafkaSource(topic=topic), mine)
-    assert source.generation().epochs.keys() == {0}
-    assert source.times({0: 0}) == {0: 1_763_700_000_123_000}
-    assert source.times({0: 1}) == {}
-    (found,) = source.fetch(starts={0: 0}, ends={0: 2})
+    assert source.generation([topic]).epochs.keys() == {(topic, 0)}
+    assert source.times({(topic, 0): 0}) == {(topic, 0): 1_763_700_000_123_000}
+    assert source.times({(topic, 0): 1}) == {}
+    (found,) = source.fetch(starts={(topic, 0): 0}, ends={(topic, 0): 2})
     assert found.rows["offset"].to_pylist() == [0]

@@ -45,7 +45,8 @@ def make(services):
     ],
 )
 def test_a_topic_s_settings_tell_what_is_deleted(services, make, config, kept):
-    assert topic_retention(services, make(**config)) == kept
+    name = make(**config)
+    assert topic_retention(services, [name]) == {name: kept}
 
 
 def test_offsets_are_found_by_the_time_of_rows(services, make):
@@ -54,13 +55,13 @@ def test_offsets_are_found_by_the_time_of_rows(services, make):
     for at in (1_000, 2_000, 3_000):
         producer.produce(name, b"x", timestamp=at * 1000)
     assert producer.flush(30) == 0
-    found = [offsets_at(services, name, [0], at)[0] for at in (500, 1_000, 1_001, 3_001)]
+    found = [offsets_at(services, {(name, 0): at})[name, 0] for at in (500, 1_000, 1_001, 3_001)]
     assert found == [0, 0, 1, None]
 
 
 def test_a_topic_that_is_not_there_is_told(services):
     with pytest.raises(SourceNotFoundError):
-        topic_retention(services, "nowhere-to-be-found")
+        topic_retention(services, ["nowhere-to-be-found"])
 
 
 def test_rows_of_all_times_count_where_they_are_kept_longer_than_there_is_time(make, services):
@@ -68,9 +69,9 @@ def test_rows_of_all_times_count_where_they_are_kept_longer_than_there_is_time(m
     producer = Producer(client_config(services))
     producer.produce(topic, b"v")
     assert producer.flush(30) == 0
-    kept = topic_retention(services, topic).seconds
+    kept = topic_retention(services, [topic])[topic].seconds
     assert kept is not None
-    assert offsets_at(services, topic, [0], 1_763_700_000 - kept) == {0: 0}
+    assert offsets_at(services, {(topic, 0): 1_763_700_000 - kept}) == {(topic, 0): 0}
 
 
 @pytest.mark.parametrize(

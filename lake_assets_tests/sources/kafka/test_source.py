@@ -8,9 +8,10 @@ from lake_assets.model.origins import Extent
 from lake_assets.model.sources import KafkaSource
 from lake_assets.sources.kafka.source import KafkaTopic
 from lake_assets.sources.kafka.stream import with_header_texts
+from lake_assets_tests.places import t
 
 NOW = datetime(2026, 11, 21, 1, 2, 3, 456789, tzinfo=UTC)
-EXTENT = Extent(begins={0: 2, 1: 0}, ends={0: 9, 1: 5})
+EXTENT = Extent(begins=t({0: 2, 1: 0}), ends=t({0: 9, 1: 5}))
 
 
 def topic(starting_offsets="earliest"):
@@ -22,10 +23,10 @@ def topic(starting_offsets="earliest"):
 @pytest.mark.parametrize(
     ("declared", "offsets"),
     [
-        ("earliest", {0: 2, 1: 0}),
-        ("latest", {0: 9, 1: 5}),
-        ({0: 4}, {0: 4, 1: 0}),
-        ({0: -1, 1: -2}, {0: 9, 1: 0}),
+        ("earliest", t({0: 2, 1: 0})),
+        ("latest", t({0: 9, 1: 5})),
+        ({0: 4}, t({0: 4, 1: 0})),
+        ({0: -1, 1: -2}, t({0: 9, 1: 0})),
     ],
 )
 def test_a_topic_is_begun_where_its_feed_says(declared, offsets):
@@ -46,7 +47,7 @@ def test_offsets_that_a_topic_lacks_are_refused(declared, fact):
 
 
 def test_the_end_of_a_batch_is_read_from_what_spark_planned():
-    assert topic().batch_end('{"t": {"0": 7, "11": 3}}') == {0: 7, 11: 3}
+    assert topic().batch_end('{"t": {"0": 7, "11": 3}}') == t({0: 7, 11: 3})
 
 
 @pytest.mark.spark

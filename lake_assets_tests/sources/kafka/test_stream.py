@@ -8,7 +8,8 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 from lake_assets.model.endpoints import Endpoints
-from lake_assets.sources.kafka.stream import read_topic
+from lake_assets.model.sources import KafkaSource
+from lake_assets.sources.kafka.stream import read_topic, subscription
 from lake_assets.sources.kafka.topics import client_config, ensure_topic
 from lake_assets_tests.services.secured import MARKER, STRANGER, Listener, Secured
 
@@ -36,7 +37,8 @@ def read(
         registry="",
         kafka_options=secured.options(listener, **login),
     )
-    return read_topic(spark, topic, endpoints, starts={0: 0}, max_rows=100, tasks=1)
+    declared = KafkaSource(topic=topic)
+    return read_topic(spark, declared, endpoints, starts={(topic, 0): 0}, max_rows=100, tasks=1)
 
 
 def taken(
@@ -92,3 +94,15 @@ def test_no_plan_of_spark_shows_a_secret(spark, secured, topic, listener, capfd)
     assert "kafka.security.protocol=" in shown
     assert MARKER not in shown
     assert "PRIVATE KEY" not in shown
+
+
+@pytest.mark.parametrize(
+    ("topics", "there", "option"),
+    [
+        (["a", "b"], ["a", "b"], ("subscribe", "a,b")),
+        (["a", "b.c"], ["a"], ("subscribePattern", r"^(?:a|b\.c)$")),
+        ("a|b", ["a"], ("subscribePattern", "^(?:a|b)$")),
+    ],
+)
+def test_spark_is_told_topics_by_name_or_by_a_pattern_of_whole_names(topics, there, option):
+    assert subscription(KafkaSource(topics=topics), there) == option
