@@ -116,8 +116,8 @@ def test_a_view_whose_refreshes_nearly_take_the_time_between_two_is_told():
 
 def test_what_the_next_run_of_a_feed_with_a_schedule_reads_in_time_is_not_lost():
     """No row was taken since the last run, and 100 are kept by their size: an hour's."""
-    waits = sample(0, a={0: offsets(0, 0, 50)}), sample(HOUR / 2, a={0: offsets(0, 0, 100)})
-    deletions = {"a": {0: Deletion(rows_kept=160)}}
+    waits = sample(0, a={"t/0": offsets(0, 0, 50)}), sample(HOUR / 2, a={"t/0": offsets(0, 0, 100)})
+    deletions = {"a": {"t/0": Deletion(rows_kept=160)}}
     key = (Kind.RETENTION_NEAR, "a")
     assert key in judge(*waits, deletions=deletions)
     assert judge(*waits, deletions=deletions, read_in_s={"a": HOUR / 2}) == {}

@@ -7,7 +7,6 @@ import pytest
 from dagster import DagsterRunStatus as Status
 
 from lake_assets.defs.lake_scope import lake_tags
-from lake_assets.defs.rotation import SUPERVISOR
 from lake_assets.defs.supervision import act, build, observe
 from lake_assets.model.heartbeat import Heartbeat
 from lake_assets.runtime.processes import boot_id, process_of
@@ -113,7 +112,7 @@ def test_a_death_is_answered_after_a_pause(tick, run):
 
 def test_where_every_feed_has_a_schedule_nothing_is_started(settings, instance):
     scheduled = GAMES.model_copy(update={"run": "0 * * * *"})
-    sensor = build(settings, [scheduled]).resolve_sensor_def(SUPERVISOR)
+    (sensor,) = build(settings, [scheduled]).sensors
     result = sensor(dg.build_sensor_context(instance=instance))
     assert not result.run_requests
     assert result.skip_reason.skip_message == Why.UNWANTED

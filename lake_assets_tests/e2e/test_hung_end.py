@@ -14,20 +14,21 @@ from lake_assets_tests.e2e.dev import wait_for
 _HANGS = """
 import sys, threading
 from lake_assets.cli import stream as command
+from lake_assets.feeds.load import find_feed, load_feeds
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.settings.schema import Settings
 from lake_assets.streams.run import Tick
 from lake_assets.streams.stream_thread import Worker
 
 class Feed:
+    feed = find_feed(load_feeds(None), "games")
     progressed_at = 0.0
     waiting = failure = None
     stopped = ""
     def end(self): pass
 
 def hang(worker):
-    worker._streams = {"games": Feed()}
-    worker._threads = {"games": threading.current_thread()}
+    worker.streams.add(Feed(), thread=threading.current_thread())
     worker._outbox.put(Tick())
     threading.Event().wait()
 
@@ -36,7 +37,7 @@ command.load_settings = lambda **_: settings
 command.control.locate = lambda *_: Endpoints(kafka="127.0.0.1:1", registry="http://127.0.0.1:1")
 Worker._stream = hang
 command.EventLog.add = lambda _, event: print("streams", flush=True)
-command.stream(until_caught_up=False, skip_batch=None, retry_batch=None, lake=None)
+command.stream(until_caught_up=False, skip_batch=None, retry_batch=None, feed=None, lake=None)
 """
 
 

@@ -136,7 +136,12 @@ def test_an_age_that_cannot_be_is_refused(tmp_path, told, problem):
     ("right", "wrong", "line", "problem"),
     [
         ("topic:", "topik:", 3, "source.kafka.topik is no field; did you mean 'topic'?"),
-        ("topic:", "x:", 3, "source.kafka.x is no field; fields here are topic, starting_offsets"),
+        (
+            "topic:",
+            "x:",
+            3,
+            "source.kafka.x is no field; fields here are topic, topics, starting_offsets",
+        ),
         ("    action:", "    actoin:", 12, "expectations[0].actoin is no field; did you mean"),
         ("action: drop", "action: dorp", 12, "expectations[0].action must be 'warn', 'drop', 'qu"),
         ("[rummy, poker]", "rummy", 8, "route.keys must be a valid tuple, not 'rummy'"),
@@ -144,7 +149,12 @@ def test_an_age_that_cannot_be_is_refused(tmp_path, told, problem):
         ("poker]", "rummy]", 6, "route: keys are given twice: rummy"),
         ("feed: games", "feed: 7", 1, "feed must be a valid string, not 7"),
         ("feed: games", "fed: games", 1, "feed is missing"),
-        ("{topic: game-stream}", "", 3, "source.kafka must be a mapping of topic, starting_off"),
+        (
+            "{topic: game-stream}",
+            "",
+            3,
+            "source.kafka must be a mapping of topic, topics, starting_off",
+        ),
         ("session_count:", "Count:", 17, "gold[0].measures.Count: 'Count' is not a name"),
         ('"*/1 * * * *"', '"* * * *"', 18, "gold[0].schedule: '* * * *' has 4 fields, not 5"),
         ("feed: games", "feed: games\nrun: hourly", 2, "run: 'hourly' has 1 fields, not 5 (minute"),
