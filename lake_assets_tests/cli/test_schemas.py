@@ -3,6 +3,7 @@ import re
 
 import pytest
 
+from lake_assets.cli.console import stdout
 from lake_assets.logs.schema_log import record_changes
 from lake_assets.model.schema_history import Reason, RegisteredVersion, Why, changes
 from lake_assets.spark.lake_context import open_lake
@@ -36,7 +37,7 @@ def shown(lake, *arguments):
 
 
 def test_each_change_is_a_line_with_its_time_and_why(lake, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.setattr(stdout, "width", 160)
     rows = [
         [cell.strip() for cell in line.split("│")[1:-1]]
         for line in shown(lake, "games").splitlines()
