@@ -112,7 +112,7 @@ def test_a_death_is_answered_after_a_pause(tick, run):
 
 def test_where_every_feed_has_a_schedule_nothing_is_started(settings, instance):
     scheduled = GAMES.model_copy(update={"run": "0 * * * *"})
-    (sensor,) = build(settings, [scheduled]).sensors
+    (sensor,) = build(settings, [scheduled]).sensors or ()
     result = sensor(dg.build_sensor_context(instance=instance))
     assert not result.run_requests
     assert result.skip_reason.skip_message == Why.UNWANTED
