@@ -287,10 +287,10 @@ def _selected(kind: pa.Schema, outputs: Sequence[Output]) -> pa.Schema:
 
 def _renames(renames: Renames, outputs: Sequence[Output]) -> Renames:
     """Older names of the columns that are selected under their own, and of fields within any."""
-    names = {one.name for one in outputs}
-    own = {one.source for one in outputs if one.source == one.name}
+    own = {one.name for one in outputs if one.source == one.name}
+    others = {one.name for one in outputs} - own  # no older name of anything
     return Renames(
-        now={old: new for old, new in renames.now.items() if new in own and old not in names},
+        now={old: new for old, new in renames.now.items() if new in own and old not in others},
         within={
             one.name: renames.within[one.source]
             for one in outputs
