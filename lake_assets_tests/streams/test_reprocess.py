@@ -52,7 +52,8 @@ def land(lake):
             source = known_topic(topic, begins, dict(ends))
             ingest = Ingest(feed=lake.feed, source=source, context=context, report=lambda _: None)
             ingest.prepare()
-            ingest(lake.spark.createDataFrame(rows, COLUMNS), dict(ends))
+            until = {(topic, number): end for number, end in ends.items()}
+            ingest(lake.spark.createDataFrame(rows, COLUMNS), until)
         return Counter((number, starts.get(number, 0)) for number in partitions)
 
     return go
