@@ -20,12 +20,10 @@ from lake_assets.feeds.references import wrong_references
 from lake_assets.model.ddl import Scalar
 from lake_assets.model.feeds import Feed
 from lake_assets.model.owners import Owner, claims_of
+from lake_assets.model.routes import KEY_TYPES
 from lake_assets.model.tables import LOG_NAMES
 
 _SHIPPED = Path(__file__).parent
-
-_KEY_TYPES = ("string", "boolean", "tinyint", "smallint", "int", "bigint", "date")
-"""Declared types whose values make keys: each value has one text."""
 
 _SHOWN = 3
 """Problems named at once; more would not fit a line that people read."""
@@ -153,9 +151,9 @@ def _foreign_route(feed: Feed) -> Iterator[tuple[Loc, str]]:
         return
     kind = declared[name]
     word = kind.name if isinstance(kind, Scalar) else type(kind).__name__.lower()
-    if word not in _KEY_TYPES:
+    if word not in KEY_TYPES:
         fact = f"{name!r} is of type {word}, which holds no keys"
-        yield ("route", "column"), f"{fact}: use one of {', '.join(_KEY_TYPES)}"
+        yield ("route", "column"), f"{fact}: use one of {', '.join(KEY_TYPES)}"
 
 
 def _unhinted_partitions(feed: Feed) -> Iterator[tuple[Loc, str]]:

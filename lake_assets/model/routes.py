@@ -7,6 +7,9 @@ from pydantic import model_validator
 
 from lake_assets.model.base import Identifier, KeyName, Noun
 
+KEY_TYPES = ("string", "boolean", "tinyint", "smallint", "int", "bigint", "date")
+"""Types whose values make keys, as Spark SQL names them: each value has one text."""
+
 
 class Unknown(StrEnum):
     """What becomes of a row whose key is not among the route's keys."""

@@ -23,6 +23,7 @@ from lake_assets.formats.base import (
 )
 from lake_assets.formats.schema_merge import Mismatch, in_words, merge
 from lake_assets.model.feeds import Feed
+from lake_assets.model.routes import KEY_TYPES
 from lake_assets.model.transforms import Mask
 from lake_assets.silver.mask_values import Masks
 from lake_assets.silver.selecting_decoder import SelectingDecoder
@@ -199,9 +200,9 @@ class SelectingFormat:
             fact = f"leaves out {missing[0]}, which says where a row goes"
             raise FeedError(f"select of feed {self.feed.feed!r}", fact, "Select it, too")
         for name in (name for name in route if name in columns.names):
-            kind = columns.field(name).type
-            if not _holds_keys(kind):
-                fact = f"makes {name} {in_words(kind)}, which holds no keys"
+            kind = in_words(columns.field(name).type)
+            if kind not in {*KEY_TYPES, "binary"}:  # bytes of protobuf are read as text
+                fact = f"makes {name} {kind}, which holds no keys"
                 step = f"Make it text: `cast(… as string) as {name}`"
                 raise FeedError(f"select of feed {self.feed.feed!r}", fact, step)
 
@@ -229,19 +230,6 @@ class SelectingFormat:
             },
             key=self.mask_key,
         )
-
-
-def _holds_keys(kind: pa.DataType) -> bool:
-    return any(
-        is_kind(kind)
-        for is_kind in (
-            pa.types.is_string,
-            pa.types.is_binary,
-            pa.types.is_integer,
-            pa.types.is_boolean,
-            pa.types.is_date,
-        )
-    )
 
 
 def decoded_columns(have: pa.Schema, outputs: Sequence[Output], *, has_star: bool) -> pa.Schema:

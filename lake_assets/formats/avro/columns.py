@@ -8,7 +8,7 @@ from lake_assets.errors import SchemaUnusableError
 from lake_assets.formats.avro.naming import is_struct
 from lake_assets.formats.avro.schema import Type
 from lake_assets.formats.avro.walk import width_of
-from lake_assets.model.sources import ORIGIN_NAMES
+from lake_assets.formats.confluent.version_columns import NEXT_STEP, columns_of
 
 MICROSECONDS: Mapping[str, str] = {"comment": "microseconds"}
 """Metadata of a column that was a time of day."""
@@ -44,8 +44,6 @@ _LOGICAL = {
     "duration": _DURATION,
 }
 
-_NEXT_STEP = "Register a version without it"
-
 
 def columns(record: Type) -> pa.Schema:
     """Columns of the decoded rows, all nullable, in the record's order.
@@ -59,18 +57,12 @@ def columns(record: Type) -> pa.Schema:
         SchemaUnusableError: no column is left, two have one name, or one has silver's own.
     """
     thing = f"record {record.name}"
-    fields = _fields(record)
-    if not fields:
-        raise SchemaUnusableError(thing, "has no fields", _NEXT_STEP)
-    taken = sorted(one.name for one in fields if one.name.lower() in ORIGIN_NAMES)
-    if taken:
-        fact = f"field {taken[0]} has the name of a column that says where a row came from"
-        raise SchemaUnusableError(thing, fact, _NEXT_STEP)
-    twice = _twice(one.name for one in fields)
+    made = columns_of(thing, _fields(record))
+    twice = _twice(made.names)
     if twice is not None:
         fact = f"two fields are column {twice}, under the newest version's names"
-        raise SchemaUnusableError(thing, fact, _NEXT_STEP)
-    return pa.schema(fields)
+        raise SchemaUnusableError(thing, fact, NEXT_STEP)
+    return made
 
 
 def _twice(names: Iterable[str]) -> str | None:

@@ -4,14 +4,11 @@ from collections.abc import Iterable, Mapping
 
 import pyarrow as pa
 
-from lake_assets.errors import SchemaUnusableError
+from lake_assets.formats.confluent.version_columns import columns_of
 from lake_assets.formats.protobuf.messages import DROPPED
-from lake_assets.model.sources import ORIGIN_NAMES
 
 MICROSECONDS: Mapping[str, str] = {"comment": "microseconds"}
 """Metadata of a column that was a `Duration`."""
-
-_NEXT_STEP = "Register a version without it"
 
 
 def columns(message: str, raw: pa.Schema) -> pa.Schema:
@@ -29,14 +26,7 @@ def columns(message: str, raw: pa.Schema) -> pa.Schema:
         SchemaUnusableError: no column is left, or a name is one of silver's own.
     """
     thing = f"message {message}"
-    fields = _storable(raw)
-    if not fields:
-        raise SchemaUnusableError(thing, "has no fields", _NEXT_STEP)
-    taken = sorted(f.name for f in fields if f.name.lower() in ORIGIN_NAMES)
-    if taken:
-        fact = f"field {taken[0]} has the name of a column that says where a row came from"
-        raise SchemaUnusableError(thing, fact, _NEXT_STEP)
-    return pa.schema(fields)
+    return columns_of(thing, _storable(raw))
 
 
 def _storable(fields: Iterable[pa.Field]) -> list[pa.Field]:

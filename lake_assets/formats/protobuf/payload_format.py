@@ -1,18 +1,14 @@
 """Protobuf as a payload format: the driver's side."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, Self
+from typing import Self
 
 import pyarrow as pa
 
-from lake_assets.formats.base import (
-    MessageQuestion,
-    Question,
-    SchemaIdQuestion,
-    Surroundings,
-)
+from lake_assets.formats.base import Surroundings
 from lake_assets.formats.confluent.cache import CachedRegistry, SchemaCache
+from lake_assets.formats.confluent.registered_format import RegisteredFormat
 from lake_assets.formats.confluent.registry import Registry
 from lake_assets.formats.confluent.schemas import SchemaSet
 from lake_assets.formats.protobuf.arrow import ProtobufDecoder
@@ -21,27 +17,9 @@ from lake_assets.formats.protobuf.language import PROTOBUF
 from lake_assets.model.payload import ProtobufPayload
 
 
-class Answers(Protocol):
-    """A registry, whether what it said is kept or not."""
-
-    def newest(self, subject: str, message: str | None = None) -> SchemaSet:
-        """As `formats.confluent.registry.Registry.newest`."""
-
-    def resolve(self, schemas: SchemaSet, ids: Collection[int]) -> SchemaSet:
-        """As `formats.confluent.registry.Registry.resolve`."""
-
-    def check(self, subject: str) -> None:
-        """As `formats.confluent.registry.Registry.check`."""
-
-
 @dataclass(frozen=True, slots=True)
-class ProtobufFormat:
+class ProtobufFormat(RegisteredFormat[ProtobufPayload]):
     """A `formats.base.PayloadFormat` whose schemas are the versions of a subject."""
-
-    reads: ClassVar[tuple[str, ...]] = ("value", "schema_id")
-
-    declared: ProtobufPayload
-    registry: Answers
 
     @classmethod
     def of(cls, feed: str, declared: ProtobufPayload, surroundings: Surroundings) -> Self:  # noqa: ARG003
@@ -52,25 +30,8 @@ class ProtobufFormat:
         return cls(declared, CachedRegistry(registry, SchemaCache(surroundings.cache)))
 
     def newest(self) -> SchemaSet:
-        """The versions of the subject."""
+        """The versions of the subject, for the one message that is taken, if it is one."""
         return self.registry.newest(self.declared.subject, self.declared.message)
-
-    def check(self) -> None:
-        """Make sure that the registry answers."""
-        self.registry.check(self.declared.subject)
-
-    def for_next_batch(self, schemas: SchemaSet, now: float) -> SchemaSet:
-        """Without ids that were unknown long ago, and without waiting ones."""
-        return schemas.for_next_batch(now)
-
-    def resolve(self, schemas: SchemaSet, questions: frozenset[Question]) -> SchemaSet:
-        """With what the registry says of ids, and with the messages that rows have."""
-        ids = _ids(questions)
-        return _met(self.registry.resolve(schemas, ids) if ids else schemas, questions)
-
-    def let_wait(self, schemas: SchemaSet, questions: frozenset[Question]) -> SchemaSet:
-        """With the messages that rows have; rows of ids never met wait."""
-        return _met(schemas.let_wait(_ids(questions)), questions)
 
     def plan(self, schemas: SchemaSet, have: pa.Schema, route: Sequence[str]) -> ProtobufDecoder:
         """Every version decodes its own; messages are taken by the first column of the route."""
@@ -79,18 +40,3 @@ class ProtobufFormat:
     def made_by(self, schemas: SchemaSet, route: Sequence[str]) -> list[pa.Schema]:
         """The columns of each message that rows may have."""
         return made_by(schemas, next(iter(route), None))
-
-
-def _ids(questions: frozenset[Question]) -> frozenset[int]:
-    return frozenset(
-        question.schema_id for question in questions if isinstance(question, SchemaIdQuestion)
-    )
-
-
-def _met(schemas: SchemaSet, questions: frozenset[Question]) -> SchemaSet:
-    met = [
-        (question.schema_id, question.path)
-        for question in questions
-        if isinstance(question, MessageQuestion)
-    ]
-    return schemas.meet(met) if met else schemas
