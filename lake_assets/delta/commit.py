@@ -88,6 +88,10 @@ APP_ID, BATCH = "lake_assets.app_id", "lake_assets.batch"
 """Keys in a commit's custom metadata: the identity under which it happened."""
 
 
+WIDENED = "lake_assets.widened"
+"""Key in a commit's custom metadata: the columns that became wider, or got older ones' values. All
+of the table's files are rewritten, and other columns hold what they held."""
+
 RETENTION = "lake_assets.rows_older_than"
 """Key in a commit's custom metadata: its rows left for their age, and nothing else happened. What
 was computed from them stands."""

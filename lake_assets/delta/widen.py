@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from lake_assets.delta.commit import Commit, DataFile
+from lake_assets.delta.commit import WIDENED, Commit, DataFile
 from lake_assets.delta.committer import Committer
 from lake_assets.delta.conflicts import again_on_conflict
 from lake_assets.delta.data_files import active_files, whole_path
@@ -23,9 +23,6 @@ from lake_assets.model.tables import TableRef
 from lake_assets.parquet.data_file import write_partitions, write_pieces
 from lake_assets.parquet.partitioning import with_values
 from lake_assets.parquet.read_file import opened
-
-WIDENED = "lake_assets.widened"
-"""Key in a commit's custom metadata: the columns that became wider, or got older ones' values."""
 
 DROPPED = "lake_assets.dropped"
 """Key in a commit's custom metadata: the columns that the table no longer has."""

@@ -1,7 +1,7 @@
 """Deciding what a refresh must do: which keys' views are behind, and how each catches up. Pure."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from lake_assets.delta.refresh_position import (
     BUCKETS,
@@ -14,6 +14,7 @@ from lake_assets.delta.refresh_position import (
     STATES,
     Position,
 )
+from lake_assets.gold.view_columns import ViewColumns
 from lake_assets.model.expectations import Action
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.tables import TableRef
@@ -113,6 +114,9 @@ class ViewSnapshot:
     position: Position | None
     commit_read: str = ""
     """`commit_digest` of the position's version, as silver's log has it now."""
+
+    columns: ViewColumns = field(default_factory=ViewColumns)
+    """Of silver, that the view may read."""
 
     @property
     def is_behind(self) -> bool:

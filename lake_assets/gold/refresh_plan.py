@@ -188,7 +188,8 @@ def _merge(view: GoldView, one: Opened, context: LakeContext) -> RefreshPlan | s
     if one.gold is None or position is None:
         raise ValueError(source.key)
     silver = log_of(context.lake, source.silver_table)
-    gained = gained_between(silver, position.silver_version, source.silver.version)
+    upto, reads = source.silver.version, source.columns.may_have
+    gained = gained_between(silver, position.silver_version, upto, reads)
     if gained.obstacle:
         return gained.obstacle
     if features_of(one.gold).may_have_deletion_vectors:

@@ -7,6 +7,7 @@ from lake_assets.delta.commit_digest import commit_digest
 from lake_assets.delta.refresh_position import Position
 from lake_assets.delta.table_log import log_of
 from lake_assets.gold.refresh_need import Silver, ViewSnapshot, definition_of
+from lake_assets.gold.view_columns import view_columns_of
 from lake_assets.model.feeds import Feed
 from lake_assets.model.gold_views import GoldView
 from lake_assets.spark.lake_context import LakeContext
@@ -47,4 +48,5 @@ def view_snapshot_of(
         gold_version=gold_version,
         position=position,
         commit_read=read,
+        columns=view_columns_of(feed, view),
     )

@@ -52,7 +52,8 @@ def start_of(
     why = _why_full(one, noted, compiled, asked=asked)
     if not why and source.position is not None:
         silver = log_of(context.lake, source.silver_table)
-        gained = gained_between(silver, source.position.silver_version, source.silver.version)
+        upto, reads = source.silver.version, source.columns.may_have
+        gained = gained_between(silver, source.position.silver_version, upto, reads)
         if not gained.obstacle:
             files = tuple(timed(file, windows.time, compiled.came) for file in gained.files)
             position = noted or WindowPosition(until=None)

@@ -3,10 +3,11 @@ import json
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from deltalake import DeltaTable, write_deltalake
+from deltalake import CommitProperties, DeltaTable, write_deltalake
 from deltalake import Field as DeltaField
 
 from lake_assets.delta.added_files import gained_between
+from lake_assets.delta.commit import WIDENED
 from lake_assets_tests.table_logs import local_log
 
 
@@ -119,3 +120,24 @@ def test_files_of_others_that_lack_their_partition_columns_are_an_obstacle(tmp_p
     # Whoever rearranges rows that are known brings none.
     DeltaTable(folder).optimize.compact()
     assert gained_between(local_log(folder), 1, version(folder)).obstacle == ""
+
+
+def test_files_rewritten_for_columns_that_nobody_reads_gain_nothing(table):
+    append(table, 3)
+    rewrite(table, "other, another")
+    append(table, 4)
+    log, upto = local_log(table), version(table)
+    found = gained_between(log, 0, upto, lambda column: column == "n")
+    assert (read(table, found), found.obstacle) == ([3, 4], "")
+    assert "changed in its version 2" in gained_between(log, 0, upto).obstacle
+    reads_another = gained_between(log, 0, upto, lambda column: column == "another")
+    assert "changed in its version 2" in reads_another.obstacle
+
+
+def rewrite(folder, columns):
+    write_deltalake(
+        folder,
+        DeltaTable(folder).to_pyarrow_table(),
+        mode="overwrite",
+        commit_properties=CommitProperties(custom_metadata={WIDENED: columns}),
+    )

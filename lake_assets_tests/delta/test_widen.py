@@ -7,11 +7,11 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
-from lake_assets.delta.commit import Batch
+from lake_assets.delta.commit import WIDENED, Batch
 from lake_assets.delta.committer import Committer
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.renamed_columns import Renames, marked
-from lake_assets.delta.widen import DROPPED, WIDENED, drop_columns, widen
+from lake_assets.delta.widen import DROPPED, drop_columns, widen
 from lake_assets.errors import CommitConflictError
 from lake_assets.storage.local import LocalStore
 from lake_assets_tests.sample import silver_of

@@ -11,6 +11,7 @@ from lake_assets.delta.data_files import active_files
 from lake_assets.delta.log_history import last_info
 from lake_assets.delta.old_rows import OldRows
 from lake_assets.delta.refresh_position import COLUMNS
+from lake_assets.delta.widen import widen
 from lake_assets.errors import CommitConflictError, ExpectationFailedError
 from lake_assets.gold.refresh import refresh
 from lake_assets.gold.refresh_plan import open_all
@@ -18,7 +19,7 @@ from lake_assets.model.expectations import Action, Expectation
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.reports import Judged, Mode
 from lake_assets.storage.local import LocalStore
-from lake_assets_tests.gold.silver import SCHEMA, add_silver
+from lake_assets_tests.gold.silver import SCHEMA, add_silver, append_silver
 from lake_assets_tests.sample import GAMES, gold_of, silver_of
 
 VIEW = GoldView(
@@ -112,6 +113,38 @@ def test_rows_that_left_for_their_age_stay_counted(bring, context, lake):
     assert counts(lake) == {"ann": 3, "bob": 2}
     assert bring(full_refresh=True).rows_read == 2
     assert counts(lake) == {"ann": 1, "bob": 1}
+
+
+@pytest.mark.spark
+def test_a_wider_column_that_a_view_does_not_read_leaves_it_what_it_counted(bring, context, lake):
+    silver = silver_of("uno")
+    append_silver(lake, "uno", with_battery([100, 200], pa.int32()))
+    bring()
+    files = active_files(context.committer.fresh(silver))
+    before = datetime.fromtimestamp(150, UTC)
+    OldRows(table=silver, columns=["event_timestamp"], before=before).delete(
+        context.committer, [], files
+    )
+    append_silver(lake, "uno", with_battery([300], pa.int32()))  # is rewritten unread
+    widen(context.committer, {silver: with_battery([], pa.float64()).schema})
+    append_silver(lake, "uno", with_battery([400], pa.float64()))
+    found = bring()
+    assert (found.mode, found.rows_read) == (Mode.INCREMENTAL, 2)
+    assert counts(lake) == {"ann": 4}
+    reader = VIEW.model_copy(update={"measures": {"n": "count(*) filter (where _offset >= 0)"}})
+    assert bring(reader).mode is Mode.FULL
+    widen(context.committer, {silver: pa.schema([("_offset", pa.decimal128(20, 0))])})
+    assert "left silver or changed" in bring(reader).why
+    assert counts(lake) == {"ann": 3}
+
+
+def with_battery(times, kind):
+    rows = [
+        {"game_name": "uno", "gamer_id": "ann", "_offset": at, "battery": 50}
+        | {"event_timestamp": datetime.fromtimestamp(at, UTC)}
+        for at in times
+    ]
+    return pa.Table.from_pylist(rows, schema=SCHEMA.append(pa.field("battery", kind)))
 
 
 @pytest.mark.spark
