@@ -28,8 +28,9 @@ from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.model.tables import TableRef
 from lake_assets.storage.store import Store
 
-_TRIES = 5
-"""Tries of an append whose table others change at the same time, such as by a new column."""
+_TRIES = 20
+"""Tries of an append whose table others change at the same time: by a new column, or by rows of
+another feed. Each is lost to a commit that came between a look and the next version's file."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,6 +53,9 @@ class Known:
 
     has_constraints: bool = False
     """Whether rows must be judged before they come."""
+
+    columns: str = ""
+    """Of the table, as Delta's JSON; empty of one that was created or replaced, not looked at."""
 
     def has(self, batch: Batch) -> bool | None:
         """Whether the table has this batch or a later one; None if this stream was not looked at.
@@ -154,7 +158,7 @@ class Appends:
 
     def _look(self, commit: Commit, batch: Batch) -> Known:
         handle = self._fresh(commit.table)
-        known = look(handle, batch)
+        known = look(handle, batch, self._known.get(commit.table))
         if not known.has(batch):
             self._judge(handle, commit)
         return known
@@ -189,12 +193,24 @@ class Appends:
         return True
 
 
-def look(handle: DeltaTable, batch: Batch) -> Known:
-    """What `append` must know."""
+def look(handle: DeltaTable, batch: Batch, before: Known | None = None) -> Known:
+    """What `append` must know.
+
+    Args:
+        handle: the table.
+        batch: that is about to come.
+        before: what was known. Other streams of it are looked at, too, so that each of several
+            that fill a table finds it known after the others; not once its columns are others, for
+            which each must be judged again.
+    """
+    table_id, columns = str(handle.metadata().id), handle.schema().to_json()
+    is_same = before is not None and (before.table_id, before.columns) == (table_id, columns)
+    streams = {batch.app_id, *(before.last if before is not None and is_same else ())}
     return Known(
         version=handle.version(),
-        table_id=str(handle.metadata().id),
-        last={batch.app_id: handle.transaction_version(batch.app_id)},
+        table_id=table_id,
+        columns=columns,
+        last={app_id: handle.transaction_version(app_id) for app_id in streams},
         partition_by=tuple(handle.metadata().partition_columns),
         layout=layout_of(handle),
         has_constraints=bool(features_of(handle).constraints),

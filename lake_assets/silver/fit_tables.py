@@ -1,6 +1,8 @@
 """A feed's tables made to fit what is known of its schemas, and what is known made to fit them."""
 
+import threading
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,10 +10,14 @@ import pyarrow as pa
 
 from lake_assets.formats.base import Decoder, PayloadFormat
 from lake_assets.model.feeds import Feed
+from lake_assets.model.flows import is_shared
 from lake_assets.silver.adopt_tables import adopt_tables, make_tables
 from lake_assets.silver.kept_types import kept_types
 from lake_assets.silver.schema_history import SchemaHistory
 from lake_assets.spark.lake_context import LakeContext
+
+_FITTING = threading.Lock()
+"""Held while tables of several feeds are looked at and changed: the other one is looked at then."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,10 +50,20 @@ class TableFitting:
             FeedError: a table cannot be partitioned as the feed says.
             LakeError: the lake cannot be written, or the columns do not go together.
         """
+        with _FITTING if is_shared(self.feed) else nullcontext():
+            return self._fit(schemas, last, keys, added)
+
+    def _fit(
+        self,
+        schemas: Any,  # noqa: ANN401 - the format's own
+        last: Decoder | None,
+        keys: Sequence[str],
+        added: Sequence[str],
+    ) -> tuple[Any, Decoder]:
         committer = self.context.committer
         before = last.columns if last else pa.schema([])
-        # A requeue may have added columns that rows ask for now.
-        looked_at = keys if self.feed.payload.grows else added
+        # A requeue, or another feed that fills them, may have added columns that rows ask for now.
+        looked_at = keys if self.feed.payload.grows or is_shared(self.feed) else added
         have = adopt_tables(committer, self.feed, looked_at, before)
         route = self.feed.route_column
         columns = () if route is None else (route,)

@@ -15,16 +15,17 @@ from lake_assets.delta.commit import APP_ID, ATTEMPT, BATCH, Batch, Commit
 from lake_assets.delta.commit_journal import Journal
 from lake_assets.delta.data_files import active_files, are_whole, without
 from lake_assets.delta.log_history import is_done, last_info, rows_of
-from lake_assets.delta.origins import Before, NotIn
+from lake_assets.delta.origins import Before, NotIn, own_of
 from lake_assets.delta.restores import is_restored
 from lake_assets.delta.table_layout import is_laid_out_as
 from lake_assets.delta.table_log import log_of
 from lake_assets.delta.transaction_numbers import checksum, numbers_of, recorded_checksum
+from lake_assets.delta.written_columns import columns_misfit
 from lake_assets.errors import LakeError, StreamError
 from lake_assets.model.origins import OriginColumns
 from lake_assets.model.owners import Owner
 from lake_assets.model.reports import BatchReport
-from lake_assets.model.tables import TableRef, quarantine_of
+from lake_assets.model.tables import Layer, TableRef, quarantine_of
 from lake_assets.silver.batch_notes import replayed
 from lake_assets.silver.demux_position import (
     POSITION,
@@ -119,7 +120,11 @@ class Recovery:
         self, handles: Mapping[TableRef, DeltaTable], quarantine: Mapping[TableRef, DeltaTable]
     ) -> None:
         """Make sure that a feed without a position has no rows either."""
-        having = [t.name for t, handle in {**handles, **quarantine}.items() if rows_of(handle)]
+        whose = self.origin.whose
+        is_shared = whose is not None and whose.is_named
+        # Where several feeds fill silver, its rows may be the others'; numbers tell.
+        own = {t: h for t, h in handles.items() if t.layer is not Layer.SILVER or not is_shared}
+        having = [t.name for t, handle in {**own, **quarantine}.items() if rows_of(handle)]
         numbered = [t.name for t in numbers_of(demux_app(self.feed), {**handles, **quarantine})]
         if having or numbered:
             raise refusal(
@@ -165,7 +170,8 @@ class Recovery:
         """Take the rows out of a table that came after the position, and its batches' numbers."""
         handle, log = self.context.committer.fresh(table), log_of(self.context.lake, table)
         later = NotIn(Before(position.offsets, self.origin))
-        removed, kept = without(log, active_files(handle), later)
+        own = own_of(later, [column.name for column in handle.schema().fields], self.origin)
+        removed, kept = without(log, active_files(handle), own)
         before = batch_of(self.feed, number)
         undo = Commit(
             table=table,
@@ -250,7 +256,7 @@ def _is_of(commit: Commit, handle: DeltaTable | None, batch: Batch) -> bool:
     if handle is None:
         return False
     if not is_done(handle, batch):
-        return is_laid_out_as(commit, handle)
+        return is_laid_out_as(commit, handle) and not columns_misfit(commit, handle)
     made = (entry for entry in handle.history() if entry.get(APP_ID) == batch.app_id)
     own = next((entry for entry in made if int(entry[BATCH]) == batch.version), {})
     return own.get(ATTEMPT) == commit.info.get(ATTEMPT)

@@ -15,6 +15,9 @@ from lake_assets.delta.offset_range import Range
 from lake_assets.delta.source_offsets import offsets_of_rows
 from lake_assets.delta.table_log import log_of
 from lake_assets.delta.transaction_numbers import checksum, numbers_of
+from lake_assets.errors import FeedError
+from lake_assets.model.feeds import Feed
+from lake_assets.model.flows import beside_it, is_shared, origin_of
 from lake_assets.model.tables import TableRef, bronze_of, quarantine_of
 from lake_assets.silver.demux_position import (
     POSITION,
@@ -40,6 +43,22 @@ def under_new_names(redo: Redo, renamed: Mapping[TableRef, TableRef]) -> Redone:
     return redone
 
 
+def ensure_renamable(feed: Feed, renamed: Mapping[TableRef, TableRef]) -> None:
+    """Refuse to derive under new names what other feeds' rows are in, too: they would be dropped.
+
+    Raises:
+        FeedError: several feeds fill the feed's silver.
+    """
+    if is_shared(feed):
+        table, now = next(iter(renamed.items()))
+        raise FeedError(
+            f"feed {feed.feed!r}",
+            f"{table.name} would be {now.name} by its `tables`, and {', '.join(beside_it(feed))} "
+            "fills it, too",
+            "Put `tables` back as it was: tables that several feeds fill keep their names",
+        )
+
+
 def accept_restores(redo: Redo) -> Mapping[TableRef, DeltaTable]:
     """Let tables change that were restored, since all of them is derived again; all, by table."""
     feed, context = redo.demux.feed, redo.demux.context
@@ -51,7 +70,7 @@ def accept_restores(redo: Redo) -> Mapping[TableRef, DeltaTable]:
 
 def from_nothing(redo: Redo, bronze: DeltaTable) -> Redone:
     """Derive all there is of bronze, and record again how far demux is thereby."""
-    feed, context, origin = redo.demux.feed.feed, redo.demux.context, redo.demux.feed.source.origin
+    feed, context, origin = redo.demux.feed.feed, redo.demux.context, origin_of(redo.demux.feed)
     log = log_of(context.lake, bronze_of(feed))
     aside = accept_restores(redo).get(quarantine_of(feed))  # it may be gone
     offsets = offsets_of_rows(log, active_files(bronze), origin)
