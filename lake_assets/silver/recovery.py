@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from deltalake import DeltaTable
 
-from lake_assets.delta.commit import APP_ID, ATTEMPT, BATCH, Batch, Commit
+from lake_assets.delta.commit import APP_ID, ATTEMPT, BATCH, BEFORE, Batch, Commit
 from lake_assets.delta.commit_journal import Journal
 from lake_assets.delta.data_files import active_files, are_whole, without
 from lake_assets.delta.log_history import is_done, last_info, rows_of
@@ -36,6 +36,7 @@ from lake_assets.silver.demux_position import (
     read_position,
     reprocess_app,
 )
+from lake_assets.silver.lost_rows import lost_rows
 from lake_assets.silver.rows import quarantine_schema
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.storage.store import Store
@@ -214,8 +215,11 @@ def ensure_none_restored(feed: str, lake: Store, tables: Mapping[TableRef, Delta
     """Make sure that no table of a feed was put back to an older version.
 
     Raises:
-        StreamError: one was, by a RESTORE that no commit of ours followed.
+        StreamError: one was, by a RESTORE that no commit of ours followed; or rows of the feed are
+            missing since another feed derived its own again.
     """
+    if fact := lost_rows(lake, feed):
+        raise refusal(feed, fact)
     for table, handle in tables.items():
         if is_restored(log_of(lake, table), handle.version()):
             raise refusal(feed, f"{table.name} was put back to an older version (RESTORE)")
@@ -267,8 +271,12 @@ def _number_before(handle: DeltaTable, feed: str, most: int) -> int:
     for commit in handle.history():
         if UNDONE in commit:  # what is older than this commit, it took out again
             most = min(most, int(commit[UNDONE]) - 1)
-        if commit.get(APP_ID) == demux_app(feed) and int(commit[BATCH]) <= most:
-            return int(commit[BATCH])
+        if commit.get(APP_ID) != demux_app(feed):
+            continue
+        numbers = (int(commit[BATCH]), int(commit.get(BEFORE, most + 1)))
+        known = next((number for number in numbers if number <= most), None)
+        if known is not None:
+            return known
     return 0
 
 

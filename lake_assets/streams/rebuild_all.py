@@ -3,15 +3,18 @@
 When that is asked for is `streams.reprocess`'; the streams do not run.
 """
 
+import logging
 from collections.abc import Mapping
 from dataclasses import replace
 
 from deltalake import DeltaTable
 
+from lake_assets.delta.catalog import keys_found
 from lake_assets.delta.change_journal import TableChange
-from lake_assets.delta.data_files import active_files
+from lake_assets.delta.data_files import active_files, are_whole
 from lake_assets.delta.increments import Point
 from lake_assets.delta.offset_range import Range
+from lake_assets.delta.restores import is_restored
 from lake_assets.delta.source_offsets import offsets_of_rows
 from lake_assets.delta.table_log import log_of
 from lake_assets.delta.transaction_numbers import checksum, numbers_of
@@ -26,10 +29,14 @@ from lake_assets.silver.demux_position import (
     demux_app,
     read_position,
 )
+from lake_assets.silver.lost_rows import clear_lost, note_lost
 from lake_assets.silver.reprocess import Bronze, Redo, Redone
+from lake_assets.storage.store import Store
 from lake_assets.streams.bronze_ranges import apart_of, ensure_reaches, retained_of, rows_of, within
 from lake_assets.streams.demux_loop import tables_of_silver
 from lake_assets.streams.superseded_silver import drop_superseded, offsets_of_silver
+
+_LOG = logging.getLogger(__name__)
 
 
 def under_new_names(redo: Redo, renamed: Mapping[TableRef, TableRef]) -> Redone:
@@ -70,6 +77,7 @@ def accept_restores(redo: Redo) -> Mapping[TableRef, DeltaTable]:
 
 def from_nothing(redo: Redo, bronze: DeltaTable) -> Redone:
     """Derive all there is of bronze, and record again how far demux is thereby."""
+    _tell_others(redo)
     feed, context, origin = redo.demux.feed.feed, redo.demux.context, origin_of(redo.demux.feed)
     log = log_of(context.lake, bronze_of(feed))
     aside = accept_restores(redo).get(quarantine_of(feed))  # it may be gone
@@ -103,4 +111,29 @@ def from_nothing(redo: Redo, bronze: DeltaTable) -> Redone:
     if retained:
         span = replace(everything, ends=offsets)
         rows = within(redo.session, redo.demux.feed, rows, span).rows
-    return redo.rebuild(Bronze(rows=rows, range=everything), record=record)
+    redone = redo.rebuild(Bronze(rows=rows, range=everything), record=record)
+    clear_lost(context.lake, feed)
+    return redone
+
+
+def _tell_others(redo: Redo) -> None:
+    """Have other feeds that fill the tables derive their rows again, too, if some are lost."""
+    feed, context = redo.demux.feed, redo.demux.context
+    if not is_shared(feed):
+        return
+    for table, handle in context.committer.opened(_silver_tables(context.lake, feed)).items():
+        log = log_of(context.lake, table)
+        is_back = is_restored(log, handle.version())
+        if is_back or not are_whole(log, active_files(handle)):
+            what = "was put back to an older version (RESTORE)" if is_back else "lacked files"
+            fact = f"{table.name} {what} when feed {feed.feed!r} was derived again"
+            note_lost(context.lake, beside_it(feed), fact)
+            told = "%s: run `lake-assets rebuild silver` for %s, too"
+            others = ", ".join(beside_it(feed))
+            _LOG.warning(told, fact, others, extra={"feed": feed.feed})
+            return
+
+
+def _silver_tables(lake: Store, feed: Feed) -> list[TableRef]:
+    """The silver tables that a feed fills."""
+    return [*map(feed.silver_table, keys_found(lake, feed))]
