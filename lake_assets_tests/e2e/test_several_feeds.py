@@ -4,11 +4,13 @@ The hardest case is two feeds whose rows have the same origins, as topics of one
 clusters have: here both read one topic.
 """
 
+import re
 import shutil
 import threading
 from collections import Counter
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -24,6 +26,7 @@ from lake_assets.model.routes import Route
 from lake_assets.model.tables import bronze_of, quarantine_of
 from lake_assets.streams.reset import reset_bronze
 from lake_assets.streams.trace import trace
+from lake_assets_tests.commandline import lake_assets_here
 from lake_assets_tests.e2e.dying import POINTS, KilledError, doomed
 from lake_assets_tests.events import Topic, framed
 from lake_assets_tests.formats.protobuf.given import framed as framed_message
@@ -284,3 +287,81 @@ def test_what_would_take_the_others_rows_along_is_refused(lake):
         with pytest.raises(FeedError, match="fills, too"):
             reset_bronze(lake.settings, allowed)
     assert lake.places(bronze_of("twin")).total() == 2
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "several-feeds.md"
+
+ORDER = "message order {{ string shop = 1; optional {} total = 2; }}"
+
+
+class Orders:
+    """The example of the page, worked on by commands as from a shell."""
+
+    def __init__(self, settings, services, folder):
+        folder.mkdir()
+        self.old, self.new = Topic(services), Topic(services)
+        named = {"topic: orders": f"topic: {self.new.name}", "orders-value": self.new.subject}
+        named["topic: old-orders"] = f"topic: {self.old.name}"
+        for text in re.findall(r"```yaml\n(.*?)```", PAGE.read_text(), re.DOTALL):
+            for shown, own in named.items():
+                text = text.replace(shown, own)  # noqa: PLW2901 - one after the other
+            name = re.search(r"^feed: (.*)$", text, re.MULTILINE)[1]
+            (folder / f"{name}.yaml").write_text(text)
+        self.settings = settings.model_copy(update={"feeds": folder})
+        self.text = ORDER.format("double")
+        self.known = self.new.register_text(self.text)
+
+    def produce(self):
+        parts = [{"shop": shop, "total": total} for shop, total in (("berlin", 2.5), ("paris", 4))]
+        messages = [message_of(self.text, **each) for each in (*parts, {"shop": "paris"})]
+        self.new.produce(*(framed_message(self.known, message) for message in messages))
+        berlin, rome = b'{"store": "berlin", "price": 1.5}', b'{"store": "rome", "price": 7}'
+        self.old.produce(berlin, rome, b'{"store": "paris"}')
+
+    def run(self, *arguments):
+        done = lake_assets_here(self.settings, *arguments)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def rows(self, layer, name):
+        rows = DeltaTable(self.settings.lake_dir / layer / name).to_pyarrow_table()
+        return rows.to_pylist()
+
+    def silver(self):
+        """Feed, shop and total of each row, and how often it is there."""
+        tables = ("orders_of_berlin", "orders_of_paris", "orders_of_rome")
+        rows = (row for table in tables for row in self.rows("silver", table))
+        return Counter((row["_feed"], row["shop"], row["total"]) for row in rows)
+
+
+def test_the_example_of_the_page_runs(connected, services, tmp_path):
+    orders = Orders(connected, services, tmp_path / "declared")
+    orders.produce()
+    orders.run("stream", "--until-caught-up")
+    once = Counter(
+        {
+            ("orders", "berlin", 2.5): 1,
+            ("orders", "paris", 4.0): 1,
+            ("old_orders", "berlin", 1.5): 1,
+            ("old_orders", "rome", 7.0): 1,
+        }
+    )
+    assert orders.silver() == once
+    for feed in ("orders", "old_orders"):
+        assert [row["detail"] for row in orders.rows("quarantine", f"quarantine_{feed}")] == [
+            "total_is_known"
+        ]
+    orders.run("refresh", "--feed", "orders")
+    (berlin,) = orders.rows("gold", "orders_of_berlin_sums")
+    assert (berlin["orders"], berlin["total"]) == (2, 4.0)
+    orders.run("rebuild", "silver", "--feed", "old_orders")
+    assert orders.silver() == once
+    orders.produce()
+    orders.run("stream", "--until-caught-up")
+    assert orders.silver() == once + once
+    orders.run("maintain")
+    orders.run("rebuild", "silver")
+    assert orders.silver() == once + once
+    shown = orders.run("tables")
+    assert shown.count("orders_of_berlin ") == 1
+    assert "quarantine_old_orders" in shown
