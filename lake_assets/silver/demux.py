@@ -38,6 +38,7 @@ from lake_assets.silver.layouts import with_partition_sources
 from lake_assets.silver.many_partitions import ManyPartitions
 from lake_assets.silver.questions import KeyQuestion, SqlQuestion, decoded
 from lake_assets.silver.schema_history import SchemaHistory
+from lake_assets.silver.shared_tables import while_it_commits
 from lake_assets.spark.fan_out import UnresolvedError
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.spark.scan import Rows
@@ -129,6 +130,13 @@ class Demux:
             ColumnsChangedError: it was made for other columns; nothing was committed.
         """
         began = perf_counter()
+        with while_it_commits(self.feed):
+            self._commit(demuxed, batch, reached)
+        self.partitions.tell(demuxed.written)
+        seconds = {"job": job_s, "commit": perf_counter() - began}
+        self.report(placed(self.feed.feed, batch, demuxed, span, seconds))
+
+    def _commit(self, demuxed: Demuxed, batch: Batch, reached: Reached) -> None:
         *others, last = commits_of(self.feed, demuxed, reached)
         with discarded_unless_noted(self.context.lake, [*others, last]):
             # Before they are noted: what is noted is committed by whoever starts next.
@@ -136,9 +144,6 @@ class Demux:
             self.journal.write(batch, [*others, last], note_of(demuxed))
         self._append(others, batch)
         self._append([last], batch)
-        self.partitions.tell(demuxed.written)
-        seconds = {"job": job_s, "commit": perf_counter() - began}
-        self.report(placed(self.feed.feed, batch, demuxed, span, seconds))
 
     def _write(self, bronze: Rows, batch: Batch, span: Span | None) -> Demuxed:
         job, demuxed = self.derive(bronze)

@@ -1,8 +1,6 @@
 """A feed's tables made to fit what is known of its schemas, and what is known made to fit them."""
 
-import threading
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,10 +12,8 @@ from lake_assets.model.flows import is_shared
 from lake_assets.silver.adopt_tables import adopt_tables, make_tables
 from lake_assets.silver.kept_types import kept_types
 from lake_assets.silver.schema_history import SchemaHistory
+from lake_assets.silver.shared_tables import while_it_fits
 from lake_assets.spark.lake_context import LakeContext
-
-_FITTING = threading.Lock()
-"""Held while tables of several feeds are looked at and changed: the other one is looked at then."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,7 +46,7 @@ class TableFitting:
             FeedError: a table cannot be partitioned as the feed says.
             LakeError: the lake cannot be written, or the columns do not go together.
         """
-        with _FITTING if is_shared(self.feed) else nullcontext():
+        with while_it_fits(self.feed):
             return self._fit(schemas, last, keys, added)
 
     def _fit(

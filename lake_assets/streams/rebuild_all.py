@@ -17,6 +17,7 @@ from lake_assets.delta.offset_range import Range
 from lake_assets.delta.restores import is_restored
 from lake_assets.delta.source_offsets import offsets_of_rows
 from lake_assets.delta.table_log import log_of
+from lake_assets.delta.table_owners import is_there
 from lake_assets.delta.transaction_numbers import checksum, numbers_of
 from lake_assets.errors import FeedError
 from lake_assets.model.feeds import Feed
@@ -127,7 +128,8 @@ def _tell_others(redo: Redo) -> None:
         if is_back or not are_whole(log, active_files(handle)):
             what = "was put back to an older version (RESTORE)" if is_back else "lacked files"
             fact = f"{table.name} {what} when feed {feed.feed!r} was derived again"
-            note_lost(context.lake, beside_it(feed), fact)
+            begun = [o for o in beside_it(feed) if is_there(context.lake, quarantine_of(o))]
+            note_lost(context.lake, begun, fact)
             told = "%s: run `lake-assets rebuild silver` for %s, too"
             others = ", ".join(beside_it(feed))
             _LOG.warning(told, fact, others, extra={"feed": feed.feed})

@@ -4,6 +4,7 @@ The hardest case is two feeds whose rows have the same origins, as topics of one
 clusters have: here both read one topic.
 """
 
+import random
 import re
 import shutil
 import threading
@@ -20,10 +21,12 @@ from deltalake import DeltaTable
 from lake_assets.delta.data_files import active_files
 from lake_assets.errors import FeedError, StreamError
 from lake_assets.feeds.flows import with_targets
+from lake_assets.maintenance.run import maintain
 from lake_assets.model.feeds import Reset
 from lake_assets.model.origins import Origin
 from lake_assets.model.routes import Route
 from lake_assets.model.tables import bronze_of, quarantine_of
+from lake_assets.settings.upkeep import MaintenanceSettings
 from lake_assets.streams.reset import reset_bronze
 from lake_assets.streams.trace import trace
 from lake_assets_tests.commandline import lake_assets_here
@@ -289,9 +292,76 @@ def test_what_would_take_the_others_rows_along_is_refused(lake):
     assert lake.places(bronze_of("twin")).total() == 2
 
 
+class Sequence:
+    """What happens to a lake of two feeds, one thing after the other, as chance has it."""
+
+    def __init__(self, lake, chance):
+        self.lake, self.chance, self.made = lake, chance, []
+        self.version = 0
+
+    def produce(self):
+        lake, chance = self.lake, self.chance
+        keys = [chance.choice(KEYS) for _ in range(chance.randint(1, 4))]
+        made = [
+            framed(lake.known, key, gamer=f"g{len(self.made)}", version=self.version)
+            for key in keys
+        ]
+        self.made += lake.topic.produce(*made)
+
+    def register(self):
+        self.version = min(self.version + 1, 3)
+        self.lake.known = self.lake.topic.register(self.version)
+
+    def stream(self):
+        self.lake.stream(self.feed)
+
+    def kill(self):
+        self.produce()
+        feed = self.feed
+        self.lake.ingest(feed)
+        with suppress(KilledError):
+            replace(self.lake, kind=doomed(self.chance.choice(POINTS))).demux(feed)
+
+    def forget(self):
+        shutil.rmtree(self.lake.settings.state_dir, ignore_errors=True)
+
+    def rebuild(self):
+        feed = self.feed
+        self.lake.stream(feed)  # a part is derived of tables that are whole
+        keys = self.chance.choice([None, ["uno"], ["go_fish"]])
+        self.lake.rebuild_of(feed.feed, keys=keys)
+
+    def compact(self):
+        DeltaTable(self.lake.folder(silver_of(self.chance.choice(KEYS)))).optimize.compact()
+
+    def maintain(self):
+        upkeep = MaintenanceSettings(keep_hours=1e-9, join_at_files=2)
+        settings = self.lake.settings.model_copy(update={"maintenance": upkeep})
+        maintain(settings, self.feed)
+
+    @property
+    def feed(self):
+        return self.lake.feeds()[self.chance.choice(NAMES)]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_each_row_is_there_once_by_feed_whatever_happens_in_whichever_order(lake, seed):
+    chance = random.Random(seed)  # noqa: S311 - the same each time
+    steps = Sequence(lake, chance)
+    steps.produce()
+    lake.stream_both()
+    usual = [steps.produce, steps.stream, steps.kill, steps.kill, steps.rebuild, steps.forget]
+    for _ in range(16):
+        chance.choice([*usual, steps.compact, steps.maintain, steps.register])()
+        made = Counter(steps.made)
+        assert not any(found - made for found in lake.found().values())
+    lake.stream_both()
+    assert lake.has_each_once(steps.made)
+
+
 PAGE = Path(__file__).parents[2] / "docs" / "several-feeds.md"
 
-ORDER = "message order {{ string shop = 1; optional {} total = 2; }}"
+ORDER = "message event {{ string shop = 1; optional {} total = 2; }}"
 
 
 class Orders:
