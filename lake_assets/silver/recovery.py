@@ -13,6 +13,7 @@ from deltalake import DeltaTable
 
 from lake_assets.delta.commit import APP_ID, ATTEMPT, BATCH, BEFORE, Batch, Commit
 from lake_assets.delta.commit_journal import Journal
+from lake_assets.delta.conflicts import again_on_conflict
 from lake_assets.delta.data_files import active_files, are_whole, without
 from lake_assets.delta.log_history import is_done, last_info, rows_of
 from lake_assets.delta.origins import Before, NotIn, own_of
@@ -41,8 +42,14 @@ from lake_assets.silver.rows import quarantine_schema
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.storage.store import Store
 
+_TRIES = 5
+"""Tries of taking rows out of a table that another feed fills meanwhile."""
+
 UNDONE = "lake_assets.undone_batch"
 """Key in a commit's metadata: the number of the batch whose rows it takes out again."""
+
+UNDONE_OF = "lake_assets.undone_feed"
+"""Key in the same: of which feed; commits of releases whose tables had one feed do not tell."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -167,6 +174,7 @@ class Recovery:
         self.report(replayed(self.feed, batch, commits, self.journal.note()))
         return reached
 
+    @again_on_conflict(_TRIES)
     def _undo(self, table: TableRef, position: Position, number: int) -> None:
         """Take the rows out of a table that came after the position, and its batches' numbers."""
         handle, log = self.context.committer.fresh(table), log_of(self.context.lake, table)
@@ -178,7 +186,7 @@ class Recovery:
             table=table,
             files=kept,
             removed=removed,
-            info={UNDONE: str(position.number + 1)},
+            info={UNDONE: str(position.number + 1), UNDONE_OF: self.feed},
             transactions=[before],
             seen=handle.version(),
         )
@@ -269,7 +277,8 @@ def _is_of(commit: Commit, handle: DeltaTable | None, batch: Batch) -> bool:
 def _number_before(handle: DeltaTable, feed: str, most: int) -> int:
     """The newest batch of a table up to a number, by its log; 0 if it tells of none."""
     for commit in handle.history():
-        if UNDONE in commit:  # what is older than this commit, it took out again
+        if UNDONE in commit and commit.get(UNDONE_OF, feed) == feed:
+            # What is older than this commit, it took out again.
             most = min(most, int(commit[UNDONE]) - 1)
         if commit.get(APP_ID) != demux_app(feed):
             continue

@@ -198,6 +198,24 @@ def test_rows_that_both_lost_are_derived_again_by_both(lake, is_put_back):
     assert lake.has_each_once(made)
 
 
+def test_a_batch_that_the_other_feed_undid_is_no_matter_to_this_one(lake):
+    made = lake.produce(*KEYS)
+    lake.stream_both()
+    feeds = lake.feeds()
+    for who in ("twin", "games"):  # the one's numbers are lower than the other's by then
+        for _ in range(3):
+            made += lake.produce(*KEYS)
+            lake.stream(feeds["games"])
+        made += lake.produce(*KEYS)
+        lake.ingest(feeds[who])
+        with suppress(KilledError):
+            replace(lake, kind=doomed("last")).demux(feeds[who])
+        shutil.rmtree(lake.settings.state_dir)
+        lake.stream(feeds[who])
+    lake.stream_both()
+    assert lake.has_each_once(made)
+
+
 def test_requeued_rows_are_of_their_feed(lake):
     made = lake.produce("uno", "chess")
     lake.stream_both()
