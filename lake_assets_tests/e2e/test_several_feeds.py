@@ -25,6 +25,7 @@ from lake_assets.maintenance.run import maintain
 from lake_assets.model.feeds import Reset
 from lake_assets.model.origins import Origin
 from lake_assets.model.routes import Route
+from lake_assets.model.table_names import TableNames
 from lake_assets.model.tables import bronze_of, quarantine_of
 from lake_assets.settings.upkeep import MaintenanceSettings
 from lake_assets.streams.reset import reset_bronze
@@ -308,6 +309,10 @@ def test_what_would_take_the_others_rows_along_is_refused(lake):
         with pytest.raises(FeedError, match="fills, too"):
             reset_bronze(lake.settings, allowed)
     assert lake.places(bronze_of("twin")).total() == 2
+    named = lake.feeds(tables=TableNames(silver="{key}_in_silver"))
+    for feed in named.values():
+        with lake.redo(feed) as redo, pytest.raises(FeedError, match="fills it, too"):
+            lake.rebuild_with(redo)
 
 
 class Sequence:
