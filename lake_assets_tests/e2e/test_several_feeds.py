@@ -9,8 +9,9 @@ import re
 import shutil
 import threading
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
+from lake_assets.delta.committer import Committer
 from lake_assets.delta.data_files import active_files
 from lake_assets.errors import FeedError, StreamError
 from lake_assets.feeds.flows import with_targets
@@ -50,9 +52,12 @@ class SharedLake(StreamedLake):
     """A lake whose feed `games` has the tables, and `twin` fills them as well."""
 
     known: int = 0
+    declared: Mapping[str, object] = field(default_factory=dict)
+    """What the feed that has the tables declares otherwise."""
 
-    def feeds(self, **changes):
+    def feeds(self, **more):
         """By name, each knowing the other."""
+        changes = {**self.declared, **more}
         twin = self.topic.feed(feed="twin", into="games", route=None, expectations=(), gold=())
         declared = with_targets([self.topic.feed(**changes), twin])
         return {feed.feed: feed.beside(declared) for feed in declared}
@@ -315,11 +320,28 @@ def test_what_would_take_the_others_rows_along_is_refused(lake):
             lake.rebuild_with(redo)
 
 
+def dying_in_a_rebuild(after):
+    """A committer that goes down once so many tables have their part of a rebuild."""
+
+    class Dying(Committer):
+        done = 0
+
+        def append(self, commits, batch):
+            if "redo" in batch.app_id:
+                if self.done == after:
+                    raise KilledError
+                self.done += 1
+            return super().append(commits, batch)
+
+    return Dying
+
+
 class Sequence:
     """What happens to a lake of two feeds, one thing after the other, as chance has it."""
 
     def __init__(self, lake, chance):
         self.lake, self.chance, self.made = lake, chance, []
+        self.kept, self.copy = (), lake.settings.lake_dir.with_name("copy")
         self.version = 0
 
     def produce(self):
@@ -354,6 +376,32 @@ class Sequence:
         keys = self.chance.choice([None, ["uno"], ["go_fish"]])
         self.lake.rebuild_of(feed.feed, keys=keys)
 
+    def kill_a_rebuild(self):
+        """Between the commits of two tables, or before the first."""
+        feed = self.feed
+        self.lake.stream(feed)
+        dying = replace(self.lake, kind=dying_in_a_rebuild(self.chance.randint(0, 1)))
+        with suppress(KilledError):
+            dying.rebuild_of(feed.feed)
+
+    def keep_lake(self):
+        shutil.rmtree(self.copy, ignore_errors=True)
+        shutil.copytree(self.lake.settings.lake_dir, self.copy)
+        self.kept = (self.lake.declared,)
+
+    def restore_lake(self):
+        if self.kept:
+            shutil.rmtree(self.lake.settings.lake_dir)
+            shutil.copytree(self.copy, self.lake.settings.lake_dir)
+            (self.lake.declared,) = self.kept
+
+    def lay_out(self):
+        by = self.chance.choice([{}, {"device_id": "device_id"}])
+        feed = self.feed
+        self.lake.stream(feed)
+        self.lake.declared = {"partition_by": by}
+        self.lake.rebuild_of(feed.feed)
+
     def compact(self):
         DeltaTable(self.lake.folder(silver_of(self.chance.choice(KEYS)))).optimize.compact()
 
@@ -375,7 +423,9 @@ def test_each_row_is_there_once_by_feed_whatever_happens_in_whichever_order(lake
     lake.stream_both()
     usual = [steps.produce, steps.stream, steps.kill, steps.kill, steps.rebuild, steps.forget]
     for _ in range(16):
-        chance.choice([*usual, steps.compact, steps.maintain, steps.register])()
+        rare = [steps.compact, steps.maintain, steps.register, steps.kill_a_rebuild]
+        rare += [steps.keep_lake, steps.restore_lake, steps.lay_out]
+        chance.choice([*usual, *rare])()
         made = Counter(steps.made)
         assert not any(found - made for found in lake.found().values())
     lake.stream_both()
