@@ -11,6 +11,7 @@ from lake_assets.delta.origins import (
     NotIn,
     Origins,
     Own,
+    RowSet,
     Within,
     columns_in,
     own_of,
@@ -80,7 +81,7 @@ ENDS = {("a", 0): 9, ("a", 1): 9, ("b", 0): 9}
 )
 def test_rows_of_a_table_of_several_feeds_are_told_by_their_feed(origin, mask):
     places = [(topic, partition) for topic, partition, _ in ROWS]
-    sets = [
+    sets: list[RowSet] = [
         Own(origin),
         Before(ENDS, origin),
         From(dict.fromkeys(ENDS, 0), origin),

@@ -341,7 +341,8 @@ class Sequence:
 
     def __init__(self, lake, chance):
         self.lake, self.chance, self.made = lake, chance, []
-        self.kept, self.copy = (), lake.settings.lake_dir.with_name("copy")
+        self.kept: list[Mapping[str, object]] = []
+        self.copy = lake.settings.lake_dir.with_name("copy")
         self.version = 0
 
     def produce(self):
@@ -387,7 +388,7 @@ class Sequence:
     def keep_lake(self):
         shutil.rmtree(self.copy, ignore_errors=True)
         shutil.copytree(self.lake.settings.lake_dir, self.copy)
-        self.kept = (self.lake.declared,)
+        self.kept = [self.lake.declared]
 
     def restore_lake(self):
         if self.kept:
@@ -448,7 +449,7 @@ class Orders:
         for text in re.findall(r"```yaml\n(.*?)```", PAGE.read_text(), re.DOTALL):
             for shown, own in named.items():
                 text = text.replace(shown, own)  # noqa: PLW2901 - one after the other
-            name = re.search(r"^feed: (.*)$", text, re.MULTILINE)[1]
+            (name,) = re.findall(r"^feed: (.*)$", text, re.MULTILINE)
             (folder / f"{name}.yaml").write_text(text)
         self.settings = settings.model_copy(update={"feeds": folder})
         self.text = ORDER.format("double")

@@ -493,7 +493,8 @@ def test_rows_grow_old_by_what_comes_from_any_feed_that_fills_the_table(settings
     assert upkeep_of(settings, SILVER).old_rows == 0
     lake.committer.create({twin: COLUMNS[BRONZE]}, owners={twin: Owner(feed="twin")})
     place = {"topic": "t", "partition": 0, "offset": 0}
-    rows = pa.Table.from_pylist([{**place, ORIGIN.time: NOW}], schema=COLUMNS[BRONZE])
+    row = {**place, str(ORIGIN.time): NOW}
+    rows = pa.Table.from_pylist([row], schema=COLUMNS[BRONZE])
     file = DataFile(**write_file(lake.store, rows, log_of(lake.store, twin).folder))
     lake.committer.append([Commit(table=twin, files=[file])], Batch("stream", 1))
     flow = GAMES.model_copy(update={"feed": "twin", "into": "games", "gold": ()})
