@@ -32,6 +32,7 @@ from benchmarks.pipelines import (
     run_pipelines,
 )
 from benchmarks.queries import N_QUERIES, run_queries
+from benchmarks.two_feeds import APART, SHARED, into_the_same, into_their_own
 
 FEW_TABLES = 100
 """Tables that a peer is given whose time grows with them; a thousand would take it hours."""
@@ -79,6 +80,8 @@ PEERS = (
     Peer((TEN_RULES,), with_ten_rules),
     Peer((IN_TASKS,), with_select_in_tasks),
     Peer((BY_SPARK,), with_select_by_spark),
+    Peer((SHARED,), into_the_same),
+    Peer((APART,), into_their_own),
 )
 """In the order of the report."""
 

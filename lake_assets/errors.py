@@ -112,6 +112,10 @@ class CommitConflictError(LakeError):
     """Another writer committed the same micro-batch, or changed the table under this commit."""
 
 
+class ColumnsChangedError(LakeError):
+    """A table has other columns by now than the files that were written for it; none was added."""
+
+
 class ForeignStateError(LakeError):
     """A lake and a state folder do not belong together; neither was changed."""
 

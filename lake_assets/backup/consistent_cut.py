@@ -13,23 +13,21 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
 
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
+from lake_assets.backup.batch_versions import position_at, version_before
 from lake_assets.backup.gold_cut import GoldCut
 from lake_assets.backup.lake_tables import feed_of, tables_in
+from lake_assets.backup.shared_cut import shared_cut
 from lake_assets.delta.crash_recovery import newest_whole_version
-from lake_assets.delta.log_tail import actions_of
-from lake_assets.delta.table_log import TableLog, log_of
+from lake_assets.delta.table_log import log_of
 from lake_assets.delta.transaction_numbers import checksum, numbers_of, recorded_checksum
 from lake_assets.errors import LakeError, first_line
 from lake_assets.model.tables import Layer, TableRef, waiting_of
 from lake_assets.silver.demux_position import (
-    Position,
     demux_app,
-    position_in,
     reprocess_app,
     skip_app,
 )
@@ -91,6 +89,7 @@ class _Look:
             new = {t for t in tables if t.layer is Layer.QUARANTINE} - {*quarantines}
             self._notes += [f"{t.relative} came while versions were chosen" for t in new]
             self._open(pool, [t for t in tables if t.layer is Layer.SILVER or _is_waiting(t)])
+            self._handles.update(shared_cut(self._lake, self._handles, self._at))
             for quarantine in quarantines:
                 if (feed := feed_of(quarantine)) is not None and quarantine in self._handles:
                     self._fit(feed, quarantine, before[quarantine])
@@ -211,47 +210,6 @@ class _Look:
 def _is_waiting(table: TableRef) -> bool:
     feed = table.name.removeprefix("bronze_").removesuffix("_waiting")
     return table == waiting_of(feed)
-
-
-def position_at(log: TableLog, handle: DeltaTable, app_id: str) -> Position | None:
-    """The position that a quarantine table records at the handle's version; None if it has none.
-
-    Unlike deltalake's history it reads nothing of later versions, which may be torn.
-    """
-    number = handle.transaction_version(app_id)
-    for at in range(handle.version() if number is not None else -1, -1, -1):
-        try:
-            infos = [info for kind, info in actions_of(log, at) if kind == "commitInfo"]
-        except FileNotFoundError:
-            return None
-        position = next(filter(None, map(position_in, infos)), None)
-        if position is not None and position.number == number:
-            return position
-    return None
-
-
-def version_before(log: TableLog, newest: int, app_id: str, most: int) -> int | None:
-    """The newest version whose last batch of an application is no later than `most`.
-
-    Returns:
-        None if the log has forgotten it.
-    """
-    version = newest
-    for at in range(newest, -1, -1):
-        try:
-            number = _number(actions_of(log, at), app_id)
-        except FileNotFoundError:
-            return None
-        if number is not None and number <= most:
-            return version
-        if number is not None:
-            version = at - 1
-    return max(version, 0)
-
-
-def _number(actions: Iterable[tuple[str, Any]], app_id: str) -> int | None:
-    found = (a["version"] for kind, a in actions if kind == "txn" and a["appId"] == app_id)
-    return next(found, None)
 
 
 def number_in(journal: str) -> float:

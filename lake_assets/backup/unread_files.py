@@ -7,7 +7,7 @@ that alone it would have to be computed anew, from what silver still has. Reads 
 
 from collections.abc import Iterator, Mapping
 
-from lake_assets.backup.consistent_cut import position_at
+from lake_assets.backup.batch_versions import position_at
 from lake_assets.backup.lake_tables import feed_of
 from lake_assets.delta.commit import RETENTION
 from lake_assets.delta.log_tail import actions_of, info_at, path_of

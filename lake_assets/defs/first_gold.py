@@ -15,9 +15,10 @@ from lake_assets.defs.lake_scope import UNFINISHED, known_keys
 from lake_assets.gold.first_refresh import first_refreshes
 from lake_assets.gold.status import never_computed, views_behind
 from lake_assets.model.feeds import Feed
+from lake_assets.model.flows import fillers
 from lake_assets.model.gold_views import GoldView
 from lake_assets.settings.schema import Settings
-from lake_assets.state.failing_expectations import read_failures
+from lake_assets.state.failing_expectations import failures_of_tables
 from lake_assets.state.lake_id import lake_id
 
 
@@ -53,7 +54,7 @@ def _sensor(settings: Settings, feed: Feed) -> dg.SensorDefinition:
             return dg.SensorResult(
                 skip_reason="A refresh is under way", cursor=json.dumps(sorted(requested))
             )
-        failures = read_failures(settings.state_dir, feed.feed)
+        failures = failures_of_tables(settings.state_dir, fillers(feed))
         lacking = never_computed(settings, feed, failures) if keys else ()
         off = turned_off(instance, repository) if lacking else frozenset()
         first = first_refreshes(

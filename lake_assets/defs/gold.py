@@ -34,11 +34,12 @@ from lake_assets.delta.catalog import keys_of
 from lake_assets.feeds.cron import slug
 from lake_assets.gold.status import views_behind
 from lake_assets.model.feeds import Feed
+from lake_assets.model.flows import fillers
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.reports import Refreshed
 from lake_assets.model.tables import EVERY_KEY, Layer
 from lake_assets.settings.schema import Settings
-from lake_assets.state.failing_expectations import read_failures
+from lake_assets.state.failing_expectations import failures_of_tables
 from lake_assets.state.lake_id import lake_id
 from lake_assets.storage.open_store import lake_of
 from lake_assets.streams.refresh import refresh_gold
@@ -238,7 +239,7 @@ def _schedule(settings: Settings, feed: Feed, views: Views) -> dg.ScheduleDefini
         if is_under_way(context.instance, lake, job_name):
             return dg.SkipReason("The last refresh is still under way")
         known = known_keys(context.instance, settings, feed, lake)
-        failures = read_failures(settings.state_dir, feed.feed)
+        failures = failures_of_tables(settings.state_dir, fillers(feed))
         behind = views_behind(settings, feed, failures, views=[view.name for view in views])
         chosen = [view for view in views if behind[view.name]]
         if not chosen:

@@ -12,6 +12,7 @@ import dagster as dg
 
 from lake_assets.errors import FeedError
 from lake_assets.model.feeds import Feed
+from lake_assets.model.flows import tables_owner
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.tables import EVERY_KEY, Layer, bronze_of, quarantine_of
 
@@ -47,7 +48,8 @@ def source_keys(feed: Feed, taken: Collection[dg.AssetKey]) -> dict[str, dg.Asse
 
 def own_keys(feed: Feed) -> set[dg.AssetKey]:
     """The keys of a feed's assets, without its source's."""
-    keys = {bronze_key(feed), quarantine_key(feed), silver_key(feed), maintenance_key(feed)}
+    keys = {bronze_key(feed), quarantine_key(feed), maintenance_key(feed)}
+    keys |= {silver_key(feed)} if feed.into is None else set()
     return keys | {gold_key(feed, view) for view in feed.gold}
 
 
@@ -62,8 +64,9 @@ def quarantine_key(feed: Feed) -> dg.AssetKey:
 
 
 def silver_key(feed: Feed) -> dg.AssetKey:
-    """All silver tables of a feed, one partition a key."""
-    return dg.AssetKey("silver_events" if feed.feed == _PLAIN else f"silver_{feed.feed}_events")
+    """All silver tables that a feed fills, one partition a key; of several feeds it is the same."""
+    owner = tables_owner(feed)
+    return dg.AssetKey("silver_events" if owner == _PLAIN else f"silver_{owner}_events")
 
 
 def gold_key(feed: Feed, view: GoldView) -> dg.AssetKey:
@@ -91,12 +94,12 @@ def key_partitions(feed: Feed, lake: str) -> dg.DynamicPartitionsDefinition:
 
     Dagster keeps one set of partitions under a name for all code locations, hence the lake's id.
     """
-    return dg.DynamicPartitionsDefinition(name=f"{feed.feed}_{lake}")
+    return dg.DynamicPartitionsDefinition(name=f"{tables_owner(feed)}_{lake}")
 
 
 def key_pattern(feed: Feed) -> str:
     """What stands for a key where one name tells of all its tables; the key itself if it is one."""
-    return feed.feed if feed.route is None else "{key}"
+    return tables_owner(feed) if feed.route is None else "{key}"
 
 
 def name_of(asset: dg.AssetKey) -> str:

@@ -15,8 +15,9 @@ from lake_assets.defs.internals.runs import range_tags
 from lake_assets.defs.keys import gold_key
 from lake_assets.gold.status import views_behind
 from lake_assets.model.feeds import Feed
+from lake_assets.model.flows import fillers
 from lake_assets.settings.schema import Settings
-from lake_assets.state.failing_expectations import read_failures
+from lake_assets.state.failing_expectations import failures_of_tables
 
 _KEYS = "lake_assets/keys"
 """Tag of a run that refreshes other keys than those that Dagster's tags name."""
@@ -59,7 +60,7 @@ def plan_behind(
     Raises:
         LakeError: a table's log cannot be read.
     """
-    failures = read_failures(settings.state_dir, feed.feed)
+    failures = failures_of_tables(settings.state_dir, fillers(feed))
     planned = set(context.partition_keys)
     behind = views_behind(settings, feed, failures, views=views)
     for view in feed.gold:

@@ -21,6 +21,7 @@ from lake_assets.defs.told_columns import TableEvent, ToldColumns
 from lake_assets.delta.catalog import keys_of
 from lake_assets.model.expectations import Expectation
 from lake_assets.model.feeds import Feed
+from lake_assets.model.flows import is_shared
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.reports import CheckResult, Judged
 from lake_assets.model.severity import per_cent, severity_of
@@ -105,6 +106,8 @@ def _table_event(settings: Settings, feed: Feed, change: Change) -> TableEvent:
         metadata |= view_metadata(change.refresh) if change.refresh else {}
     else:
         metadata["rows_added"] = dg.MetadataValue.int(change.rows)
+        if change.table.layer is Layer.SILVER and is_shared(feed):
+            metadata["feed"] = dg.MetadataValue.text(feed.feed)
         if change.dropped:
             metadata["rows_dropped"] = dg.MetadataValue.int(change.dropped)
     partition = partition_of(change.key) if change.key else None
@@ -182,7 +185,8 @@ def unreported(settings: Settings, feed: Feed, instance: dg.DagsterInstance) -> 
     tables: list[tuple[TableRef, str | None]] = [
         (bronze_of(feed.feed), None),
         (quarantine_of(feed.feed), None),
-        *((feed.silver_table(key), key) for key in keys),
+        # Of tables that several feeds fill, the one tells that has them.
+        *((feed.silver_table(key), key) for key in keys if feed.into is None),
         *(
             (feed.gold_table(view, scope), scope)
             for view in feed.gold

@@ -26,6 +26,7 @@ from lake_assets.defs.reports import Target, evaluation_of
 from lake_assets.delta.catalog import keys_of
 from lake_assets.model.expectations import Action, Expectation
 from lake_assets.model.feeds import Feed
+from lake_assets.model.flows import flows_into
 from lake_assets.model.tables import Layer, quarantine_of
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.recount_expectations import recheck
@@ -54,19 +55,24 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
         assets=[
             spec
             for feed in feeds
-            for spec in (_silver(settings, feed), _quarantine(settings, feed))
+            for spec in (*_silver(settings, feed), _quarantine(settings, feed))
         ],
-        asset_checks=[_checks(settings, feed) for feed in feeds if feed.expectations],
+        asset_checks=[
+            _checks(settings, feed) for feed in feeds if feed.expectations and not feed.into
+        ],
     )
 
 
-def _silver(settings: Settings, feed: Feed) -> dg.AssetSpec:
+def _silver(settings: Settings, feed: Feed) -> list[dg.AssetSpec]:
+    """Of a feed that fills another's tables none: they are the other's asset."""
+    if feed.into is not None:
+        return []
     keys = keys_of(lake_of(settings), feed)
     pattern = feed.silver_table(key_pattern(feed))
     example = feed.silver_table(keys[0]) if keys else pattern
-    return dg.AssetSpec(
+    spec = dg.AssetSpec(
         silver_key(feed),
-        deps=[bronze_key(feed)],
+        deps=[bronze_key(feed), *map(bronze_key, flows_into(feed))],
         partitions_def=key_partitions(feed, lake_id(settings)),
         group_name=group_of(Layer.SILVER),
         description="Decoded, typed, append-only events: one table a key.",
@@ -74,6 +80,7 @@ def _silver(settings: Settings, feed: Feed) -> dg.AssetSpec:
         owners=OWNERS,
         metadata=family_metadata(lake_of(settings), pattern, example),
     )
+    return [spec]
 
 
 def _quarantine(settings: Settings, feed: Feed) -> dg.AssetSpec:

@@ -12,61 +12,25 @@ longer that takes (`docs/decisions/0010-an-append-reads-no-log.md`). Format: the
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
 from deltalake import DeltaTable
 
-from lake_assets.delta.commit import TABLE_ID, Batch, Commit, DataFile, identity_of
+from lake_assets.delta.commit import BEFORE, TABLE_ID, Batch, Commit, DataFile, identity_of
 from lake_assets.delta.conflicts import moved_on, overtaken
 from lake_assets.delta.create_table import Blueprint
+from lake_assets.delta.known_table import Known, is_last, look, stands
 from lake_assets.delta.log_checkpoints import Checkpoints
-from lake_assets.delta.table_features import features_of
-from lake_assets.delta.table_layout import ensure_laid_out, layout_of
+from lake_assets.delta.table_layout import ensure_laid_out
 from lake_assets.delta.table_log import TableLog, log_of
+from lake_assets.delta.written_columns import WRITTEN_FOR
 from lake_assets.model.tables import TableRef
 from lake_assets.storage.store import Store
 
-_TRIES = 5
-"""Tries of an append whose table others change at the same time, such as by a new column."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Known:
-    """A table as somebody last saw it, or left it."""
-
-    version: int
-    table_id: str
-    """That Delta gave it."""
-
-    last: Mapping[str, int | None]
-    """By stream (`Batch.app_id`), its newest batch in the table; None if it has none."""
-
-    is_whole: bool = False
-    """Whether `last` names every stream: the table has been followed since it was created."""
-
-    partition_by: tuple[str, ...] = ()
-    layout: str | None = None
-    """As `table_layout.layout_of`; None if whoever knows the table has compared it already."""
-
-    has_constraints: bool = False
-    """Whether rows must be judged before they come."""
-
-    def has(self, batch: Batch) -> bool | None:
-        """Whether the table has this batch or a later one; None if this stream was not looked at.
-
-        deltalake accepts an older batch without complaint, so whoever commits must ask.
-        """
-        if batch.app_id not in self.last:
-            return False if self.is_whole else None
-        last = self.last[batch.app_id]
-        return last is not None and last >= batch.version
-
-    def after(self, batch: Batch) -> "Known":
-        """The table with one commit more."""
-        last = {**self.last, batch.app_id: batch.version}
-        return replace(self, version=self.version + 1, last=last)
+_TRIES = 20
+"""Tries of an append whose table others change at the same time: by a new column, or by rows of
+another feed. Each is lost to a commit that came between a look and the next version's file."""
 
 
 class Appends:
@@ -154,7 +118,7 @@ class Appends:
 
     def _look(self, commit: Commit, batch: Batch) -> Known:
         handle = self._fresh(commit.table)
-        known = look(handle, batch)
+        known = look(handle, batch, self._known.get(commit.table))
         if not known.has(batch):
             self._judge(handle, commit)
         return known
@@ -187,33 +151,6 @@ class Appends:
             raise moved_on(commit)
         self._checkpoints.after(commit.table, known.version + 1)
         return True
-
-
-def look(handle: DeltaTable, batch: Batch) -> Known:
-    """What `append` must know."""
-    return Known(
-        version=handle.version(),
-        table_id=str(handle.metadata().id),
-        last={batch.app_id: handle.transaction_version(batch.app_id)},
-        partition_by=tuple(handle.metadata().partition_columns),
-        layout=layout_of(handle),
-        has_constraints=bool(features_of(handle).constraints),
-    )
-
-
-def stands(log: TableLog, known: Known) -> bool:
-    """Whether the commit that `known` ends with is still there: a new table has another log.
-
-    A log whose old commits were swept away says no, too; then it is to be looked at again.
-    """
-    return log.has(known.version)
-
-
-def is_last(log: TableLog, known: Known, batch: Batch) -> bool:
-    """Whether nobody committed after what is known, and it tells of this batch."""
-    if known.has(batch) is None or not stands(log, known):
-        return False
-    return not log.has(known.version + 1)
 
 
 def append(
@@ -257,6 +194,7 @@ def _actions(known: Known, commit: Commit, batch: Batch | None, at_ms: int) -> l
         **commit.info,
         TABLE_ID: known.table_id,
         **identity_of(batches),
+        **(_before(known, batch) if batch and WRITTEN_FOR in commit.info else {}),
     }
     transactions = [
         {"txn": {"appId": transaction.app_id, "version": transaction.version, "lastUpdated": at_ms}}
@@ -289,6 +227,12 @@ def _actions(known: Known, commit: Commit, batch: Batch | None, at_ms: int) -> l
         for file in commit.removed
     ]
     return [{"commitInfo": commit_info}, *transactions, *added, *removed]
+
+
+def _before(known: Known, batch: Batch) -> Mapping[str, str]:
+    """What a commit to a table of several streams says of its own stream's last one."""
+    is_told = known.is_whole or batch.app_id in known.last
+    return {BEFORE: str(known.last.get(batch.app_id) or 0)} if is_told else {}
 
 
 def _quoted(file: DataFile) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from lake_assets.delta.table_owners import is_copy, is_there, owner_of, owners_in
 from lake_assets.errors import FeedError
 from lake_assets.model.feeds import Feed
+from lake_assets.model.flows import tables_owner
 from lake_assets.model.owners import Owner, claims_of, claims_of_key
 from lake_assets.model.tables import LOG_NAMES, Layer, TableRef, bronze_of, waiting_of
 from lake_assets.storage.store import Store
@@ -33,7 +34,7 @@ def keys_found(lake: Store, feed: Feed) -> tuple[str, ...]:
         LakeError: a table's log cannot be read.
     """
     silver = owners_in(lake, Layer.SILVER).values()
-    created = (owner.key for owner in silver if owner and owner.feed == feed.feed)
+    created = (owner.key for owner in silver if owner and owner.feed == tables_owner(feed))
     declared = _declared(lake, feed)
     return (*declared, *(key for key in created if key not in declared))
 
@@ -53,7 +54,7 @@ def _declared(lake: Store, feed: Feed) -> tuple[str, ...]:
 
 def _may_be_of(lake: Store, table: TableRef, feed: Feed) -> bool:
     owner = owner_of(lake, table)
-    return owner is None or owner.feed == feed.feed
+    return owner is None or owner.feed == tables_owner(feed)
 
 
 def ensure_known(feed: Feed, known: Collection[str], names: Iterable[str]) -> None:
@@ -131,13 +132,15 @@ def refused_keys(
         LakeError: a table's log cannot be read.
     """
     owners: dict[str, Owner] = {}
+    # Of several that fill the tables, the one that has views of a new key.
+    target = next((each for each in feeds if each.feed == tables_owner(feed)), feed)
     for other in feeds:
-        if other.feed != feed.feed:
+        if other.feed != target.feed:
             owners |= _by_name(claims_of(other, keys_found(lake, other)))
-    owners |= _by_name(claims_of(feed, {*known, *keys_found(lake, feed)}))
+    owners |= _by_name(claims_of(target, {*known, *keys_found(lake, feed)}))
     refused = {}
     for key in sorted(new):
-        claims = dict(claims_of_key(feed, key))
+        claims = dict(claims_of_key(target, key))
         reason = _held_by(lake, feed, claims, owners)
         if reason:
             refused[key] = reason

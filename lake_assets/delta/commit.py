@@ -87,6 +87,9 @@ TABLE_ID = "lake_assets.table_id"
 APP_ID, BATCH = "lake_assets.app_id", "lake_assets.batch"
 """Keys in a commit's custom metadata: the identity under which it happened."""
 
+BEFORE = "lake_assets.batch_before"
+"""Key in a commit's custom metadata: the batch of the same stream that the table had before, 0 if
+none. In tables that several streams fill the log may have forgotten the commit of that one."""
 
 WIDENED = "lake_assets.widened"
 """Key in a commit's custom metadata: the columns that became wider, or got older ones' values. All

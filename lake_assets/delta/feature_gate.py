@@ -15,6 +15,7 @@ from lake_assets.delta.commit import Commit, DataFile
 from lake_assets.delta.deletion_vectors import kept_rows
 from lake_assets.delta.table_features import Use, features_of, refused
 from lake_assets.delta.table_layout import ensure_laid_out, layout_of
+from lake_assets.delta.written_columns import ensure_columns
 from lake_assets.errors import TableFeatureError
 
 ConstraintCheck: TypeAlias = Callable[[DeltaTable, Sequence[DataFile], pa.Schema], None]
@@ -52,6 +53,7 @@ def ensure_committable(
         replacing: the table's new columns, where all of its rows are replaced.
 
     Raises:
+        ColumnsChangedError: the table has other columns than its new files were written for.
         TableFeatureError: a feature of the table forbids it.
         ConstraintViolatedError: new rows violate a constraint of the table.
         LakeError: a constraint cannot be evaluated, or the files are not laid out as the table is.
@@ -63,6 +65,7 @@ def ensure_committable(
         ensure_usable(handle, Use.REPLACE)
     else:
         ensure_laid_out(commit, handle.metadata().partition_columns, layout_of(handle))
+        ensure_columns(commit, handle)
         ensure_usable(handle, Use.REWRITE if commit.removed else Use.APPEND)
     columns = pa.schema(handle.schema().to_arrow()) if replacing is None else replacing
     features = features_of(handle)

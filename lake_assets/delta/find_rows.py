@@ -63,7 +63,7 @@ def find_rows(
         log: of the table.
         handle: the table, at the version to look at.
         key: columns that the table has, none of them a partition column, and their values.
-        columns: what else to read of each row.
+        columns: what else to read of each row; null of files that lack it.
 
     Raises:
         LakeError: a file cannot be read.
@@ -105,10 +105,12 @@ def _read(
     filters = predicate if kept is None else None
     try:
         # Partitioning off: folders such as `day=...` would else become columns of the file.
+        with lake.open_for_reading(file) as source, pq.ParquetFile(source) as opened:
+            names = set(opened.schema_arrow.names)
         with lake.open_for_reading(file) as source:
             table = pq.read_table(
                 source,
-                columns=[*key, *columns],
+                columns=[*key, *(name for name in columns if name in names)],
                 filters=filters,
                 partitioning=None,
                 coerce_int96_timestamp_unit=INT96_UNIT,
@@ -120,7 +122,7 @@ def _read(
             "Restore the file, or the table as of an earlier version",
         ) from problem
     rows: list[dict[str, Any]] = without_deleted(table, kept).filter(predicate).to_pylist()
-    return rows
+    return [{**dict.fromkeys(columns), **row} for row in rows]
 
 
 def _addition(log: TableLog, path: str, modified_ms: int) -> Addition:

@@ -17,11 +17,12 @@ from lake_assets.delta.committer import Committer
 from lake_assets.delta.conflicts import again_on_conflict
 from lake_assets.delta.data_files import active_files, are_whole, without
 from lake_assets.delta.log_history import is_done
-from lake_assets.delta.origins import RowSet
+from lake_assets.delta.origins import RowSet, own_of
 from lake_assets.delta.restores import is_restored
 from lake_assets.delta.table_layout import is_laid_out_as
 from lake_assets.delta.table_log import log_of
 from lake_assets.delta.transaction_numbers import checksum_record, numbers_of
+from lake_assets.delta.written_columns import columns_misfit
 from lake_assets.errors import LakeError
 from lake_assets.model.tables import TableRef
 from lake_assets.storage.store import Store
@@ -81,6 +82,8 @@ def _apply(
     if is_done(handle, change.batch):
         return None
     leaving = moved if one.leaving is None else one.leaving.rows(change.origin)
+    # What others that fill the table have in it is no part of the change.
+    leaving = own_of(leaving, [column.name for column in handle.schema().fields], change.origin)
     is_all = one.leaving is not None and one.leaving.is_all
     if not is_all and is_restored(log, handle.version()):
         raise LakeError(
@@ -115,7 +118,8 @@ def _can_come(part: TableChange, handles: Mapping[TableRef, DeltaTable], lake: S
     if part.table not in handles or not are_whole(log_of(lake, part.table), part.files):
         return False
     came = Commit(table=part.table, files=part.files, info=part.info)
-    return is_laid_out_as(came, handles[part.table])
+    handle = handles[part.table]
+    return is_laid_out_as(came, handle) and not columns_misfit(came, handle)
 
 
 def _ensure_newest(journal: ChangeJournal, change: TablesChange, committer: Committer) -> None:

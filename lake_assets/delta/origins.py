@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake_assets.model.origins import OriginColumns, Place
+from lake_assets.model.origins import FEED, OriginColumns, Place
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
@@ -33,6 +33,37 @@ def origin_schema(columns: OriginColumns) -> pa.Schema:
 def columns_in(names: Iterable[str], origin: OriginColumns) -> OriginColumns:
     """What a table with these columns calls those that say where a row came from."""
     return origin.in_silver if origin.in_silver.offset in set(names) else origin
+
+
+def _identity_in(names: Iterable[str], origin: OriginColumns) -> tuple[str, ...]:
+    """Which of a table's columns tell a row, and whose it is where a table has several feeds'."""
+    names = set(names)
+    columns = columns_in(names, origin)
+    is_told = origin.whose is not None and columns == origin.in_silver and FEED in names
+    return (*columns.identity, *([FEED] if is_told else []))
+
+
+def _own(rows: pa.Table, origin: OriginColumns) -> Mask | None:
+    """Which rows are of the origin's feed; None if all are, as in its bronze."""
+    whose = origin.whose
+    if whose is None or columns_in(rows.column_names, origin) != origin.in_silver:
+        return None
+    if FEED not in rows.column_names:
+        return None if whose.has_unnamed else np.zeros(rows.num_rows, dtype=np.bool_)
+    is_its = pc.equal(rows[FEED], whose.feed).fill_null(whose.has_unnamed)
+    mask: Mask = is_its.to_numpy(zero_copy_only=False) if rows.num_rows else np.zeros(0, np.bool_)
+    return mask
+
+
+def own_of(rows: "RowSet", names: Iterable[str], origin: OriginColumns) -> "RowSet":
+    """Those of a set that are of the origin's feed, in a table with these columns.
+
+    A set that is told by offsets has no others in any table; the rest of one may have.
+    """
+    names, whose = set(names), origin.whose
+    if whose is None or columns_in(names, origin) != origin.in_silver:
+        return rows
+    return rows if whose.has_unnamed and FEED not in names else Both(Own(origin), rows)
 
 
 class RowSet(Protocol):
@@ -59,6 +90,22 @@ class Everything:
 
 
 @dataclass(frozen=True, slots=True)
+class Own:
+    """The rows of the origin's feed."""
+
+    origin: OriginColumns
+
+    def columns(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Those of a row's identity: with none, a file does not tell how many rows it has."""
+        return _identity_in(names, self.origin)
+
+    def mask(self, rows: pa.Table) -> Mask:
+        """True for the feed's."""
+        own = _own(rows, self.origin)
+        return np.ones(rows.num_rows, dtype=np.bool_) if own is None else own
+
+
+@dataclass(frozen=True, slots=True)
 class From:
     """The rows from an offset on, in each partition; of other partitions none."""
 
@@ -67,7 +114,7 @@ class From:
 
     def columns(self, names: Iterable[str]) -> tuple[str, ...]:
         """Those of a row's identity."""
-        return columns_in(names, self.origin).identity
+        return _identity_in(names, self.origin)
 
     def mask(self, rows: pa.Table) -> Mask:
         """True from the partition's start on."""
@@ -83,7 +130,7 @@ class Before:
 
     def columns(self, names: Iterable[str]) -> tuple[str, ...]:
         """Those of a row's identity."""
-        return columns_in(names, self.origin).identity
+        return _identity_in(names, self.origin)
 
     def mask(self, rows: pa.Table) -> Mask:
         """True below the partition's end."""
@@ -99,7 +146,7 @@ class Within:
 
     def columns(self, names: Iterable[str]) -> tuple[str, ...]:
         """Those of a row's identity."""
-        return columns_in(names, self.origin).identity
+        return _identity_in(names, self.origin)
 
     def mask(self, rows: pa.Table) -> Mask:
         """True in each of the partition's spans."""
@@ -152,7 +199,7 @@ class Origins:
 
     def columns(self, names: Iterable[str]) -> tuple[str, ...]:
         """Those of a row's identity."""
-        return columns_in(names, self._origin).identity
+        return _identity_in(names, self._origin)
 
     def add(self, rows: pa.Table) -> None:
         """Add the origins of these rows."""
@@ -187,8 +234,8 @@ def _compared(
 def _by_place(
     rows: pa.Table, origin: OriginColumns
 ) -> Iterable[tuple[Place, npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
-    """By source and partition: which rows are there, and their offsets."""
-    columns = columns_in(rows.column_names, origin)
+    """By source and partition: which of the feed's rows are there, and their offsets."""
+    columns, own = columns_in(rows.column_names, origin), _own(rows, origin)
     names, offsets = rows[columns.name], rows[columns.offset].to_numpy()
     partitions = (
         np.zeros(rows.num_rows, dtype=np.int32)
@@ -197,6 +244,7 @@ def _by_place(
     )
     for name in pc.unique(names).to_pylist():
         is_named = pc.equal(names, name).to_numpy()
+        is_named = is_named if own is None else is_named & own
         for number in np.unique(partitions[is_named]):
             here = np.flatnonzero(is_named & (partitions == number))
             yield (name, int(number)), here, offsets[here]

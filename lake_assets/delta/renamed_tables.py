@@ -13,6 +13,7 @@ from lake_assets.delta.table_log import drop_table
 from lake_assets.delta.table_owners import owner_of, owners_in
 from lake_assets.errors import FeedError
 from lake_assets.model.feeds import Feed
+from lake_assets.model.flows import tables_owner
 from lake_assets.model.owners import Owner, claims_of
 from lake_assets.model.tables import Layer, TableRef
 from lake_assets.storage.store import Store
@@ -35,7 +36,7 @@ def renamed_tables(lake: Store, feed: Feed, layer: Layer) -> dict[TableRef, Tabl
     owners = {
         table: owner
         for table, owner in owners_in(lake, layer).items()
-        if owner is not None and owner.feed == feed.feed
+        if owner is not None and owner.feed == _holder(feed, layer)
     }
     keys = {*feed.keys, *keys_of(lake, feed)} if owners else ()
     named = {
@@ -44,6 +45,11 @@ def renamed_tables(lake: Store, feed: Feed, layer: Layer) -> dict[TableRef, Tabl
         if not owner.view or owner.key in keys
     }
     return {table: now for table, now in named.items() if now is not None and now != table}
+
+
+def _holder(feed: Feed, layer: Layer) -> str:
+    """Whose the feed's tables of a layer are."""
+    return tables_owner(feed) if layer is Layer.SILVER else feed.feed
 
 
 def _table_now(feed: Feed, owner: Owner) -> TableRef | None:
@@ -91,7 +97,7 @@ def movable_tables(lake: Store, feed: Feed, layer: Layer) -> dict[TableRef, Tabl
     keys = keys_of(lake, feed) if layer is Layer.GOLD else keys_found(lake, feed)
     for table, owner in claims_of(feed, keys):
         holder = owner_of(lake, table) if table.layer is layer else None
-        if holder is not None and holder.feed == feed.feed and holder != owner:
+        if holder is not None and holder.feed == _holder(feed, layer) and holder != owner:
             raise FeedError(
                 f"feed {feed.feed!r}",
                 f"its `tables` call the table of {owner} {table.name}, "

@@ -15,10 +15,11 @@ from typing import Any
 from deltalake import DeltaTable
 from deltalake.schema import Schema
 
-from lake_assets.delta.append import Known, append
+from lake_assets.delta.append import append
 from lake_assets.delta.commit import Batch, Commit
 from lake_assets.delta.conflicts import overtaken
 from lake_assets.delta.data_files import active_files
+from lake_assets.delta.known_table import Known
 from lake_assets.delta.table_log import TableLog
 from lake_assets.model.tables import TableRef
 

@@ -16,6 +16,7 @@ from pydantic_core import ErrorDetails
 from lake_assets.errors import FeedError
 from lake_assets.feeds.cron import complaint
 from lake_assets.feeds.document import Document, Loc
+from lake_assets.feeds.flows import with_targets, wrong_flows
 from lake_assets.feeds.references import wrong_references
 from lake_assets.model.ddl import Scalar
 from lake_assets.model.feeds import Feed
@@ -40,7 +41,9 @@ def load_feeds(folder: Path | None) -> tuple[Feed, ...]:
     """
     folder = folder or _SHIPPED
     feeds = {path: _load(path) for path in _files(folder)}
-    _refuse_shared_names(feeds)
+    _refuse_twins(feeds)
+    feeds = _with_targets(feeds)
+    _refuse_shared_tables(feeds)
     _refuse_references(feeds)
     loaded = sorted(feeds.values(), key=lambda feed: feed.feed)
     return tuple(feed.beside(loaded) for feed in loaded)
@@ -227,23 +230,49 @@ def _shown(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."  # noqa: PLR2004 - about half a line
 
 
-def _refuse_shared_names(feeds: dict[Path, Feed]) -> None:
-    """Raise if two feeds have one name, or if a table would have the name of another."""
+def _refuse_twins(feeds: dict[Path, Feed]) -> None:
+    """Raise if two feeds have one name."""
     named: dict[str, Path] = {}
-    owners: dict[str, Owner] = {}
     for path, feed in feeds.items():
         if feed.feed in named:
             fact = f"feed {feed.feed!r} is declared in {named[feed.feed]} already"
             raise FeedError(str(path), fact, "Give one of them another name")
         named[feed.feed] = path
+
+
+def _with_targets(feeds: dict[Path, Feed]) -> dict[Path, Feed]:
+    """Each feed with what it has of another whose tables it fills; raises if that is wrong."""
+    paths = {feed.feed: path for path, feed in feeds.items()}
+    problems: dict[Path, list[tuple[int, str]]] = {}
+    for feed, name, fact in wrong_flows(list(feeds.values())):
+        path = paths[feed.feed]
+        line = Document(path).line_of((name,))
+        problems.setdefault(path, []).append((line, f"{name}: {fact}"))
+    for path, found in problems.items():
+        raise _wrong(path, found)
+    resolved = dict(zip(feeds, with_targets(list(feeds.values())), strict=True))
+    for path, feed in resolved.items():
+        if feed.into is not None:
+            facts = [*_foreign_route(feed), *_unhinted_partitions(feed)]
+            line = Document(path).line_of(("into",))
+            told = f"into: feed {feed.into!r} declares"
+            wrong = [(line, f"{told} {_dotted(loc)}, and {fact}") for loc, fact in facts]
+            if wrong:
+                raise _wrong(path, wrong)
+    return resolved
+
+
+def _refuse_shared_tables(feeds: dict[Path, Feed]) -> None:
+    """Raise if a table would have the name of another."""
+    owners: dict[str, Owner] = {}
+    for path, feed in feeds.items():
         for table, owner in claims_of(feed, feed.keys):
             if table.name in LOG_NAMES:
                 fact = f"table {table.name} of {owner} has the name of a log of the lake"
                 raise FeedError(str(path), fact, "Give it another name in `tables`")
-            if table.name in owners:
+            if owners.setdefault(table.name, owner) != owner:
                 fact = f"table {table.name} of {owner} is that of {owners[table.name]} already"
                 raise FeedError(str(path), fact, "Give one of them another name")
-            owners[table.name] = owner
 
 
 def _refuse_references(feeds: dict[Path, Feed]) -> None:

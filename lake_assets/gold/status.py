@@ -19,7 +19,7 @@ from lake_assets.model.tables import TableRef
 from lake_assets.model.view_order import in_order
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.session_digest import session_digest
-from lake_assets.state.failing_expectations import read_failures
+from lake_assets.state.failing_expectations import failures_of_tables
 from lake_assets.storage.open_store import lake_of
 from lake_assets.storage.store import Store
 
@@ -79,7 +79,8 @@ def blocked_of_others(settings: Settings, feed: Feed) -> dict[str, str]:
     names = {source.feed for view in feed.gold for source in view.sources if source.feed}
     blocked: dict[str, str] = {}
     for other in (feed.feed_of(name) for name in sorted(names)):
-        failures = read_failures(settings.state_dir, other.feed)
+        fill = (other.feed, *(each.feed for each in feed.others if each.into == other.feed))
+        failures = failures_of_tables(settings.state_dir, fill)
         if failures:
             versions = _versions_of(silver_now(lake_of(settings), other))
             found = blocked_keys(other, failures, versions)

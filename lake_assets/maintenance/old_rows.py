@@ -24,6 +24,7 @@ from lake_assets.maintenance.retention import (
     without_spared,
 )
 from lake_assets.model.feeds import Feed
+from lake_assets.model.flows import flows_into
 from lake_assets.model.retention import Age, RowAges
 from lake_assets.model.tables import Layer, TableRef, bronze_of, quarantine_of
 from lake_assets.settings.schema import Settings
@@ -55,7 +56,8 @@ class Retention:
     context: LakeContext
     now: datetime
     newest: datetime | None
-    """Time of the newest row that the feed has got, by its source; None if bronze does not tell."""
+    """Time of the newest row that the feed has got, or one that fills its tables, by the source;
+    None if bronze does not tell."""
 
     taken: Offsets
     """The offsets up to which demux has taken bronze's rows."""
@@ -77,6 +79,10 @@ class Retention:
         bronze = open_table(context.lake, bronze_of(feed.feed))
         columns = [name for name in (feed.source.origin.time, "ingested_at") if name]
         newest = None if bronze is None else newest_arrival(bronze, columns)
+        for flow in flows_into(feed):
+            other = open_table(context.lake, bronze_of(flow.feed))
+            arrived = None if other is None else newest_arrival(other, columns)
+            newest = max((at for at in (newest, arrived) if at is not None), default=None)
         quarantine = open_table(context.lake, quarantine_of(feed.feed))
         position = read_position(quarantine, feed.feed) if quarantine is not None else None
         return cls(

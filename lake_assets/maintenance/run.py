@@ -35,6 +35,7 @@ from lake_assets.maintenance.policy import (
 from lake_assets.maintenance.table_upkeep import TableUpkeep
 from lake_assets.maintenance.unused_since import Since, UnusedSince
 from lake_assets.model.feeds import Feed
+from lake_assets.model.flows import flows_into
 from lake_assets.model.tables import Layer, TableRef
 from lake_assets.runtime.low_priority import at_low_priority
 from lake_assets.settings.schema import Settings
@@ -230,9 +231,10 @@ class _Maintenance:
         """What all journals say: files in them may yet be committed."""
         journals = sorted((self.settings.state_dir / "journals").glob("*.json"))
         texts = [journal.read_text(errors="replace") for journal in journals]
-        change = reprocess_journal(self.context.lake, self.feed)
-        with suppress(FileNotFoundError):
-            texts.append(change.store.get(change.file).decode(errors="replace"))
+        for feed in (self.feed, *flows_into(self.feed)):
+            change = reprocess_journal(self.context.lake, feed)
+            with suppress(FileNotFoundError):
+                texts.append(change.store.get(change.file).decode(errors="replace"))
         return "".join(texts)
 
     def _shorten_log(self, upkeep: TableUpkeep, log: TableLog, oldest: int) -> None:

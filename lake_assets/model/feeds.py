@@ -51,6 +51,12 @@ class Feed(Noun):
     payload: Payload
     """How its values are decoded."""
 
+    into: Identifier | None = None
+    """Another feed whose silver tables this one's rows go into, beside its own rows; they have the
+    feed's name in `_feed`. Source, payload, bronze and quarantine are this feed's; how silver looks
+    and what is made of it (`route`, `tables`, `expectations`, `checks`, `gold`, `partition_by`,
+    `cluster_by`, `layouts`, `retention`) is declared there. Unset, it has tables of its own."""
+
     select: tuple[SelectItem, ...] = ()
     """Columns of silver, as in Spark's `SELECT` over the decoded ones: `*`, `* except (email)`,
     `time as event_time`, `heart_bpm / 60d as heart_hz`, `cast(level as bigint) as level`. Route,
@@ -202,7 +208,7 @@ class Feed(Noun):
     @property
     def keys(self) -> tuple[str, ...]:
         """The declared keys; without a route the one key there is."""
-        return (self.feed,) if self.route is None else self.route.keys
+        return (self.into or self.feed,) if self.route is None else self.route.keys
 
     @property
     def creates_keys(self) -> bool:

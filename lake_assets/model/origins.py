@@ -12,8 +12,24 @@ from typing import TypeAlias
 _MARK = "_"
 """What the columns' names begin with in silver, beside the columns that were decoded."""
 
+FEED = _MARK + "feed"
+"""string: column of silver tables that several feeds fill, the feed that a row is of. Null in rows
+from before there were several; these are of the feed whose tables they are."""
+
 SCHEMA_ID = "schema_id"
 """Column of bronze and quarantine, `_schema_id` in silver: which schema a value names, or null."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FeedRows:
+    """Which rows of a silver table are one feed's, if several feeds fill it (`FEED`)."""
+
+    feed: str
+    has_unnamed: bool
+    """Whether rows are its as well that name no feed: those of the tables' owner."""
+
+    is_named: bool
+    """Whether new rows of it name it: there are several feeds."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,6 +47,9 @@ class OriginColumns:
 
     time: str | None = None
     """timestamp: when the source got the row; None of a source that does not tell."""
+
+    whose: FeedRows | None = None
+    """Whose rows are meant where a table has several feeds'; None means all rows of any table."""
 
     @property
     def identity(self) -> tuple[str, ...]:
@@ -50,6 +69,7 @@ class OriginColumns:
             partition=self.partition and _MARK + self.partition,
             offset=_MARK + self.offset,
             time=self.time and _MARK + self.time,
+            whose=self.whose,
         )
 
     def key_of(self, origin: "Origin") -> dict[str, str | int]:

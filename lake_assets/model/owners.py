@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from lake_assets.model.feeds import Feed
+from lake_assets.model.flows import tables_owner
 from lake_assets.model.table_names import TableNames
 from lake_assets.model.tables import (
     EVERY_KEY,
@@ -100,6 +101,11 @@ def owner_of_view(feed: Feed, view: str, scope: str) -> Owner:
     return Owner(feed=feed.feed, key="" if scope == EVERY_KEY else scope, view=view)
 
 
+def owner_of_silver(feed: Feed, key: str) -> Owner:
+    """The owner of a key's silver table: of several feeds that fill it, the one that declares."""
+    return Owner(feed=tables_owner(feed), key=key)
+
+
 def claims_of(feed: Feed, keys: Iterable[str]) -> Iterator[tuple[TableRef, Owner]]:
     """The tables that a feed has with these keys, each with its owner; a table may come twice."""
     keys = tuple(keys)
@@ -114,7 +120,7 @@ def claims_of(feed: Feed, keys: Iterable[str]) -> Iterator[tuple[TableRef, Owner
 
 def claims_of_key(feed: Feed, key: str) -> Iterator[tuple[TableRef, Owner]]:
     """The tables that a feed has for one of its keys, silver first, each with its owner."""
-    yield feed.silver_table(key), Owner(feed=feed.feed, key=key)
+    yield feed.silver_table(key), owner_of_silver(feed, key)
     for view in feed.gold:
         if not view.is_over_all:
             yield feed.gold_table(view, key), owner_of_view(feed, view.name, key)

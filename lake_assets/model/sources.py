@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal, Protocol, Self, TypeAlias
 from pydantic import AfterValidator, Field, model_validator
 
 from lake_assets.model.base import Noun
-from lake_assets.model.origins import SCHEMA_ID, NamedSource, OriginColumns
+from lake_assets.model.origins import FEED, SCHEMA_ID, NamedSource, OriginColumns
 from lake_assets.model.topic_pattern import topic_name, topic_pattern
 from lake_assets.model.unique_names import refuse_twins
 
@@ -203,6 +203,6 @@ class Source(Noun):
 _KINDS: tuple[type[DeclaredSource], ...] = (KafkaSource,)
 
 ORIGIN_NAMES = frozenset(
-    name for kind in _KINDS for name in (*kind.origin.in_silver.names, f"_{SCHEMA_ID}")
+    name for kind in _KINDS for name in (*kind.origin.in_silver.names, f"_{SCHEMA_ID}", FEED)
 )
 """Columns that silver adds to say where a row came from; no payload's may have such a name."""

@@ -12,7 +12,8 @@ from lake_assets.delta.table_owners import claim
 from lake_assets.delta.widen import widen
 from lake_assets.formats.base import Decoder
 from lake_assets.model.feeds import Feed
-from lake_assets.model.owners import Owner
+from lake_assets.model.flows import origin_of
+from lake_assets.model.owners import Owner, owner_of_silver
 from lake_assets.model.tables import quarantine_of, waiting_of
 from lake_assets.silver.layouts import (
     ensure_fits,
@@ -41,11 +42,11 @@ def adopt_tables(
     """
     for key in keys:
         # Before it is read: what another feed has there is no column of this one's.
-        claim(committer.store, feed.silver_table(key), Owner(feed=feed.feed, key=key))
+        claim(committer.store, feed.silver_table(key), owner_of_silver(feed, key))
     handles = committer.opened([feed.silver_table(key) for key in keys])
     ensure_fits(feed, handles)
     columns = {t: pa.schema(handle.schema().to_arrow()) for t, handle in handles.items()}
-    return held_columns(before, columns, feed.source.origin)
+    return held_columns(before, columns, origin_of(feed))
 
 
 def make_tables(
@@ -69,9 +70,9 @@ def make_tables(
     owner = Owner(feed=feed.feed)
     aside = [quarantine_of(feed.feed)]
     aside += [waiting_of(feed.feed)] if decoder.has_waiting else []
-    owners = {feed.silver_table(key): Owner(feed=feed.feed, key=key) for key in keys}
+    owners = {feed.silver_table(key): owner_of_silver(feed, key) for key in keys}
     created = committer.create(
-        {**columns, **dict.fromkeys(aside, quarantine_schema(feed.source.origin))},
+        {**columns, **dict.fromkeys(aside, quarantine_schema(origin_of(feed)))},
         partition_by=partitions_of(feed, keys),
         owners={**owners, **dict.fromkeys(aside, owner)},
     )

@@ -1,15 +1,15 @@
-"""What a batch's report says beyond its commits, noted in the journal before they are made.
+"""A batch's report; what it says beyond its commits is noted in the journal before they are made.
 
 A batch that a former process wrote and this one only finishes is not judged again; its report is
 made from the note, so that no count is lost to a kill.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from lake_assets.delta.commit import Batch, Commit
 from lake_assets.model.origins import Origin
-from lake_assets.model.reports import BatchReport, Judged, Stage
+from lake_assets.model.reports import BatchReport, Judged, Span, Stage
 from lake_assets.silver.demux_job import Demuxed
 
 
@@ -27,6 +27,38 @@ def note_of(demuxed: Demuxed) -> str:
     ]
     dropped = {key: outcome.dropped for key, outcome in demuxed.outcomes.items()}
     return json.dumps({"dropped": dropped, "judged": judged})
+
+
+def placed(
+    feed: str, batch: Batch, demuxed: Demuxed, span: Span | None, seconds: Mapping[str, float]
+) -> BatchReport:
+    """The report of a batch all of whose commits were made."""
+    return BatchReport(
+        feed=feed,
+        stage=Stage.DEMUX,
+        batch_id=batch.version,
+        rows={table.name: written.rows for table, written in demuxed.written.items()},
+        dropped={key: outcome.dropped for key, outcome in demuxed.outcomes.items()},
+        judged=demuxed.judged,
+        seconds=seconds,
+        files=sum(len(written.files) for written in demuxed.written.values()),
+        span=span,
+    )
+
+
+def refused(
+    feed: str, batch: Batch, violated: Mapping[tuple[str, str], Judged], span: Span | None
+) -> BatchReport:
+    """The report of a batch that was not committed, since rows violate what must hold."""
+    return BatchReport(
+        feed=feed,
+        stage=Stage.DEMUX,
+        batch_id=batch.version,
+        rows={},
+        judged=violated,
+        is_committed=False,
+        span=span,
+    )
 
 
 def replayed(feed: str, batch: Batch, commits: Sequence[Commit], note: str) -> BatchReport:

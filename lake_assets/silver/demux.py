@@ -19,14 +19,16 @@ from lake_assets.delta.catalog import adoptable_keys, keys_to_adopt, refused_key
 from lake_assets.delta.commit import Batch, Commit
 from lake_assets.delta.commit_journal import Journal
 from lake_assets.delta.conflicts import overtaken
+from lake_assets.errors import ColumnsChangedError
 from lake_assets.formats.base import Decoder, PayloadFormat, SchemaSource
 from lake_assets.formats.base import Question as FormatQuestion
 from lake_assets.model.expectations import Action
 from lake_assets.model.feeds import Feed
+from lake_assets.model.flows import origin_of
 from lake_assets.model.origins import OriginColumns
-from lake_assets.model.reports import BatchReport, Span, Stage
+from lake_assets.model.reports import BatchReport, Span
 from lake_assets.silver.apply_expectations import EVERYTHING, Scope
-from lake_assets.silver.batch_notes import note_of
+from lake_assets.silver.batch_notes import note_of, placed, refused
 from lake_assets.silver.compiled_expectations import Compiled, Compiler
 from lake_assets.silver.demux_commits import Reached, commits_of, discarded_unless_noted
 from lake_assets.silver.demux_job import Demuxed, Job, failure
@@ -36,12 +38,16 @@ from lake_assets.silver.layouts import with_partition_sources
 from lake_assets.silver.many_partitions import ManyPartitions
 from lake_assets.silver.questions import KeyQuestion, SqlQuestion, decoded
 from lake_assets.silver.schema_history import SchemaHistory
+from lake_assets.silver.shared_tables import while_it_commits
 from lake_assets.spark.fan_out import UnresolvedError
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.spark.scan import Rows
 
 _CREATING = threading.Lock()
 """Held while keys get their tables: the feeds' threads may meet the same new one at once."""
+
+_TRIES = 5
+"""Tries of a batch while another feed that fills its tables changes their columns."""
 
 
 @dataclass(kw_only=True)
@@ -102,15 +108,35 @@ class Demux:
             CommitConflictError: another process demuxes the same feed.
         """
         started = perf_counter()
-        with self.alone:
-            demuxed = self._write(bronze, batch, span)
-        self.place(demuxed, batch, reached, span, job_s=perf_counter() - started)
+        for tries_left in reversed(range(_TRIES)):
+            with self.alone:
+                demuxed = self._write(bronze, batch, span)
+            try:
+                self.place(demuxed, batch, reached, span, job_s=perf_counter() - started)
+            except ColumnsChangedError:
+                if not tries_left:
+                    raise
+                with self.alone:
+                    self.forget()
+            else:
+                break
 
     def place(
         self, demuxed: Demuxed, batch: Batch, reached: Reached, span: Span | None, *, job_s: float
     ) -> None:
-        """Commit what a job of `job_s` seconds left that violates nothing; else as a call."""
+        """Commit what a job of `job_s` seconds left that violates nothing; else as a call.
+
+        Raises:
+            ColumnsChangedError: it was made for other columns; nothing was committed.
+        """
         began = perf_counter()
+        with while_it_commits(self.feed):
+            self._commit(demuxed, batch, reached)
+        self.partitions.tell(demuxed.written)
+        seconds = {"job": job_s, "commit": perf_counter() - began}
+        self.report(placed(self.feed.feed, batch, demuxed, span, seconds))
+
+    def _commit(self, demuxed: Demuxed, batch: Batch, reached: Reached) -> None:
         *others, last = commits_of(self.feed, demuxed, reached)
         with discarded_unless_noted(self.context.lake, [*others, last]):
             # Before they are noted: what is noted is committed by whoever starts next.
@@ -118,37 +144,13 @@ class Demux:
             self.journal.write(batch, [*others, last], note_of(demuxed))
         self._append(others, batch)
         self._append([last], batch)
-        self.partitions.tell(demuxed.written)
-        self.report(
-            BatchReport(
-                feed=self.feed.feed,
-                stage=Stage.DEMUX,
-                batch_id=batch.version,
-                rows={table.name: written.rows for table, written in demuxed.written.items()},
-                dropped={key: outcome.dropped for key, outcome in demuxed.outcomes.items()},
-                judged=demuxed.judged,
-                seconds={"job": job_s, "commit": perf_counter() - began},
-                files=sum(len(written.files) for written in demuxed.written.values()),
-                span=span,
-            )
-        )
 
     def _write(self, bronze: Rows, batch: Batch, span: Span | None) -> Demuxed:
         job, demuxed = self.derive(bronze)
         violated = job.failures(demuxed)
         if violated:
             job.discard(demuxed)
-            self.report(
-                BatchReport(
-                    feed=self.feed.feed,
-                    stage=Stage.DEMUX,
-                    batch_id=batch.version,
-                    rows={},
-                    judged=violated,
-                    is_committed=False,
-                    span=span,
-                )
-            )
+            self.report(refused(self.feed.feed, batch, violated, span))
             raise failure(violated)
         if too_many := self.partitions.problem(demuxed.written):
             job.discard(demuxed)
@@ -198,8 +200,12 @@ class Demux:
 
     def _append(self, commits: Sequence[Commit], batch: Batch) -> None:
         """Commit what no table had when demux began; who has it now got it from somebody else."""
-        for table in self.context.committer.append(commits, batch):
-            raise overtaken(table, f"it has batch {batch.version} already")
+        try:
+            for table in self.context.committer.append(commits, batch):
+                raise overtaken(table, f"it has batch {batch.version} already")
+        except ColumnsChangedError as problem:
+            # Of a batch that is noted, and may be half committed: recovery undoes it.
+            raise overtaken(commits[0].table, str(problem)) from problem
 
     @property
     def tables(self) -> int:
@@ -236,7 +242,7 @@ class Demux:
 
     @property
     def _origin(self) -> OriginColumns:
-        return self.feed.source.origin
+        return origin_of(self.feed)
 
     @property
     def _route(self) -> tuple[str, ...]:

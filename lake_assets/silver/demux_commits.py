@@ -30,7 +30,7 @@ def commits_of(feed: Feed, demuxed: Demuxed, reached: Reached) -> list[Commit]:
         Commit(
             table=table,
             files=written.files,
-            info={"rows": str(written.rows), **attempt, **split_of(feed, table)},
+            info={"rows": str(written.rows), **attempt, **split_of(feed, table, demuxed.columns)},
         )
         for table, written in demuxed.written.items()
         if table != quarantine

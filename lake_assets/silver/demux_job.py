@@ -19,6 +19,7 @@ from lake_assets.delta.table_log import log_of
 from lake_assets.errors import ExpectationFailedError
 from lake_assets.model.expectations import Action, Expectation
 from lake_assets.model.feeds import Feed
+from lake_assets.model.flows import is_shared
 from lake_assets.model.reports import Judged
 from lake_assets.model.tables import TableRef, quarantine_of, waiting_of
 from lake_assets.parquet.writer import Layout, Target, WritePlan
@@ -36,7 +37,7 @@ from lake_assets.silver.demux_task import DecodePlan, decode_task, mark_violatio
 from lake_assets.silver.expectation_columns import Reading, evaluated_columns, returned
 from lake_assets.silver.expectation_marks import marks
 from lake_assets.silver.layouts import with_partition_sources, write_layout
-from lake_assets.silver.rows import quarantine_schema, quarantine_sources
+from lake_assets.silver.rows import quarantine_schema, quarantine_sources, silver_schema
 from lake_assets.silver.select_by_spark import (
     place_selected,
     select_by_spark,
@@ -61,6 +62,9 @@ class Demuxed:
 
     outcomes: Mapping[str, Outcome]
     """By key; keys without rows are absent."""
+
+    columns: tuple[pa.Schema, ...] = ()
+    """Of silver's files, where other feeds fill the tables as well and may change these."""
 
     @property
     def judged(self) -> dict[tuple[str, str], Judged]:
@@ -131,7 +135,14 @@ class Job:
         return Demuxed(
             written={tables[index]: written for index, written in done.written.items()},
             outcomes={self.plan.keys[index]: outcome for index, outcome in by_index.items()},
+            columns=(self._silver_columns,) if is_shared(self.feed) else (),
         )
+
+    @property
+    def _silver_columns(self) -> pa.Schema:
+        """Of the rows that come to silver, days that it is partitioned by aside."""
+        decoded = with_partition_sources(self.feed, self.plan.decoder.columns, self.plan.unused)
+        return silver_schema(decoded, self.plan.origin)
 
     def failures(self, demuxed: Demuxed) -> dict[tuple[str, str], Judged]:
         """By key and expectation, what must stop everything: nothing of it may be committed."""
@@ -239,6 +250,7 @@ def joined(parts: Sequence[Demuxed]) -> Demuxed:
     return Demuxed(
         written={table: Written(files=table_files) for table, table_files in files.items()},
         outcomes={},
+        columns=tuple(columns for part in parts for columns in part.columns),
     )
 
 

@@ -24,6 +24,7 @@ from lake_assets.silver.rows import (
     REFUSED_AT,
     VALUE,
     bronze_names,
+    named_feed,
     silver_origin,
 )
 
@@ -139,6 +140,7 @@ def place(
         *decoded.columns.columns,
         *(pa.nulls(batch.num_rows, field.type) for field in plan.unused),
         *(batch[name] for name in bronze_names(plan.origin)),
+        *named_feed(plan.origin, batch.num_rows),
         values if plan.keep_values else _where(is_refused, values),
         reason,
         detail,

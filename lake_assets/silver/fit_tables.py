@@ -8,9 +8,11 @@ import pyarrow as pa
 
 from lake_assets.formats.base import Decoder, PayloadFormat
 from lake_assets.model.feeds import Feed
+from lake_assets.model.flows import is_shared
 from lake_assets.silver.adopt_tables import adopt_tables, make_tables
 from lake_assets.silver.kept_types import kept_types
 from lake_assets.silver.schema_history import SchemaHistory
+from lake_assets.silver.shared_tables import while_it_fits
 from lake_assets.spark.lake_context import LakeContext
 
 
@@ -44,10 +46,20 @@ class TableFitting:
             FeedError: a table cannot be partitioned as the feed says.
             LakeError: the lake cannot be written, or the columns do not go together.
         """
+        with while_it_fits(self.feed):
+            return self._fit(schemas, last, keys, added)
+
+    def _fit(
+        self,
+        schemas: Any,  # noqa: ANN401 - the format's own
+        last: Decoder | None,
+        keys: Sequence[str],
+        added: Sequence[str],
+    ) -> tuple[Any, Decoder]:
         committer = self.context.committer
         before = last.columns if last else pa.schema([])
-        # A requeue may have added columns that rows ask for now.
-        looked_at = keys if self.feed.payload.grows else added
+        # A requeue, or another feed that fills them, may have added columns that rows ask for now.
+        looked_at = keys if self.feed.payload.grows or is_shared(self.feed) else added
         have = adopt_tables(committer, self.feed, looked_at, before)
         route = self.feed.route_column
         columns = () if route is None else (route,)

@@ -13,6 +13,7 @@ from lake_assets.delta.catalog import keys_found
 from lake_assets.delta.relayout import lay_out
 from lake_assets.delta.renamed_columns import Renames
 from lake_assets.model.feeds import Feed
+from lake_assets.model.flows import origin_of
 from lake_assets.model.layouts import PartitionColumn
 from lake_assets.model.tables import TableRef
 from lake_assets.silver.demux import Demux
@@ -72,7 +73,7 @@ def _renames(demux: Demux) -> Renames:
 def _missing(demux: Demux, columns: pa.Schema, wanted: Sequence[PartitionColumn]) -> list[pa.Field]:
     """Columns that a table is to be partitioned by and does not have, since no row had them yet."""
     feed: Feed = demux.feed
-    decoded = decoded_part(columns, feed.source.origin)
+    decoded = decoded_part(columns, origin_of(feed))
     made = [field for schema in demux.made() for field in schema]
     sources = dict.fromkeys(one.source for one in wanted if one.source not in decoded.names)
     missing = [next((f for f in made if f.name == name), None) for name in sources]

@@ -12,9 +12,11 @@ from lake_assets.delta.catalog import keys_found
 from lake_assets.delta.log_history import open_table
 from lake_assets.delta.renamed_columns import Renames, marked
 from lake_assets.delta.table_layout import in_words_of, layout_of, made_columns, split_by
+from lake_assets.delta.written_columns import written_for
 from lake_assets.errors import FeedError, LakeError
 from lake_assets.formats.schema_merge import in_words
 from lake_assets.model.feeds import Feed
+from lake_assets.model.flows import origin_of
 from lake_assets.model.layouts import PartitionColumn
 from lake_assets.model.origins import OriginColumns
 from lake_assets.model.tables import Layer, TableRef
@@ -52,7 +54,7 @@ def tables_columns(
         by = feed.layout_of(key).partition_by
         if by not in made:
             ensure_possible(feed, by, decoded)
-            made[by] = marked(table_columns(decoded, feed.source.origin, by), renames)
+            made[by] = marked(table_columns(decoded, origin_of(feed), by), renames)
         found[feed.silver_table(key)] = made[by]
     return found
 
@@ -65,9 +67,17 @@ def partitions_of(feed: Feed, keys: Iterable[str]) -> dict[TableRef, list[str]]:
     }
 
 
-def split_of(feed: Feed, table: TableRef) -> Mapping[str, str]:
-    """What a commit of new rows says of their layout: the table may have another one by then."""
-    return split_by(feed.layout_in(table).partition_by) if table.layer is Layer.SILVER else {}
+def split_of(feed: Feed, table: TableRef, columns: Iterable[pa.Schema] = ()) -> Mapping[str, str]:
+    """What a commit of new rows says of their layout: the table may have another one by then.
+
+    Args:
+        feed: whose rows.
+        table: gets them.
+        columns: of its new files, if others may change the table's.
+    """
+    if table.layer is not Layer.SILVER:
+        return {}
+    return {**split_by(feed.layout_in(table).partition_by), **written_for(columns)}
 
 
 def write_layout(

@@ -11,20 +11,22 @@ from dataclasses import dataclass, replace
 
 from deltalake import DeltaTable
 
-from lake_assets.delta.commit import APP_ID, ATTEMPT, BATCH, Batch, Commit
+from lake_assets.delta.commit import APP_ID, ATTEMPT, BATCH, BEFORE, Batch, Commit
 from lake_assets.delta.commit_journal import Journal
+from lake_assets.delta.conflicts import again_on_conflict
 from lake_assets.delta.data_files import active_files, are_whole, without
 from lake_assets.delta.log_history import is_done, last_info, rows_of
-from lake_assets.delta.origins import Before, NotIn
+from lake_assets.delta.origins import Before, NotIn, own_of
 from lake_assets.delta.restores import is_restored
 from lake_assets.delta.table_layout import is_laid_out_as
 from lake_assets.delta.table_log import log_of
 from lake_assets.delta.transaction_numbers import checksum, numbers_of, recorded_checksum
+from lake_assets.delta.written_columns import columns_misfit
 from lake_assets.errors import LakeError, StreamError
 from lake_assets.model.origins import OriginColumns
 from lake_assets.model.owners import Owner
 from lake_assets.model.reports import BatchReport
-from lake_assets.model.tables import TableRef, quarantine_of
+from lake_assets.model.tables import Layer, TableRef, quarantine_of
 from lake_assets.silver.batch_notes import replayed
 from lake_assets.silver.demux_position import (
     POSITION,
@@ -35,12 +37,19 @@ from lake_assets.silver.demux_position import (
     read_position,
     reprocess_app,
 )
+from lake_assets.silver.lost_rows import lost_rows
 from lake_assets.silver.rows import quarantine_schema
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.storage.store import Store
 
+_TRIES = 5
+"""Tries of taking rows out of a table that another feed fills meanwhile."""
+
 UNDONE = "lake_assets.undone_batch"
 """Key in a commit's metadata: the number of the batch whose rows it takes out again."""
+
+UNDONE_OF = "lake_assets.undone_feed"
+"""Key in the same: of which feed; commits of releases whose tables had one feed do not tell."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -119,7 +128,11 @@ class Recovery:
         self, handles: Mapping[TableRef, DeltaTable], quarantine: Mapping[TableRef, DeltaTable]
     ) -> None:
         """Make sure that a feed without a position has no rows either."""
-        having = [t.name for t, handle in {**handles, **quarantine}.items() if rows_of(handle)]
+        whose = self.origin.whose
+        is_shared = whose is not None and whose.is_named
+        # Where several feeds fill silver, its rows may be the others'; numbers tell.
+        own = {t: h for t, h in handles.items() if t.layer is not Layer.SILVER or not is_shared}
+        having = [t.name for t, handle in {**own, **quarantine}.items() if rows_of(handle)]
         numbered = [t.name for t in numbers_of(demux_app(self.feed), {**handles, **quarantine})]
         if having or numbered:
             raise refusal(
@@ -161,17 +174,19 @@ class Recovery:
         self.report(replayed(self.feed, batch, commits, self.journal.note()))
         return reached
 
+    @again_on_conflict(_TRIES)
     def _undo(self, table: TableRef, position: Position, number: int) -> None:
         """Take the rows out of a table that came after the position, and its batches' numbers."""
         handle, log = self.context.committer.fresh(table), log_of(self.context.lake, table)
         later = NotIn(Before(position.offsets, self.origin))
-        removed, kept = without(log, active_files(handle), later)
+        own = own_of(later, [column.name for column in handle.schema().fields], self.origin)
+        removed, kept = without(log, active_files(handle), own)
         before = batch_of(self.feed, number)
         undo = Commit(
             table=table,
             files=kept,
             removed=removed,
-            info={UNDONE: str(position.number + 1)},
+            info={UNDONE: str(position.number + 1), UNDONE_OF: self.feed},
             transactions=[before],
             seen=handle.version(),
         )
@@ -208,8 +223,11 @@ def ensure_none_restored(feed: str, lake: Store, tables: Mapping[TableRef, Delta
     """Make sure that no table of a feed was put back to an older version.
 
     Raises:
-        StreamError: one was, by a RESTORE that no commit of ours followed.
+        StreamError: one was, by a RESTORE that no commit of ours followed; or rows of the feed are
+            missing since another feed derived its own again.
     """
+    if fact := lost_rows(lake, feed):
+        raise refusal(feed, fact)
     for table, handle in tables.items():
         if is_restored(log_of(lake, table), handle.version()):
             raise refusal(feed, f"{table.name} was put back to an older version (RESTORE)")
@@ -250,7 +268,7 @@ def _is_of(commit: Commit, handle: DeltaTable | None, batch: Batch) -> bool:
     if handle is None:
         return False
     if not is_done(handle, batch):
-        return is_laid_out_as(commit, handle)
+        return is_laid_out_as(commit, handle) and not columns_misfit(commit, handle)
     made = (entry for entry in handle.history() if entry.get(APP_ID) == batch.app_id)
     own = next((entry for entry in made if int(entry[BATCH]) == batch.version), {})
     return own.get(ATTEMPT) == commit.info.get(ATTEMPT)
@@ -259,10 +277,15 @@ def _is_of(commit: Commit, handle: DeltaTable | None, batch: Batch) -> bool:
 def _number_before(handle: DeltaTable, feed: str, most: int) -> int:
     """The newest batch of a table up to a number, by its log; 0 if it tells of none."""
     for commit in handle.history():
-        if UNDONE in commit:  # what is older than this commit, it took out again
+        if UNDONE in commit and commit.get(UNDONE_OF, feed) == feed:
+            # What is older than this commit, it took out again.
             most = min(most, int(commit[UNDONE]) - 1)
-        if commit.get(APP_ID) == demux_app(feed) and int(commit[BATCH]) <= most:
-            return int(commit[BATCH])
+        if commit.get(APP_ID) != demux_app(feed):
+            continue
+        numbers = (int(commit[BATCH]), int(commit.get(BEFORE, most + 1)))
+        known = next((number for number in numbers if number <= most), None)
+        if known is not None:
+            return known
     return 0
 
 

@@ -18,10 +18,10 @@ from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.multi_table_change import finish
 from lake_assets.delta.offset_range import Range
-from lake_assets.delta.origins import columns_in
 from lake_assets.delta.source_offsets import Offsets, offsets_of_rows
 from lake_assets.delta.table_features import Use
 from lake_assets.delta.table_log import TableLog, log_of
+from lake_assets.model.flows import origin_of
 from lake_assets.model.origins import OriginColumns
 from lake_assets.model.quarantine import Reason
 from lake_assets.model.tables import TableRef, quarantine_of, waiting_of
@@ -30,10 +30,10 @@ from lake_assets.silver.demux import Demux
 from lake_assets.silver.demux_job import Demuxed, Job, failure, joined
 from lake_assets.silver.demux_position import reprocess_app
 from lake_assets.silver.layouts import split_of
+from lake_assets.silver.own_rows import own_rows
 from lake_assets.silver.rows import bronze_names
 from lake_assets.silver.set_aside import set_aside
 from lake_assets.spark.fan_out import Written
-from lake_assets.spark.read_tables import read_files
 from lake_assets.spark.scan import Rows
 
 
@@ -158,7 +158,7 @@ class Redo:
 
     @property
     def _origin(self) -> OriginColumns:
-        return self.demux.feed.source.origin
+        return origin_of(self.demux.feed)
 
     @property
     def _bronze_names(self) -> tuple[str, ...]:
@@ -227,7 +227,7 @@ class Redo:
         order = [*sorted(touched - {*aside}), *aside]
         last = record() if record else TableChange(table=self._quarantine)
         came = {table: written.files for table, written in demuxed.written.items() if written.files}
-        split = {table: split_of(self.demux.feed, table) for table in came}
+        split = {table: split_of(self.demux.feed, table, demuxed.columns) for table in came}
         parts = [
             TableChange(
                 table=table,
@@ -267,13 +267,10 @@ class Redo:
     def _read(
         self, table: TableRef, files: Sequence[DataFile], columns: Sequence[str]
     ) -> DataFrame:
-        """Some columns of some files, the origin's under the names that bronze has for them."""
+        """Some columns of some files, of the feed's own rows."""
         schema = pa.schema(self.demux.context.committer.fresh(table).schema())
-        named = columns_in(schema.names, self._origin).identity
-        names = dict(zip(named, self._origin.identity, strict=True))
-        log = self._log(table)
-        rows = read_files(self.session, [log.data_file(file.path) for file in files], schema)
-        return rows.withColumnsRenamed(names).select(*columns)
+        rows = own_rows(self.session, self._log(table), schema, files, self._origin)
+        return rows.select(*columns)
 
     def _log(self, table: TableRef) -> TableLog:
         return log_of(self.demux.context.lake, table)

@@ -4,17 +4,31 @@ import pyarrow as pa
 
 from lake_assets.delta.origins import origin_schema
 from lake_assets.delta.table_layout import without_made
-from lake_assets.model.origins import SCHEMA_ID, OriginColumns
+from lake_assets.model.origins import FEED, SCHEMA_ID, OriginColumns
 
 
 def silver_origin(origin: OriginColumns) -> pa.Schema:
-    """Silver's columns that say where a row came from, and which schema its value names."""
+    """Silver's columns that say where a row came from, and which schema its value names.
+
+    In tables that several feeds fill, also which of them it is of.
+    """
+    is_named = origin.whose is not None and origin.whose.is_named
+    return pa.schema([*_of_source(origin), *([pa.field(FEED, pa.string())] if is_named else [])])
+
+
+def _of_source(origin: OriginColumns) -> pa.Schema:
     return origin_schema(origin.in_silver).append(pa.field(f"_{SCHEMA_ID}", pa.int64()))
 
 
 def bronze_names(origin: OriginColumns) -> tuple[str, ...]:
-    """Bronze's columns that become `silver_origin`, in the same order."""
+    """Bronze's columns that become `silver_origin`'s, in the same order; none is the feed's."""
     return (*origin.names, SCHEMA_ID)
+
+
+def named_feed(origin: OriginColumns, rows: int) -> list[pa.Array]:
+    """What rows have in `silver_origin`'s columns beyond those of bronze."""
+    whose = origin.whose
+    return [pa.repeat(whose.feed, rows)] if whose is not None and whose.is_named else []
 
 
 VALUE = "#value"
@@ -46,12 +60,12 @@ def quarantine_schema(origin: OriginColumns) -> pa.Schema:
 
 def quarantine_sources(origin: OriginColumns) -> tuple[str, ...]:
     """Columns of the decoded rows that become `quarantine_schema`, in the same order."""
-    return (VALUE, *silver_origin(origin).names, REASON, DETAIL, REFUSED_AT)
+    return (VALUE, *_of_source(origin).names, REASON, DETAIL, REFUSED_AT)
 
 
 def decoded_part(silver: pa.Schema, origin: OriginColumns) -> pa.Schema:
     """What of a silver table's columns was decoded."""
-    own = silver_origin(origin).names
+    own = {*silver_origin(origin).names, FEED}  # also if one feed alone fills it by now
     return pa.schema([field for field in without_made(silver) if field.name not in own])
 
 

@@ -11,6 +11,7 @@ from lake_assets.formats.column_reasons import reasons_of, versions_in
 from lake_assets.formats.schema_merge import in_words
 from lake_assets.logs.schema_log import record_changes
 from lake_assets.model.feeds import Feed
+from lake_assets.model.flows import origin_of
 from lake_assets.model.schema_history import Reason, RegisteredVersion, Why, changes
 from lake_assets.silver.rows import decoded_part
 from lake_assets.silver.selecting_format import SelectingFormat
@@ -44,7 +45,7 @@ class SchemaHistory:
         feed, route = self.feed, self.feed.route_column
         tables = {feed.silver_table(key): key for key in keys}
         columns = {
-            tables[table]: _types(decoded_part(schema, feed.source.origin))
+            tables[table]: _types(decoded_part(schema, origin_of(feed)))
             for table, schema in self.context.committer.columns(tables).items()
         }
         decoded = reasons_of(feed.payload, own, schemas, () if route is None else (route,))

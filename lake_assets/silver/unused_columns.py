@@ -18,6 +18,7 @@ from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.delta.widen import drop_columns
 from lake_assets.errors import StreamsLockedError
 from lake_assets.formats.schema_merge import Mismatch, merge
+from lake_assets.model.flows import origin_of
 from lake_assets.model.tables import TableRef
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.rows import decoded_part
@@ -70,7 +71,7 @@ def _tables(demux: Demux) -> list[TableRef]:
 
 def _unused(demux: Demux) -> list[str]:
     tables = demux.context.committer.opened(_tables(demux))
-    origin = demux.feed.source.origin
+    origin = origin_of(demux.feed)
     schemas = (pa.schema(handle.schema().to_arrow()) for handle in tables.values())
     have = (decoded_part(schema, origin) for schema in schemas)
     splits = {name for handle in tables.values() for name in handle.metadata().partition_columns}

@@ -50,6 +50,20 @@ def read_failures(state_dir: Path, feed: str) -> Failures:
         ) from problem
 
 
+def failures_of_tables(state_dir: Path, feeds: Iterable[str]) -> Failures:
+    """What fails of any of the feeds that fill the same tables; the worst, where several say it.
+
+    Raises:
+        LakeError: as `read_failures`.
+    """
+    found: dict[tuple[str, str], Failing] = {}
+    for feed in feeds:
+        for key, failing in read_failures(state_dir, feed).items():
+            if key not in found or failing.severity is Severity.ERROR:
+                found[key] = failing
+    return found
+
+
 def _key(noted: dict[str, Any]) -> str:
     """Releases before called it a game."""
     key: str = noted.pop("key") if "key" in noted else noted.pop("game")

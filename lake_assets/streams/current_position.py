@@ -6,6 +6,7 @@ from deltalake import DeltaTable
 
 from lake_assets.errors import StreamError, StreamsLockedError
 from lake_assets.model.feeds import Feed
+from lake_assets.model.flows import origin_of
 from lake_assets.model.reports import BatchReport
 from lake_assets.model.tables import quarantine_of
 from lake_assets.silver.demux_position import Position, read_position
@@ -28,7 +29,7 @@ def current_position(redo: Redo, state_dir: Path, bronze: DeltaTable) -> Positio
             journal = demux_journal(state_dir, feed)
             recovery = Recovery(
                 feed=feed.feed,
-                origin=feed.source.origin,
+                origin=origin_of(feed),
                 context=context,
                 journal=journal,
                 report=unheard,

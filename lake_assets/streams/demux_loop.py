@@ -14,17 +14,20 @@ from time import monotonic
 from pyspark.sql import SparkSession
 
 from lake_assets.delta.catalog import keys_found
+from lake_assets.delta.commit import Batch
 from lake_assets.delta.deletion_vectors import kept_rows
 from lake_assets.delta.increments import Increment, next_increment
 from lake_assets.delta.origins import Before, NotIn
 from lake_assets.delta.source_offsets import furthest, offsets_of_rows
 from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.delta.transaction_numbers import checksum
+from lake_assets.errors import ColumnsChangedError
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Span, Stage
 from lake_assets.model.tables import TableRef, bronze_of, waiting_of
 from lake_assets.runtime.log_lines import about
 from lake_assets.silver.demux import Demux
+from lake_assets.silver.demux_commits import Reached
 from lake_assets.silver.demux_job import Demuxed, Job
 from lake_assets.silver.demux_position import POSITION, Position, batch_of, demux_app
 from lake_assets.silver.recovery import Recovery
@@ -231,12 +234,21 @@ class Follower:
         )
         batch = batch_of(self._feed.feed, number)
         with about(stage=Stage.DEMUX.value, batch=number), self._tried(position, found):
-            if derived is not None:
-                self.demux.place(derived.demuxed, batch, record, span, job_s=0.0)
-            else:
+            is_placed = derived is not None and self._is_placed(derived, batch, record, span)
+            if not is_placed:
                 self.demux(self._rows(position, found), batch, record, span)
         self._numbers = numbers
         return last
+
+    def _is_placed(self, derived: Derived, batch: Batch, record: Reached, span: Span) -> bool:
+        """Commit what was made already; False if it was made for columns that are others by now."""
+        try:
+            self.demux.place(derived.demuxed, batch, record, span, job_s=0.0)
+        except ColumnsChangedError:
+            with self.demux.alone:
+                self.demux.forget()
+            return False
+        return True
 
     def _rows(self, position: Position, found: Increment) -> Rows:
         """What came to bronze, as tasks read it."""

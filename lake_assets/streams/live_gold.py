@@ -13,6 +13,7 @@ from functools import partial
 from lake_assets.errors import StreamError
 from lake_assets.gold.run import Warm
 from lake_assets.model.feeds import Feed
+from lake_assets.model.flows import tables_owner
 from lake_assets.model.reports import BatchReport, GoldEvent, Refreshed, Stage
 from lake_assets.model.view_order import ViewName, views_read
 from lake_assets.settings.schema import Settings
@@ -63,6 +64,7 @@ class LiveGold:
         self._views: dict[ViewName, LiveView] = {}
         self._reads: dict[ViewName, tuple[ViewName, ...]] = {}
         self._silver: dict[ViewName, frozenset[str]] = {}
+        self._owners = {feed.feed: tables_owner(feed) for feed in feeds}
         for feed in feeds:
             is_followed = followed is None or feed.feed in followed
             for view in feed.gold:
@@ -91,7 +93,7 @@ class LiveGold:
         """Take in a batch: what demux committed, views may lack, those of other feeds too."""
         if report.stage is Stage.DEMUX and report.is_committed:
             for name, view in self._views.items():
-                if report.feed in self._silver[name]:
+                if self._owners.get(report.feed, report.feed) in self._silver[name]:
                     view.nudge()
 
     def _changed(self, read: ViewName) -> None:

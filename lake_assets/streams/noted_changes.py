@@ -4,6 +4,7 @@ from lake_assets.delta.change_journal import ChangeJournal
 from lake_assets.delta.multi_table_change import finish
 from lake_assets.delta.table_log import log_of
 from lake_assets.model.feeds import Feed
+from lake_assets.model.flows import origin_of
 from lake_assets.model.tables import quarantine_of
 from lake_assets.silver.recovery import ensure_whole
 from lake_assets.spark.lake_context import LakeContext
@@ -21,7 +22,7 @@ def reprocess_journal(lake: Store, feed: Feed) -> ChangeJournal:
     passes over names that begin like this.
     """
     file = log_of(lake, quarantine_of(feed.feed)).folder / "_change.json"
-    return ChangeJournal(lake, file, feed.source.origin)
+    return ChangeJournal(lake, file, origin_of(feed))
 
 
 def finish_change(journal: ChangeJournal, context: LakeContext, feed: Feed) -> None:

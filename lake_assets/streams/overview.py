@@ -76,7 +76,8 @@ def _tables(settings: Settings, feed: Feed, endpoints: Endpoints | None) -> Iter
     lake = lake_of(settings)
     # Before bronze is: else silver could be shown with rows that bronze lacks.
     silver_tables = {
-        key: open_table(lake, feed.silver_table(key)) for key in keys_found(lake, feed)
+        key: open_table(lake, feed.silver_table(key))
+        for key in (keys_found(lake, feed) if feed.into is None else ())  # else the other's
     }
     bronze = open_table(lake, bronze_of(feed.feed))
     if bronze is None:

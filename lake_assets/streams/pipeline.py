@@ -21,6 +21,7 @@ from lake_assets.delta.commit_journal import Journal, journal_of
 from lake_assets.formats.catalog import is_framed
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
+from lake_assets.model.flows import origin_of
 from lake_assets.model.origins import ByPlace
 from lake_assets.model.reports import BatchReport, Stage
 from lake_assets.runtime.log_lines import about
@@ -162,7 +163,7 @@ def recovery_of(pipeline: Pipeline, feed: Feed) -> Recovery:
     """What finishes or undoes a batch of demux that was cut off."""
     return Recovery(
         feed=feed.feed,
-        origin=feed.source.origin,
+        origin=origin_of(feed),
         context=pipeline.context,
         journal=pipeline.journal(feed),
         report=pipeline.report,

@@ -3,18 +3,25 @@
 When that is asked for is `streams.reprocess`'; the streams do not run.
 """
 
+import logging
 from collections.abc import Mapping
 from dataclasses import replace
 
 from deltalake import DeltaTable
 
+from lake_assets.delta.catalog import keys_found
 from lake_assets.delta.change_journal import TableChange
-from lake_assets.delta.data_files import active_files
+from lake_assets.delta.data_files import active_files, are_whole
 from lake_assets.delta.increments import Point
 from lake_assets.delta.offset_range import Range
+from lake_assets.delta.restores import is_restored
 from lake_assets.delta.source_offsets import offsets_of_rows
 from lake_assets.delta.table_log import log_of
+from lake_assets.delta.table_owners import is_there
 from lake_assets.delta.transaction_numbers import checksum, numbers_of
+from lake_assets.errors import FeedError
+from lake_assets.model.feeds import Feed
+from lake_assets.model.flows import beside_it, is_shared, origin_of
 from lake_assets.model.tables import TableRef, bronze_of, quarantine_of
 from lake_assets.silver.demux_position import (
     POSITION,
@@ -23,10 +30,14 @@ from lake_assets.silver.demux_position import (
     demux_app,
     read_position,
 )
+from lake_assets.silver.lost_rows import clear_lost, note_lost
 from lake_assets.silver.reprocess import Bronze, Redo, Redone
+from lake_assets.storage.store import Store
 from lake_assets.streams.bronze_ranges import apart_of, ensure_reaches, retained_of, rows_of, within
 from lake_assets.streams.demux_loop import tables_of_silver
 from lake_assets.streams.superseded_silver import drop_superseded, offsets_of_silver
+
+_LOG = logging.getLogger(__name__)
 
 
 def under_new_names(redo: Redo, renamed: Mapping[TableRef, TableRef]) -> Redone:
@@ -40,6 +51,22 @@ def under_new_names(redo: Redo, renamed: Mapping[TableRef, TableRef]) -> Redone:
     return redone
 
 
+def ensure_renamable(feed: Feed, renamed: Mapping[TableRef, TableRef]) -> None:
+    """Refuse to derive under new names what other feeds' rows are in, too: they would be dropped.
+
+    Raises:
+        FeedError: several feeds fill the feed's silver.
+    """
+    if is_shared(feed):
+        table, now = next(iter(renamed.items()))
+        raise FeedError(
+            f"feed {feed.feed!r}",
+            f"{table.name} would be {now.name} by its `tables`, and {', '.join(beside_it(feed))} "
+            "fills it, too",
+            "Put `tables` back as it was: tables that several feeds fill keep their names",
+        )
+
+
 def accept_restores(redo: Redo) -> Mapping[TableRef, DeltaTable]:
     """Let tables change that were restored, since all of them is derived again; all, by table."""
     feed, context = redo.demux.feed, redo.demux.context
@@ -51,7 +78,8 @@ def accept_restores(redo: Redo) -> Mapping[TableRef, DeltaTable]:
 
 def from_nothing(redo: Redo, bronze: DeltaTable) -> Redone:
     """Derive all there is of bronze, and record again how far demux is thereby."""
-    feed, context, origin = redo.demux.feed.feed, redo.demux.context, redo.demux.feed.source.origin
+    _tell_others(redo)
+    feed, context, origin = redo.demux.feed.feed, redo.demux.context, origin_of(redo.demux.feed)
     log = log_of(context.lake, bronze_of(feed))
     aside = accept_restores(redo).get(quarantine_of(feed))  # it may be gone
     offsets = offsets_of_rows(log, active_files(bronze), origin)
@@ -84,4 +112,30 @@ def from_nothing(redo: Redo, bronze: DeltaTable) -> Redone:
     if retained:
         span = replace(everything, ends=offsets)
         rows = within(redo.session, redo.demux.feed, rows, span).rows
-    return redo.rebuild(Bronze(rows=rows, range=everything), record=record)
+    redone = redo.rebuild(Bronze(rows=rows, range=everything), record=record)
+    clear_lost(context.lake, feed)
+    return redone
+
+
+def _tell_others(redo: Redo) -> None:
+    """Have other feeds that fill the tables derive their rows again, too, if some are lost."""
+    feed, context = redo.demux.feed, redo.demux.context
+    if not is_shared(feed):
+        return
+    for table, handle in context.committer.opened(_silver_tables(context.lake, feed)).items():
+        log = log_of(context.lake, table)
+        is_back = is_restored(log, handle.version())
+        if is_back or not are_whole(log, active_files(handle)):
+            what = "was put back to an older version (RESTORE)" if is_back else "lacked files"
+            fact = f"{table.name} {what} when feed {feed.feed!r} was derived again"
+            begun = [o for o in beside_it(feed) if is_there(context.lake, quarantine_of(o))]
+            note_lost(context.lake, begun, fact)
+            told = "%s: run `lake-assets rebuild silver` for %s, too"
+            others = ", ".join(beside_it(feed))
+            _LOG.warning(told, fact, others, extra={"feed": feed.feed})
+            return
+
+
+def _silver_tables(lake: Store, feed: Feed) -> list[TableRef]:
+    """The silver tables that a feed fills."""
+    return [*map(feed.silver_table, keys_found(lake, feed))]

@@ -18,12 +18,13 @@ from lake_assets.model.checks import Severity, SilverCheck
 from lake_assets.model.expectations import Action
 from lake_assets.model.failures import Failures
 from lake_assets.model.feeds import Feed
+from lake_assets.model.flows import fillers
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.reports import CheckResult, Judged, Refreshed, RefreshReport
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.session import start_session
-from lake_assets.state.failing_expectations import Verdict, note_verdicts, read_failures
+from lake_assets.state.failing_expectations import Verdict, failures_of_tables, note_verdicts
 from lake_assets.state.lake_id import ensure_bound
 from lake_assets.state.refresh_strikes import clear_strikes
 from lake_assets.storage.open_store import lake_of
@@ -108,7 +109,7 @@ def _blocked(
     Keys of other feeds that are read, as `feed.key`, by what was found last.
     """
     lake = lake_of(settings)
-    failures = read_failures(settings.state_dir, feed.feed)
+    failures = failures_of_tables(settings.state_dir, fillers(feed))
     versions = {
         key: head[0] for key in keys if (head := identity(lake, feed.silver_table(key))) is not None
     }
@@ -118,7 +119,8 @@ def _blocked(
         unread = keys_unread(settings, feed, failures)
         request = Asked(silver=checks, silver_keys=[key for key in versions if key in unread])
         results = evaluate(lambda: session, lake, feed, request)
-        failures = _note(settings, feed, results)
+        _note(settings, feed, results)
+        failures = failures_of_tables(settings.state_dir, fillers(feed))
         # A commit since the look above would else make a failure seem to be of an older version.
         versions |= {result.key: result.version for result in results if result.version is not None}
     others = blocked_of_others(settings, feed)

@@ -47,7 +47,12 @@ from lake_assets.streams.current_position import current_position, unbegun, unhe
 from lake_assets.streams.demux_loop import tables_of_silver
 from lake_assets.streams.noted_changes import REDO_TURN, finish_change, reprocess_journal
 from lake_assets.streams.pipeline import demux_journal
-from lake_assets.streams.rebuild_all import accept_restores, from_nothing, under_new_names
+from lake_assets.streams.rebuild_all import (
+    accept_restores,
+    ensure_renamable,
+    from_nothing,
+    under_new_names,
+)
 from lake_assets.streams.schemas import format_with
 
 
@@ -136,6 +141,7 @@ def rebuild(
     if keys is not None or since is not None:
         ensure_none_renamed(context.lake, feed, Layer.SILVER)
     elif renamed := movable_tables(context.lake, feed, Layer.SILVER):
+        ensure_renamable(feed, renamed)
         accept_restores(redo)
         lay_out_tables(redo.demux, state_dir, keys)
         with streams_lock(state_dir):

@@ -7,12 +7,28 @@ from lake_assets.delta.table_log import drop_table
 from lake_assets.errors import FeedError
 from lake_assets.gold.view_turns import turn_of_views
 from lake_assets.model.feeds import Feed, Reset
+from lake_assets.model.flows import beside_it, is_shared
 from lake_assets.model.tables import TableRef, bronze_of
 from lake_assets.settings.schema import Settings
 from lake_assets.state.files import streams_lock, turn
 from lake_assets.state.lake_id import ensure_bound
 from lake_assets.storage.open_store import lake_of
 from lake_assets.streams.pipeline import checkpoint_of
+
+
+def ensure_alone(feed: Feed) -> None:
+    """Refuse to drop silver that has other feeds' rows, or to read again what stays in it.
+
+    Raises:
+        FeedError: several feeds fill the feed's silver.
+    """
+    if is_shared(feed):
+        others = ", ".join(beside_it(feed))
+        raise FeedError(
+            bronze_of(feed.feed).name,
+            f"cannot be dropped: its rows are in silver tables that {others} fills, too",
+            "To derive its rows of silver again, run `lake-assets rebuild silver`",
+        )
 
 
 def reset_bronze(settings: Settings, feed: Feed) -> list[TableRef]:
@@ -26,7 +42,7 @@ def reset_bronze(settings: Settings, feed: Feed) -> list[TableRef]:
         The tables that were deleted.
 
     Raises:
-        FeedError: the feed is protected, which is the default.
+        FeedError: the feed is protected, which is the default, or fills tables beside others.
         StreamsLockedError: the streams run.
     """
     if feed.reset is Reset.PROTECTED:
@@ -36,6 +52,7 @@ def reset_bronze(settings: Settings, feed: Feed) -> list[TableRef]:
             f"To drop it all the same, write `reset: {Reset.ALLOWED}` into the feed's file; to "
             "derive silver again without dropping anything, run `lake-assets rebuild silver`",
         )
+    ensure_alone(feed)
     ensure_bound(settings)
     state_dir, lake = settings.state_dir, lake_of(settings)
     with (

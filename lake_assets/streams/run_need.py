@@ -5,10 +5,11 @@ from lake_assets.errors import SourceError
 from lake_assets.gold.status import views_behind
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
+from lake_assets.model.flows import fillers
 from lake_assets.model.tables import bronze_of, waiting_of
 from lake_assets.settings.schema import Settings
 from lake_assets.sources.catalog import source_of
-from lake_assets.state.failing_expectations import read_failures
+from lake_assets.state.failing_expectations import failures_of_tables
 from lake_assets.storage.open_store import lake_of
 from lake_assets.streams.progress import demux_position, ingested_offsets
 from lake_assets.streams.source_changes import has_changed
@@ -59,5 +60,5 @@ def _is_gold_behind(settings: Settings, feed: Feed) -> bool:
     paced = [view.name for view in feed.gold if view.refresh is not None]
     if not paced:
         return False
-    failures = read_failures(settings.state_dir, feed.feed)
+    failures = failures_of_tables(settings.state_dir, fillers(feed))
     return any(views_behind(settings, feed, failures, views=paced).values())

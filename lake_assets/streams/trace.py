@@ -18,8 +18,9 @@ from lake_assets.logs.gaps import RecordedGap, recorded_gaps
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.expectations import Action
 from lake_assets.model.feeds import Feed
+from lake_assets.model.flows import tables_owner
 from lake_assets.model.gaps import GapReason
-from lake_assets.model.origins import Origin
+from lake_assets.model.origins import FEED, Origin
 from lake_assets.model.quarantine import Reason
 from lake_assets.model.tables import TableRef, bronze_of, quarantine_of, waiting_of
 from lake_assets.settings.schema import Settings
@@ -222,7 +223,8 @@ def _in_silver(lake: Store, feed: Feed, origin: Origin) -> list[Place]:
     return [
         _place(feed.silver_table(key), row, key=key)
         for key in keys_found(lake, feed)
-        for row in _find(lake, feed.silver_table(key), row_key, [])
+        for row in _find(lake, feed.silver_table(key), row_key, [FEED])
+        if (row.row[FEED] or tables_owner(feed)) == feed.feed
     ]
 
 

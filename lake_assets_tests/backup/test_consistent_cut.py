@@ -5,7 +5,8 @@ from functools import partial
 
 import pytest
 
-from lake_assets.backup.consistent_cut import choose_versions, position_at
+from lake_assets.backup.batch_versions import position_at
+from lake_assets.backup.consistent_cut import choose_versions
 from lake_assets.delta.commit import Batch, Commit
 from lake_assets.delta.commit_digest import commit_digest
 from lake_assets.delta.crash_recovery import newest_whole_version

@@ -66,6 +66,18 @@ def test_a_game_gets_a_materialization_and_its_checks(settings, instance):
 
 
 @pytest.mark.usefixtures("lake")
+def test_rows_of_a_feed_that_fills_anothers_tables_are_told_of_these(settings, instance):
+    flow = GAMES.model_copy(update={"feed": "twin", "into": "games", "gold": ()})
+    twin = flow.beside([GAMES, flow])
+    found = replace(change(judged={"gamer_is_known": Judged(seen=2, violated=0)}), feed="twin")
+    table, check = events_of(settings, twin, [found], instance, "run", ToldColumns())
+    assert (table.asset_key, table.partition) == (dg.AssetKey("silver_events"), "uno")
+    assert table.metadata["feed"].value == "twin"
+    assert check.asset_key == dg.AssetKey("silver_events")
+    assert list(unreported(settings, twin, instance)) == []
+
+
+@pytest.mark.usefixtures("lake")
 def test_what_is_plotted_over_time_is_a_number(settings, instance):
     pace = Pace(batches=4, seconds=3.0, lag_rows=7, lag_s=1.5)
     found = replace(change(rows=2), pace=pace)

@@ -4,6 +4,7 @@ import pytest
 from deltalake import write_deltalake
 
 from lake_assets.defs.internals.runs import range_tags
+from lake_assets.defs.keys import ensure_unique, key_partitions, silver_key
 from lake_assets.defs.silver import build
 from lake_assets.model.expectations import Action, Expectation
 from lake_assets_tests.sample import GAMES, RENAMED, WITHOUT_ROUTE, silver_of
@@ -22,6 +23,24 @@ def test_silver_has_a_partition_a_game_and_quarantine_none(settings, lake):
     graph = build(settings, [GAMES]).resolve_asset_graph()
     assert graph.get(SILVER).partitions_def == dg.DynamicPartitionsDefinition(name=f"games_{lake}")
     assert graph.get(dg.AssetKey("quarantine_games")).partitions_def is None
+
+
+def test_tables_that_several_feeds_fill_are_one_asset_that_comes_from_all_their_bronzes(
+    settings, lake
+):
+    flow = GAMES.model_copy(update={"feed": "twin", "into": "games", "gold": ()})
+    feeds = [feed.beside([GAMES, flow]) for feed in (GAMES, flow)]
+    ensure_unique(feeds)
+    graph = build(settings, feeds).resolve_asset_graph()
+    assert graph.get(SILVER).parent_keys == {
+        dg.AssetKey("bronze_games"),
+        dg.AssetKey("bronze_twin"),
+    }
+    assert graph.get(dg.AssetKey("quarantine_twin")).parent_keys == {dg.AssetKey("bronze_twin")}
+    assert dg.AssetKey("silver_twin_events") not in graph.get_all_asset_keys()
+    assert silver_key(feeds[1]) == SILVER
+    assert key_partitions(feeds[1], lake).name == f"games_{lake}"
+    assert {key.name for key in graph.asset_check_keys} == {"gamer_is_known", "device_is_known"}
 
 
 def test_expectations_are_checks(settings):

@@ -5,9 +5,10 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from lake_assets.delta.append import Known, append, look
+from lake_assets.delta.append import append
 from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.delta.committer import Committer
+from lake_assets.delta.known_table import Known, look
 from lake_assets.errors import LakeError
 from lake_assets.model.tables import bronze_of
 from lake_assets.storage.local import LocalStore

@@ -6,6 +6,7 @@ import pytest
 from lake_assets.delta.catalog import adoptable_keys, keys_of, refused_keys, tables_of
 from lake_assets.delta.committer import Committer
 from lake_assets.model.feeds import Feed
+from lake_assets.model.flows import filling
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.owners import Owner, owner_of_view
 from lake_assets.model.routes import Route, Unknown
@@ -210,3 +211,25 @@ def test_a_feed_without_a_route_has_its_one_key(own):
     assert keys_of(LocalStore.at(lake / "nowhere"), WITHOUT_ROUTE) == ("clicks",)
     assert tables_of(LocalStore.at(lake), WITHOUT_ROUTE) == (silver_of("clicks"),)
     assert adoptable_keys(LocalStore.at(lake), WITHOUT_ROUTE) == ()
+
+
+def test_a_feed_that_fills_anothers_tables_has_its_keys_and_not_its_tables(own):
+    flow = filling(CREATES.model_copy(update={"feed": "twin", "into": "games"}), CREATES)
+    aside = {table: Owner(feed="twin") for table in (bronze_of("twin"), quarantine_of("twin"))}
+    lake = LocalStore.at(own({**silver(CREATES, "uno", "chess"), **aside}))
+    assert keys_of(lake, flow) == keys_of(lake, CREATES) == ("uno", "chess")
+    assert set(tables_of(lake, flow)) == {*aside}
+    assert set(tables_of(lake, CREATES)) == {*silver(CREATES, "uno", "chess")}
+
+
+def test_a_key_that_a_flow_meets_gets_no_table_where_its_views_would_have_anothers(own):
+    flow = filling(
+        CREATES.model_copy(update={"feed": "twin", "into": "games", "gold": ()}), CREATES
+    )
+    lake = LocalStore.at(own(silver(CREATES, "uno")))
+    feeds = [CREATES, flow, CARDS]
+    assert refused_keys(lake, flow, feeds, ("uno",), ["poker"]) == {}
+    whose = "view 'agg' of key 'chess_player' of feed 'cards'"
+    assert refused_keys(lake, flow, feeds, ("uno",), ["chess"]) == {
+        "chess": f"gold_chess_player_agg is the table of {whose}"
+    }

@@ -1,8 +1,22 @@
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from lake_assets.delta.origins import Everything, From, Origins, Within, columns_in
+from lake_assets.delta.origins import (
+    Before,
+    Everything,
+    From,
+    NotIn,
+    Origins,
+    Own,
+    RowSet,
+    Within,
+    columns_in,
+    own_of,
+)
+from lake_assets.model.origins import FeedRows
 from lake_assets_tests.columns import KAFKA
 
 
@@ -51,3 +65,49 @@ def test_no_rows_have_no_mask():
 def test_the_columns_are_found_in_both_forms():
     assert columns_in(["x", "topic", "offset"], KAFKA) == KAFKA
     assert columns_in(["offset", "_offset"], KAFKA).identity == ("_topic", "_partition", "_offset")
+
+
+GAMES = replace(KAFKA, whose=FeedRows(feed="games", has_unnamed=True, is_named=True))
+
+TWIN = replace(KAFKA, whose=FeedRows(feed="twin", has_unnamed=False, is_named=True))
+
+SHARED = rows(*ROWS).append_column("_feed", pa.array(["games", None, "twin", "twin"]))
+
+ENDS = {("a", 0): 9, ("a", 1): 9, ("b", 0): 9}
+
+
+@pytest.mark.parametrize(
+    ("origin", "mask"), [(GAMES, [True, True, False, False]), (TWIN, [False, False, True, True])]
+)
+def test_rows_of_a_table_of_several_feeds_are_told_by_their_feed(origin, mask):
+    places = [(topic, partition) for topic, partition, _ in ROWS]
+    sets: list[RowSet] = [
+        Own(origin),
+        Before(ENDS, origin),
+        From(dict.fromkeys(ENDS, 0), origin),
+        Within({place: [(0, 9)] for place in places}, origin),
+        own_of(Everything(), SHARED.column_names, origin),
+        own_of(NotIn(Before({}, origin)), SHARED.column_names, origin),
+    ]
+    for one in sets:
+        assert one.columns(SHARED.column_names)[-1] == "_feed"
+        assert one.mask(SHARED).tolist() == mask
+    some = Origins(origin)
+    some.add(SHARED)
+    assert len(some) == 2
+    assert some.mask(SHARED).tolist() == mask
+
+
+@pytest.mark.parametrize(("origin", "mask"), [(GAMES, [True] * 4), (TWIN, [False] * 4)])
+def test_rows_of_before_there_were_several_feeds_are_of_the_one_that_has_the_table(origin, mask):
+    alone = rows(*ROWS)
+    assert own_of(Everything(), alone.column_names, origin).mask(alone).tolist() == mask
+    assert Before(ENDS, origin).mask(alone).tolist() == mask
+    assert Own(origin).mask(alone).tolist() == mask
+
+
+@pytest.mark.parametrize("origin", [GAMES, TWIN, KAFKA])
+def test_all_rows_of_bronze_are_of_its_feed(origin):
+    bronze = rows(*ROWS, prefix="")
+    assert own_of(Everything(), bronze.column_names, origin) == Everything()
+    assert Before(ENDS, origin).mask(bronze).tolist() == [True] * 4

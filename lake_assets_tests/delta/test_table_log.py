@@ -8,10 +8,11 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
-from lake_assets.delta.append import append, look
+from lake_assets.delta.append import append
 from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.delta.commit_digest import commit_digest
 from lake_assets.delta.committer import Committer
+from lake_assets.delta.known_table import look
 from lake_assets.delta.log_checkpoints import CHECKPOINT_EVERY, is_checkpoint_due
 from lake_assets.delta.log_tail import files_of_checkpoint, log_tail_of, newest_version
 from lake_assets.delta.table_log import TableLog, log_of

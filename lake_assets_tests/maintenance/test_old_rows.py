@@ -483,3 +483,20 @@ def test_a_view_that_nobody_refreshes_holds_nothing_up_for_longer_than_a_week(la
     close_windows(lake, None)
     lake.age(UNO, 24 * 8)
     assert upkeep_of(settings, WINDOWED).old_rows == 1
+
+
+def test_rows_grow_old_by_what_comes_from_any_feed_that_fills_the_table(settings):
+    """The one that has the tables may be the one that is quiet."""
+    lake, twin = AgedLake(settings, "games"), bronze_of("twin")
+    lake.bronze(95)
+    lake.silver(95, 1)
+    assert upkeep_of(settings, SILVER).old_rows == 0
+    lake.committer.create({twin: COLUMNS[BRONZE]}, owners={twin: Owner(feed="twin")})
+    place = {"topic": "t", "partition": 0, "offset": 0}
+    row = {**place, str(ORIGIN.time): NOW}
+    rows = pa.Table.from_pylist([row], schema=COLUMNS[BRONZE])
+    file = DataFile(**write_file(lake.store, rows, log_of(lake.store, twin).folder))
+    lake.committer.append([Commit(table=twin, files=[file])], Batch("stream", 1))
+    flow = GAMES.model_copy(update={"feed": "twin", "into": "games", "gold": ()})
+    assert upkeep_of(settings, SILVER.beside([SILVER, flow])).old_rows == 1
+    lake.committer.close()

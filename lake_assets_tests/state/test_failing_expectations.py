@@ -6,7 +6,12 @@ import pytest
 from lake_assets.errors import LakeError
 from lake_assets.model.checks import Severity
 from lake_assets.model.failures import Failing
-from lake_assets.state.failing_expectations import Verdict, note_verdicts, read_failures
+from lake_assets.state.failing_expectations import (
+    Verdict,
+    failures_of_tables,
+    note_verdicts,
+    read_failures,
+)
 
 AT = datetime(2026, 11, 21, 1, 2, 3, tzinfo=UTC)
 LATER = AT + timedelta(minutes=5)
@@ -83,3 +88,17 @@ def test_a_damaged_file_is_named(tmp_path, text):
     path.write_text(text)
     with pytest.raises(LakeError, match=r"games\.json: is damaged .* Delete it"):
         read_failures(tmp_path, "games")
+
+
+def test_of_feeds_that_fill_the_same_tables_the_worst_holds(tmp_path):
+    note_verdicts(tmp_path, "games", [bad(), bad("uno", "timed")], AT)
+    note_verdicts(tmp_path, "twin", [bad(severity=Severity.ERROR), bad("chess")], LATER)
+    found = failures_of_tables(tmp_path, ["games", "twin"])
+    assert {key: failing.severity for key, failing in found.items()} == {
+        ("uno", "known"): Severity.ERROR,
+        ("uno", "timed"): Severity.WARN,
+        ("chess", "known"): Severity.WARN,
+    }
+    assert failures_of_tables(tmp_path, ["twin", "games"]) == found
+    note_verdicts(tmp_path, "twin", [good()], LATER)
+    assert failures_of_tables(tmp_path, ["games", "twin"])["uno", "known"].since == AT

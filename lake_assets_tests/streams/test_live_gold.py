@@ -241,6 +241,19 @@ def test_a_live_view_follows_what_comes_to_another_feeds_silver(settings, live, 
 
 
 @pytest.mark.spark
+def test_a_live_view_follows_each_feed_that_fills_the_tables_that_it_reads(settings, live, count):
+    reader = GAMES.model_copy(update={"gold": (CLICKERS,)})
+    flow = CLICKS.model_copy(update={"feed": "twin", "into": "clicks"})
+    add_silver(settings.lake_dir, "clicks", "ann", feed=CLICKS)
+    gold, events = live(reader, CLICKS, flow)
+    assert refreshed(events) == "clickers"
+    add_silver(settings.lake_dir, "clicks", "bob", start=20, feed=CLICKS)
+    gold.note(batch(flow))
+    assert refreshed(events) == "clickers"
+    assert count(reader, CLICKERS) == [2]
+
+
+@pytest.mark.spark
 def test_a_live_view_stays_as_it_is_while_one_that_it_reads_is_in_trouble(settings, live):
     """It would else meet silver of now with rows of before."""
     broken = AGG.model_copy(update={"measures": {"n": "count(nothing)"}})

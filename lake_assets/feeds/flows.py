@@ -1,0 +1,45 @@
+"""Feeds that fill another feed's silver tables (`into`): each resolved, or what is wrong with it.
+
+Where in its file that is, is `feeds.load`'s.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from lake_assets.model.feeds import Feed
+from lake_assets.model.flows import OF_TABLES, filling
+
+
+def wrong_flows(feeds: Sequence[Feed]) -> Iterator[tuple[Feed, str, str]]:
+    """Each as whose feed, the field that is wrong, and the fact."""
+    by_name = {feed.feed: feed for feed in feeds}
+    for feed in feeds:
+        if feed.into is None:
+            continue
+        fact = _fact(by_name, feed, feed.into)
+        if fact:
+            yield feed, "into", fact
+        for name in sorted(OF_TABLES & feed.model_fields_set):
+            yield feed, name, f"is of the tables: declare it of feed {feed.into!r}, which has them"
+
+
+def _fact(by_name: dict[str, Feed], feed: Feed, into: str) -> str:
+    target = by_name.get(into)
+    if into == feed.feed:
+        return "is the feed itself: leave it out"
+    if target is None:
+        others = ", ".join(name for name in by_name if name != feed.feed) or "none"
+        return f"there is no feed {into!r}; other feeds are {others}"
+    if target.into is not None:
+        return f"feed {into!r} has no silver tables: its rows go into those of {target.into!r}"
+    if target.source.origin != feed.source.origin:
+        return (
+            f"feed {into!r} has a source of another kind ({target.source.kind}), and rows of both "
+            "cannot be told apart in one table"
+        )
+    return ""
+
+
+def with_targets(feeds: Sequence[Feed]) -> list[Feed]:
+    """The feeds, each that fills another's tables with what is declared of these."""
+    by_name = {feed.feed: feed for feed in feeds}
+    return [feed if feed.into is None else filling(feed, by_name[feed.into]) for feed in feeds]

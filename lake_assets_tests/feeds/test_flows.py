@@ -1,0 +1,91 @@
+import pytest
+
+from lake_assets.errors import FeedError
+from lake_assets.feeds.load import load_feeds
+
+ORDERS = """feed: orders
+source: {kafka: {topic: orders}}
+payload: {json: {schema: "shop string, total double"}}
+route: {column: shop, keys: [berlin]}
+tables: {silver: "orders_of_{key}"}
+expectations: [{name: has_total, sql: total is not null}]
+"""
+
+OLD = """feed: old_orders
+source: {kafka: {topic: old-orders}}
+payload: {json: {schema: "shop string, price double"}}
+into: orders
+"""
+
+
+@pytest.fixture
+def load(tmp_path):
+    def written(**texts):
+        for name, text in texts.items():
+            (tmp_path / f"{name}.yaml").write_text(text)
+        return {feed.feed: feed for feed in load_feeds(tmp_path)}
+
+    return written
+
+
+def test_a_feed_fills_the_tables_of_another(load):
+    feeds = load(orders=ORDERS, old=OLD)
+    old = feeds["old_orders"]
+    assert old.silver_table("berlin") == feeds["orders"].silver_table("berlin")
+    assert [expectation.name for expectation in old.expectations] == ["has_total"]
+    assert old.layout_of("berlin") == feeds["orders"].layout_of("berlin")
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ("into: gone", "line 4: into: there is no feed 'gone'; other feeds are orders"),
+        ("into: old_orders", "line 4: into: is the feed itself: leave it out"),
+        (
+            "into: orders\nroute: {column: shop, keys: [berlin]}",
+            "line 5: route: is of the tables: declare it of feed 'orders', which has them",
+        ),
+        ("into: orders\ngold: []", "line 5: gold: is of the tables"),
+        ("into: orders\nchecks: []", "line 5: checks: is of the tables"),
+        ("into: orders\nretention: {keep: 7d}", "line 5: retention: is of the tables"),
+        ("into: Orders", "line 4: into"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line(load, changed, said):
+    with pytest.raises(FeedError) as problem:
+        load(orders=ORDERS, old=OLD.replace("into: orders", changed))
+    assert said in str(problem.value)
+
+
+def test_no_feed_fills_the_tables_of_one_that_has_none(load):
+    third = OLD.replace("feed: old_orders", "feed: older").replace("orders\n", "old_orders\n")
+    third = third.replace("into: orders", "into: old_orders")
+    with pytest.raises(FeedError, match="its rows go into those of 'orders'"):
+        load(orders=ORDERS, old=OLD, third=third)
+
+
+def test_two_that_fill_each_others_tables_are_refused(load):
+    first = OLD.replace("feed: old_orders", "feed: orders").replace(
+        "into: orders", "into: old_orders"
+    )
+    with pytest.raises(FeedError, match="has no silver tables"):
+        load(orders=first, old=OLD)
+
+
+def test_rows_must_have_the_column_that_the_tables_go_by(load):
+    without = OLD.replace("shop string, ", "")
+    with pytest.raises(FeedError) as told:
+        load(orders=ORDERS, old=without)
+    assert "line 4: into: feed 'orders' declares route.column" in str(told.value)
+    assert "'shop' is no column of the payload's schema" in str(told.value)
+    load(orders=ORDERS, old=without + "select: ['*', 'cast(price as string) as shop']\n")
+
+
+def test_a_view_reads_the_feed_that_has_the_tables(load):
+    reader = """feed: reader
+source: {kafka: {topic: reader}}
+payload: {json: {schema: "shop string"}}
+gold: [{name: sums, sql: select shop from old_orders.silver_all}]
+"""
+    with pytest.raises(FeedError, match="the rows of feed 'old_orders' are in those of 'orders'"):
+        load(orders=ORDERS, old=OLD, reader=reader)
