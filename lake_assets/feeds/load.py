@@ -142,12 +142,17 @@ def _foreign_route(feed: Feed) -> Iterator[tuple[Loc, str]]:
     payload = feed.payload
     if payload.needs_registry or feed.route is None or feed.select:
         return
-    name = feed.route.column
+    path = feed.route.column
+    if path is None:
+        return  # only Spark knows, or the source
+    name = path.partition(".")[0]
     declared = {column.name: column.type for column in payload.declared_columns}
     if name not in declared:
         where = "hints" if payload.infers else "schema"
         fact = f"{name!r} is no column of the payload's {where}"
         yield ("route", "column"), f"{fact}; {_suggest(name, list(declared))}"
+        return
+    if feed.route.plain_column is None:
         return
     kind = declared[name]
     word = kind.name if isinstance(kind, Scalar) else type(kind).__name__.lower()
