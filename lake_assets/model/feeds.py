@@ -67,6 +67,12 @@ class Feed(Noun, Routed):
     route: Route | None = None
     """Which table a row goes to; unset, all rows are of one key, which is called as the feed."""
 
+    routes: tuple[Route, ...] = ()
+    """In place of `route`, several: a row goes to the table of each key that any of them names,
+    once to each. One that reads nothing of a row (null, no header) names none. If one names a key
+    that no route knows, or none names any, the row is quarantined as a whole; so is one that an
+    expectation of any of its keys has quarantined."""
+
     tables: TableNames = TableNames()
     """What the keys' tables are called."""
 

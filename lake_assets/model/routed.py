@@ -15,11 +15,12 @@ class Routed:
         feed: str
         payload: Payload
         route: Route | None
+        routes: tuple[Route, ...]
 
     @property
     def all_routes(self) -> tuple[Route, ...]:
         """What says where a row goes; none if all rows are of one key."""
-        return () if self.route is None else (self.route,)
+        return self.routes if self.route is None else (self.route,)
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -34,9 +35,14 @@ class Routed:
         return any(route.unknown is Unknown.CREATE for route in self.all_routes)
 
     @property
+    def has_rows_in_several_tables(self) -> bool:
+        """Whether a row may be in the tables of several keys."""
+        return len(self.all_routes) > 1
+
+    @property
     def route_column(self) -> str | None:
         """Silver's column that a row's key is read from; None if it is from something else."""
-        return None if self.route is None else self.route.plain_column
+        return self.all_routes[0].plain_column if len(self.all_routes) == 1 else None
 
     @property
     def route_columns(self) -> tuple[str, ...]:
@@ -46,7 +52,7 @@ class Routed:
     @property
     def key_column(self) -> str | None:
         """Silver's column whose values are the keys themselves; None if there is none."""
-        has_aliases = self.route is not None and bool(self.route.aliases)
+        has_aliases = any(route.aliases for route in self.all_routes)
         return None if has_aliases else self.route_column
 
     @property
@@ -60,6 +66,9 @@ class Routed:
         Raises:
             ValueError: it reads what no row has.
         """
+        if self.route is not None and self.routes:
+            message = "give either `route` or `routes`"
+            raise ValueError(message)
         if any(route.message for route in self.all_routes) and not self.payload.needs_registry:
             message = f"route: message: values of {self.payload.format} have no message types"
             raise ValueError(message)

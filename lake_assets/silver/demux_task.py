@@ -17,7 +17,7 @@ from lake_assets.parquet.writer import TABLE, UNRESOLVED
 from lake_assets.silver.arrow_evaluator import Node, NotEvaluableError, marks_of
 from lake_assets.silver.expectation_columns import Marks, Reading, packed, spread
 from lake_assets.silver.questions import SqlQuestion, encoded
-from lake_assets.silver.route_rows import route
+from lake_assets.silver.route_rows import in_all_tables, route
 from lake_assets.silver.route_values import RouteValue
 from lake_assets.silver.rows import (
     DETAIL,
@@ -25,6 +25,7 @@ from lake_assets.silver.rows import (
     KEPT_HEADERS,
     REASON,
     REFUSED_AT,
+    ROW,
     VALUE,
     bronze_names,
     headers_in,
@@ -68,6 +69,11 @@ class DecodePlan:
     """Whether quarantine keeps headers."""
 
     @property
+    def has_rows_in_several_tables(self) -> bool:
+        """Whether a row may go to several tables."""
+        return len(self.routes) > 1
+
+    @property
     def read_names(self) -> tuple[str, ...]:
         """As `silver.rows.read_names`."""
         own = (HEADERS,) if self.keeps_headers else ()
@@ -86,6 +92,7 @@ def stage_schema(plan: DecodePlan) -> pa.Schema:
             pa.field(DETAIL, pa.string()),
             pa.field(REFUSED_AT, pa.timestamp("us", tz="UTC")),
             *([pa.field(KEPT_HEADERS, headers.TYPE)] if plan.keeps_headers else []),
+            *([pa.field(ROW, pa.int32())] if plan.has_rows_in_several_tables else []),
             pa.field(TABLE, pa.int32()),
             pa.field(UNRESOLVED, pa.string()),
         ]
@@ -115,7 +122,10 @@ def place_rows(
 
 
 def decode_task(batches: Iterable[pa.RecordBatch], plan: DecodePlan) -> Iterator[pa.RecordBatch]:
-    """Decode and place one task's bronze rows; every row comes out, in order."""
+    """Decode and place one task's bronze rows; every row comes out, in order.
+
+    Where there are several routes, a row comes out once for each of its tables.
+    """
     return place_rows(decoded_rows(batches, plan), plan)
 
 
@@ -162,12 +172,11 @@ def place(
         reason = pc.coalesce(reason, routed.lost.reason)
         detail = pc.coalesce(detail, routed.lost.detail)
         questions = pc.coalesce(questions, routed.lost.question)
-    index = routed.table
     is_refused = pc.is_valid(reason)
-    table = pc.if_else(is_refused, pa.scalar(len(plan.keys), pa.int32()), index)
+    alone = pc.if_else(is_refused, pa.scalar(len(plan.keys), pa.int32()), _NOWHERE)
     if plan.decoder.has_waiting:
         is_waiting = pc.equal(reason, Reason.WAITING.value).fill_null(fill_value=False)
-        table = pc.if_else(is_waiting, pa.scalar(len(plan.keys) + 1, pa.int32()), table)
+        alone = pc.if_else(is_waiting, pa.scalar(len(plan.keys) + 1, pa.int32()), alone)
     arrays = [
         *decoded.columns.columns,
         *(pa.nulls(batch.num_rows, field.type) for field in plan.unused),
@@ -177,12 +186,18 @@ def place(
         detail,
         pa.repeat(plan.refused_at, batch.num_rows),
         *([_kept_headers(batch, plan, is_refused)] if plan.keeps_headers else []),
-        table,
-        questions,
     ]
+    if plan.has_rows_in_several_tables:
+        row, table = in_all_tables(routed.tables, alone)
+        arrays = [*(array.take(row) for array in arrays), row, table, questions.take(row)]
+    else:
+        arrays += [pc.coalesce(alone, routed.tables[0]), questions]
     pairs = zip(arrays, schema, strict=True)
     cast = [array if array.type == f.type else array.cast(f.type) for array, f in pairs]
     return pa.RecordBatch.from_arrays(cast, schema=schema)
+
+
+_NOWHERE = pa.scalar(None, pa.int32())
 
 
 def _where(mask: pa.Array, values: pa.Array) -> pa.Array:

@@ -199,7 +199,8 @@ class Redo:
         rows = bronze.rows.join(origins, list(self._origin.identity), "left_semi")
 
         def others(known: tuple[str, ...]) -> Scope:
-            return Scope(keys=tuple(key not in keys for key in known))
+            # Those that are one of the keys' as well were derived with them.
+            return Scope(keys=tuple(key not in keys for key in known), is_any=False)
 
         return [self.demux.derive(self._given(rows), others)]
 

@@ -38,6 +38,10 @@ def headers_in(rows: pa.RecordBatch) -> pa.Array:
 KEPT_HEADERS = "#headers"
 """The same of a refused row, null of others."""
 
+ROW = "#row"
+"""int: which row of a batch of bronze it is, where a row may go to several tables; such rows follow
+each other."""
+
 VALUE = "#value"
 """binary: the raw value of a refused row, null of others (they need not travel)."""
 

@@ -35,3 +35,21 @@ def test_values_without_message_types_cannot_be_routed_by_them():
     }
     with pytest.raises(ValidationError, match="values of json have no message types"):
         Feed.model_validate(declared)
+
+
+def test_a_feed_has_one_route_or_several_and_the_keys_of_all():
+    declared = {
+        "feed": "events",
+        "source": {"kafka": {"topic": "t"}},
+        "payload": {"json": {"schema": "a string"}},
+        "routes": [
+            {"column": "a", "keys": ["uno", "poker"]},
+            {"header": "h", "unknown": "create", "keys": ["poker", "audit"]},
+        ],
+    }
+    feed = Feed.model_validate(declared)
+    assert feed.keys == ("uno", "poker", "audit")
+    assert (feed.creates_keys, feed.keeps_headers, feed.route_column) == (True, True, None)
+    assert feed.has_rows_in_several_tables
+    with pytest.raises(ValidationError, match="give either `route` or `routes`"):
+        Feed.model_validate({**declared, "route": {"column": "a", "keys": ["uno"]}})
