@@ -8,6 +8,10 @@ if TYPE_CHECKING:
     from lake_assets.model.payload import Payload
 
 
+_WITH_MESSAGES = ("protobuf", "avro")
+"""Formats whose values have a message type, by its name in a schema."""
+
+
 class Routed:
     """The part of `model.feeds.Feed` that its route decides."""
 
@@ -40,6 +44,11 @@ class Routed:
         return len(self.all_routes) > 1
 
     @property
+    def routed_by(self) -> str:
+        """What says where a row goes, in words; empty if all rows are of one key."""
+        return "; ".join(route.what for route in self.all_routes)
+
+    @property
     def route_column(self) -> str | None:
         """Silver's column that a row's key is read from; None if it is from something else."""
         return self.all_routes[0].plain_column if len(self.all_routes) == 1 else None
@@ -69,6 +78,7 @@ class Routed:
         if self.route is not None and self.routes:
             message = "give either `route` or `routes`"
             raise ValueError(message)
-        if any(route.message for route in self.all_routes) and not self.payload.needs_registry:
+        has_messages = self.payload.format in _WITH_MESSAGES
+        if any(route.message for route in self.all_routes) and not has_messages:
             message = f"route: message: values of {self.payload.format} have no message types"
             raise ValueError(message)

@@ -43,8 +43,9 @@ from lake_assets.silver.expectation_columns import Reading, evaluated_columns, r
 from lake_assets.silver.expectation_marks import marks
 from lake_assets.silver.layouts import with_partition_sources, write_layout
 from lake_assets.silver.route_by_spark import Decode, place_routed, route_by_spark, routes_by_spark
-from lake_assets.silver.rows import quarantine_of_feed, quarantine_sources
+from lake_assets.silver.rows import HEADERS, quarantine_of_feed, quarantine_sources
 from lake_assets.silver.select_by_spark import select_by_spark, selected_rows, selects_by_spark
+from lake_assets.sources.kafka.headers import as_lists
 from lake_assets.spark.conditions import without_ansi
 from lake_assets.spark.fan_out import FanOut, Output, Written, discard, fan_out
 from lake_assets.spark.jvm import spark_schema
@@ -223,6 +224,7 @@ class Job:
                 _QUARANTINE: Layout(
                     schema=quarantine_of_feed(feed),
                     sources=quarantine_sources(origin, keeps_headers=feed.keeps_headers),
+                    parsers={HEADERS: as_lists} if feed.keeps_headers else {},
                 ),
             },
             buffer_bytes=self.context.buffer_bytes,

@@ -81,7 +81,10 @@ class DecodePlan:
 
 
 def stage_schema(plan: DecodePlan) -> pa.Schema:
-    """What `decode_task` yields: decoded columns, origin, and the internal columns."""
+    """What `decode_task` yields: decoded columns, origin, and the internal columns.
+
+    Headers may also be text, as they came.
+    """
     return pa.schema(
         [
             *plan.decoder.columns,
@@ -189,9 +192,15 @@ def place(
     ]
     if plan.has_rows_in_several_tables:
         row, table = in_all_tables(routed.tables, alone)
-        arrays = [*(array.take(row) for array in arrays), row, table, questions.take(row)]
+        if len(row) > batch.num_rows:  # else each is there once, in its order
+            arrays = [array.take(row) for array in arrays]
+            questions = questions.take(row)
+        arrays += [row, table, questions]
     else:
         arrays += [pc.coalesce(alone, routed.tables[0]), questions]
+    if plan.keeps_headers:
+        at = schema.get_field_index(KEPT_HEADERS)
+        schema = schema.set(at, pa.field(KEPT_HEADERS, arrays[at].type))
     pairs = zip(arrays, schema, strict=True)
     cast = [array if array.type == f.type else array.cast(f.type) for array, f in pairs]
     return pa.RecordBatch.from_arrays(cast, schema=schema)
@@ -214,7 +223,6 @@ def _asked(decoded: Decoded) -> pa.Array:
 
 
 def _kept_headers(batch: pa.RecordBatch, plan: DecodePlan, is_refused: pa.Array) -> pa.Array:
-    """The headers of rows that are refused, or may still be; null of others."""
+    """The headers of rows that are refused, or may still be, in the form they came; else null."""
     given = headers_in(batch)
-    kept = given if plan.keep_values else _where(is_refused, given)
-    return kept if pa.types.is_list(kept.type) else headers.from_text(kept)
+    return given if plan.keep_values else _where(is_refused, given)

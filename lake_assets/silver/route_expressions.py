@@ -4,6 +4,7 @@ Spark says what an expression means; tasks compute it where Arrow says the same
 (`silver.route_values`), else Spark does (`silver.route_by_spark`).
 """
 
+import logging
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -17,6 +18,8 @@ from lake_assets.model.routes import KEY_TYPES, Route
 from lake_assets.silver.arrow_evaluator import Column, is_sure
 from lake_assets.silver.route_values import RouteValue
 from lake_assets.silver.selection import Output, select
+
+_LOG = logging.getLogger(__name__)
 
 _NOT_THERE = ("UNRESOLVED_COLUMN", "FIELD_NOT_FOUND")
 """How Spark's words for a column or a field begin that rows have not."""
@@ -73,6 +76,8 @@ class RouteCompiler:
     def _computed(self, route: Route, topic: str, sql: str, output: Output) -> RouteValue:
         node = output.node if output.source is None else Column(output.source)
         if node is None or (self._is_spark_asked and not is_sure(node)):
+            text = "route of feed %r: Spark computes %s, for which rows travel through the JVM"
+            _LOG.info(text, self.feed.feed, route.what, extra={"feed": self.feed.feed})
             return RouteValue(route=route, topic=topic, sql=sql, reads=output.reads)
         return RouteValue(route=route, topic=topic, node=node)
 

@@ -1,5 +1,6 @@
 """Feeds of JSON whose rows go to tables by all kinds of routes; a lake to demux them into."""
 
+import base64
 import json
 from contextlib import contextmanager
 
@@ -44,18 +45,39 @@ def feed(route, **more):
     )
 
 
-def bronze_rows(*values, headers=None, topics=None):
-    """Bronze rows of JSON values, with headers in pairs and topics, if they are given."""
+def bronze_rows(*values, headers=None, topics=None, as_text=False):
+    """Bronze rows of JSON values, with headers in pairs and topics, if they are given.
+
+    Headers are lists, as in bronze's files, or `as_text`, as from Kafka.
+    """
     texts = [v if isinstance(v, bytes | None) else json.dumps(v).encode() for v in values]
     rows = pa.Table.from_batches([bronze_batch(*texts)])
     lists = [
         None if one is None else [{"key": key, "value": value} for key, value in one]
         for one in headers or [None] * len(values)
     ]
-    rows = rows.append_column("headers", pa.array(lists, TYPE))
+    texts = [
+        None if one is None else json.dumps([*map(_in_json, one)], separators=(",", ":"))
+        for one in lists
+    ]
+    found = pa.array(texts, pa.string()) if as_text else pa.array(lists, TYPE)
+    rows = rows.append_column("headers", found)
     if topics is not None:
         rows = rows.set_column(rows.schema.get_field_index("topic"), "topic", pa.array(topics))
     return rows.combine_chunks().to_batches()[0] if rows.num_rows else rows
+
+
+def _in_json(headers):
+    """As Spark writes them."""
+    written = [
+        {
+            name: base64.b64encode(one).decode() if isinstance(one, bytes) else one
+            for name, one in header.items()
+            if one is not None
+        }
+        for header in headers
+    ]
+    return json.dumps(written, separators=(",", ":"))
 
 
 class Lake:

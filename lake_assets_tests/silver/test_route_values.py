@@ -31,9 +31,12 @@ def lake(spark, settings):
         yield found
 
 
-def test_the_last_header_of_the_name_says_where_a_row_goes(lake):
-    declared = feed(BY_HEADER)
-    lake.take(declared, bronze_rows(*EMPTY, headers=HEADERS))
+@pytest.mark.parametrize("as_text", [False, True])
+@pytest.mark.parametrize("condition", [[], ["level is null"], ["sqrt(level) is null"]])
+def test_the_last_header_of_the_name_says_where_a_row_goes(lake, as_text, condition):
+    rules = [{"name": "ok", "sql": sql, "action": "quarantine"} for sql in condition]
+    declared = feed(BY_HEADER, expectations=rules)
+    lake.take(declared, bronze_rows(*EMPTY, headers=HEADERS, as_text=as_text))
     assert lake.offsets(declared) == {"uno": [0, 1], "poker": []}
     assert lake.refused() == [
         *((offset, "bad_key_name", "no header event-type") for offset in (2, 3, 4, 5)),
@@ -59,11 +62,14 @@ def test_requeue_reads_the_headers_that_quarantine_kept(lake):
     assert lake.offsets(other) == {"uno": [0, 1, 2], "poker": []}
 
 
-def test_rows_that_an_expectation_refuses_keep_their_headers(lake):
+@pytest.mark.parametrize("as_text", [False, True])
+def test_rows_that_an_expectation_refuses_keep_their_headers(lake, as_text):
     declared = feed(
         BY_HEADER, expectations=[{"name": "high", "sql": "level > 5", "action": "quarantine"}]
     )
-    rows = bronze_rows({"level": 1}, {"level": 9}, headers=[[("event-type", b"uno")]] * 2)
+    rows = bronze_rows(
+        {"level": 1}, {"level": 9}, headers=[[("event-type", b"uno")]] * 2, as_text=as_text
+    )
     lake.take(declared, rows)
     (refused,) = lake.read(QUARANTINE)
     assert refused["headers"] == [{"key": "event-type", "value": b"uno"}]

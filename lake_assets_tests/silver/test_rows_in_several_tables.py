@@ -81,6 +81,18 @@ def test_a_row_goes_once_to_each_table_that_a_route_names(lake):
 
 
 @pytest.mark.spark
+@pytest.mark.parametrize("as_text", [False, True])
+def test_routes_are_computed_each_its_way(lake, as_text):
+    by_spark = {"sql": "replace(lower(kind), ' ', '')", "keys": ["uno"]}
+    declared = feed([by_spark, LEVEL, AUDIT], select=["*", "initcap(kind) as name"])
+    rows = bronze_rows({"kind": "U NO", "level": 20}, {}, headers=HEADERS[:2], as_text=as_text)
+    lake.take(declared, rows)
+    assert lake.offsets(declared) == {"uno": [0], "high": [0], "audit": [0]}
+    assert [row["name"] for row in lake.read(declared.silver_table("audit"))] == ["U No"]
+    assert [offset for offset, _, _ in lake.refused()] == [1]
+
+
+@pytest.mark.spark
 def test_new_keys_get_their_tables_and_a_refused_one_holds_the_row_back(lake):
     declared = feed([{**KIND, "unknown": "create"}, LEVEL])
     lake.take(declared, bronze_rows(*VALUES, {"kind": "Bad Name", "level": 20}))

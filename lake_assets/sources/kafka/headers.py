@@ -21,6 +21,11 @@ _VALUE = ',"value":"'
 """What is before a header's value."""
 
 
+def as_lists(headers: pa.Array) -> pa.Array:
+    """Headers in either form as `TYPE`."""
+    return headers if pa.types.is_list(headers.type) else from_text(headers)
+
+
 def from_text(texts: pa.Array) -> pa.Array:
     """What `sources.kafka.stream.with_header_texts` wrote, as `TYPE`."""
     if texts.null_count == len(texts):
