@@ -104,17 +104,18 @@ def test_rows_by_header_are_streamed_requeued_rebuilt_and_traced_alike(world):
     several = BY_HEADER.format(keys="uno, poker, chess")
     world.declare(f"routes: [{several}, {{sql: \"if(level > 3, 'high', null)\", keys: [high]}}]")
     world.run("requeue")
-    assert world.offsets("chess", "high") == {"chess": [3], "high": [3, 5]}
-    assert world.refused() == [refused[0], refused[3]]
+    # One that names no known key is held back, whatever the other route says.
+    assert world.offsets("chess", "high") == {"chess": [3], "high": [3]}
+    assert world.refused() == [refused[0], *refused[2:]]
     assert "uno" in world.run("trace", f"{world.topic.name}/0/4")
     told = world.run("trace", f"{world.topic.name}/0/3")
     assert "as an event of chess and of high" in " ".join(told.split())
     before = world.offsets("uno", "poker", "chess", "high")
     world.run("rebuild", "silver")
     assert world.offsets("uno", "poker", "chess", "high") == before
-    assert world.refused() == [refused[0], refused[3]]
+    assert [offset for offset, _, _ in world.refused()] == [2, 5, 6]
     world.run("refresh")
-    assert world.gold("high") == [(4, 1), (6, 1)]
+    assert world.gold("high") == [(4, 1)]
 
 
 @pytest.mark.timeout(600)
