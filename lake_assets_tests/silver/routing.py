@@ -56,11 +56,8 @@ def bronze_rows(*values, headers=None, topics=None, as_text=False):
         None if one is None else [{"key": key, "value": value} for key, value in one]
         for one in headers or [None] * len(values)
     ]
-    texts = [
-        None if one is None else json.dumps([*map(_in_json, one)], separators=(",", ":"))
-        for one in lists
-    ]
-    found = pa.array(texts, pa.string()) if as_text else pa.array(lists, TYPE)
+    written = [None if one is None else _in_json(one) for one in lists]
+    found = pa.array(written, pa.string()) if as_text else pa.array(lists, TYPE)
     rows = rows.append_column("headers", found)
     if topics is not None:
         rows = rows.set_column(rows.schema.get_field_index("topic"), "topic", pa.array(topics))
