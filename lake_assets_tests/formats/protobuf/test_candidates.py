@@ -257,5 +257,6 @@ def test_each_row_tells_the_type_of_its_message_by_its_newest_name():
     assert kinds_of(schemas(ONE, new), old_row, new_row) == ["Event", "Event"]
     assert kinds_of(schemas(ONE), old_row, old_row) == ["event", "event"]
     two = "message A { string a = 1; } message B { string a = 1; }"
-    values = [framed(1, message_of(two, "A")), framed(1, message_of(two, "B"), b"\2\2"), b"bad"]
+    a, b = message_of(two, "A"), message_of(two, "B")
+    values = [framed(1, a), framed(1, b, b"\2\2"), framed(1, b, b"\2\x14")]
     assert kinds_of(schemas(two), *values) == ["A", "B", None]
