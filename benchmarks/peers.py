@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from benchmarks import routed
 from benchmarks.batches import FOREACH_BATCH, run_batches
 from benchmarks.floor import FLOOR, append
 from benchmarks.ground import Ground
@@ -82,6 +83,9 @@ PEERS = (
     Peer((BY_SPARK,), with_select_by_spark),
     Peer((SHARED,), into_the_same),
     Peer((APART,), into_their_own),
+    Peer((routed.BY_SQL,), routed.by_sql),
+    Peer((routed.BY_SPARK,), routed.by_spark),
+    Peer((routed.SEVERAL,), routed.several),
 )
 """In the order of the report."""
 

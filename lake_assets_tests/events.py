@@ -1,5 +1,6 @@
 """Framed game events for tests of any room, and a topic with its subject to put them into."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from uuid import uuid4
@@ -92,10 +93,16 @@ class Topic:
         with SchemaRegistryClient({"url": self.endpoints.registry}) as client:
             return int(client.register_schema(self.subject, schema))
 
-    def produce(self, *values: bytes | None, at: datetime | None = None) -> list[tuple[int, int]]:
+    def produce(
+        self,
+        *values: bytes | None,
+        at: datetime | None = None,
+        headers: Sequence[list[tuple[str, bytes]]] = (),
+    ) -> list[tuple[int, int]]:
         """Create the topic if need be and write rows to it; partition and offset of each.
 
-        They have a time of the producer's, if one is given, and else the client's.
+        They have a time of the producer's, if one is given, and else the client's; and each its
+        headers, if there are any.
         """
         timestamp = 0 if at is None else round(at.timestamp() * 1000)
         ensure_topic(self.endpoints, self.name)
@@ -109,7 +116,12 @@ class Topic:
                 places[number] = (message.partition(), message.offset())  # type: ignore[attr-defined]
 
             producer.produce(
-                self.name, value, key=str(number), timestamp=timestamp, on_delivery=note
+                self.name,
+                value,
+                key=str(number),
+                timestamp=timestamp,
+                on_delivery=note,
+                headers=headers[number] if headers else None,
             )
         assert producer.flush(60) == 0
         return [places[number] for number in range(len(values))]

@@ -99,7 +99,7 @@ def key_partitions(feed: Feed, lake: str) -> dg.DynamicPartitionsDefinition:
 
 def key_pattern(feed: Feed) -> str:
     """What stands for a key where one name tells of all its tables; the key itself if it is one."""
-    return tables_owner(feed) if feed.route is None else "{key}"
+    return "{key}" if feed.all_routes else tables_owner(feed)
 
 
 def name_of(asset: dg.AssetKey) -> str:

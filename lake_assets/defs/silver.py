@@ -78,7 +78,10 @@ def _silver(settings: Settings, feed: Feed) -> list[dg.AssetSpec]:
         description="Decoded, typed, append-only events: one table a key.",
         kinds={"delta", "spark"},
         owners=OWNERS,
-        metadata=family_metadata(lake_of(settings), pattern, example),
+        metadata={
+            **family_metadata(lake_of(settings), pattern, example),
+            **({"routed_by": dg.MetadataValue.text(feed.routed_by)} if feed.all_routes else {}),
+        },
     )
     return [spec]
 

@@ -21,7 +21,7 @@ from lake_assets.feeds.references import wrong_references
 from lake_assets.model.ddl import Scalar
 from lake_assets.model.feeds import Feed
 from lake_assets.model.owners import Owner, claims_of
-from lake_assets.model.routes import KEY_TYPES
+from lake_assets.model.routes import KEY_TYPES, Route
 from lake_assets.model.tables import LOG_NAMES
 
 _SHIPPED = Path(__file__).parent
@@ -142,21 +142,32 @@ def _foreign_route(feed: Feed) -> Iterator[tuple[Loc, str]]:
     Columns that rows bring are none to route by: rows would decide what type the keys have. Those
     that are selected are known once Spark has resolved them (`silver.selecting_format`).
     """
-    payload = feed.payload
-    if payload.needs_registry or feed.route is None or feed.select:
+    if feed.payload.needs_registry or feed.select:
         return
-    name = feed.route.column
+    if feed.route is not None:
+        yield from _foreign_column(feed, feed.route, ("route",))
+    for place, route in enumerate(feed.routes):
+        yield from _foreign_column(feed, route, ("routes", place))
+
+
+def _foreign_column(feed: Feed, route: Route, loc: Loc) -> Iterator[tuple[Loc, str]]:
+    payload, path = feed.payload, route.column
+    if path is None:
+        return  # only Spark knows, or the source
+    name = path.partition(".")[0]
     declared = {column.name: column.type for column in payload.declared_columns}
     if name not in declared:
         where = "hints" if payload.infers else "schema"
         fact = f"{name!r} is no column of the payload's {where}"
-        yield ("route", "column"), f"{fact}; {_suggest(name, list(declared))}"
+        yield (*loc, "column"), f"{fact}; {_suggest(name, list(declared))}"
+        return
+    if route.plain_column is None:
         return
     kind = declared[name]
     word = kind.name if isinstance(kind, Scalar) else type(kind).__name__.lower()
     if word not in KEY_TYPES:
         fact = f"{name!r} is of type {word}, which holds no keys"
-        yield ("route", "column"), f"{fact}: use one of {', '.join(KEY_TYPES)}"
+        yield (*loc, "column"), f"{fact}: use one of {', '.join(KEY_TYPES)}"
 
 
 def _unhinted_partitions(feed: Feed) -> Iterator[tuple[Loc, str]]:

@@ -102,6 +102,13 @@ class Decoded:
     questions: tuple[Question, ...] = ()
     """Distinct ones."""
 
+    message: pa.Array | None = None
+    """integer: index into `messages`, null where a row was not decoded; None of a format that has
+    no message types."""
+
+    messages: tuple[str, ...] = ()
+    """Full names of message types, the newest where one was renamed."""
+
 
 class Decoder(Protocol):
     """What decodes in the workers: picklable, and without any access to the outside."""

@@ -21,7 +21,7 @@ from lake_assets.model.gold_views import GoldView
 from lake_assets.model.tables import STATE
 from lake_assets.spark.determinism import is_repeatable
 from lake_assets.spark.jvm import arrow_schema, spark_schema
-from lake_assets.spark.key_column import key_column
+from lake_assets.spark.key_column import key_column, with_table_names
 
 KEY = "#key"
 """string: the key of a row, beside a view's columns."""
@@ -134,7 +134,7 @@ def compiled_view_of(
             held=T.StructType(),
             columns=pa.schema([]),
         )
-        held_columns = _arrow(draft.states_of(nothing).schema)
+        held_columns = _arrow(draft.states_of(with_table_names(nothing, feed)).schema)
     except AnalysisException as problem:
         raise FeedError(
             f"gold view {view.name!r} of feed {feed.feed!r}",

@@ -23,6 +23,7 @@ from lake_assets.gold.view_expectations import ensure_none_fails, judged_of, mar
 from lake_assets.model.reports import Judged
 from lake_assets.parquet.writer import Layout, Target, WritePlan
 from lake_assets.spark.fan_out import FanOut, discard, fan_out
+from lake_assets.spark.key_column import named_for_keys
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.spark.read_tables import Contents, read_contents, read_files
 from lake_assets.storage.uri import LakeUri
@@ -108,8 +109,11 @@ def _run(
         files=tuple(file for refresh in work for file in refresh.silver_files),
         versions=tuple(version for refresh in work for version in refresh.silver_versions),
     )
+    named = named_for_keys(compiled_view.feed)
     states = _bucketed(
-        compiled_view.states_of(read_contents(session, silver, columns)), compiled_view, work
+        compiled_view.states_of(read_contents(session, silver, columns, named=named)),
+        compiled_view,
+        work,
     )
     is_partial = any(not refresh.is_whole and refresh.silver_files for refresh in work)
     if is_partial:

@@ -17,6 +17,10 @@ _TABLE = "#table"
 """string: the table of a row."""
 
 
+_KEY = "key"
+"""Column that tells the key where no column of silver does."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SourceRows:
     """What a query reads under one of its names."""
@@ -38,8 +42,8 @@ def columns_of_source(handles: Sequence[DeltaTable]) -> pa.Schema:
 def read_source(session: SparkSession, feed: Feed, rows: SourceRows) -> DataFrame:
     """The rows, of a feed's query.
 
-    Rows of all keys' tables of a view tell their key by the feed's route column, as a string,
-    unless the view has that column itself.
+    Rows of all keys' tables of a view tell their key by the feed's route column, or by `key` where
+    that is not read from a column, as a string, unless the view has that column itself.
 
     Raises:
         FeedError: the query reads a feed or a view that is not declared.
@@ -47,7 +51,7 @@ def read_source(session: SparkSession, feed: Feed, rows: SourceRows) -> DataFram
     """
     whose = feed.feed_of(rows.source.feed)
     view = whose.view(rows.source.view) if rows.source.view else None
-    route = whose.route_column
+    route = whose.route_column or (_KEY if whose.all_routes else None)
     names = {name.lower() for name in rows.columns.names}
     if view is None or view.is_over_all or rows.source.is_of_key or not route or route in names:
         return read_tables(session, rows.handles, rows.columns)

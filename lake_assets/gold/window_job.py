@@ -34,7 +34,7 @@ from lake_assets.model.reports import Judged
 from lake_assets.model.tables import STATE, TableRef
 from lake_assets.parquet.writer import TABLE, Layout, Target, WritePlan
 from lake_assets.spark.fan_out import discard, fan_out
-from lake_assets.spark.key_column import key_column
+from lake_assets.spark.key_column import key_column, named_for_keys
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.spark.read_tables import Contents, read_contents, read_files
 
@@ -224,7 +224,7 @@ def compute_windows(
 
 def _silver(session: SparkSession, compiled: CompiledWindows, contents: Contents) -> DataFrame:
     """Silver's rows with their keys and times."""
-    rows = read_contents(session, contents, compiled.silver)
+    rows = read_contents(session, contents, compiled.silver, named=named_for_keys(compiled.feed))
     time = F.expr(f"unix_micros(`{compiled.windows.time}`)")
     return rows.withColumns({_KEY: key_column(compiled.feed), _TIME: time})
 

@@ -21,7 +21,8 @@ from lake_assets.model.layouts import (
 )
 from lake_assets.model.payload import Payload
 from lake_assets.model.retention import Age, LayerRetention, SilverRetention
-from lake_assets.model.routes import Route, Unknown
+from lake_assets.model.routed import Routed
+from lake_assets.model.routes import Route
 from lake_assets.model.sources import Source
 from lake_assets.model.table_names import TableNames
 from lake_assets.model.tables import Layer, TableRef, bronze_of, gold_of_all, quarantine_of
@@ -39,7 +40,7 @@ class Reset(StrEnum):
     ALLOWED = "allowed"
 
 
-class Feed(Noun):
+class Feed(Noun, Routed):
     """One declared stream, from its source to its gold views."""
 
     feed: Identifier
@@ -71,6 +72,12 @@ class Feed(Noun):
 
     route: Route | None = None
     """Which table a row goes to; unset, all rows are of one key, which is called as the feed."""
+
+    routes: tuple[Route, ...] = ()
+    """In place of `route`, several: a row goes to the table of each key that any of them names,
+    once to each. One that reads nothing of a row (null, no header) names none. If one names a key
+    that no route knows, or none names any, the row is quarantined as a whole; so is one that an
+    expectation of any of its keys has quarantined."""
 
     tables: TableNames = TableNames()
     """What the keys' tables are called."""
@@ -147,6 +154,11 @@ class Feed(Noun):
         return self
 
     @model_validator(mode="after")
+    def _rows_can_be_routed(self) -> Self:
+        self.ensure_routable()
+        return self
+
+    @model_validator(mode="after")
     def _layouts_are_of_its_keys(self) -> Self:
         strange = sorted(set(self.layouts) - {*self.keys})
         if strange and not self.creates_keys:
@@ -204,21 +216,6 @@ class Feed(Noun):
     def is_triggered(self) -> bool:
         """Whether it is run on a schedule, and not by the streams without pause."""
         return self.run is not None
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The declared keys; without a route the one key there is."""
-        return (self.into or self.feed,) if self.route is None else self.route.keys
-
-    @property
-    def creates_keys(self) -> bool:
-        """Whether a key that is not declared gets its tables with its first row."""
-        return self.route is not None and self.route.unknown is Unknown.CREATE
-
-    @property
-    def route_column(self) -> str | None:
-        """Silver's column that names a row's key; None without a route."""
-        return None if self.route is None else self.route.column
 
     def silver_table(self, key: str) -> TableRef:
         """The silver table of a key."""

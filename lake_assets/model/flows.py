@@ -10,6 +10,7 @@ from lake_assets.model.origins import FeedRows, OriginColumns
 
 _INHERITED = (
     "route",
+    "routes",
     "tables",
     "expectations",
     "partition_by",

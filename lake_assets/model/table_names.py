@@ -80,6 +80,12 @@ class TableNames(Noun):
         match = _silver_pattern(self.silver).fullmatch(name)
         return match[1] if match else None
 
+    @property
+    def around_silver_key(self) -> tuple[str, str]:
+        """What silver's tables are called before and after the key."""
+        before, _, after = self.silver.partition(_KEY)
+        return before, after
+
     def around_key(self, view: str) -> tuple[str, str]:
         """What a view's tables are called before and after the key."""
         before, _, after = self.gold.replace(_VIEW, view).partition(_KEY)

@@ -21,7 +21,7 @@ from lake_assets.silver.layouts import (
     tables_columns,
     with_partition_sources,
 )
-from lake_assets.silver.rows import quarantine_schema
+from lake_assets.silver.rows import quarantine_of_feed
 from lake_assets.silver.silver_columns import held_columns
 
 
@@ -72,9 +72,12 @@ def make_tables(
     aside += [waiting_of(feed.feed)] if decoder.has_waiting else []
     owners = {feed.silver_table(key): owner_of_silver(feed, key) for key in keys}
     created = committer.create(
-        {**columns, **dict.fromkeys(aside, quarantine_schema(origin_of(feed)))},
+        {**columns, **dict.fromkeys(aside, quarantine_of_feed(feed))},
         partition_by=partitions_of(feed, keys),
         owners={**owners, **dict.fromkeys(aside, owner)},
     )
     others = {table: schema for table, schema in columns.items() if table not in created}
     widen(committer, others, decoder.renames, is_new=is_new)
+    # Made before the feed was routed by a header, they lack it.
+    older = [table for table in aside if feed.keeps_headers and table not in created]
+    committer.add_columns(dict.fromkeys(older, quarantine_of_feed(feed)))

@@ -22,6 +22,7 @@ from lake_assets.model.reports import Judged
 from lake_assets.parquet.writer import TABLE
 from lake_assets.silver.expectation_columns import MARKS_PER_COLUMN, Marks
 from lake_assets.silver.rows import DETAIL, REASON
+from lake_assets.silver.rows_in_several_tables import are_first, spread_to_rows
 
 EXAMPLES = 3
 """Origins kept of the rows that violate an expectation, a key."""
@@ -63,6 +64,9 @@ class Scope:
     keys: tuple[bool, ...] | None = None
     """By index of the key, whether its rows are; of all keys if None."""
 
+    is_any: bool = True
+    """Of a row in several tables: whether one of its keys is enough, or all must be."""
+
     refused: Refused = Refused.ALL
 
 
@@ -95,7 +99,7 @@ class Judge:
     """A `spark.fan_out.RowTransform`: acts on the marks of rows that already name their table.
 
     A row that violates several expectations is quarantined if one of them says so, else dropped if
-    one says so, else kept.
+    one says so, else kept. One of several tables is quarantined as a whole, and dropped from each.
     """
 
     def __init__(
@@ -183,6 +187,7 @@ class Judge:
         written = is_key.copy()
         if self._scope.keys is not None:
             written[is_key] = np.array(self._scope.keys)[decoded[is_key]]
+            written = spread_to_rows(batch, written, is_any=self._scope.is_any)
         if self._scope.refused is Refused.ALL:
             written |= decoded >= self._quarantine
         if self._scope.refused is Refused.NONE:
@@ -210,17 +215,19 @@ class Judge:
         skipped: _Mask,
     ) -> pa.RecordBatch:
         kept = np.zeros(len(places), dtype=np.bool_)
+        quarantined = {name: spread_to_rows(batch, m) for name, m in quarantined.items()}
         for mask in quarantined.values():
             kept |= mask
+        skipped = spread_to_rows(batch, skipped)
         dropped &= ~kept
         counts = np.bincount(places[dropped], minlength=self._quarantine)
         for key in np.flatnonzero(counts):
             self._found[key].dropped += int(counts[key])
         nothing = pa.scalar(None, pa.int32())
         table = pc.if_else(pa.array(dropped), nothing, batch[TABLE])
-        changes = {
-            TABLE: pc.if_else(pa.array(kept), pa.scalar(self._quarantine, pa.int32()), table)
-        }
+        table = pc.if_else(pa.array(kept & ~are_first(batch)), nothing, table)
+        goes = pa.array(kept & are_first(batch))
+        changes = {TABLE: pc.if_else(goes, pa.scalar(self._quarantine, pa.int32()), table)}
         if quarantined:
             word = pc.if_else(pa.array(skipped), Reason.SKIPPED.value, Reason.EXPECTATION.value)
             named = pa.nulls(len(places), pa.string())

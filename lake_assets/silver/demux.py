@@ -36,7 +36,8 @@ from lake_assets.silver.demux_task import DecodePlan
 from lake_assets.silver.fit_tables import TableFitting
 from lake_assets.silver.layouts import with_partition_sources
 from lake_assets.silver.many_partitions import ManyPartitions
-from lake_assets.silver.questions import KeyQuestion, SqlQuestion, decoded
+from lake_assets.silver.questions import KeyQuestion, RouteQuestion, SqlQuestion, decoded
+from lake_assets.silver.route_expressions import RouteCompiler
 from lake_assets.silver.schema_history import SchemaHistory
 from lake_assets.silver.shared_tables import while_it_commits
 from lake_assets.spark.fan_out import UnresolvedError
@@ -76,6 +77,7 @@ class Demux:
     _refused: dict[str, str] = field(default_factory=dict)
     partitions: ManyPartitions = field(init=False)
     _compiler: Compiler = field(init=False)
+    _routes: RouteCompiler = field(init=False)
     _fitting: TableFitting = field(init=False)
     alone: threading.Lock = field(default_factory=threading.Lock)
     """Held while rows are derived: batches and what catches up with them take turns."""
@@ -83,6 +85,7 @@ class Demux:
     def __post_init__(self) -> None:
         """Nothing is compiled yet."""
         self._compiler = Compiler(self.feed.expectations)
+        self._routes = RouteCompiler(self.feed)
         self.partitions = ManyPartitions(self.feed)
         own: Any = {"feed": self.feed, "format": self.format, "context": self.context}
         self._fitting = TableFitting(**own, history=SchemaHistory(**own), rounds=self.rounds)
@@ -96,7 +99,7 @@ class Demux:
         the batch is whole.
 
         Args:
-            bronze: `value binary` and the columns `bronze_names`.
+            bronze: the columns `silver.rows.read_names`.
             batch: its identity.
             reached: from the tables that get rows, what the last commit records.
             span: what part of bronze it is, for the report.
@@ -169,7 +172,7 @@ class Demux:
         Commits nothing. The job that ran comes back beside what it left.
 
         Args:
-            rows: `value binary` and the columns `bronze_names`.
+            rows: the columns `silver.rows.read_names`.
             scope: which of the rows are written, by the keys that are known.
             skip_failing: put rows aside, as skipped, that violate an expectation that fails.
         """
@@ -209,7 +212,7 @@ class Demux:
 
     @property
     def tables(self) -> int:
-        """Into how many tables its rows may go; keys that nobody knows yet come in addition."""
+        """Into how many tables its rows may go, without keys that nobody knows yet."""
         return len(self._keys or self.feed.keys) + 1
 
     def prepare(self, session: SparkSession) -> None:
@@ -232,27 +235,25 @@ class Demux:
             RegistryError: the registry has no answer.
         """
         schemas = self._schemas if self._schemas is not None else self.schemas.newest()
-        return self.format.made_by(schemas, self._route)
+        return self.format.made_by(schemas, self.feed.route_columns)
 
     def forget(self) -> None:
         """Look at the tables and ask for the schemas again, before the next rows."""
         self._schemas = self._decoder = None
         self._keys = {}
         self._compiler.forget()
+        self._routes.forget()
 
     @property
     def _origin(self) -> OriginColumns:
         return origin_of(self.feed)
 
-    @property
-    def _route(self) -> tuple[str, ...]:
-        column = self.feed.route_column
-        return () if column is None else (column,)
-
     def _compiled(self, session: SparkSession) -> Compiled:
         decoder = self._decoder
         assert decoder is not None  # noqa: S101 - the caller adopted schemas
-        return self._compiler.compiled(session, pa.schema([*decoder.columns, *decoder.unused]))
+        columns = pa.schema([*decoder.columns, *decoder.unused])
+        self._routes.compiled(session, columns)
+        return self._compiler.compiled(session, columns)
 
     def _plan(self, *, keep_values: bool = False) -> DecodePlan:
         decoder, compiled = self._decoder, self._compiler.last
@@ -265,7 +266,8 @@ class Demux:
             decoder=decoder,
             origin=self._origin,
             unused=pa.schema(read),
-            route=self.feed.route_column,
+            routes=self._routes.last,
+            keeps_headers=self.feed.keeps_headers,
             keys=tuple(self._keys),
             create_unknown=self.feed.creates_keys,
             refused_keys=dict(self._refused),
@@ -278,8 +280,9 @@ class Demux:
         """Find out what rows need to be placed, before the batch runs again."""
         assert self._schemas is not None  # noqa: S101 - set before a job runs
         questions = [decoded(text) for text in asked]
-        if any(isinstance(question, SqlQuestion) for question in questions):
-            self._compiler.ask_spark()
+        for kind, asked_of in ((SqlQuestion, self._compiler), (RouteQuestion, self._routes)):
+            if any(isinstance(question, kind) for question in questions):
+                asked_of.ask_spark()
         own = frozenset(question for question in questions if isinstance(question, FormatQuestion))
         schemas = self.schemas.resolve(self._schemas, own) if own else self._schemas
         lake, new = self.context.lake, [q.key for q in questions if isinstance(q, KeyQuestion)]

@@ -33,16 +33,25 @@ from lake_assets.silver.apply_expectations import (
     outcomes,
 )
 from lake_assets.silver.catalyst_to_arrow import Program
-from lake_assets.silver.demux_task import DecodePlan, decode_task, mark_violations, stage_schema
+from lake_assets.silver.demux_task import (
+    DecodePlan,
+    decoded_rows,
+    mark_violations,
+    place_rows,
+    stage_schema,
+)
 from lake_assets.silver.expectation_columns import Reading, evaluated_columns, returned
 from lake_assets.silver.expectation_marks import marks
 from lake_assets.silver.layouts import with_partition_sources, write_layout
-from lake_assets.silver.rows import quarantine_schema, quarantine_sources, silver_schema
-from lake_assets.silver.select_by_spark import (
-    place_selected,
-    select_by_spark,
-    selects_by_spark,
+from lake_assets.silver.route_by_spark import Decode, place_routed, route_by_spark, routes_by_spark
+from lake_assets.silver.rows import (
+    HEADERS,
+    quarantine_of_feed,
+    quarantine_sources,
+    silver_schema,
 )
+from lake_assets.silver.select_by_spark import select_by_spark, selected_rows, selects_by_spark
+from lake_assets.sources.kafka.headers import as_lists
 from lake_assets.spark.conditions import without_ansi
 from lake_assets.spark.fan_out import FanOut, Output, Written, discard, fan_out
 from lake_assets.spark.jvm import spark_schema
@@ -96,7 +105,7 @@ class Job:
         """Write the rows of `bronze` that are in `scope` to all tables' folders.
 
         Args:
-            bronze: `value binary` and the columns `bronze_names`.
+            bronze: the columns `silver.rows.read_names`.
             scope: which of them are written.
 
         Raises:
@@ -109,7 +118,8 @@ class Job:
     @property
     def is_all_in_tasks(self) -> bool:
         """Whether the writing tasks take bronze rows, and need nothing of Spark SQL."""
-        return self._judges_in_tasks and not selects_by_spark(self.plan)
+        by_spark = selects_by_spark(self.plan) or routes_by_spark(self.plan)
+        return self._judges_in_tasks and not by_spark
 
     @property
     def _judges_in_tasks(self) -> bool:
@@ -168,8 +178,10 @@ class Job:
 
     def _judged(self, bronze: Rows) -> DataFrame:
         """What goes to the writing tasks: marks, or the bronze rows where nothing is judged."""
-        by_spark = selects_by_spark(self.plan)
-        frame = select_by_spark(bronze, self.plan) if by_spark else bronze.frame
+        plan = self.plan
+        frame = select_by_spark(bronze, plan) if selects_by_spark(plan) else bronze.frame
+        if routes_by_spark(plan):
+            frame = route_by_spark(frame, self._decoded(bronze.read), plan)
         if self._judges_in_tasks:
             return frame
         reading, placed = self.reading, self._placed(bronze.read)
@@ -184,10 +196,17 @@ class Job:
 
     def _placed(self, read: Read) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
         """What makes placed rows of bronze's, or of what Spark computed of them."""
+        plan, decoded = self.plan, self._decoded(read)
+        if routes_by_spark(plan):
+            return lambda rows: place_routed(rows, plan)
+        return lambda rows: place_rows(decoded(rows), plan)
+
+    def _decoded(self, read: Read) -> Decode:
+        """What makes decoded rows of bronze's, or of what Spark computed of them."""
         plan = self.plan
         if selects_by_spark(plan):
-            return lambda rows: place_selected(rows, plan)
-        return lambda rows: decode_task(read(rows), plan)
+            return lambda rows: selected_rows(rows, plan)
+        return lambda rows: decoded_rows(read(rows), plan)
 
     def _decode_and_mark(self, read: Read) -> DecodeAndMark:
         """What the writing tasks do first: decode, unless Spark SQL judged what was decoded."""
@@ -219,8 +238,9 @@ class Job:
             layouts={
                 **{name: write_layout(decoded, origin, by) for by, name in named.items()},
                 _QUARANTINE: Layout(
-                    schema=quarantine_schema(self.plan.origin),
-                    sources=quarantine_sources(self.plan.origin),
+                    schema=quarantine_of_feed(feed),
+                    sources=quarantine_sources(origin, keeps_headers=feed.keeps_headers),
+                    parsers={HEADERS: as_lists} if feed.keeps_headers else {},
                 ),
             },
             buffer_bytes=self.context.buffer_bytes,

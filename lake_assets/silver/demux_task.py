@@ -13,20 +13,26 @@ import pyarrow.compute as pc
 from lake_assets.formats.base import Decoded, Decoder
 from lake_assets.model.origins import OriginColumns
 from lake_assets.model.quarantine import Reason
-from lake_assets.model.tables import KEY_NAME
 from lake_assets.parquet.writer import TABLE, UNRESOLVED
 from lake_assets.silver.arrow_evaluator import Node, NotEvaluableError, marks_of
 from lake_assets.silver.expectation_columns import Marks, Reading, packed, spread
-from lake_assets.silver.questions import KeyQuestion, SqlQuestion, encoded
+from lake_assets.silver.questions import SqlQuestion, encoded
+from lake_assets.silver.route_rows import in_all_tables, route
+from lake_assets.silver.route_values import RouteValue
 from lake_assets.silver.rows import (
     DETAIL,
+    HEADERS,
+    KEPT_HEADERS,
     REASON,
     REFUSED_AT,
+    ROW,
     VALUE,
     bronze_names,
+    headers_in,
     named_feed,
     silver_origin,
 )
+from lake_assets.sources.kafka import headers
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,8 +44,8 @@ class DecodePlan:
     origin: OriginColumns
     """Bronze's columns that say where a row came from."""
 
-    route: str | None
-    """Decoded column that names the key; None if all rows are of the one key there is."""
+    routes: tuple[RouteValue, ...]
+    """What names the key; none if all rows are of the one key there is."""
 
     keys: tuple[str, ...]
     """Keys with a table; a row's `#table` is its key's index, `len(keys)` for quarantine, or one
@@ -60,9 +66,26 @@ class DecodePlan:
     keep_values: bool = False
     """Whether good rows keep their raw value, since an expectation may still quarantine them."""
 
+    keeps_headers: bool = False
+    """Whether quarantine keeps headers."""
+
+    @property
+    def has_rows_in_several_tables(self) -> bool:
+        """Whether a row may go to several tables."""
+        return len(self.routes) > 1
+
+    @property
+    def read_names(self) -> tuple[str, ...]:
+        """As `silver.rows.read_names`."""
+        own = (HEADERS,) if self.keeps_headers else ()
+        return ("value", *bronze_names(self.origin), *own)
+
 
 def stage_schema(plan: DecodePlan) -> pa.Schema:
-    """What `decode_task` yields: decoded columns, origin, and the internal columns."""
+    """What `decode_task` yields: decoded columns, origin, and the internal columns.
+
+    Headers may also be text, as they came.
+    """
     return pa.schema(
         [
             *plan.decoder.columns,
@@ -72,22 +95,42 @@ def stage_schema(plan: DecodePlan) -> pa.Schema:
             pa.field(REASON, pa.string()),
             pa.field(DETAIL, pa.string()),
             pa.field(REFUSED_AT, pa.timestamp("us", tz="UTC")),
+            *([pa.field(KEPT_HEADERS, headers.TYPE)] if plan.keeps_headers else []),
+            *([pa.field(ROW, pa.int32())] if plan.has_rows_in_several_tables else []),
             pa.field(TABLE, pa.int32()),
             pa.field(UNRESOLVED, pa.string()),
         ]
     )
 
 
+def decoded_rows(
+    batches: Iterable[pa.RecordBatch], plan: DecodePlan
+) -> Iterator[tuple[pa.RecordBatch, Decoded]]:
+    """One task's bronze rows, and what became of each.
+
+    Args:
+        batches: the columns `DecodePlan.read_names`.
+        plan: what decodes them.
+    """
+    for batch in batches:
+        yield batch, plan.decoder.decode(batch)
+
+
+def place_rows(
+    rows: Iterable[tuple[pa.RecordBatch, Decoded]], plan: DecodePlan
+) -> Iterator[pa.RecordBatch]:
+    """Place decoded rows; every row comes out, in order."""
+    schema = stage_schema(plan)
+    for batch, decoded in rows:
+        yield place(batch, decoded, plan, schema)
+
+
 def decode_task(batches: Iterable[pa.RecordBatch], plan: DecodePlan) -> Iterator[pa.RecordBatch]:
     """Decode and place one task's bronze rows; every row comes out, in order.
 
-    Args:
-        batches: `value binary` and the columns `bronze_names`.
-        plan: what decodes them, and the route.
+    Where there are several routes, a row comes out once for each of its tables.
     """
-    schema = stage_schema(plan)
-    for batch in batches:
-        yield place(batch, plan.decoder.decode(batch), plan, schema)
+    return place_rows(decoded_rows(batches, plan), plan)
 
 
 def mark_violations(
@@ -110,32 +153,34 @@ def mark_violations(
 
 
 def place(
-    batch: pa.RecordBatch, decoded: Decoded, plan: DecodePlan, schema: pa.Schema
+    batch: pa.RecordBatch,
+    decoded: Decoded,
+    plan: DecodePlan,
+    schema: pa.Schema,
+    computed: Mapping[int, pa.Array] | None = None,
 ) -> pa.RecordBatch:
     """Bronze rows, decoded, with what says where they go.
 
     Args:
-        batch: `value binary` and the columns `bronze_names`.
+        batch: the columns `DecodePlan.read_names`.
         decoded: what became of its rows.
-        plan: the route.
+        plan: the routes.
         schema: `stage_schema` of the plan.
+        computed: by place among the routes, what Spark made of its SQL.
     """
     values = batch["value"]
     reason, detail, questions = decoded.reason, decoded.detail, _asked(decoded)
     is_decoded = pc.and_(pc.is_null(reason), pc.is_null(questions))
-    keys = _keys(decoded.columns, plan, batch.num_rows)
-    index = pc.index_in(keys, value_set=pa.array(plan.keys, pa.string()))
-    is_lost = pc.and_(is_decoded, pc.is_null(index))
-    if pc.any(is_lost).as_py():
-        lost = _judge_lost(keys, is_lost, plan)
-        reason = pc.coalesce(reason, lost.reason)
-        detail = pc.coalesce(detail, lost.detail)
-        questions = pc.coalesce(questions, lost.question)
+    routed = route(batch, decoded, plan, is_decoded, computed or {})
+    if routed.lost is not None:
+        reason = pc.coalesce(reason, routed.lost.reason)
+        detail = pc.coalesce(detail, routed.lost.detail)
+        questions = pc.coalesce(questions, routed.lost.question)
     is_refused = pc.is_valid(reason)
-    table = pc.if_else(is_refused, pa.scalar(len(plan.keys), pa.int32()), index)
+    alone = pc.if_else(is_refused, pa.scalar(len(plan.keys), pa.int32()), _NOWHERE)
     if plan.decoder.has_waiting:
         is_waiting = pc.equal(reason, Reason.WAITING.value).fill_null(fill_value=False)
-        table = pc.if_else(is_waiting, pa.scalar(len(plan.keys) + 1, pa.int32()), table)
+        alone = pc.if_else(is_waiting, pa.scalar(len(plan.keys) + 1, pa.int32()), alone)
     arrays = [
         *decoded.columns.columns,
         *(pa.nulls(batch.num_rows, field.type) for field in plan.unused),
@@ -145,12 +190,25 @@ def place(
         reason,
         detail,
         pa.repeat(plan.refused_at, batch.num_rows),
-        table,
-        questions,
+        *([_kept_headers(batch, plan, is_refused)] if plan.keeps_headers else []),
     ]
+    if plan.has_rows_in_several_tables:
+        row, table = in_all_tables(routed.tables, alone)
+        if len(row) > batch.num_rows:  # else each is there once, in its order
+            arrays = [array.take(row) for array in arrays]
+            questions = questions.take(row)
+        arrays += [row, table, questions]
+    else:
+        arrays += [pc.coalesce(alone, routed.tables[0]), questions]
+    if plan.keeps_headers:
+        at = schema.get_field_index(KEPT_HEADERS)
+        schema = schema.set(at, pa.field(KEPT_HEADERS, arrays[at].type))
     pairs = zip(arrays, schema, strict=True)
     cast = [array if array.type == f.type else array.cast(f.type) for array, f in pairs]
     return pa.RecordBatch.from_arrays(cast, schema=schema)
+
+
+_NOWHERE = pa.scalar(None, pa.int32())
 
 
 def _where(mask: pa.Array, values: pa.Array) -> pa.Array:
@@ -160,66 +218,13 @@ def _where(mask: pa.Array, values: pa.Array) -> pa.Array:
     return pc.if_else(mask, values, pa.scalar(None, values.type))
 
 
-@dataclass(frozen=True, slots=True)
-class _Lost:
-    reason: pa.Array
-    detail: pa.Array
-    question: pa.Array
-
-
-def _judge_lost(keys: pa.Array, is_lost: pa.Array, plan: DecodePlan) -> _Lost:
-    """Reason or question of each decoded row whose key has no table."""
-    fits = pc.match_substring_regex(keys, f"^(?:{KEY_NAME.pattern})$").fill_null(fill_value=False)
-    taken = pc.index_in(keys, value_set=pa.array(plan.refused_keys, pa.string()))
-    is_taken = pc.and_(is_lost, pc.is_valid(taken))
-    is_bad = pc.and_(is_lost, pc.invert(fits))
-    is_new = pc.and_(pc.and_(is_lost, fits), pc.invert(is_taken))
-    shown = pc.utf8_slice_codeunits(pc.coalesce(keys, pa.scalar("")), 0, 100)
-    named = pc.binary_join_element_wise(plan.route, shown, " = ")
-    none = pa.scalar(None, pa.string())
-    refused = pc.or_(is_bad, is_taken) if plan.create_unknown else is_lost
-    word = pc.if_else(is_bad, Reason.BAD_KEY_NAME.value, Reason.UNKNOWN_KEY.value)
-    word = pc.if_else(is_taken, Reason.TABLE_TAKEN.value, word)
-    whose = pa.array(plan.refused_keys.values(), pa.string()).take(taken)
-    named = pc.coalesce(pc.binary_join_element_wise(named, whose, ": "), named)
-    return _Lost(
-        reason=pc.if_else(refused, word, none),
-        detail=pc.if_else(refused, named, none),
-        question=_ask_for_keys(is_new, keys)
-        if plan.create_unknown
-        else pa.nulls(len(keys), pa.string()),
-    )
-
-
 def _asked(decoded: Decoded) -> pa.Array:
     """The decoder's question of each row as text, else null."""
     texts = [encoded(question) for question in decoded.questions]
     return pa.array(texts, pa.string()).take(decoded.question)
 
 
-def _ask_for_keys(mask: pa.Array, keys: pa.Array) -> pa.Array:
-    """The question for a key's tables where `mask` holds, else null."""
-    new = pc.if_else(mask, keys, pa.scalar(None, pa.string())).dictionary_encode()
-    texts = [encoded(KeyQuestion(key)) for key in new.dictionary.to_pylist()]
-    return pa.array(texts, pa.string()).take(new.indices)
-
-
-def _keys(columns_: pa.RecordBatch, plan: DecodePlan, rows: int) -> pa.Array:
-    """The key of each row."""
-    if plan.route is None:
-        return pa.repeat(pa.scalar(plan.keys[0], pa.string()), rows)
-    return _as_text(columns_, plan.route, rows)
-
-
-def _as_text(columns_: pa.RecordBatch, name: str, rows: int) -> pa.Array:
-    if name not in columns_.schema.names:
-        # No row had a message with the field yet.
-        return pa.nulls(rows, pa.string())
-    column = columns_[name]
-    if not pa.types.is_binary(column.type):
-        return column if pa.types.is_string(column.type) else column.cast(pa.string())
-    try:
-        return column.cast(pa.string())
-    except pa.ArrowInvalid:
-        texts = [value and value.decode(errors="replace") for value in column.to_pylist()]
-        return pa.array(texts, pa.string())
+def _kept_headers(batch: pa.RecordBatch, plan: DecodePlan, is_refused: pa.Array) -> pa.Array:
+    """The headers of rows that are refused, or may still be, in the form they came; else null."""
+    given = headers_in(batch)
+    return given if plan.keep_values else _where(is_refused, given)

@@ -61,8 +61,7 @@ class TableFitting:
         # A requeue, or another feed that fills them, may have added columns that rows ask for now.
         looked_at = keys if self.feed.payload.grows or is_shared(self.feed) else added
         have = adopt_tables(committer, self.feed, looked_at, before)
-        route = self.feed.route_column
-        columns = () if route is None else (route,)
+        columns = self.feed.route_columns
         decoder = self.format.plan(schemas, have, columns)
         tables = list(map(self.feed.silver_table, keys))
         kept = kept_types(committer, tables, have, decoder.columns, rounds=self.rounds)

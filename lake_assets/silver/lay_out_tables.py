@@ -66,8 +66,8 @@ def lay_out_tables(demux: Demux, state_dir: Path, keys: Sequence[str] | None) ->
 
 def _renames(demux: Demux) -> Renames:
     """Older names of columns, by all schemas that there are, whatever tables have."""
-    route = [demux.feed.route_column] if demux.feed.route_column else []
-    return demux.format.plan(demux.schemas.newest(), pa.schema([]), route).renames
+    nothing, route = pa.schema([]), demux.feed.route_columns
+    return demux.format.plan(demux.schemas.newest(), nothing, route).renames
 
 
 def _missing(demux: Demux, columns: pa.Schema, wanted: Sequence[PartitionColumn]) -> list[pa.Field]:

@@ -25,7 +25,15 @@ class SqlQuestion:
     """The one that was not sure: `lower`."""
 
 
-Question: TypeAlias = base.Question | KeyQuestion | SqlQuestion
+@dataclass(frozen=True, slots=True)
+class RouteQuestion:
+    """That Spark must compute what routes read, since Arrow is not sure of a value."""
+
+    operation: str
+    """The one that was not sure: `lower`."""
+
+
+Question: TypeAlias = base.Question | KeyQuestion | SqlQuestion | RouteQuestion
 
 _KINDS = {kind.__name__: kind for kind in get_args(Question)}
 

@@ -17,7 +17,7 @@ from lake_assets.model.reports import Judged
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.conditions import holds
-from lake_assets.spark.key_column import key_column
+from lake_assets.spark.key_column import key_column, named_for_keys
 from lake_assets.spark.read_tables import read_tables
 from lake_assets.spark.session import start_session
 from lake_assets.storage.open_store import lake_of
@@ -61,7 +61,9 @@ def count(
     ]
     key = key_column(feed).alias(_KEY)
     seen = F.count(F.lit(1)).alias(_SEEN)
-    counted = read_tables(session, handles).groupBy(key).agg(seen, *violated)
+    counted = (
+        read_tables(session, handles, named=named_for_keys(feed)).groupBy(key).agg(seen, *violated)
+    )
     return {
         (row[_KEY], expectation.name): Judged(seen=row[_SEEN], violated=row[_violated(expectation)])
         for row in counted.collect()

@@ -31,7 +31,7 @@ from lake_assets.silver.demux_job import Demuxed, Job, failure, joined
 from lake_assets.silver.demux_position import reprocess_app
 from lake_assets.silver.layouts import split_of
 from lake_assets.silver.own_rows import own_rows
-from lake_assets.silver.rows import bronze_names
+from lake_assets.silver.rows import HEADERS, read_names
 from lake_assets.silver.set_aside import set_aside
 from lake_assets.spark.fan_out import Written
 from lake_assets.spark.scan import Rows
@@ -60,7 +60,7 @@ class Bronze:
     """The rows of bronze that a rebuild derives again."""
 
     rows: DataFrame
-    """`value binary`, the columns `bronze_names` and any others."""
+    """The columns `silver.rows.read_names` and any others."""
 
     range: Range
     """Their offsets; rows of silver that have such ones give way to what is derived."""
@@ -88,10 +88,10 @@ class Redo:
         files = self._active(self._quarantine)
         if not files:
             return Redone(rows={}, removed={})
-        rows = self._read(self._quarantine, files, ["value", *self._bronze_names, "reason"])
+        rows = self._read(self._quarantine, files)
         if not with_skipped:
             rows = rows.where(F.coalesce("reason", F.lit("")) != Reason.SKIPPED.value)
-        job, demuxed = self.demux.derive(Rows(rows.drop("reason")), _scope(keys, Refused.NONE))
+        job, demuxed = self.demux.derive(self._given(rows), _scope(keys, Refused.NONE))
         self._stop_if_failing([(job, demuxed)])
         return self._change(demuxed, {})
 
@@ -115,7 +115,7 @@ class Redo:
                 written = {self._quarantine: Written(files=left)} if left else {}
                 demuxed = Demuxed(written=written, outcomes={})
             else:
-                rows = Rows(self._read(waiting, files, ["value", *self._bronze_names]))
+                rows = self._given(self._read(waiting, files))
                 job, demuxed = self.demux.derive(rows, skip_failing=skip_failing)
                 self._stop_if_failing([(job, demuxed)])
             # Some may have been dropped, so all that were read leave, and not those that came in.
@@ -140,13 +140,13 @@ class Redo:
             CommitConflictError: others keep rewriting a table; the next start finishes it.
         """
         if keys is None:
-            job, demuxed = self.demux.derive(Rows(bronze.rows.select("value", *self._bronze_names)))
+            job, demuxed = self.demux.derive(self._given(bronze.rows))
             self._stop_if_failing([(job, demuxed)])
             derived = map(self.demux.feed.silver_table, job.plan.keys)
             tables = {*derived, *self._silver(), *self._aside()}
             leaving = dict.fromkeys((*tables, self._quarantine), bronze.range)
             return _told(self._change(demuxed, leaving, record), bronze)
-        given = Rows(bronze.rows.select("value", *self._bronze_names))
+        given = self._given(bronze.rows)
         parts = [self.demux.derive(given, _scope(keys, Refused.JUDGED))]
         parts += self._strays(bronze, keys)
         self._stop_if_failing(parts)
@@ -160,9 +160,14 @@ class Redo:
     def _origin(self) -> OriginColumns:
         return origin_of(self.demux.feed)
 
-    @property
-    def _bronze_names(self) -> tuple[str, ...]:
-        return bronze_names(self._origin)
+    def _given(self, rows: DataFrame) -> Rows:
+        """Rows as demux reads them; headers as text, in which they come to Python quickly."""
+        names = read_names(self.demux.feed)
+        if HEADERS in names:  # which quarantine has not before it was the feed's to keep
+            has = HEADERS in rows.columns
+            text = F.to_json(HEADERS) if has else F.lit(None).cast("string")
+            rows = rows.withColumn(HEADERS, text)
+        return Rows(rows.select(*names))
 
     @property
     def _quarantine(self) -> TableRef:
@@ -182,7 +187,7 @@ class Redo:
     def _strays(self, bronze: Bronze, keys: Sequence[str]) -> list[tuple[Job, Demuxed]]:
         """Rows that were some key's and are no longer: to where they belong now."""
         was = [
-            self._read(t, files, self._origin.identity)
+            self._read(t, files).select(*self._origin.identity)
             for t in map(self.demux.feed.silver_table, keys)
             if self._log(t).exists() and (files := self._active(t))
         ]
@@ -191,14 +196,13 @@ class Redo:
         origins = was[0]
         for more in was[1:]:
             origins = origins.unionByName(more)
-        rows = bronze.rows.join(origins, list(self._origin.identity), "left_semi").select(
-            "value", *self._bronze_names
-        )
+        rows = bronze.rows.join(origins, list(self._origin.identity), "left_semi")
 
         def others(known: tuple[str, ...]) -> Scope:
-            return Scope(keys=tuple(key not in keys for key in known))
+            # Those that are one of the keys' as well were derived with them.
+            return Scope(keys=tuple(key not in keys for key in known), is_any=False)
 
-        return [self.demux.derive(Rows(rows), others)]
+        return [self.demux.derive(self._given(rows), others)]
 
     def _stop_if_failing(self, done: Sequence[tuple[Job, Demuxed]]) -> None:
         for job, demuxed in done:
@@ -264,13 +268,10 @@ class Redo:
     def _active(self, table: TableRef) -> list[DataFile]:
         return active_files(self.demux.context.committer.fresh(table))
 
-    def _read(
-        self, table: TableRef, files: Sequence[DataFile], columns: Sequence[str]
-    ) -> DataFrame:
-        """Some columns of some files, of the feed's own rows."""
+    def _read(self, table: TableRef, files: Sequence[DataFile]) -> DataFrame:
+        """The feed's own rows of some files, the origin's columns under bronze's names."""
         schema = pa.schema(self.demux.context.committer.fresh(table).schema())
-        rows = own_rows(self.session, self._log(table), schema, files, self._origin)
-        return rows.select(*columns)
+        return own_rows(self.session, self._log(table), schema, files, self._origin)
 
     def _log(self, table: TableRef) -> TableLog:
         return log_of(self.demux.context.lake, table)

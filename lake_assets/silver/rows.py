@@ -4,7 +4,9 @@ import pyarrow as pa
 
 from lake_assets.delta.origins import origin_schema
 from lake_assets.delta.table_layout import without_made
+from lake_assets.model.feeds import Feed
 from lake_assets.model.origins import FEED, SCHEMA_ID, OriginColumns
+from lake_assets.sources.kafka import headers
 
 
 def silver_origin(origin: OriginColumns) -> pa.Schema:
@@ -31,6 +33,29 @@ def named_feed(origin: OriginColumns, rows: int) -> list[pa.Array]:
     return [pa.repeat(whose.feed, rows)] if whose is not None and whose.is_named else []
 
 
+def read_names(feed: Feed) -> tuple[str, ...]:
+    """Bronze's columns that demux reads, and quarantine keeps: rows are demuxed from both."""
+    own = (HEADERS,) if feed.keeps_headers else ()
+    return ("value", *bronze_names(feed.source.origin), *own)
+
+
+HEADERS = "headers"
+"""Column of bronze, and of quarantine where rows are routed by a header; `headers.TYPE`."""
+
+
+def headers_in(rows: pa.RecordBatch) -> pa.Array:
+    """The headers of bronze's rows, or of those that were read elsewhere; null where they are."""
+    has = HEADERS in rows.schema.names
+    return rows[HEADERS] if has else pa.nulls(rows.num_rows, headers.TYPE)
+
+
+KEPT_HEADERS = "#headers"
+"""The same of a refused row, null of others."""
+
+ROW = "#row"
+"""int: which row of a batch of bronze it is, where a row may go to several tables; such rows follow
+each other."""
+
 VALUE = "#value"
 """binary: the raw value of a refused row, null of others (they need not travel)."""
 
@@ -44,7 +69,7 @@ REFUSED_AT = "#refused_at"
 """timestamp: when the batch ran."""
 
 
-def quarantine_schema(origin: OriginColumns) -> pa.Schema:
+def quarantine_schema(origin: OriginColumns, *, keeps_headers: bool = False) -> pa.Schema:
     """Columns of `quarantine_{feed}`."""
     return pa.schema(
         [
@@ -54,13 +79,20 @@ def quarantine_schema(origin: OriginColumns) -> pa.Schema:
             pa.field("reason", pa.string()),
             pa.field("detail", pa.string()),
             pa.field("quarantined_at", pa.timestamp("us", tz="UTC")),
+            *([pa.field(HEADERS, headers.TYPE)] if keeps_headers else []),
         ]
     )
 
 
-def quarantine_sources(origin: OriginColumns) -> tuple[str, ...]:
+def quarantine_of_feed(feed: Feed) -> pa.Schema:
+    """As `quarantine_schema`, of a feed's."""
+    return quarantine_schema(feed.source.origin, keeps_headers=feed.keeps_headers)
+
+
+def quarantine_sources(origin: OriginColumns, *, keeps_headers: bool = False) -> tuple[str, ...]:
     """Columns of the decoded rows that become `quarantine_schema`, in the same order."""
-    return (VALUE, *_of_source(origin).names, REASON, DETAIL, REFUSED_AT)
+    own = (KEPT_HEADERS,) if keeps_headers else ()
+    return (VALUE, *_of_source(origin).names, REASON, DETAIL, REFUSED_AT, *own)
 
 
 def decoded_part(silver: pa.Schema, origin: OriginColumns) -> pa.Schema:

@@ -42,13 +42,13 @@ class SchemaHistory:
         versions = versions_in(schemas)
         if not keys and versions == self._versions:
             return
-        feed, route = self.feed, self.feed.route_column
+        feed = self.feed
         tables = {feed.silver_table(key): key for key in keys}
         columns = {
             tables[table]: _types(decoded_part(schema, origin_of(feed)))
             for table, schema in self.context.committer.columns(tables).items()
         }
-        decoded = reasons_of(feed.payload, own, schemas, () if route is None else (route,))
+        decoded = reasons_of(feed.payload, own, schemas, feed.route_columns)
 
         def why(name: str, kind: str) -> Reason:
             return Reason(Why.SELECTED) if name in selected else decoded(name, kind)

@@ -55,14 +55,28 @@ class Selection:
     """Decoded columns that these read."""
 
 
-def select(session: SparkSession, feed: str, columns: pa.Schema, items: Sequence[str]) -> Selection:
+def select(
+    session: SparkSession,
+    feed: str,
+    columns: pa.Schema,
+    items: Sequence[str],
+    *,
+    thing: str = "",
+) -> Selection:
     """What `items` make of rows with these columns, in their order.
+
+    Args:
+        session: which resolves them.
+        feed: whose they are.
+        columns: of the rows.
+        items: as in Spark's `SELECT`.
+        thing: what errors call them; the feed's select by default.
 
     Raises:
         FeedError: it does not compile, makes several rows of one or one of several, gives a column
             a name that silver has already, or is not the same of the same row each time.
     """
-    thing = f"select of feed {feed!r}"
+    thing = thing or f"select of feed {feed!r}"
     rows = session.createDataFrame(session.sparkContext.emptyRDD(), spark_schema(columns))
     with without_ansi(session):
         try:

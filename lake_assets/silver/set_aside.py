@@ -14,11 +14,10 @@ from lake_assets.delta.deletion_vectors import kept_rows, without_deleted
 from lake_assets.delta.origins import RowSet
 from lake_assets.delta.table_log import log_of
 from lake_assets.model.feeds import Feed
-from lake_assets.model.flows import origin_of
 from lake_assets.model.quarantine import Reason
 from lake_assets.model.tables import TableRef, bronze_of, quarantine_of
 from lake_assets.parquet.data_file import write_file
-from lake_assets.silver.rows import bronze_names, quarantine_schema
+from lake_assets.silver.rows import quarantine_of_feed, read_names
 from lake_assets.spark.lake_context import LakeContext
 
 
@@ -67,18 +66,20 @@ def _rows(
     log = log_of(context.lake, table)
     kept = kept_rows(context.committer.fresh(table))
     for file in files:
-        rows = read_file(log, file, ("value", *bronze_names(origin_of(feed))))
+        rows = read_file(log, file, read_names(feed))
         rows = without_deleted(rows, kept.get(log.data_file(file.path)))
         yield rows if keep is None else rows.filter(pa.array(keep.mask(rows)))
 
 
 def as_skipped(rows: pa.Table, feed: Feed, detail: str) -> pa.Table:
-    """Rows with the columns `value` and `bronze_names`, and perhaps others, as quarantine's."""
-    schema, count = quarantine_schema(origin_of(feed)), rows.num_rows
+    """Rows with the columns `silver.rows.read_names`, and perhaps others, as quarantine's."""
+    schema, count = quarantine_of_feed(feed), rows.num_rows
     columns = {
         **{name: rows[name] for name in rows.column_names},
         "reason": pa.repeat(pa.scalar(Reason.SKIPPED.value), count),
         "detail": pa.repeat(pa.scalar(detail), count),
         "quarantined_at": pa.repeat(pa.scalar(datetime.now(UTC), pa.timestamp("us", "UTC")), count),
     }
-    return pa.table([columns[name] for name in schema.names], names=schema.names).cast(schema)
+    # A file of waiting rows may be older than the column of headers.
+    arrays = [columns.get(one.name, pa.nulls(count, one.type)) for one in schema]
+    return pa.table(arrays, names=schema.names).cast(schema)

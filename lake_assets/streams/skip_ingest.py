@@ -31,7 +31,7 @@ from lake_assets.model.quarantine import Reason
 from lake_assets.model.tables import bronze_of, quarantine_of
 from lake_assets.parquet.data_file import write_file
 from lake_assets.silver.demux_position import skip_app
-from lake_assets.silver.rows import quarantine_schema
+from lake_assets.silver.rows import quarantine_of_feed
 from lake_assets.silver.set_aside import as_skipped, skipped_since
 from lake_assets.sources.catalog import source_of
 from lake_assets.state.batch_strikes import Strikes
@@ -177,7 +177,7 @@ class _Skipping:
         if rows is None or not rows.num_rows:
             return 0
         context, table = self.pipeline.context, quarantine_of(self.feed.feed)
-        columns = quarantine_schema(self.feed.source.origin)
+        columns = quarantine_of_feed(self.feed)
         context.committer.create({table: columns}, owners={table: Owner(feed=self.feed.feed)})
         aside = as_skipped(rows, self.feed, skipped_since(self.why))
         written = write_file(context.lake, aside, log_of(context.lake, table).folder)

@@ -266,6 +266,7 @@ def _words(
     end: int | None,
 ) -> str:
     last = places[-1] if places else None
+    keys = [place.key for place in places if place.key is not None]
     droppers = [e.name for e in feed.expectations if e.action is Action.DROP]
     dropped = (
         f"expectations that drop are {', '.join(droppers)}"
@@ -285,7 +286,7 @@ def _words(
         ),
         Whereabouts.BRONZE: "in bronze; demux has not come to it yet",
         Whereabouts.WAITING: f"waiting beside bronze: {last.detail if last else None}",
-        Whereabouts.SILVER: f"in silver, as an event of {last.key if last else None}",
+        Whereabouts.SILVER: f"in silver, as an event of {' and of '.join(keys)}",
         Whereabouts.QUARANTINE: (
             f"in quarantine: {last.reason if last else None} ({last.detail if last else None})"
         ),

@@ -7,6 +7,7 @@ from lake_assets.defs.internals.runs import range_tags
 from lake_assets.defs.keys import ensure_unique, key_partitions, silver_key
 from lake_assets.defs.silver import build
 from lake_assets.model.expectations import Action, Expectation
+from lake_assets.model.routes import Route
 from lake_assets_tests.sample import GAMES, RENAMED, WITHOUT_ROUTE, silver_of
 
 SILVER = dg.AssetKey("silver_events")
@@ -116,3 +117,16 @@ def test_silver_is_shown_under_the_names_of_its_tables(settings, feed, name):
         graph.get(key).metadata for key in graph.get_all_asset_keys() if "silver" in key.path[0]
     ]
     assert metadata["dagster/table_name"] == dg.MetadataValue.text(name)
+
+
+def test_silver_says_what_it_is_routed_by(settings):
+    def told(feed):
+        graph = build(settings, [feed]).resolve_asset_graph()
+        keys = [key for key in graph.get_all_asset_keys() if "silver" in key.path[0]]
+        (metadata,) = [graph.get(key).metadata for key in keys]
+        return metadata.get("routed_by")
+
+    routes = (Route(header="kind", keys=("uno",)), Route(sql="lower(a)", keys=("go_fish",)))
+    several = GAMES.model_copy(update={"route": None, "routes": routes})
+    assert told(several) == dg.MetadataValue.text("header kind; lower(a)")
+    assert told(WITHOUT_ROUTE) is None

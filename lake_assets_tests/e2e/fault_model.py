@@ -57,6 +57,10 @@ _WHOSE = {"games": "concat(gamer_id, '!')", "cards": "md5(gamer_id)"}
 """By feed, a column that is computed: in tasks, and by Spark. DuckDB computes both alike."""
 
 
+_BY_HEADER, _HEADER = "cards", "game"
+"""The feed whose rows are routed by a header, in capitals; the other's are by a column."""
+
+
 @dataclass(frozen=True)
 class Version:
     """Of a feed's schema."""
@@ -132,7 +136,10 @@ class Part:
 
     @property
     def feed(self) -> Feed:
-        route = Route(column="game_name", keys=tuple(sorted(self.model.keys)))
+        keys = tuple(sorted(self.model.keys))
+        route = Route(column="game_name", keys=keys)
+        if self.name == _BY_HEADER:
+            route = Route(header=_HEADER, keys=keys, aliases={key.upper(): key for key in keys})
         layout = dict(self.model.layout)
         select = ("*", f"{_WHOSE[self.name]} as whose")
         own = {"feed": self.name, "route": route, "partition_by": layout, "select": select}
@@ -162,7 +169,9 @@ class Part:
         events = [self._event(key, version, at) for _ in range(many)]
         shares = (events[::2], events[1::2]) if len(self.versions) > 1 else (events, [])
         for number, (topic, share) in enumerate(zip(self.topics, shares, strict=True)):
-            found = topic.produce(*(event.value for event in share), at=at)
+            # The last one counts.
+            headers = [[(_HEADER, b"?"), (_HEADER, event.key.upper().encode())] for event in share]
+            found = topic.produce(*(event.value for event in share), at=at, headers=headers)
             places = [(partition + number * _OTHER, offset) for partition, offset in found]
             self.events |= dict(zip(places, share, strict=True))
 

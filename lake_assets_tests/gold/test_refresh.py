@@ -12,6 +12,7 @@ from lake_assets.gold.refresh import refresh
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.owners import Owner
 from lake_assets.model.reports import Mode, ViewRefresh
+from lake_assets.model.routes import Route
 from lake_assets.storage.local import LocalStore
 from lake_assets_tests.gold.silver import SCHEMA, add_silver, append_silver
 from lake_assets_tests.sample import GAMES, RENAMED, WITHOUT_ROUTE, gold_of, silver_of
@@ -19,6 +20,8 @@ from lake_assets_tests.sample import GAMES, RENAMED, WITHOUT_ROUTE, gold_of, sil
 pytestmark = pytest.mark.spark
 
 GAME_NAMES = ("uno", "go_fish")
+
+BY_HEADER = Route(header="game", keys=GAME_NAMES)
 
 VIEW = GoldView(
     name="player_agg",
@@ -367,3 +370,16 @@ def test_a_view_whose_measures_changed_places_is_merged_again_after_one_recomput
         (found,) = bring(view, ["uno"]).refreshed
         whys.append(found.why)
     assert whys[2:] == ["silver gained 1 file since"] * 2
+
+
+def test_a_key_that_no_column_holds_is_told_by_the_table(spark, context, lake):
+    feed = RENAMED.model_copy(update={"route": BY_HEADER})
+    rows = pa.table({"game_name": ["?", "?"], "gamer_id": ["ann", "bob"]})
+    for key in GAME_NAMES:
+        append_silver(lake, key, rows, feed)
+    view = GoldView(name="agg", keys=("gamer_id",), measures={"n": "count(distinct game_name)"})
+    done = refresh(spark, feed, view, GAME_NAMES, context)
+    assert {one.key: one.rows for one in done.refreshed} == dict.fromkeys(GAME_NAMES, 2)
+    for key in GAME_NAMES:
+        found = DeltaTable(lake / feed.gold_table(view, key).relative)
+        assert sorted(row["gamer_id"] for row in visible(found)) == ["ann", "bob"]

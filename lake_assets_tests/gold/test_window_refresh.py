@@ -16,6 +16,7 @@ from lake_assets.logs.entries import Entry
 from lake_assets.model.expectations import Action, Expectation
 from lake_assets.model.gold_views import GoldView, Windows
 from lake_assets.model.reports import Judged, Mode
+from lake_assets.model.routes import Route
 from lake_assets_tests.gold.silver import SCHEMA, append_silver
 from lake_assets_tests.sample import GAMES
 
@@ -32,8 +33,8 @@ VIEW = GoldView(
 
 @pytest.fixture
 def bring(spark, context):
-    def run(view=VIEW, keys=("uno", "go_fish"), blocked=None, **options):
-        feed = GAMES.model_copy(update={"gold": (view,)})
+    def run(view=VIEW, keys=("uno", "go_fish"), blocked=None, route=GAMES.route, **options):
+        feed = GAMES.model_copy(update={"gold": (view,), "route": route})
         report = refresh_windows(spark, feed, view, keys, context, blocked, **options)
         return {one.key: one for one in report.refreshed}
 
@@ -309,3 +310,13 @@ def test_silver_without_the_time_is_told_with_what_it_has(bring, lake):
     windows = VIEW.windows.model_copy(update={"time": "gamer_id"})
     with pytest.raises(FeedError, match=r"no timestamp of silver. Silver's .* event_timestamp"):
         bring(VIEW.model_copy(update={"windows": windows}))
+
+
+def test_a_key_that_no_column_holds_is_told_by_the_table(bring, rows, lake):
+    route = Route(column="game_name", keys=("uno", "go_fish"), aliases={"UNO": "uno"})
+    for key in ("uno", "go_fish"):
+        add(lake, ("ann", 1), ("ann", 14), key=key)
+    bring(route=route)
+    assert rows("uno") == rows("go_fish") == [(0, "ann", 1)]
+    add(lake, ("ann", 2), key="uno")
+    assert bring(route=route)["uno"].late_rows == 1

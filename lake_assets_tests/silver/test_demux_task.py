@@ -8,9 +8,11 @@ from lake_assets.formats.confluent.schemas import SchemaSet, Version
 from lake_assets.formats.protobuf.arrow import ProtobufDecoder
 from lake_assets.formats.protobuf.decoding_plan import plan_decoding
 from lake_assets.model.quarantine import Reason
+from lake_assets.model.routes import Route
 from lake_assets.parquet.writer import TABLE, UNRESOLVED
 from lake_assets.silver.demux_task import DecodePlan, decode_task, stage_schema
 from lake_assets.silver.questions import KeyQuestion, encoded
+from lake_assets.silver.route_values import RouteValue
 from lake_assets_tests.columns import KAFKA
 from lake_assets_tests.events import AT, framed
 from lake_assets_tests.formats.protobuf.given import descriptor_set_of, message_of
@@ -51,11 +53,17 @@ UNFIT_NAMES = [
 ]
 
 
+def by(column):
+    if column is None:
+        return ()
+    return (RouteValue(route=Route(column=column, keys=GAMES), topic="topic"),)
+
+
 def place(*values, create_unknown=False, version=0, route="game_name", refused=None, keys=GAMES):
     plan = DecodePlan(
         decoder=ProtobufDecoder(decoding_of(version)),
         origin=KAFKA,
-        route=route,
+        routes=by(route),
         keys=keys,
         create_unknown=create_unknown,
         refused_keys=refused or {},
@@ -192,7 +200,7 @@ def test_a_route_of_bytes_may_be_no_text():
     plan = DecodePlan(
         decoder=ProtobufDecoder(decoding),
         origin=KAFKA,
-        route="game_name",
+        routes=by("game_name"),
         keys=GAMES,
         create_unknown=False,
         refused_at=pa.scalar(NOW, pa.timestamp("us", tz="UTC")),
@@ -209,7 +217,7 @@ def test_columns_that_no_row_has_used_yet_are_null_for_conditions():
         decoder=ProtobufDecoder(decoding_of(0)),
         origin=KAFKA,
         unused=columns,
-        route="game_name",
+        routes=by("game_name"),
         keys=GAMES,
         create_unknown=False,
         refused_at=pa.scalar(NOW, pa.timestamp("us", tz="UTC")),

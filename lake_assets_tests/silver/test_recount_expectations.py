@@ -3,8 +3,9 @@ import pytest
 from deltalake import write_deltalake
 
 from lake_assets.model.reports import Judged
+from lake_assets.model.routes import Route
 from lake_assets.silver.recount_expectations import recheck
-from lake_assets_tests.sample import GAMES, WITHOUT_ROUTE, silver_of
+from lake_assets_tests.sample import GAMES, RENAMED, WITHOUT_ROUTE, silver_of
 
 
 def test_games_without_silver_need_no_spark(settings):
@@ -41,3 +42,14 @@ def test_without_a_route_all_rows_are_of_the_one_key(settings):
         ("clicks", "gamer_is_known"): Judged(seen=2, violated=0),
         ("clicks", "device_is_known"): Judged(seen=2, violated=1),
     }
+
+
+@pytest.mark.spark
+def test_rows_whose_key_no_column_holds_are_counted_by_their_table(settings):
+    feed = RENAMED.model_copy(update={"route": Route(header="game", keys=("uno", "go_fish"))})
+    for key, devices in {"uno": ["d", ""], "go_fish": [""]}.items():
+        rows = pa.table({"gamer_id": ["g"] * len(devices), "device_id": devices})
+        write_deltalake(settings.lake_dir / feed.silver_table(key).relative, rows)
+    counted = recheck(settings, feed, ["uno", "go_fish"])
+    assert counted["uno", "device_is_known"] == Judged(seen=2, violated=1)
+    assert counted["go_fish", "device_is_known"] == Judged(seen=1, violated=1)

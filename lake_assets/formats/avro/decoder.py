@@ -64,6 +64,8 @@ class AvroDecoder:
             reason=_undecodable(details),
             detail=details,
             question=pa.nulls(len(values), pa.int32()),
+            message=pa.repeat(pa.scalar(0, pa.int32()), len(values)),
+            messages=(sole.name,),
         )
 
     def _sole_reader(self, values: pa.Array, ids: pa.Array) -> Type | None:
@@ -105,6 +107,8 @@ class AvroDecoder:
             detail=pc.coalesce(detail, details),
             question=asked.indices.cast(pa.int32()),
             questions=questions,
+            message=pc.index_in(ids, value_set=pa.array(list(self.plan.readers), pa.int64())),
+            messages=tuple(reader.name for reader in self.plan.readers.values()),
         )
 
 

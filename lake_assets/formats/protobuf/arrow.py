@@ -5,7 +5,7 @@ question. What a refused row is worth is its caller's business.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -80,17 +80,22 @@ def decode(values: pa.Array, schema_ids: pa.Array, decoding: Decoding) -> Decode
     values, ids = values.cast(pa.binary()), schema_ids.cast(pa.int64())
     sole = sole_reader(values, ids, decoding)
     none, unasked = pa.nulls(len(values), pa.string()), pa.nulls(len(values), pa.int32())
+    kinds = tuple(reader.kind for reader in decoding.readers)
     if sole is None:
         assigned = assign(values, ids, decoding)
-        return _spread(list(_read(assigned, decoding)), assigned, decoding.columns)
+        spread = _spread(list(_read(assigned, decoding)), assigned, decoding.columns)
+        return replace(spread, message=assigned.reader, messages=kinds)
+    message = pa.repeat(pa.scalar(sole, pa.int64()), len(values))
     decoded, refused = _read_values(decoding.readers[sole], values, decoding.columns)
     if not refused:
-        return Decoded(columns=decoded, reason=none, detail=none, question=unasked)
+        plain = Decoded(columns=decoded, reason=none, detail=none, question=unasked)
+        return replace(plain, message=message, messages=kinds)
     part = _Part(decoded, pa.arange(0, len(values)), refused)
     assigned = Assigned(
         values=values, reader=pa.nulls(0, pa.int64()), reason=none, detail=none, question=unasked
     )
-    return _spread([part], assigned, decoding.columns)
+    spread = _spread([part], assigned, decoding.columns)
+    return replace(spread, message=message, messages=kinds)
 
 
 def _read(assigned: Assigned, decoding: Decoding) -> Iterator[_Part]:

@@ -22,6 +22,9 @@ class Reader:
 
     descriptor_set: bytes
 
+    kind: str = ""
+    """Full name of the message's type, the newest one if it was renamed."""
+
     named: pa.Schema | None = None
     """What the decoder gives, under the names that the newest version has for the same field
     numbers; None where these are its own."""

@@ -256,20 +256,22 @@ class _Work:
         name = self.messages[pair[0]][pair[1]]
         version = self.schemas.versions[pair[0]]
         raw = handler_of(name, version.descriptor_set).schema()
-        leader = self._leader_of(pair)
+        leader, kind = self._leader_of(pair), self.candidates.names.get(name, name)
         if leader is None:
-            plain = Reader(message=name, descriptor_set=version.descriptor_set)
+            plain = Reader(message=name, descriptor_set=version.descriptor_set, kind=kind)
             return plain, columns(name, raw)
         if version.number > self.schemas.versions[leader.pair[0]].number:
             columns(name, raw)  # what it cannot make under its own names is refused
         own = self._descriptor(pair)
         if reads_alike(own, leader.descriptor):
-            reader = Reader(message=leader.message, descriptor_set=leader.descriptor_set)
+            of_leader = leader.message, leader.descriptor_set
+            reader = Reader(message=of_leader[0], descriptor_set=of_leader[1], kind=kind)
             return reader, leader.columns
         named = renamed(raw, own, leader.descriptor)
         reader = Reader(
             message=name,
             descriptor_set=version.descriptor_set,
+            kind=kind,
             named=None if named == raw else named,
         )
         return reader, columns(name, named)

@@ -14,6 +14,7 @@ from lake_assets_tests.formats.avro.given import (
     NOTHING,
     bronze,
     datum,
+    decode_all,
     framed,
     record,
     row_of,
@@ -197,3 +198,15 @@ def test_a_decoder_keeps_the_contract():
     found = check_decoder(decoder, bronze(*values))
     assert found.reason.to_pylist()[2:5] == ["empty_value", "undecodable", "waiting"]
     assert [one.schema_id for one in found.questions] == [6]
+
+
+def test_each_row_tells_the_record_that_it_is_of():
+    first, other = record(("a", "int")), record(("a", "int"), name="acme.other")
+
+    def told(*values):
+        found = decode_all(subject(first, other), *values)
+        return pa.array(found.messages, pa.string()).take(found.message).to_pylist()
+
+    one, two = framed(1, datum(first, {"a": 1})), framed(2, datum(other, {"a": 2}))
+    assert told(one, one) == ["event", "event"]
+    assert told(one, None, two, b"bad") == ["event", None, "acme.other", None]

@@ -241,3 +241,22 @@ def test_the_only_message_type_may_be_renamed():
     new = "message Event { string a = 1; int32 c = 2; }"
     old_row, new_row = framed(1, message_of(ONE, b=1)), framed(2, message_of(new, "Event", c=2))
     assert rows_of(schemas(ONE, new), old_row, new_row) == [{"a": "", "c": 1}, {"a": "", "c": 2}]
+
+
+def kinds_of(known, *values):
+    """The type of each row's message; questions are answered."""
+    found = decode_all(plan_decoding(known, NOTHING), *values)
+    known = known.meet((one.schema_id, one.path) for one in found.questions)
+    found = decode_all(plan_decoding(known, NOTHING), *values)
+    return pa.array(found.messages, pa.string()).take(found.message).to_pylist()
+
+
+def test_each_row_tells_the_type_of_its_message_by_its_newest_name():
+    new = "message Event { string a = 1; int32 c = 2; }"
+    old_row, new_row = framed(1, message_of(ONE, b=1)), framed(2, message_of(new, "Event", c=2))
+    assert kinds_of(schemas(ONE, new), old_row, new_row) == ["Event", "Event"]
+    assert kinds_of(schemas(ONE), old_row, old_row) == ["event", "event"]
+    two = "message A { string a = 1; } message B { string a = 1; }"
+    a, b = message_of(two, "A"), message_of(two, "B")
+    values = [framed(1, a), framed(1, b, b"\2\2"), framed(1, b, b"\2\x14")]
+    assert kinds_of(schemas(two), *values) == ["A", "B", None]

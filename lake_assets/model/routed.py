@@ -1,0 +1,85 @@
+"""What follows for a feed from its route: its keys, and where a row's key is read from."""
+
+from typing import TYPE_CHECKING
+
+from lake_assets.model.routes import Route, Unknown
+
+if TYPE_CHECKING:
+    from lake_assets.model.payload import Payload
+
+
+_WITH_MESSAGES = ("protobuf", "avro")
+"""Formats whose values have a message type, by its name in a schema."""
+
+
+class Routed:
+    """The part of `model.feeds.Feed` that its route decides."""
+
+    if TYPE_CHECKING:
+        feed: str
+        into: str | None
+        payload: Payload
+        route: Route | None
+        routes: tuple[Route, ...]
+
+    @property
+    def all_routes(self) -> tuple[Route, ...]:
+        """What says where a row goes; none if all rows are of one key."""
+        return self.routes if self.route is None else (self.route,)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The declared keys; without a route the one key there is."""
+        if not self.all_routes:
+            return (self.into or self.feed,)
+        return tuple(dict.fromkeys(key for route in self.all_routes for key in route.keys))
+
+    @property
+    def creates_keys(self) -> bool:
+        """Whether a key that is not declared gets its tables with its first row."""
+        return any(route.unknown is Unknown.CREATE for route in self.all_routes)
+
+    @property
+    def has_rows_in_several_tables(self) -> bool:
+        """Whether a row may be in the tables of several keys."""
+        return len(self.all_routes) > 1
+
+    @property
+    def routed_by(self) -> str:
+        """What says where a row goes, in words; empty if all rows are of one key."""
+        return "; ".join(route.what for route in self.all_routes)
+
+    @property
+    def route_column(self) -> str | None:
+        """Silver's column that a row's key is read from; None if it is from something else."""
+        return self.all_routes[0].plain_column if len(self.all_routes) == 1 else None
+
+    @property
+    def route_columns(self) -> tuple[str, ...]:
+        """The same, as formats take it: rows of messages without it are refused."""
+        return () if self.route_column is None else (self.route_column,)
+
+    @property
+    def key_column(self) -> str | None:
+        """Silver's column whose values are the keys themselves; None if there is none."""
+        has_aliases = any(route.aliases for route in self.all_routes)
+        return None if has_aliases else self.route_column
+
+    @property
+    def keeps_headers(self) -> bool:
+        """Whether quarantine keeps rows' headers, since they are routed by one."""
+        return any(route.header is not None for route in self.all_routes)
+
+    def ensure_routable(self) -> None:
+        """Make sure that a route reads what rows have.
+
+        Raises:
+            ValueError: it reads what no row has.
+        """
+        if self.route is not None and self.routes:
+            message = "give either `route` or `routes`"
+            raise ValueError(message)
+        has_messages = self.payload.format in _WITH_MESSAGES
+        if any(route.message for route in self.all_routes) and not has_messages:
+            message = f"route: message: values of {self.payload.format} have no message types"
+            raise ValueError(message)

@@ -1,0 +1,55 @@
+import pytest
+from pydantic import ValidationError
+
+from lake_assets.model.feeds import Feed
+from lake_assets.model.routes import Route
+from lake_assets_tests.sample import GAMES
+
+
+def routed(**route):
+    return GAMES.model_copy(update={"route": Route.model_validate({"keys": ["uno"], **route})})
+
+
+@pytest.mark.parametrize(
+    ("route", "read", "is_key"),
+    [
+        ({"column": "game_name"}, "game_name", "game_name"),
+        ({"column": "game_name", "aliases": {"Uno": "uno"}}, "game_name", None),
+        ({"column": "a.b"}, None, None),
+        ({"header": "h"}, None, None),
+    ],
+)
+def test_a_column_may_hold_the_keys_or_texts_that_mean_them(route, read, is_key):
+    feed = routed(**route)
+    assert (feed.route_column, feed.key_column) == (read, is_key)
+    assert feed.route_columns == ((read,) if read else ())
+    assert feed.keeps_headers == ("header" in route)
+
+
+def test_values_without_message_types_cannot_be_routed_by_them():
+    declared = {
+        "feed": "events",
+        "source": {"kafka": {"topic": "t"}},
+        "payload": {"json": {"schema": "a string"}},
+        "route": {"message": True, "keys": ["uno"]},
+    }
+    with pytest.raises(ValidationError, match="values of json have no message types"):
+        Feed.model_validate(declared)
+
+
+def test_a_feed_has_one_route_or_several_and_the_keys_of_all():
+    declared = {
+        "feed": "events",
+        "source": {"kafka": {"topic": "t"}},
+        "payload": {"json": {"schema": "a string"}},
+        "routes": [
+            {"column": "a", "keys": ["uno", "poker"]},
+            {"header": "h", "unknown": "create", "keys": ["poker", "audit"]},
+        ],
+    }
+    feed = Feed.model_validate(declared)
+    assert feed.keys == ("uno", "poker", "audit")
+    assert (feed.creates_keys, feed.keeps_headers, feed.route_column) == (True, True, None)
+    assert feed.has_rows_in_several_tables
+    with pytest.raises(ValidationError, match="give either `route` or `routes`"):
+        Feed.model_validate({**declared, "route": {"column": "a", "keys": ["uno"]}})
