@@ -74,8 +74,8 @@ def run_pipelines(ground: Ground) -> dict[str, float]:
     }
     (folder / "spark-pipeline.yml").write_text(yaml.safe_dump(spec))
     warehouse = folder / "warehouse"
-    _write_defaults(ground.settings, folder, warehouse)
-    whole, start = _run(folder, ground.settings)
+    write_defaults(ground.settings, folder, warehouse)
+    whole, start = run_once(folder, ground.settings)
     if ground.stop():
         raise KeyboardInterrupt
     check_tables(PIPELINES, ground, tables_of(ground.feed.keys, warehouse))
@@ -95,7 +95,7 @@ def _write_plan(ground: Ground) -> Plan:
     )
 
 
-def _write_defaults(settings: Settings, folder: Path, warehouse: Path) -> None:
+def write_defaults(settings: Settings, folder: Path, warehouse: Path) -> None:
     """The others' Spark properties, where a Spark Connect server finds them when it starts."""
     own = properties(settings, ensure_runtime(settings)) | {
         "spark.sql.warehouse.dir": str(warehouse),
@@ -122,10 +122,13 @@ def _environment(settings: Settings, folder: Path) -> Mapping[str, str]:
     }
 
 
-def _run(folder: Path, settings: Settings) -> tuple[float, float]:
-    """Seconds of the whole process, and of its start until the session is there.
+def run_once(folder: Path, settings: Settings) -> tuple[float, float]:
+    """Run the pipeline of a folder: seconds of the process, and of its start until Spark is there.
 
     It has a session of its own, so that Ctrl-C lets it finish as the others' queries.
+
+    Raises:
+        StreamError: it failed.
     """
     started, ready = perf_counter(), None
     lines: list[str] = []

@@ -149,6 +149,11 @@ def _description(view: GoldView) -> Iterator[str]:
         yield f"{tables}:"
         yield f"```sql\n{view.sql.strip()}\n```"
         return
+    if view.keyed is not None:
+        yield f"{tables}, of the changes in silver, by `{'`, `'.join(view.keyed.by)}`:"
+        told = view.keyed.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+        yield "\n".join(f"- {name}: `{value}`" for name, value in told.items())
+        return
     windows = ["window"] if view.windows else []
     yield f"{tables}, one row for each {', '.join([*windows, *view.keys])}:"
     columns = {**{k: s for k, s in view.keys.items() if k != s}, **view.measures}

@@ -30,7 +30,7 @@ from lake_assets.silver.demux import Demux
 from lake_assets.silver.demux_job import Demuxed, Job, failure, joined
 from lake_assets.silver.demux_position import reprocess_app
 from lake_assets.silver.layouts import split_of
-from lake_assets.silver.rows import bronze_names
+from lake_assets.silver.rows import bronze_names, demux_names
 from lake_assets.silver.set_aside import set_aside
 from lake_assets.spark.fan_out import Written
 from lake_assets.spark.read_tables import read_files
@@ -60,7 +60,7 @@ class Bronze:
     """The rows of bronze that a rebuild derives again."""
 
     rows: DataFrame
-    """`value binary`, the columns `bronze_names` and any others."""
+    """The columns `demux_names` and any others."""
 
     range: Range
     """Their offsets; rows of silver that have such ones give way to what is derived."""
@@ -140,13 +140,13 @@ class Redo:
             CommitConflictError: others keep rewriting a table; the next start finishes it.
         """
         if keys is None:
-            job, demuxed = self.demux.derive(Rows(bronze.rows.select("value", *self._bronze_names)))
+            job, demuxed = self.demux.derive(Rows(bronze.rows.select(*self._read_of_bronze)))
             self._stop_if_failing([(job, demuxed)])
             derived = map(self.demux.feed.silver_table, job.plan.keys)
             tables = {*derived, *self._silver(), *self._aside()}
             leaving = dict.fromkeys((*tables, self._quarantine), bronze.range)
             return _told(self._change(demuxed, leaving, record), bronze)
-        given = Rows(bronze.rows.select("value", *self._bronze_names))
+        given = Rows(bronze.rows.select(*self._read_of_bronze))
         parts = [self.demux.derive(given, _scope(keys, Refused.JUDGED))]
         parts += self._strays(bronze, keys)
         self._stop_if_failing(parts)
@@ -163,6 +163,10 @@ class Redo:
     @property
     def _bronze_names(self) -> tuple[str, ...]:
         return bronze_names(self._origin)
+
+    @property
+    def _read_of_bronze(self) -> tuple[str, ...]:
+        return demux_names(self.demux.feed)
 
     @property
     def _quarantine(self) -> TableRef:
@@ -192,7 +196,7 @@ class Redo:
         for more in was[1:]:
             origins = origins.unionByName(more)
         rows = bronze.rows.join(origins, list(self._origin.identity), "left_semi").select(
-            "value", *self._bronze_names
+            *self._read_of_bronze
         )
 
         def others(known: tuple[str, ...]) -> Scope:

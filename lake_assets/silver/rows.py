@@ -4,7 +4,9 @@ import pyarrow as pa
 
 from lake_assets.delta.origins import origin_schema
 from lake_assets.delta.table_layout import without_made
+from lake_assets.model.feeds import Feed
 from lake_assets.model.origins import SCHEMA_ID, OriginColumns
+from lake_assets.model.tombstones import ROW_KEY, tombstone_columns
 
 
 def silver_origin(origin: OriginColumns) -> pa.Schema:
@@ -15,6 +17,12 @@ def silver_origin(origin: OriginColumns) -> pa.Schema:
 def bronze_names(origin: OriginColumns) -> tuple[str, ...]:
     """Bronze's columns that become `silver_origin`, in the same order."""
     return (*origin.names, SCHEMA_ID)
+
+
+def demux_names(feed: Feed) -> tuple[str, ...]:
+    """Bronze's columns that demux reads: of feeds that take tombstones, the row's key is one."""
+    key = [ROW_KEY] if tombstone_columns(feed.gold) else []
+    return ("value", *key, *bronze_names(feed.source.origin))
 
 
 VALUE = "#value"

@@ -28,7 +28,7 @@ from lake_assets.silver.demux import Demux
 from lake_assets.silver.demux_job import Demuxed, Job
 from lake_assets.silver.demux_position import POSITION, Position, batch_of, demux_app
 from lake_assets.silver.recovery import Recovery
-from lake_assets.silver.rows import bronze_names
+from lake_assets.silver.rows import demux_names
 from lake_assets.spark.scan import Rows, ScannedFile, rows_in, scan
 from lake_assets.state.batch_strikes import BatchRange
 from lake_assets.storage.store import Store
@@ -253,7 +253,7 @@ class Follower:
             self.session,
             self._lake,
             files,
-            ("value", *bronze_names(origin)),
+            demux_names(self._feed),
             tasks=tasks_of(rows_in(self._lake, files), self.demux.tables, cores),
             keep=None if found.is_exact else NotIn(Before(position.offsets, origin)),
         )
