@@ -58,13 +58,13 @@ class _Ours:
 
 
 def measure_keyed(venue: Venue) -> Section:
-    """Apply changes of rows in three rounds, to the two smallest numbers of tables asked for.
+    """Apply changes of rows in three rounds, to the fewest tables asked for and to many.
 
     Raises:
         StreamError: the peers' rows differ, or one failed.
     """
     rows: list[dict[str, Figure]] = []
-    for tables in sorted(venue.options.tables)[:2]:
+    for tables in sorted({min(venue.options.tables), venue.options.some_tables}):
         rows += _measure(venue, tables)
     return Section(
         name=KEYED,

@@ -33,6 +33,11 @@ def view_of(keyed: Keyed) -> GoldView:
     )
 
 
+def name_of_deletes(keyed_table: str) -> str:
+    """What the view beside a keyed table is called."""
+    return f"{keyed_table}_deletes"
+
+
 def deletes_of(view: GoldView, identity: tuple[str, ...]) -> GoldView | None:
     """The view that remembers what a keyed table's deletes and truncates were.
 
@@ -56,7 +61,7 @@ def deletes_of(view: GoldView, identity: tuple[str, ...]) -> GoldView | None:
         condition = f"{keyed.is_truncate} and {keyed.is_complete}"
         measures[LAST_TRUNCATE] = f"max({place}) filter (where {condition})"
     return GoldView(
-        name=f"{view.name}_deletes",
+        name=name_of_deletes(view.name),
         description=f"What `{view.name}` must remember of deletes, of which it has no rows.",
         keys=keys,
         measures=measures,

@@ -56,6 +56,9 @@ def test_all_sections_are_measured(connected):
     added = [found["refresh"][share]["new_rows"] for share in shares]
     # Of each of two games so many rows, rounded up.
     assert all(n <= rows < n + 2 for n, rows in zip((4, 40, 400), added, strict=True))
+    keyed = {"ours_s", "merge_s", "auto_cdc_s"}
+    for new_rows in ("1800", "180", "20"):
+        assert set(found["keyed"]["2"][new_rows]) == keyed
     small = found["small-batches"]["2"]
     assert small["rows"] == pytest.approx(3_000, rel=0.05)
     assert small["seconds"] >= small["job_s"] > 0

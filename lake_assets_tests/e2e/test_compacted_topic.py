@@ -8,7 +8,7 @@ from confluent_kafka import Producer
 from deltalake import DeltaTable
 
 from lake_assets.feeds.load import find_feed, load_feeds
-from lake_assets.model.tables import quarantine_of
+from lake_assets.model.tables import STREAM_LOG, quarantine_of
 from lake_assets.settings.schema import KafkaSettings
 from lake_assets.sources.kafka.topics import client_config
 from lake_assets_tests.commandline import lake_assets_here
@@ -85,6 +85,8 @@ def test_a_tombstone_deletes_the_row_of_its_key(customers):
     customers.send((1, None), (2, "rob"), (4, "dee"))
     customers.run()
     assert customers.rows() == {2: "rob", 4: "dee"}
+    refreshes = [row for row in customers.read(STREAM_LOG) if row["view"] == "current"]
+    assert sorted(row["keys_incremental"] for row in refreshes) == [0, 1]
     for again in (("requeue",), ("rebuild", "silver")):
         customers.run(again, ("refresh",))
         assert customers.rows() == {2: "rob", 4: "dee"}

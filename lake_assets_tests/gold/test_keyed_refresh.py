@@ -1,6 +1,9 @@
+import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
+from lake_assets.delta.widen import widen
+from lake_assets.errors import ExpectationFailedError, FeedError
 from lake_assets.gold.keyed_refresh import refresh_keyed
 from lake_assets.gold.refresh import refresh
 from lake_assets.model.gold_views import GoldView
@@ -8,6 +11,7 @@ from lake_assets.model.reports import Mode
 from lake_assets_tests.gold.changes import (
     ALL,
     NEWEST,
+    SCHEMA,
     feed_of,
     history_of,
     newest_of,
@@ -134,3 +138,97 @@ def test_a_history_is_cut_anew_by_what_comes_late(bring, rows, lake):
     bring(HISTORY)
     assert rows(HISTORY) == history_of([*changes, *more])
     assert rows(HISTORY)[-1] == (2, 3, 4, "x", 5)
+
+
+def test_a_wider_and_a_new_column_are_in_the_table(bring, rows, lake, context):
+    narrow = SCHEMA.set(2, pa.field("version", pa.int32()))
+    first = rows_of([(1, 1, "I", "a", 0), (2, 2, "D", None, 1)]).cast(narrow)
+    append_silver(lake, "uno", first, FEED)
+    bring()
+    table = FEED.silver_table("uno")
+    wide = SCHEMA.append(pa.field("more", pa.string()))
+    widen(context.committer, {table: wide})
+    late = rows_of([(2, 1, "I", "late", 2), (3, 2**40, "I", "c", 3)])
+    late = late.append_column("more", pa.array(["x", "y"]))
+    append_silver(lake, "uno", late, FEED)
+    # The view of deletes is as it was, and of the narrow type.
+    assert bring(deletes=False)["uno"].mode is Mode.FULL
+    append_silver(lake, "uno", late, FEED)
+    assert bring(deletes=False)["uno"].mode is Mode.INCREMENTAL
+    assert [row[:3] for row in rows()] == [(1, 1, "a"), (3, 2**40, "c")]
+    gold = DeltaTable(lake / FEED.gold_table(CURRENT, "uno").relative).to_pyarrow_table()
+    assert sorted(gold["more"].to_pylist(), key=str) == [None, "y"]
+
+
+def test_a_table_that_another_engine_changed_is_computed_in_full(bring, rows, lake):
+    append_silver(lake, "uno", rows_of([(1, 1, "I", "a", 0), (2, 1, "I", "b", 1)]), FEED)
+    bring()
+    DeltaTable(lake / FEED.gold_table(CURRENT, "uno").relative).delete("id = 1")
+    append_silver(lake, "uno", rows_of([(3, 1, "I", "c", 2)]), FEED)
+    assert bring()["uno"].mode is Mode.FULL
+    assert rows() == [(1, 1, "a", 0), (2, 1, "b", 1), (3, 1, "c", 2)]
+
+
+def test_rows_that_left_silver_leave_the_table(bring, rows, lake):
+    append_silver(lake, "uno", rows_of([(1, 1, "I", "a", 0), (1, 5, "D", None, 1)]), FEED)
+    bring()
+    DeltaTable(lake / FEED.silver_table("uno").relative).delete("op = 'D'")
+    assert bring()["uno"].mode is Mode.FULL
+    assert rows() == [(1, 1, "a", 0)]
+
+
+def test_changes_that_tell_no_row_or_order_are_left_out(bring, rows, lake):
+    """Those that were in silver before the feed was declared so."""
+    changes = [(1, None, "I", "a", 0), (None, 3, "D", None, 1), (2, 1, None, "b", 2)]
+    append_silver(lake, "uno", rows_of(changes), FEED)
+    bring()
+    assert rows() == [(2, 1, "b", 2)] == newest_of(changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "fact"),
+    [
+        ({"deletes": "nope = 1"}, "does not compile"),
+        ({"deletes": "id"}, "does not compile"),
+        ({"order": "rand()"}, "on chance"),
+        ({"deletes": "now() > '2020-01-01'"}, "on when it is computed|on chance"),
+        ({"order": "map(id, version)"}, "does not compile"),
+        ({"by": "ident"}, "ident, which is no column of silver"),
+        ({"except_columns": ["nope"]}, "nope, which is no column of silver"),
+    ],
+)
+def test_what_silver_does_not_have_is_refused(spark, context, lake, changes, fact):
+    append_silver(lake, "uno", rows_of([(1, 1, "I", "a", 0)]), FEED)
+    declared = {"by": "id", "order": "version", **changes}
+    view = GoldView.model_validate({"name": "other", "keyed": declared})
+    with pytest.raises(FeedError, match=fact):
+        refresh_keyed(spark, FEED, view, ["uno"], context)
+    assert not (lake / FEED.gold_table(view, "uno").relative).exists()
+
+
+def test_several_columns_tell_rows_and_their_order(spark, context, lake):
+    declared = {"by": ["id", "op"], "order": ["version", "value"], "history": 2}
+    view = GoldView.model_validate({"name": "pairs", "keyed": declared})
+    for changes in ([(1, 1, "a", "x", 0), (1, 1, "b", "x", 1)], [(1, 1, "a", "w", 2)]):
+        append_silver(lake, "uno", rows_of(changes), FEED)
+        refresh_keyed(spark, FEED, view, ["uno"], context)
+    table = DeltaTable(lake / FEED.gold_table(view, "uno").relative).to_pyarrow_table()
+    found = table.sort_by([("op", "ascending"), ("value", "ascending")]).to_pylist()
+    assert [(row["op"], row["__start_at"], row["__end_at"]) for row in found] == [
+        ("a", {"order_0": 1, "order_1": "w"}, {"order_0": 1, "order_1": "x"}),
+        ("a", {"order_0": 1, "order_1": "x"}, None),
+        ("b", {"order_0": 1, "order_1": "x"}, None),
+    ]
+
+
+def test_a_table_s_expectations_are_judged(spark, context, lake):
+    append_silver(lake, "uno", rows_of([(1, 1, "I", "a", 0), (2, 1, "I", None, 1)]), FEED)
+    expectation = {"name": "has_value", "sql": "value is not null", "action": "fail"}
+    view = GoldView.model_validate(
+        {"name": "judged", "keyed": {"by": "id", "order": "version"}, "expectations": [expectation]}
+    )
+    with pytest.raises(ExpectationFailedError, match="1 of 2 rows"):
+        refresh_keyed(spark, FEED, view, ["uno"], context)
+    append_silver(lake, "uno", rows_of([(2, 2, "U", "b", 2)]), FEED)
+    report = refresh_keyed(spark, FEED, view, ["uno"], context)
+    assert report.judged["uno", "has_value"].violated == 0
