@@ -13,7 +13,7 @@ from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import SparkSession
 
 from benchmarks.ground import timed
-from benchmarks.keyed_peers import AutoCdc, Merge, differing
+from benchmarks.keyed_peers import AutoCdc, Merge, differing, iceberg_jar
 from benchmarks.pipelines import missing_packages
 from benchmarks.section import Figure, Section
 from benchmarks.venue import Venue
@@ -28,6 +28,11 @@ KEYED = "keyed"
 
 _ROUNDS = (0.9, 0.09, 0.01)
 """Shares of the changes that come in each round."""
+
+_WANTED = (
+    "it refuses Delta's tables; `mvn dependency:get -Dtransitive=false -Dartifact="
+    "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0` brings what it takes"
+)
 
 _DELETES = 0.1
 _DISORDER = 1_000
@@ -109,10 +114,11 @@ def _peers(
         "ours": _Ours(venue.session, feed, context),
         "merge": Merge(venue.session, settings, places),
     }
-    if missing_packages():
-        venue.announce(f"{KEYED}: AUTO CDC did not run: `make setup` installs what it needs")
+    jar = iceberg_jar()
+    if jar is None or missing_packages():
+        venue.announce(f"{KEYED}: AUTO CDC did not run: {_WANTED}")
         return peers
-    return {**peers, "auto_cdc": AutoCdc(settings, places)}
+    return {**peers, "auto_cdc": AutoCdc(settings, places, jar)}
 
 
 def _ensure_same(peers: Mapping[str, _Ours | AutoCdc | Merge], feed: Feed) -> None:

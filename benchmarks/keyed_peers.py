@@ -4,6 +4,8 @@ Both read the changes from the same Delta tables, as streams that end when they 
 """
 
 import json
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,11 +13,12 @@ from pathlib import Path
 from time import perf_counter
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import yaml
 from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import DataFrame, SparkSession
 
-from benchmarks.pipelines import run_once, write_defaults
+from benchmarks.pipelines import environment, run_once, write_defaults
 from lake_assets.settings.schema import Settings
 
 ROW = ("id", "version", "value")
@@ -26,6 +29,22 @@ from pathlib import Path
 from benchmarks.auto_cdc import declare
 declare(spark, Path("tables.json"))
 """
+
+_EXPORT = """\
+import json
+from pathlib import Path
+from pyspark.sql import SparkSession
+session = SparkSession.builder.master("local[2]").getOrCreate()
+for name in json.loads(Path("tables.json").read_text()):
+    rows = session.table(f"ice.keyed.{name}").select("id", "version", "value")
+    rows.write.mode("overwrite").parquet(f"rows/{name}")
+session.stop()
+"""
+
+_EXTENSIONS = (
+    "io.delta.sql.DeltaSparkSessionExtension,"
+    "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+)
 
 _MERGED = pa.schema(
     [
@@ -39,11 +58,17 @@ _MERGED = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class AutoCdc:
-    """`create_auto_cdc_flow` of Spark Declarative Pipelines, a flow a table."""
+    """`create_auto_cdc_flow` of Spark Declarative Pipelines, a flow a table.
+
+    Its tables are Iceberg's: it refuses Delta's, which have no row-level operations of Spark's own.
+    """
 
     settings: Settings
     changes: Mapping[str, Path]
     """By name of a keyed table, the Delta table of its changes."""
+
+    jar: Path
+    """Iceberg's runtime."""
 
     @property
     def _folder(self) -> Path:
@@ -57,23 +82,53 @@ class AutoCdc:
         """
         folder = self._folder
         if not folder.exists():
-            folder.mkdir(parents=True)
-            places = {name: str(place) for name, place in self.changes.items()}
-            (folder / "tables.json").write_text(json.dumps(places))
-            (folder / "definitions.py").write_text(_DEFINITIONS)
-            spec = {
-                "name": "keyed",
-                "storage": (folder / "storage").as_uri(),
-                "libraries": [{"glob": {"include": "definitions.py"}}],
-            }
-            (folder / "spark-pipeline.yml").write_text(yaml.safe_dump(spec))
-            write_defaults(self.settings, folder, folder / "warehouse")
-        whole, start = run_once(folder, self.settings)
+            self._prepare(folder)
+        whole, start = run_once(folder, self.settings, (self.jar,))
+        self._export(folder)
         return whole - start
 
     def rows(self, name: str) -> pa.Table:
         """A table's rows."""
-        return DeltaTable(self._folder / "warehouse" / name).to_pyarrow_table(columns=list(ROW))
+        return pq.read_table(self._folder / "rows" / name)
+
+    def _prepare(self, folder: Path) -> None:
+        folder.mkdir(parents=True)
+        places = {name: str(place) for name, place in self.changes.items()}
+        (folder / "tables.json").write_text(json.dumps(places))
+        (folder / "definitions.py").write_text(_DEFINITIONS)
+        (folder / "export.py").write_text(_EXPORT)
+        spec = {
+            "name": "keyed",
+            "storage": (folder / "storage").as_uri(),
+            "catalog": "ice",
+            "database": "keyed",
+            "libraries": [{"glob": {"include": "definitions.py"}}],
+        }
+        (folder / "spark-pipeline.yml").write_text(yaml.safe_dump(spec))
+        iceberg = {
+            "spark.sql.sources.default": "iceberg",
+            "spark.sql.extensions": _EXTENSIONS,
+            "spark.sql.catalog.ice": "org.apache.iceberg.spark.SparkCatalog",
+            "spark.sql.catalog.ice.type": "hadoop",
+            "spark.sql.catalog.ice.warehouse": str(folder / "ice"),
+        }
+        write_defaults(self.settings, folder, folder / "warehouse", iceberg)
+
+    def _export(self, folder: Path) -> None:
+        """Read the tables in a process of its own, since only that has Iceberg's jar."""
+        subprocess.run(
+            [sys.executable, "export.py"],
+            cwd=folder,
+            env=environment(self.settings, folder, (self.jar,)),
+            check=True,
+            capture_output=True,
+        )
+
+
+def iceberg_jar() -> Path | None:
+    """Where `mvn dependency:get` puts Iceberg's runtime; the newest, None if none is there."""
+    place = Path.home() / ".m2" / "repository" / "org" / "apache" / "iceberg"
+    return max(place.glob("iceberg-spark-runtime-4.*_2.13/*/*.jar"), default=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,12 +130,12 @@ class CompiledKeyed:
     def deletes_in(self, rows: DataFrame, column: str) -> DataFrame:
         """`#key`, `by` and place of what a view of deletes holds in one of its columns."""
         whose = map(_named, [KEY, *self.keyed.by])
-        return rows.where(f"`{column}` is not null").select(*whose, self._place_in(column))
+        return rows.where(f"`{column}` is not null").select(*whose, _named(column).alias(_PLACE))
 
     def truncates_in(self, rows: DataFrame, column: str) -> DataFrame:
         """`#key` and place of what a view of deletes holds in one of its columns."""
         found = rows.where(f"`{column}` is not null")
-        return found.select(_named(KEY), self._place_in(column))
+        return found.select(_named(KEY), _named(column).alias(_PLACE))
 
     @staticmethod
     def last_of(truncates: DataFrame) -> DataFrame:
@@ -146,11 +146,6 @@ class CompiledKeyed:
     def place(self) -> str:
         """SQL: the place of a change among those of its row."""
         return self.keyed.place(self.feed.source.origin.in_silver.identity)
-
-    def _place_in(self, column: str) -> Column:
-        """A place as this table has it, whose columns may have become wider since."""
-        kind = spark_schema(pa.schema([self.columns.field(_PLACE)]))[_PLACE].dataType
-        return _named(column).cast(kind).alias(_PLACE)
 
     def _counting(self, changes: DataFrame, beside: list[str]) -> DataFrame:
         """The last change of each row; of a history, the last of each that has the same order."""

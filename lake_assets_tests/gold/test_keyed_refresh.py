@@ -151,10 +151,9 @@ def test_a_wider_and_a_new_column_are_in_the_table(bring, rows, lake, context):
     late = rows_of([(2, 1, "I", "late", 2), (3, 2**40, "I", "c", 3)])
     late = late.append_column("more", pa.array(["x", "y"]))
     append_silver(lake, "uno", late, FEED)
-    # The view of deletes is as it was, and of the narrow type.
-    assert bring(deletes=False)["uno"].mode is Mode.FULL
+    assert bring()["uno"].mode is Mode.FULL
     append_silver(lake, "uno", late, FEED)
-    assert bring(deletes=False)["uno"].mode is Mode.INCREMENTAL
+    assert bring()["uno"].mode is Mode.INCREMENTAL
     assert [row[:3] for row in rows()] == [(1, 1, "a"), (3, 2**40, "c")]
     gold = DeltaTable(lake / FEED.gold_table(CURRENT, "uno").relative).to_pyarrow_table()
     assert sorted(gold["more"].to_pylist(), key=str) == [None, "y"]
