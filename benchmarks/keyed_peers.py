@@ -13,6 +13,7 @@ from pathlib import Path
 from time import perf_counter
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import yaml
 from deltalake import DeltaTable, write_deltalake
@@ -162,8 +163,8 @@ class Merge:
 
     def rows(self, name: str) -> pa.Table:
         """A table's rows."""
-        found = DeltaTable(self._folder / name).to_pyarrow_table(filters=[("deleted", "=", False)])
-        return found.select(list(ROW))
+        found = DeltaTable(self._folder / name).to_pyarrow_table()
+        return found.filter(pc.invert(found["deleted"])).select(list(ROW))
 
 
 def _merge(batch: DataFrame, _number: int, target: Path) -> None:
