@@ -9,7 +9,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
@@ -74,8 +74,8 @@ def run_pipelines(ground: Ground) -> dict[str, float]:
     }
     (folder / "spark-pipeline.yml").write_text(yaml.safe_dump(spec))
     warehouse = folder / "warehouse"
-    _write_defaults(ground.settings, folder, warehouse)
-    whole, start = _run(folder, ground.settings)
+    write_defaults(ground.settings, folder, warehouse)
+    whole, start = run_once(folder, ground.settings)
     if ground.stop():
         raise KeyboardInterrupt
     check_tables(PIPELINES, ground, tables_of(ground.feed.keys, warehouse))
@@ -95,19 +95,23 @@ def _write_plan(ground: Ground) -> Plan:
     )
 
 
-def _write_defaults(settings: Settings, folder: Path, warehouse: Path) -> None:
+def write_defaults(
+    settings: Settings, folder: Path, warehouse: Path, more: Mapping[str, str] | None = None
+) -> None:
     """The others' Spark properties, where a Spark Connect server finds them when it starts."""
     own = properties(settings, ensure_runtime(settings)) | {
         "spark.sql.warehouse.dir": str(warehouse),
         "spark.sql.sources.default": "delta",
         "spark.driver.memory": _HEAP,
+        **(more or {}),
     }
     # `--remote local[*]` starts the server in the process; a master may not stand beside it.
     lines = [f"{name} {value}" for name, value in own.items() if name != "spark.master"]
     (folder / "spark-defaults.conf").write_text("\n".join(lines))
 
 
-def _environment(settings: Settings, folder: Path) -> Mapping[str, str]:
+def environment(settings: Settings, folder: Path, jars: Sequence[Path] = ()) -> Mapping[str, str]:
+    """Of a process that is a driver itself, with further jars."""
     runtime = ensure_runtime(settings)
     paths = [path for path in sys.path if path and Path(path).is_dir()]
     return {
@@ -115,17 +119,20 @@ def _environment(settings: Settings, folder: Path) -> Mapping[str, str]:
         "JAVA_HOME": str(runtime.java.home),
         "PYSPARK_PYTHON": sys.executable,
         # The process of `spark-pipelines` is the driver itself: `spark.jars` come too late for it.
-        "SPARK_DIST_CLASSPATH": ":".join(str(jar) for jar in runtime.spark_jars),
+        "SPARK_DIST_CLASSPATH": ":".join(str(jar) for jar in (*runtime.spark_jars, *jars)),
         "SPARK_CONF_DIR": str(folder),
         "SPARK_HOME": str(Path(pyspark.__file__).parent),
         "PYTHONPATH": ":".join(paths),
     }
 
 
-def _run(folder: Path, settings: Settings) -> tuple[float, float]:
-    """Seconds of the whole process, and of its start until the session is there.
+def run_once(folder: Path, settings: Settings, jars: Sequence[Path] = ()) -> tuple[float, float]:
+    """Run the pipeline of a folder: seconds of the process, and of its start until Spark is there.
 
     It has a session of its own, so that Ctrl-C lets it finish as the others' queries.
+
+    Raises:
+        StreamError: it failed.
     """
     started, ready = perf_counter(), None
     lines: list[str] = []
@@ -133,7 +140,7 @@ def _run(folder: Path, settings: Settings) -> tuple[float, float]:
     with subprocess.Popen(  # noqa: S603 - our own command line
         [str(script), "run", "--spec", "spark-pipeline.yml", "--remote", settings.spark.master],
         cwd=folder,
-        env=_environment(settings, folder),
+        env=environment(settings, folder, jars),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 from benchmarks.cost import COST, measure_cost
 from benchmarks.endurance import ENDURANCE, measure_endurance
+from benchmarks.keyed import KEYED, measure_keyed
 from benchmarks.latency import LATENCY, measure_latency
 from benchmarks.memory import MEMORY, measure_memory
 from benchmarks.refresh import REFRESH, measure_refresh
@@ -15,6 +16,7 @@ from benchmarks.venue import Venue
 SECTIONS: Mapping[str, Callable[[Venue], Section]] = {
     REFRESH: measure_refresh,
     SMALL: measure_small,
+    KEYED: measure_keyed,
     LATENCY: measure_latency,
     MEMORY: measure_memory,
     SCHEDULED: measure_scheduled,
@@ -23,5 +25,5 @@ SECTIONS: Mapping[str, Callable[[Venue], Section]] = {
 }
 """In the order in which they run and are told."""
 
-USUAL_SECTIONS = tuple(name for name in SECTIONS if name not in {SCHEDULED, COST, ENDURANCE})
+USUAL_SECTIONS = tuple(name for name in SECTIONS if name not in {KEYED, SCHEDULED, COST, ENDURANCE})
 """Those that run if nothing else is asked for; the others take minutes to an hour by themselves."""

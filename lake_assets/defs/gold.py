@@ -150,10 +150,19 @@ def _description(view: GoldView) -> Iterator[str]:
         yield f"{tables}:"
         yield f"```sql\n{view.sql.strip()}\n```"
         return
+    if view.keyed is not None:
+        yield f"{tables}, of the changes in silver:"
+        told = view.keyed.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+        yield "\n".join(f"- {name}: {_in_code(value)}" for name, value in told.items())
+        return
     windows = ["window"] if view.windows else []
     yield f"{tables}, one row for each {', '.join([*windows, *view.keys])}:"
     columns = {**{k: s for k, s in view.keys.items() if k != s}, **view.measures}
     yield "\n".join(f"- `{name}`: `{sql}`" for name, sql in columns.items())
+
+
+def _in_code(value: object) -> str:
+    return ", ".join(f"`{one}`" for one in (value if isinstance(value, list) else [value]))
 
 
 def _views(settings: Settings, feed: Feed) -> dg.AssetsDefinition:

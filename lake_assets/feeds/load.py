@@ -20,6 +20,7 @@ from lake_assets.feeds.flows import with_targets, wrong_flows
 from lake_assets.feeds.references import wrong_references
 from lake_assets.model.ddl import Scalar
 from lake_assets.model.feeds import Feed
+from lake_assets.model.keyed_views import name_of_deletes
 from lake_assets.model.owners import Owner, claims_of
 from lake_assets.model.routes import KEY_TYPES, Route
 from lake_assets.model.tables import LOG_NAMES
@@ -109,9 +110,10 @@ def _wrong(path: Path, problems: list[tuple[int, str]]) -> FeedError:
 def _bad_crons(feed: Feed) -> Iterator[tuple[Loc, str]]:
     if feed.run is not None and (fact := complaint(feed.run)) is not None:
         yield ("run",), fact
+    brought = {name_of_deletes(view.name) for view in feed.gold if view.keyed}
     for index, view in enumerate(feed.gold):
         fact = complaint(view.schedule) if view.schedule is not None else None
-        if fact is not None:
+        if fact is not None and view.name not in brought:
             yield ("gold", index, "schedule"), fact
 
 

@@ -86,6 +86,10 @@ class CompiledView:
             *(measure.of_rows for measure in self.measures)
         )
 
+    def stored(self, gold: DataFrame, key: Column) -> DataFrame:
+        """What is held, of gold's rows and their keys."""
+        return gold.select(key.alias(KEY), *(f"`{name}`" for name in self.held.names[1:]))
+
     def merged(self, states: DataFrame) -> DataFrame:
         """`held` and `#bucket`, possibly many rows of a group, merged into one."""
         merges = []
@@ -134,14 +138,14 @@ def compiled_view_of(
             held=T.StructType(),
             columns=pa.schema([]),
         )
-        held_columns = _arrow(draft.states_of(with_table_names(nothing, feed)).schema)
+        held_columns = nullable_arrow(draft.states_of(with_table_names(nothing, feed)).schema)
     except AnalysisException as problem:
         raise FeedError(
             f"gold view {view.name!r} of feed {feed.feed!r}",
             f"does not compile ({first_line(problem)})",
             f"Correct its keys and measures; silver's columns are {', '.join(silver.names)}",
         ) from problem
-    fields = [_arrow(plain.schema).field(name) for name in (*keys, *view.measures)]
+    fields = [nullable_arrow(plain.schema).field(name) for name in (*keys, *view.measures)]
     if not why:
         fields += [
             held_columns.field(measure.held) for measure in measures if measure.held != measure.name
@@ -205,7 +209,8 @@ def _merge(session: SparkSession, sql: str, kind: T.DataType) -> Mergeable:
     return mergeable(call, kind)
 
 
-def _arrow(found: T.StructType) -> pa.Schema:
+def nullable_arrow(found: T.StructType) -> pa.Schema:
+    """Spark's columns as those of a table."""
     return pa.schema([_nullable(field) for field in arrow_schema(found)])
 
 

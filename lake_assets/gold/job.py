@@ -18,6 +18,7 @@ from lake_assets.errors import ExpectationFailedError
 from lake_assets.gold.bucket_routing import BucketRouting
 from lake_assets.gold.buckets import prefix_of
 from lake_assets.gold.compiled_view import BUCKET, KEY, CompiledView
+from lake_assets.gold.keyed_changes import CompiledKeyed
 from lake_assets.gold.refresh_plan import RefreshPlan, Rewritten
 from lake_assets.gold.view_expectations import ensure_none_fails, judged_of, marked
 from lake_assets.model.reports import Judged
@@ -40,7 +41,7 @@ class Computed:
 
 def compute(
     session: SparkSession,
-    compiled_view: CompiledView,
+    compiled_view: CompiledView | CompiledKeyed,
     silver: pa.Schema,
     work: Sequence[RefreshPlan],
     context: LakeContext,
@@ -75,7 +76,7 @@ def compute(
 
 
 def _plan(
-    compiled_view: CompiledView, work: Sequence[RefreshPlan], context: LakeContext
+    compiled_view: CompiledView | CompiledKeyed, work: Sequence[RefreshPlan], context: LakeContext
 ) -> WritePlan:
     """A target for each bucket of each key, in their order."""
     name = compiled_view.view.name
@@ -99,7 +100,7 @@ def _plan(
 
 def _run(
     session: SparkSession,
-    compiled_view: CompiledView,
+    compiled_view: CompiledView | CompiledKeyed,
     columns: pa.Schema,
     work: Sequence[RefreshPlan],
     plan: WritePlan,
@@ -136,11 +137,8 @@ def _run(
         rows = _rows(session, compiled_view, work, states, gold_files)
         keys = [refresh.source.key for refresh in work]
         buckets = [refresh.buckets for refresh in work]
-        left = fan_out(
-            marked(rows, compiled_view.view),
-            plan,
-            lambda: BucketRouting(compiled_view.view, keys, buckets),
-        )
+        view = compiled_view.view  # the rest may hold what only the driver has
+        left = fan_out(marked(rows, view), plan, lambda: BucketRouting(view, keys, buckets))
     finally:
         if is_partial:
             states.unpersist()
@@ -149,7 +147,7 @@ def _run(
 
 def _rows(
     session: SparkSession,
-    compiled_view: CompiledView,
+    compiled_view: CompiledView | CompiledKeyed,
     work: Sequence[RefreshPlan],
     states: DataFrame,
     gold_files: Sequence[LakeUri],
@@ -161,15 +159,15 @@ def _rows(
         table = F.element_at(F.split("_metadata.file_path", "/"), -2)
         before, after = compiled_view.feed.tables.around_key(compiled_view.view.name)
         key = F.substring(table, len(before) + 1, F.length(table) - len(before) - len(after))
-        had = gold.select(key.alias(KEY), *(f"`{name}`" for name in compiled_view.held.names[1:]))
-        states = states.unionByName(_bucketed(had, compiled_view, work))
+        had = _bucketed(compiled_view.stored(gold, key), compiled_view, work)
+        states = states.unionByName(had)
     # By bucket, so that a bucket is one file and the merge needs no shuffle of its own.
     states = states.repartition(F.col(f"`{KEY}`"), F.col(f"`{BUCKET}`"))
     return compiled_view.finished(compiled_view.merged(states) if gold_files else states)
 
 
 def _bucketed(
-    rows: DataFrame, compiled_view: CompiledView, work: Sequence[RefreshPlan]
+    rows: DataFrame, compiled_view: CompiledView | CompiledKeyed, work: Sequence[RefreshPlan]
 ) -> DataFrame:
     mask = F.lit(0).cast("bigint")
     for buckets in {refresh.buckets for refresh in work} - {1}:

@@ -12,14 +12,15 @@ from pyspark.sql import SparkSession
 
 from lake_assets.delta.table_owners import claim
 from lake_assets.gold.arrow_merge import merge_in_arrow
-from lake_assets.gold.compiled_view import CompiledView, compiled_view_of
+from lake_assets.gold.commit_rewritten import commit_rewritten
+from lake_assets.gold.compiled_view import compiled_view_of
 from lake_assets.gold.job import compute
 from lake_assets.gold.refresh_plan import Rewritten, catch_up, open_all, report_of
 from lake_assets.gold.view_heads import ViewHead, small_gain_of, view_heads_of
 from lake_assets.model.feeds import Feed
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.owners import owner_of_view
-from lake_assets.model.reports import Judged, Mode, RefreshReport
+from lake_assets.model.reports import Judged, RefreshReport
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.spark.read_tables import columns_of_all
 
@@ -79,7 +80,7 @@ def refresh(  # noqa: PLR0913 - where, what, and which of it
         phases.end("plan")
         computed = compute(session, compiled_view, silver, plans, context)
         phases.end("job")
-        _commit(computed.rewritten, compiled_view, feed, context)
+        commit_rewritten(computed.rewritten, compiled_view, context)
         phases.end("commit")
         done, judged = [*done, *computed.rewritten], computed.judged
     by_key = {refreshed.plan.source.key: report_of(refreshed, view) for refreshed in done}
@@ -108,22 +109,6 @@ def _merge_small_gains(
     context.committer.replace_files([refreshed.commit for refreshed in merged])
     phases.end("commit")
     return merged
-
-
-def _commit(
-    rewritten: Sequence[Rewritten], compiled_view: CompiledView, feed: Feed, context: LakeContext
-) -> None:
-    view, columns = compiled_view.view.name, compiled_view.columns
-    owners = {
-        refreshed.commit.table: owner_of_view(feed, view, refreshed.plan.source.key)
-        for refreshed in rewritten
-        if refreshed.plan.is_first
-    }
-    context.committer.create(dict.fromkeys(owners, columns), owners=owners)
-    full = [refreshed.commit for refreshed in rewritten if refreshed.plan.mode is Mode.FULL]
-    context.committer.replace(full, columns)
-    merged = [refreshed.commit for refreshed in rewritten if refreshed.plan.mode is not Mode.FULL]
-    context.committer.replace_files(merged)
 
 
 class _Phases:

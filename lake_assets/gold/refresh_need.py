@@ -40,8 +40,9 @@ def definition_of(view: GoldView, session: str) -> str:
         session: `session_digest` of the session that computes it.
     """
     unused = {"refresh", "schedule", "checks", "description"}
-    # Views of releases that knew no windows are not computed again.
+    # Views of releases that knew no windows or keyed tables are not computed again.
     unused |= set() if view.windows else {"windows"}
+    unused |= set() if view.keyed else {"keyed"}
     text = view.model_dump_json(exclude=unused)
     return hashlib.sha256(f"{session} {text}".encode()).hexdigest()[:16]
 
@@ -127,6 +128,19 @@ class ViewSnapshot:
     def why_full(self) -> str:
         """As `gold.refresh_need.why_full`."""
         return why_full(self.definition, self.silver, self.position, self.commit_read)
+
+
+def why_not_beside(other: ViewSnapshot | None) -> str:
+    """Why a key cannot be merged with what another of its tables remembers; empty if it can."""
+    if other is None or other.position is None:
+        return "what it must remember has not been computed yet"
+    return other.why_full and f"what it must remember is to be computed anew: {other.why_full}"
+
+
+def merged_upto(own: ViewSnapshot, other: ViewSnapshot | None) -> int:
+    """Up to which version of silver both of a key's tables have all changes."""
+    found = [one.position.silver_version for one in (own, other) if one and one.position]
+    return min(found)
 
 
 def info_of(

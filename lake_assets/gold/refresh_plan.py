@@ -1,6 +1,6 @@
 """How each key that is behind catches up: from which files of silver, into which buckets."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -16,7 +16,7 @@ from lake_assets.delta.refresh_position import STATE_FORMAT, position_from
 from lake_assets.delta.table_features import features_of
 from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.gold.buckets import bucket_of, buckets_for, buckets_now
-from lake_assets.gold.refresh_need import ViewSnapshot, info_of
+from lake_assets.gold.refresh_need import ViewSnapshot, info_of, merged_upto, why_not_beside
 from lake_assets.gold.usable_tables import ensure_refreshable
 from lake_assets.gold.view_snapshot import view_snapshot_of
 from lake_assets.model.feeds import Feed
@@ -131,7 +131,7 @@ def _opened(
     return Opened(source=source, silver=silver, gold=gold)
 
 
-def catch_up(
+def catch_up(  # noqa: PLR0913 - what, how, and what of it
     view: GoldView,
     columns: pa.Schema,
     unmergeable: str,
@@ -139,6 +139,7 @@ def catch_up(
     context: LakeContext,
     *,
     full_refresh: bool,
+    beside: Mapping[str, ViewSnapshot] | None = None,
 ) -> list[RefreshPlan]:
     """Decide how each key catches up.
 
@@ -149,6 +150,8 @@ def catch_up(
         opened: the keys.
         context: where the lake is.
         full_refresh: whether all is to be recomputed.
+        beside: by key, what else a merge reads that stands for silver: silver is read from where
+            the older one of both stands. None if a merge reads nothing else.
 
     Raises:
         TableFeatureError: a key's silver cannot be read, or its gold not be replaced.
@@ -159,7 +162,9 @@ def catch_up(
     reason = "asked for" if full_refresh else unmergeable
     plans = []
     for key_tables in opened:
-        plan = _why_full(fields, key_tables, reason) or _merge(view, key_tables, context)
+        other = beside.get(key_tables.source.key) if beside is not None else key_tables.source
+        why = _why_full(fields, key_tables, reason) or why_not_beside(other)
+        plan = why or _merge(view, key_tables, context, other)
         if isinstance(plan, str):
             plan = _full(key_tables, context, plan, keeps_states=not unmergeable)
         is_known = key_tables.gold is None or features_of(key_tables.gold).is_plain
@@ -182,14 +187,16 @@ def _by_name(fields: Iterable[DeltaField]) -> dict[str, DeltaField]:
     return {field.name: field for field in fields}
 
 
-def _merge(view: GoldView, one: Opened, context: LakeContext) -> RefreshPlan | str:
+def _merge(
+    view: GoldView, one: Opened, context: LakeContext, other: ViewSnapshot | None
+) -> RefreshPlan | str:
     """How a key is merged with what its silver gained, or why it cannot be."""
     source, position = one.source, one.source.position
     if one.gold is None or position is None:
         raise ValueError(source.key)
     silver = log_of(context.lake, source.silver_table)
     upto, reads = source.silver.version, source.columns.may_have
-    gained = gained_between(silver, position.silver_version, upto, reads)
+    gained = gained_between(silver, merged_upto(source, other), upto, reads)
     if gained.obstacle:
         return gained.obstacle
     if features_of(one.gold).may_have_deletion_vectors:

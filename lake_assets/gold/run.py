@@ -20,6 +20,7 @@ from lake_assets.delta.renamed_tables import (
 )
 from lake_assets.delta.table_owners import owner_of
 from lake_assets.errors import FeedError, LakeAssetsError
+from lake_assets.gold.keyed_refresh import refresh_keyed
 from lake_assets.gold.refresh import refresh
 from lake_assets.gold.refresh_need_of_tables import told_of_held
 from lake_assets.gold.sql_views import refresh_sql_views
@@ -225,6 +226,8 @@ def _nothing_new(view: GoldView, keys: Sequence[str], waiting: Mapping[str, str]
 def _refresh_one(view: GoldView) -> Callable[..., RefreshReport]:
     if view.sql is not None:
         return refresh_sql_views
+    if view.keyed is not None:
+        return refresh_keyed
     return refresh if view.windows is None else refresh_windows
 
 

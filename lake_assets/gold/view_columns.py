@@ -29,8 +29,8 @@ class ViewColumns:
 
 
 def view_columns_of(feed: Feed, view: GoldView) -> ViewColumns:
-    """What a view of keys and measures, or of windows, reads of silver."""
-    if view.sql is not None:
+    """What a view of keys and measures, or of windows, reads of silver; others may read all."""
+    if view.sql is not None or view.keyed is not None:
         return ViewColumns()
     texts = _texts(feed, view)
     has_star = any(_STAR.search(_COUNT.sub("", text)) for text in texts)

@@ -12,6 +12,8 @@ from lake_assets.model.base import Identifier, KeyName, Noun
 from lake_assets.model.checks import ColumnName, Duration, SilverCheck
 from lake_assets.model.expectations import Expectation
 from lake_assets.model.gold_views import GoldView
+from lake_assets.model.keyed import Keyed
+from lake_assets.model.keyed_views import keyed_parts
 from lake_assets.model.layouts import (
     Layout,
     PartitionBy,
@@ -20,7 +22,7 @@ from lake_assets.model.layouts import (
     partition_columns,
 )
 from lake_assets.model.payload import Payload
-from lake_assets.model.retention import Age, LayerRetention, SilverRetention
+from lake_assets.model.retention import Age, LayerRetention, SilverRetention, age_by
 from lake_assets.model.routed import Routed
 from lake_assets.model.routes import Route
 from lake_assets.model.sources import Source
@@ -90,6 +92,10 @@ class Feed(Noun, Routed):
 
     gold: tuple[GoldView, ...] = ()
     """Views over silver, which refreshes keep up to date."""
+
+    keyed: Keyed | None = None
+    """That silver's rows are changes: short for a live view `current` (`history: 1`) or `history`
+    with this `keyed`. Rows without `by` or `order` go to quarantine."""
 
     partition_by: PartitionBy = Field(default_factory=dict)
     """Columns of few values by which silver's tables are partitioned, and days of timestamps:
@@ -165,6 +171,17 @@ class Feed(Noun, Routed):
             keys = ", ".join(self.keys)
             message = f"layouts: {strange[0]} is no key of this feed, which has {keys}"
             raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
+    def _keyed_tables_are_views(self) -> Self:
+        has_ages = self.retention or any(layout.retention for layout in self.layouts.values())
+        whose = (self.source.origin, self.route_column)
+        found = keyed_parts(self.keyed, self.gold, *whose, has_ages=bool(has_ages))
+        if found.views:
+            # Frozen for everybody else; this is still its making.
+            expectations = (*self.expectations, *found.missing_from(self.expectations))
+            self.__dict__.update(gold=found.views, expectations=expectations)
         return self
 
     @model_validator(mode="after")
@@ -262,11 +279,11 @@ class Feed(Noun, Routed):
         origin = self.source.origin
         kept = self.layout_in(table).retention if table.layer is Layer.SILVER else None
         if kept is not None:
-            return _age(kept.keep, kept.column, origin.in_silver.time)
+            return age_by(kept.keep, kept.column, origin.in_silver.time)
         if table == bronze_of(self.feed):
-            return _age(self.bronze.retention, origin.time, "ingested_at")
+            return age_by(self.bronze.retention, origin.time, "ingested_at")
         if table == quarantine_of(self.feed):
-            return _age(self.quarantine.retention, origin.time, "quarantined_at")
+            return age_by(self.quarantine.retention, origin.time, "quarantined_at")
         return None
 
     def gold_table(self, view: GoldView, scope: str) -> TableRef:
@@ -279,7 +296,3 @@ class Feed(Noun, Routed):
 def supervised(feeds: Iterable[Feed]) -> tuple[Feed, ...]:
     """Those that the streams run without pause."""
     return tuple(feed for feed in feeds if not feed.is_triggered)
-
-
-def _age(keep: timedelta | None, *columns: str | None) -> Age | None:
-    return None if keep is None else Age(keep=keep, columns=tuple(name for name in columns if name))

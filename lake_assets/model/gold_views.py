@@ -16,6 +16,7 @@ from pydantic import (
 from lake_assets.model.base import Identifier, Noun
 from lake_assets.model.checks import Duration, GoldCheck, duration
 from lake_assets.model.expectations import Action, Expectation
+from lake_assets.model.keyed import Keyed
 from lake_assets.model.queries import QuerySource, columns_of, reads_all, sources_of
 from lake_assets.model.tables import EVERY_KEY
 from lake_assets.model.unique_names import refuse_twins
@@ -87,7 +88,7 @@ class Windows(Noun):
 
 
 class GoldView(Noun):
-    """A materialized view: `keys` and `measures`, or free `sql`.
+    """A materialized view: `keys` and `measures`, free `sql`, or a `keyed` table.
 
     With keys and measures it has a table a key, one row for each combination of the keys; with
     `windows` one for each of those in each window, which is added once it is closed. Free SQL
@@ -117,6 +118,10 @@ class GoldView(Noun):
     `gold_all.<view>`), and over what other feeds have (`<feed>.silver`, `<feed>.gold.<view>`); its
     columns are the view's. What it computes from the clock or by chance changes only when what it
     reads does."""
+
+    keyed: Keyed | None = None
+    """Silver's rows are changes, and the view has what they come to: a row a key, or all of its
+    versions."""
 
     refresh: Pace | None = None
     """When the streams refresh it, while they run: `live`, as soon as silver has something new, or
@@ -159,6 +164,11 @@ class GoldView(Noun):
         if self.sql is not None and (self.keys or self.measures):
             message = "give keys and measures, or sql, not both"
             raise ValueError(message)
+        if self.keyed is not None:
+            if self.sql is not None or self.keys or self.measures or self.windows:
+                message = "a keyed table has its columns from silver: leave out what else computes"
+                raise ValueError(message)
+            return self
         if self.sql is None and not (self.measures and (self.keys or self.windows)):
             message = "give keys and measures, or sql"
             raise ValueError(message)
@@ -198,6 +208,9 @@ class GoldView(Noun):
     @model_validator(mode="after")
     def _silver_is_counted_where_it_is_read(self) -> Self:
         counting = [check.name for check in self.checks if check.equals_source]
+        if counting and self.keyed is not None:
+            message = f"{counting[0]} counts silver's rows, and a keyed table has fewer"
+            raise ValueError(message)
         if counting and not any(source.is_plain for source in self.sources):
             message = f"{counting[0]} counts silver's rows, and the view reads none of its feed's"
             raise ValueError(message)
@@ -235,6 +248,8 @@ class GoldView(Noun):
     @property
     def columns(self) -> tuple[str, ...] | None:
         """Names of its columns; None where only Spark can tell."""
+        if self.keyed is not None:
+            return None
         if self.sql is not None:
             return columns_of(self.sql)
         of_windows = (WINDOW_START, WINDOW_END) if self.windows else ()

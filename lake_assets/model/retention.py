@@ -56,3 +56,8 @@ class RowAges:
 
     newest: datetime | None
     """No row is younger; None if a row may not tell how old it is."""
+
+
+def age_by(keep: timedelta | None, *columns: str | None) -> Age | None:
+    """How old rows may become by the first of some columns that a table has; None if for ever."""
+    return None if keep is None else Age(keep=keep, columns=tuple(name for name in columns if name))

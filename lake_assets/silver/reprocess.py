@@ -31,7 +31,7 @@ from lake_assets.silver.demux_job import Demuxed, Job, failure, joined
 from lake_assets.silver.demux_position import reprocess_app
 from lake_assets.silver.layouts import split_of
 from lake_assets.silver.own_rows import own_rows
-from lake_assets.silver.rows import HEADERS, read_names
+from lake_assets.silver.rows import HEADERS, demux_names
 from lake_assets.silver.set_aside import set_aside
 from lake_assets.spark.fan_out import Written
 from lake_assets.spark.scan import Rows
@@ -60,7 +60,7 @@ class Bronze:
     """The rows of bronze that a rebuild derives again."""
 
     rows: DataFrame
-    """The columns `silver.rows.read_names` and any others."""
+    """The columns `silver.rows.demux_names` and any others."""
 
     range: Range
     """Their offsets; rows of silver that have such ones give way to what is derived."""
@@ -162,8 +162,9 @@ class Redo:
 
     def _given(self, rows: DataFrame) -> Rows:
         """Rows as demux reads them; headers as text, in which they come to Python quickly."""
-        names = read_names(self.demux.feed)
-        if HEADERS in names:  # which quarantine has not before it was the feed's to keep
+        # Quarantine has no keys, and no headers before they were the feed's to keep.
+        names = [n for n in demux_names(self.demux.feed) if n in {*rows.columns, HEADERS}]
+        if HEADERS in names:
             has = HEADERS in rows.columns
             text = F.to_json(HEADERS) if has else F.lit(None).cast("string")
             rows = rows.withColumn(HEADERS, text)

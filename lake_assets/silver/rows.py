@@ -6,6 +6,7 @@ from lake_assets.delta.origins import origin_schema
 from lake_assets.delta.table_layout import without_made
 from lake_assets.model.feeds import Feed
 from lake_assets.model.origins import FEED, SCHEMA_ID, OriginColumns
+from lake_assets.model.tombstones import ROW_KEY, tombstone_columns
 from lake_assets.sources.kafka import headers
 
 
@@ -34,9 +35,14 @@ def named_feed(origin: OriginColumns, rows: int) -> list[pa.Array]:
 
 
 def read_names(feed: Feed) -> tuple[str, ...]:
-    """Bronze's columns that demux reads, and quarantine keeps: rows are demuxed from both."""
+    """Columns of bronze that quarantine keeps: rows are demuxed from both."""
     own = (HEADERS,) if feed.keeps_headers else ()
     return ("value", *bronze_names(feed.source.origin), *own)
+
+
+def demux_names(feed: Feed) -> tuple[str, ...]:
+    """Bronze's columns that demux reads: of feeds that take tombstones, the row's key is one."""
+    return (*read_names(feed), *([ROW_KEY] if tombstone_columns(feed.gold) else []))
 
 
 HEADERS = "headers"

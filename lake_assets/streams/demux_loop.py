@@ -31,7 +31,7 @@ from lake_assets.silver.demux_commits import Reached
 from lake_assets.silver.demux_job import Demuxed, Job
 from lake_assets.silver.demux_position import POSITION, Position, batch_of, demux_app
 from lake_assets.silver.recovery import Recovery
-from lake_assets.silver.rows import read_names
+from lake_assets.silver.rows import demux_names
 from lake_assets.spark.scan import Rows, ScannedFile, rows_in, scan
 from lake_assets.state.batch_strikes import BatchRange
 from lake_assets.storage.store import Store
@@ -265,7 +265,7 @@ class Follower:
             self.session,
             self._lake,
             files,
-            read_names(self._feed),
+            demux_names(self._feed),
             tasks=tasks_of(rows_in(self._lake, files), self.demux.tables, cores),
             keep=None if found.is_exact else NotIn(Before(position.offsets, origin)),
         )

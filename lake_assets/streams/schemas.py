@@ -10,9 +10,11 @@ from pyspark.sql import SparkSession
 from lake_assets.errors import RegistryError, StreamError
 from lake_assets.formats.base import PayloadFormat, Question, Surroundings
 from lake_assets.formats.catalog import format_of
+from lake_assets.formats.tombstones import with_tombstones
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Stage, Waiting
+from lake_assets.model.tombstones import TOMBSTONE, tombstone_columns
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.selecting_format import with_select
 
@@ -97,11 +99,12 @@ def format_with(
     Raises:
         FeedError: the feed hashes texts, and there is no key for it.
     """
+    by = tombstone_columns(feed.gold)
     surroundings = Surroundings(
         registry=endpoints.registry,
         registry_access=endpoints.registry_access,
         cache=settings.state_dir / "schemas",
-        taken=feed.partition_days,
+        taken=(*feed.partition_days, *([TOMBSTONE] if by else [])),
     )
-    inner = format_of(feed, surroundings)
+    inner = with_tombstones(feed.feed, by, format_of(feed, surroundings))
     return with_select(session, feed, inner, settings.masking.key_bytes)

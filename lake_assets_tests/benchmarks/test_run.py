@@ -56,6 +56,7 @@ def test_all_sections_are_measured(connected):
     added = [found["refresh"][share]["new_rows"] for share in shares]
     # Of each of two games so many rows, rounded up.
     assert all(n <= rows < n + 2 for n, rows in zip((4, 40, 400), added, strict=True))
+    assert all(found["keyed"]["2"][rows]["merge_s"] > 0 for rows in ("1800", "180", "20"))
     small = found["small-batches"]["2"]
     assert small["rows"] == pytest.approx(3_000, rel=0.05)
     assert small["seconds"] >= small["job_s"] > 0

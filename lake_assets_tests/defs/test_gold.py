@@ -17,6 +17,8 @@ from lake_assets.gold.status import views_behind
 from lake_assets.model.checks import GoldCheck, RowCount, Severity
 from lake_assets.model.expectations import Action, Expectation
 from lake_assets.model.gold_views import GoldView
+from lake_assets.model.keyed import Keyed
+from lake_assets.model.keyed_views import with_deletes
 from lake_assets.settings.schema import Settings
 from lake_assets.state.failing_expectations import Verdict, note_verdicts
 from lake_assets_tests.defs.partition_status import failed_partitions
@@ -307,6 +309,22 @@ def test_a_view_tells_what_it_is_for_and_how_it_is_computed(settings):
     )
     assert (graph.get(OF_ALL_KEY).description or "").startswith("One table over all keys:")
     assert "one row for each gamer_id:\n\n- `session_count`" in str(graph.get(GOLD).description)
+
+
+def test_a_keyed_table_tells_what_its_changes_are(settings):
+    keyed = Keyed(by="gamer_id", order="event_timestamp", deletes="device_id = ''")
+    views = with_deletes([GoldView(name="current", keyed=keyed)], ("_offset",))
+    feed = GAMES.model_copy(update={"gold": views})
+    graph = build(settings, [feed]).resolve_asset_graph()
+    found = graph.get(dg.AssetKey("gold_current"))
+    assert found.parent_keys == {dg.AssetKey("silver_events")}
+    assert found.description == (
+        "A table a key, of the changes in silver:\n\n- by: `gamer_id`\n"
+        "- order: `event_timestamp`\n- deletes: `device_id = ''`"
+    )
+    assert "`current` must remember" in str(
+        graph.get(dg.AssetKey("gold_current_deletes")).description
+    )
 
 
 @pytest.fixture

@@ -132,6 +132,7 @@ class Part:
         self.topics = (lake.topic, Topic(lake.topic.endpoints))
         self.events: dict[Place, Event] = {}
         self.model = Model(frozenset(keys[:-1]))
+        self.has_aged = False
         self.register(renames=False)
 
     @property
@@ -239,6 +240,7 @@ class Part:
     def age(self, left: Rows, limit: datetime) -> None:
         """Rows left for their age; no younger one may, and none of bronze that was not taken."""
         assert all(self.events[partition, offset].at < limit for _, partition, offset, _ in left)
+        self.has_aged = True
         for table, partition, offset, _ in left:
             place = (partition, offset)
             if table != self.bronze.name:

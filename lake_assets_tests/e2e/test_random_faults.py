@@ -39,6 +39,7 @@ from lake_assets.streams.reset import reset_bronze
 from lake_assets_tests.clock import wall_clock
 from lake_assets_tests.e2e.dying import POINTS, KilledError, doomed
 from lake_assets_tests.e2e.fault_model import DELETED, LAYOUTS, Part
+from lake_assets_tests.e2e.keyed_model import check_keyed
 from lake_assets_tests.events import Topic
 from lake_assets_tests.sample import silver_of
 from lake_assets_tests.streams.lakes import StreamedLake
@@ -402,6 +403,15 @@ class Machine(RuleBasedStateMachine):
             times = strategies.sampled_from(sorted(set(came.values())))
             self.rebuild_from(name, data.draw(times))
 
+    @a_part(is_whole)
+    def refresh_keyed(self, name):
+        """A feed with a keyed table has no rows of silver that leave for their age."""
+        part = self.parts[name]
+        if not part.has_aged:
+            self.done["keyed"] += check_keyed(
+                self.spark, self.settings, part.feed, sorted(part.model.keys)
+            )
+
     @a_part(is_streamed)
     def reset(self, name):
         part = self.parts[name]
@@ -491,4 +501,5 @@ def test_each_event_is_in_its_place_once_whatever_happens(spark, services, tmp_p
     # There may be more: a sequence for which Hypothesis runs out of choices is none of them.
     assert found.done["sequences"] >= sequences
     assert found.done["steps"] >= sequences * steps
+    assert found.done["keyed"]
     assert found.done["laid out"]

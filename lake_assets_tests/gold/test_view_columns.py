@@ -52,6 +52,13 @@ def test_keys_the_route_and_the_time_of_windows_are_read():
     assert not found.may_have("who")
 
 
-def test_free_sql_may_read_all():
-    query = GoldView(name="v", sql="select count(*) as n from silver")
+@pytest.mark.parametrize(
+    "declared",
+    [
+        {"sql": "select count(*) as n from silver"},
+        {"keyed": {"by": "gamer_id", "order": "event_timestamp"}},
+    ],
+)
+def test_free_sql_and_keyed_tables_may_read_all(declared):
+    query = GoldView.model_validate({"name": "v", **declared})
     assert view_columns_of(GAMES, query).may_have("battery")
