@@ -15,10 +15,14 @@ from benchmarks.ours import (
     IN_TASKS,
     INGEST,
     NO_RULES,
+    OFTEN_SENT,
     TEN_RULES,
+    UNIQUE,
     at_once,
     by_day,
     by_text,
+    of_many_copies,
+    once_per_event,
     walk,
     with_select_by_spark,
     with_select_in_tasks,
@@ -79,6 +83,8 @@ PEERS = (
     Peer((TEN_RULES,), with_ten_rules),
     Peer((IN_TASKS,), with_select_in_tasks),
     Peer((BY_SPARK,), with_select_by_spark),
+    Peer((UNIQUE,), once_per_event),
+    Peer((OFTEN_SENT,), of_many_copies),
 )
 """In the order of the report."""
 

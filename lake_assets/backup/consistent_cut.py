@@ -25,7 +25,7 @@ from lake_assets.delta.log_tail import actions_of
 from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.delta.transaction_numbers import checksum, numbers_of, recorded_checksum
 from lake_assets.errors import LakeError, first_line
-from lake_assets.model.tables import Layer, TableRef, waiting_of
+from lake_assets.model.tables import Layer, TableRef, duplicates_of, waiting_of
 from lake_assets.silver.demux_position import (
     Position,
     demux_app,
@@ -90,7 +90,7 @@ class _Look:
             tables = tables_in(self._lake)
             new = {t for t in tables if t.layer is Layer.QUARANTINE} - {*quarantines}
             self._notes += [f"{t.relative} came while versions were chosen" for t in new]
-            self._open(pool, [t for t in tables if t.layer is Layer.SILVER or _is_waiting(t)])
+            self._open(pool, [t for t in tables if t.layer is Layer.SILVER or _is_beside(t)])
             for quarantine in quarantines:
                 if (feed := feed_of(quarantine)) is not None and quarantine in self._handles:
                     self._fit(feed, quarantine, before[quarantine])
@@ -208,9 +208,10 @@ class _Look:
             ) from problem
 
 
-def _is_waiting(table: TableRef) -> bool:
-    feed = table.name.removeprefix("bronze_").removesuffix("_waiting")
-    return table == waiting_of(feed)
+def _is_beside(table: TableRef) -> bool:
+    """Whether a table beside bronze is one of those that demux writes."""
+    feed, _, _ = table.name.removeprefix("bronze_").rpartition("_")
+    return table in (waiting_of(feed), duplicates_of(feed))
 
 
 def position_at(log: TableLog, handle: DeltaTable, app_id: str) -> Position | None:

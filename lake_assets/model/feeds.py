@@ -10,6 +10,7 @@ from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_
 from lake_assets.errors import FeedError
 from lake_assets.model.base import Identifier, KeyName, Noun
 from lake_assets.model.checks import ColumnName, Duration, SilverCheck
+from lake_assets.model.deduplication import Deduplicate
 from lake_assets.model.expectations import Expectation
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.layouts import (
@@ -24,7 +25,14 @@ from lake_assets.model.retention import Age, LayerRetention, SilverRetention
 from lake_assets.model.routes import Route, Unknown
 from lake_assets.model.sources import Source
 from lake_assets.model.table_names import TableNames
-from lake_assets.model.tables import Layer, TableRef, bronze_of, gold_of_all, quarantine_of
+from lake_assets.model.tables import (
+    Layer,
+    TableRef,
+    bronze_of,
+    duplicates_of,
+    gold_of_all,
+    quarantine_of,
+)
 from lake_assets.model.transforms import Mask, SelectItem
 from lake_assets.model.unique_names import refuse_twins
 
@@ -71,6 +79,11 @@ class Feed(Noun):
 
     expectations: tuple[Expectation, ...] = ()
     """Of each row, before it is written to silver."""
+
+    deduplicate: Deduplicate | None = None
+    """For producers that send an event again: `{key: [event_id], within: 1h}` lets the first row of
+    each event into its key's table, of those that met the expectations. The others are counted, and
+    `lake-assets trace` tells of which row one is a duplicate."""
 
     checks: tuple[SilverCheck, ...] = ()
     """Of each key's silver table."""
@@ -135,9 +148,11 @@ class Feed(Noun):
     @model_validator(mode="after")
     def _silver_tells_how_old_rows_are(self) -> Self:
         kept = (self.retention, *(layout.retention for layout in self.layouts.values()))
+        message = "{}: the source does not tell when it got a row, so name a `{}`"
         if not self.source.origin.time and any(one and not one.column for one in kept):
-            message = "retention: the source does not tell when it got a row, so name a `column`"
-            raise ValueError(message)
+            raise ValueError(message.format("retention", "column"))
+        if not self.source.origin.time and self.deduplicate and not self.deduplicate.time:
+            raise ValueError(message.format("deduplicate", "time"))
         return self
 
     @model_validator(mode="after")
@@ -259,11 +274,13 @@ class Feed(Noun):
         origin = self.source.origin
         kept = self.layout_in(table).retention if table.layer is Layer.SILVER else None
         if kept is not None:
-            return _age(kept.keep, kept.column, origin.in_silver.time)
+            return Age.of(kept.keep, kept.column, origin.in_silver.time)
         if table == bronze_of(self.feed):
-            return _age(self.bronze.retention, origin.time, "ingested_at")
+            return Age.of(self.bronze.retention, origin.time, "ingested_at")
         if table == quarantine_of(self.feed):
-            return _age(self.quarantine.retention, origin.time, "quarantined_at")
+            return Age.of(self.quarantine.retention, origin.time, "quarantined_at")
+        if table == duplicates_of(self.feed):
+            return Age.of(self.quarantine.retention, origin.time, "dropped_at")
         return None
 
     def gold_table(self, view: GoldView, scope: str) -> TableRef:
@@ -276,7 +293,3 @@ class Feed(Noun):
 def supervised(feeds: Iterable[Feed]) -> tuple[Feed, ...]:
     """Those that the streams run without pause."""
     return tuple(feed for feed in feeds if not feed.is_triggered)
-
-
-def _age(keep: timedelta | None, *columns: str | None) -> Age | None:
-    return None if keep is None else Age(keep=keep, columns=tuple(name for name in columns if name))

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Annotated
+from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
@@ -45,6 +45,12 @@ class Age:
     keep: timedelta
     columns: tuple[str, ...]
     """Timestamps that tell how old a row is: the first that it has a value in."""
+
+    @classmethod
+    def of(cls, keep: timedelta | None, *columns: str | None) -> Self | None:
+        """Of what is declared; None of rows that stay for ever."""
+        named = tuple(name for name in columns if name)
+        return None if keep is None else cls(keep=keep, columns=named)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -13,7 +13,8 @@ from lake_assets.delta.widen import widen
 from lake_assets.formats.base import Decoder
 from lake_assets.model.feeds import Feed
 from lake_assets.model.owners import Owner
-from lake_assets.model.tables import quarantine_of, waiting_of
+from lake_assets.model.tables import duplicates_of, quarantine_of, waiting_of
+from lake_assets.silver.duplicate_rows import duplicates_schema
 from lake_assets.silver.layouts import (
     ensure_fits,
     partitions_of,
@@ -69,11 +70,14 @@ def make_tables(
     owner = Owner(feed=feed.feed)
     aside = [quarantine_of(feed.feed)]
     aside += [waiting_of(feed.feed)] if decoder.has_waiting else []
+    others = dict.fromkeys(aside, quarantine_schema(feed.source.origin))
+    if feed.deduplicate:
+        others[duplicates_of(feed.feed)] = duplicates_schema(feed.source.origin)
     owners = {feed.silver_table(key): Owner(feed=feed.feed, key=key) for key in keys}
     created = committer.create(
-        {**columns, **dict.fromkeys(aside, quarantine_schema(feed.source.origin))},
+        {**columns, **others},
         partition_by=partitions_of(feed, keys),
-        owners={**owners, **dict.fromkeys(aside, owner)},
+        owners={**owners, **dict.fromkeys(others, owner)},
     )
-    others = {table: schema for table, schema in columns.items() if table not in created}
-    widen(committer, others, decoder.renames, is_new=is_new)
+    there = {table: schema for table, schema in columns.items() if table not in created}
+    widen(committer, there, decoder.renames, is_new=is_new)

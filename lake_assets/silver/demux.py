@@ -7,6 +7,7 @@ before anything of it was committed.
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from time import perf_counter, time
@@ -24,10 +25,16 @@ from lake_assets.formats.base import Question as FormatQuestion
 from lake_assets.model.expectations import Action
 from lake_assets.model.feeds import Feed
 from lake_assets.model.origins import OriginColumns
-from lake_assets.model.reports import BatchReport, Span, Stage
+from lake_assets.model.reports import BatchReport, Span
 from lake_assets.silver.apply_expectations import EVERYTHING, Scope
-from lake_assets.silver.batch_notes import note_of
+from lake_assets.silver.batch_notes import note_of, refused_report, report_of
 from lake_assets.silver.compiled_expectations import Compiled, Compiler
+from lake_assets.silver.deduplicate import (
+    Deduplication,
+    deduplicated,
+    deduplication_of,
+    with_keys_held,
+)
 from lake_assets.silver.demux_commits import Reached, commits_of, discarded_unless_noted
 from lake_assets.silver.demux_job import Demuxed, Job, failure
 from lake_assets.silver.demux_task import DecodePlan
@@ -36,6 +43,7 @@ from lake_assets.silver.layouts import with_partition_sources
 from lake_assets.silver.many_partitions import ManyPartitions
 from lake_assets.silver.questions import KeyQuestion, SqlQuestion, decoded
 from lake_assets.silver.schema_history import SchemaHistory
+from lake_assets.silver.stored_keys import ensure_deduplicable
 from lake_assets.spark.fan_out import UnresolvedError
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.spark.scan import Rows
@@ -64,11 +72,15 @@ class Demux:
     rounds: bool = True
     """As `silver.fit_tables` has it."""
 
+    turn: Callable[[], AbstractContextManager[None]] = nullcontext
+    """As `silver.deduplicate` has it."""
+
     _schemas: Any = None
     _decoder: Decoder | None = None
     _keys: dict[str, None] = field(default_factory=dict)
     _refused: dict[str, str] = field(default_factory=dict)
     partitions: ManyPartitions = field(init=False)
+    duplicates: Deduplication | None = field(init=False)
     _compiler: Compiler = field(init=False)
     _fitting: TableFitting = field(init=False)
     alone: threading.Lock = field(default_factory=threading.Lock)
@@ -78,6 +90,7 @@ class Demux:
         """Nothing is compiled yet."""
         self._compiler = Compiler(self.feed.expectations)
         self.partitions = ManyPartitions(self.feed)
+        self.duplicates = deduplication_of(self.feed, self.context, self.turn)
         own: Any = {"feed": self.feed, "format": self.format, "context": self.context}
         self._fitting = TableFitting(**own, history=SchemaHistory(**own), rounds=self.rounds)
 
@@ -111,44 +124,26 @@ class Demux:
     ) -> None:
         """Commit what a job of `job_s` seconds left that violates nothing; else as a call."""
         began = perf_counter()
-        *others, last = commits_of(self.feed, demuxed, reached)
-        with discarded_unless_noted(self.context.lake, [*others, last]):
-            # Before they are noted: what is noted is committed by whoever starts next.
-            self.context.committer.judge([*others, last], batch)
-            self.journal.write(batch, [*others, last], note_of(demuxed))
-        self._append(others, batch)
-        self._append([last], batch)
-        self.partitions.tell(demuxed.written)
-        self.report(
-            BatchReport(
-                feed=self.feed.feed,
-                stage=Stage.DEMUX,
-                batch_id=batch.version,
-                rows={table.name: written.rows for table, written in demuxed.written.items()},
-                dropped={key: outcome.dropped for key, outcome in demuxed.outcomes.items()},
-                judged=demuxed.judged,
-                seconds={"job": job_s, "commit": perf_counter() - began},
-                files=sum(len(written.files) for written in demuxed.written.values()),
-                span=span,
-            )
-        )
+        with deduplicated(self.duplicates, demuxed) as unique:
+            unique_s = perf_counter() - began
+            *others, last = commits_of(self.feed, unique, reached)
+            with discarded_unless_noted(self.context.lake, [*others, last]):
+                # Before they are noted: what is noted is committed by whoever starts next.
+                self.context.committer.judge([*others, last], batch)
+                self.journal.write(batch, [*others, last], note_of(unique))
+            self._append(others, batch)
+            self._append([last], batch)
+        self.partitions.tell(unique.written)
+        seconds = {"job": job_s + unique_s, "commit": perf_counter() - began - unique_s}
+        report = report_of(self.feed.feed, batch, unique, span, seconds)
+        self.report(with_keys_held(report, self.duplicates))
 
     def _write(self, bronze: Rows, batch: Batch, span: Span | None) -> Demuxed:
         job, demuxed = self.derive(bronze)
         violated = job.failures(demuxed)
         if violated:
             job.discard(demuxed)
-            self.report(
-                BatchReport(
-                    feed=self.feed.feed,
-                    stage=Stage.DEMUX,
-                    batch_id=batch.version,
-                    rows={},
-                    judged=violated,
-                    is_committed=False,
-                    span=span,
-                )
-            )
+            self.report(refused_report(self.feed.feed, batch, violated, span))
             raise failure(violated)
         if too_many := self.partitions.problem(demuxed.written):
             job.discard(demuxed)
@@ -246,7 +241,9 @@ class Demux:
     def _compiled(self, session: SparkSession) -> Compiled:
         decoder = self._decoder
         assert decoder is not None  # noqa: S101 - the caller adopted schemas
-        return self._compiler.compiled(session, pa.schema([*decoder.columns, *decoder.unused]))
+        columns = pa.schema([*decoder.columns, *decoder.unused])
+        ensure_deduplicable(self.feed, columns)
+        return self._compiler.compiled(session, columns)
 
     def _plan(self, *, keep_values: bool = False) -> DecodePlan:
         decoder, compiled = self._decoder, self._compiler.last

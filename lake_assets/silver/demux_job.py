@@ -9,7 +9,7 @@ through it goes only what expectations read, and the rows themselves wait beside
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -61,6 +61,9 @@ class Demuxed:
 
     outcomes: Mapping[str, Outcome]
     """By key; keys without rows are absent."""
+
+    duplicates: Mapping[str, int] = field(default_factory=dict)
+    """By key, rows that were taken out again since they are duplicates."""
 
     @property
     def judged(self) -> dict[tuple[str, str], Judged]:

@@ -23,7 +23,8 @@ from lake_assets.silver.demux_position import (
     demux_app,
     read_position,
 )
-from lake_assets.silver.reprocess import Bronze, Redo, Redone
+from lake_assets.silver.redone import Redone
+from lake_assets.silver.reprocess import Bronze, Redo
 from lake_assets.streams.bronze_ranges import apart_of, ensure_reaches, retained_of, rows_of, within
 from lake_assets.streams.demux_loop import tables_of_silver
 from lake_assets.streams.superseded_silver import drop_superseded, offsets_of_silver
