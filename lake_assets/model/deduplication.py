@@ -6,6 +6,7 @@ Which rows are duplicates is decided by `silver.first_rows`.
 from datetime import timedelta
 from typing import Annotated
 
+from humanfriendly import format_timespan
 from pydantic import Field, field_validator
 
 from lake_assets.model.base import Noun
@@ -31,6 +32,11 @@ class Deduplicate(Noun):
     time: ColumnName | None = None
     """Timestamp column of silver that says when a row is from; unset, the time at which the source
     got it. Never the clock, so a rebuild decides alike. A row without one is no duplicate."""
+
+    def __str__(self) -> str:
+        """In words: `once per event_id within 1 hour`."""
+        of_time = f" of {self.time}" if self.time else ""
+        return f"once per {' and '.join(self.key)} within {format_timespan(self.within)}{of_time}"
 
     @field_validator("key")
     @classmethod

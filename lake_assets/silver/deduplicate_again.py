@@ -1,11 +1,13 @@
 """Duplicates among rows that are derived again: by a requeue, a rebuild, or catching up.
 
 Rows that silver had before come first, so a rebuild leaves what was there; what stays of silver
-stays. Nothing is cached: such a change reads the keys of its tables once.
+stays. Nothing is cached: such a change reads the keys of its tables. One table is in memory at a
+time, and of a large one a part of the keys.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -18,14 +20,18 @@ from lake_assets.delta.deletion_vectors import kept_rows
 from lake_assets.delta.log_history import is_done
 from lake_assets.delta.offset_range import Range
 from lake_assets.delta.origins import Origins, RowSet
-from lake_assets.delta.table_log import TableLog, log_of
+from lake_assets.delta.table_log import log_of
 from lake_assets.errors import LakeError
 from lake_assets.model.tables import TableRef
-from lake_assets.silver.deduplicate import Deduplication, NewFile, by_table
+from lake_assets.silver.deduplicate import Deduplication, NewFile
 from lake_assets.silver.demux_job import Demuxed
-from lake_assets.silver.key_hashes import Mask
 from lake_assets.silver.keyed_rows import KeyedRows, concatenated
 from lake_assets.silver.stored_keys import FileKeys
+from lake_assets.silver.without_duplicates import Gone
+
+_ROWS_AT_ONCE = 10_000_000
+"""Rows whose keys are in memory at once, each some 200 bytes while they are sorted: below, a large
+rebuild reads its files more often."""
 
 
 @contextmanager
@@ -53,82 +59,91 @@ def unique_again(
         yield demuxed
         return
     with deduplication.turn():
-        yield _unique(deduplication, demuxed, leaving, journal, is_all)
+        files = deduplication.files_in(demuxed)
+        gone: list[Gone] = []
+        for table in dict.fromkeys(table for table, _ in files):
+            its = [file for of, file in files if of == table]
+            goes = leaving.get(table, Range(ends={}))
+            gone += _Again(deduplication, table, its, goes, journal, is_all).gone()
+        yield deduplication.without(demuxed, files, gone)[0] if files else demuxed
 
 
-def _unique(
-    deduplication: Deduplication,
-    demuxed: Demuxed,
-    leaving: Mapping[TableRef, Range | None],
-    journal: Journal,
-    may_be_missing: bool,  # noqa: FBT001 - as `is_all`
-) -> Demuxed:
-    tables = deduplication.silver_in(demuxed)
-    if not tables:
-        return demuxed
-    handles = {table: deduplication.context.committer.fresh(table) for table in tables}
-    kinds = {table: deduplication.reader.kinds_in(handle) for table, handle in handles.items()}
-    new = deduplication.read(demuxed, kinds)
-    origin = deduplication.feed.source.origin
-    derived = Origins(origin)
-    for one in new:
-        derived.add(one.keys.origins)
-    times = by_table(new)
-    stay: list[KeyedRows] = []
-    had: dict[TableRef, Origins] = {}
-    for table, handle in handles.items():
-        given = leaving.get(table, Range(ends={}))
-        goes: RowSet = derived if given is None else given.rows(origin)
-        had[table] = Origins(origin)
-        stored = _stored(deduplication, table, handle, kinds[table], times[table], may_be_missing)
+@dataclass(frozen=True, slots=True)
+class _Again:
+    """One table's part."""
+
+    deduplication: Deduplication
+    table: TableRef
+    files: Sequence[DataFile]
+    leaving: Range | None
+    journal: Journal
+    may_be_missing: bool
+
+    def gone(self) -> list[Gone]:
+        """Which rows of its new files are duplicates."""
+        handle = self.deduplication.context.committer.fresh(self.table)
+        kinds = self.deduplication.reader.kinds_in(handle)
+        found: list[list[Gone]] = [[] for _ in self.files]
+        parts = 1 + sum(file.rows for file in self.files) // _ROWS_AT_ONCE
+        for part in range(parts):
+            new = [
+                replace(one, keys=one.keys.part(part, parts))
+                for one in self.deduplication.read(
+                    [(self.table, f) for f in self.files], {self.table: kinds}
+                )
+            ]
+            stored = (keys.part(part, parts) for keys in self._stored(handle, kinds, new))
+            for those, gone in zip(found, self._judged(new, stored), strict=True):
+                those.append(gone)
+        return [_joined(those) for those in found]
+
+    def _judged(self, new: Sequence[NewFile], stored: Iterator[FileKeys]) -> list[Gone]:
+        reader, origin = self.deduplication.reader, self.deduplication.feed.source.origin
+        derived, had = Origins(origin), Origins(origin)
+        for one in new:
+            derived.add(reader.origins(one.keys.rows))
+        goes: RowSet = derived if self.leaving is None else self.leaving.rows(origin)
+        stay: list[KeyedRows] = []
         for keys in stored:
-            is_going = goes.mask(keys.origins)
-            had[table].add(keys.origins.filter(pa.array(is_going)))
+            is_going = goes.mask(reader.origins(keys.rows))
+            had.add(reader.origins(keys.rows.take(is_going)))
             stay.append(keys.rows.take(~is_going))
-        log = log_of(deduplication.context.lake, table)
-        stay += [
-            deduplication.reader.read(log, table, file, kinds[table]).rows
-            for file in _pending(journal, table, handle, log)
-        ]
-    unique, _ = deduplication.without(demuxed, new, concatenated(stay), _was_there(new, had))
-    return unique
+        was_there = [had.mask(reader.origins(one.keys.rows)) for one in new]
+        return self.deduplication.gone_of(new, concatenated(stay), np.concatenate(was_there))
+
+    def _stored(
+        self, handle: DeltaTable, kinds: Mapping[str, pa.DataType], new: Sequence[NewFile]
+    ) -> Iterator[FileKeys]:
+        """The keys of the table's rows that may be near new ones; then those of a batch cut off."""
+        reader, log = self.deduplication.reader, log_of(self.deduplication.context.lake, self.table)
+        times = np.concatenate([one.keys.rows.time for one in new])
+        if not len(times):
+            return
+        first, last = int(times.min()) - reader.window_us, int(times.max()) + reader.window_us
+        kept = kept_rows(handle)
+        for file in reader.files_within(handle, first, last):
+            try:
+                mask = kept.get(log.data_file(file.path))
+                yield reader.read(log, self.table, file, kinds, mask)
+            except LakeError:
+                if not self.may_be_missing:
+                    raise
+        for file in self._pending(handle):
+            yield reader.read(log, self.table, file, kinds)
+
+    def _pending(self, handle: DeltaTable) -> Sequence[DataFile]:
+        """Files of a batch cut off before the table had them; the next start adds them."""
+        log = log_of(self.deduplication.context.lake, self.table)
+        with suppress(LakeError):  # torn: then the batch is undone and comes again
+            noted = self.journal.last()
+            if noted is not None and not is_done(handle, noted[0]):
+                files = [file for one in noted[1] if one.table == self.table for file in one.files]
+                return files if are_whole(log, files) else []  # else it is undone, too
+        return []
 
 
-def _was_there(new: Sequence[NewFile], had: Mapping[TableRef, Origins]) -> Mask:
-    """Which of the new files' rows their table had before."""
-    masks = [had[one.table].mask(one.keys.origins) for one in new]
-    return np.concatenate(masks) if masks else np.zeros(0, np.bool_)
-
-
-def _stored(
-    deduplication: Deduplication,
-    table: TableRef,
-    handle: DeltaTable,
-    kinds: Mapping[str, pa.DataType],
-    new: KeyedRows,
-    may_be_missing: bool,  # noqa: FBT001 - as its caller has it
-) -> Iterator[FileKeys]:
-    """The keys of a table's rows that may be near new ones."""
-    if not len(new):
-        return
-    reader, log = deduplication.reader, log_of(deduplication.context.lake, table)
-    first, last = int(new.time.min()), int(new.time.max())
-    kept = kept_rows(handle)
-    for file in reader.files_within(handle, first - reader.window_us, last + reader.window_us):
-        try:
-            yield reader.read(log, table, file, kinds, kept.get(log.data_file(file.path)))
-        except LakeError:
-            if not may_be_missing:
-                raise
-
-
-def _pending(
-    journal: Journal, table: TableRef, handle: DeltaTable, log: TableLog
-) -> Sequence[DataFile]:
-    """Files of a batch that was cut off before this table had them; the next start adds them."""
-    with suppress(LakeError):  # torn: then the batch is undone and comes again
-        noted = journal.last()
-        if noted is not None and not is_done(handle, noted[0]):
-            files = [file for one in noted[1] if one.table == table for file in one.files]
-            return files if are_whole(log, files) else []  # else it is undone, too
-    return []
+def _joined(parts: Sequence[Gone]) -> Gone:
+    return Gone(
+        numbers=np.concatenate([one.numbers for one in parts]),
+        first=concatenated([one.first for one in parts]),
+    )

@@ -29,13 +29,9 @@ from lake_assets.model.reports import BatchReport, Span
 from lake_assets.silver.apply_expectations import EVERYTHING, Scope
 from lake_assets.silver.batch_notes import note_of, refused_report, report_of
 from lake_assets.silver.compiled_expectations import Compiled, Compiler
-from lake_assets.silver.deduplicate import (
-    Deduplication,
-    deduplicated,
-    deduplication_of,
-    with_keys_held,
-)
+from lake_assets.silver.deduplicate import Deduplication
 from lake_assets.silver.demux_commits import Reached, commits_of, discarded_unless_noted
+from lake_assets.silver.demux_duplicates import deduplicated, deduplication_of, with_keys_held
 from lake_assets.silver.demux_job import Demuxed, Job, failure
 from lake_assets.silver.demux_task import DecodePlan
 from lake_assets.silver.fit_tables import TableFitting
@@ -189,7 +185,8 @@ class Demux:
         compiled = self._compiled(session)
         plan = self._plan(keep_values=skip_failing)
         program = compiled.program
-        return Job(self.feed, plan, self.context, compiled.reading, program, skip_failing)
+        beside = self.duplicates.beside(len(plan.keys)) if self.duplicates else None
+        return Job(self.feed, plan, self.context, compiled.reading, program, skip_failing, beside)
 
     def _append(self, commits: Sequence[Commit], batch: Batch) -> None:
         """Commit what no table had when demux began; who has it now got it from somebody else."""

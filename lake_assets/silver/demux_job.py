@@ -21,7 +21,7 @@ from lake_assets.model.expectations import Action, Expectation
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Judged
 from lake_assets.model.tables import TableRef, quarantine_of, waiting_of
-from lake_assets.parquet.writer import Layout, Target, WritePlan
+from lake_assets.parquet.writer import Beside, Layout, Target, WritePlan
 from lake_assets.silver.apply_expectations import (
     EVERYTHING,
     DecodeAndMark,
@@ -90,6 +90,9 @@ class Job:
 
     skip_failing: bool = False
     """Whether rows that violate an expectation that fails are put aside as skipped."""
+
+    beside: Beside | None = None
+    """What tasks leave beside each file of silver."""
 
     def run(self, bronze: Rows, scope: Scope = EVERYTHING) -> Demuxed:
         """Write the rows of `bronze` that are in `scope` to all tables' folders.
@@ -216,6 +219,7 @@ class Job:
                 ),
             },
             buffer_bytes=self.context.buffer_bytes,
+            beside=self.beside,
         )
 
     def _tables(self) -> list[TableRef]:

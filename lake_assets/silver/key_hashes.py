@@ -53,23 +53,21 @@ def can_be_key(kind: pa.DataType) -> bool:
     return any(test(kind) for test in tests)
 
 
-def hash_keys(columns: Sequence[pa.Array | pa.ChunkedArray], salt: int) -> Hashes:
-    """The keys of rows.
-
-    Args:
-        columns: of the key, as `can_be_key` has them; compared are only such of the same types.
-        salt: of the table; equal keys of two tables are not equal.
-    """
+def hash_keys(columns: Sequence[pa.Array | pa.ChunkedArray]) -> Hashes:
+    """The keys of rows, by columns as `can_be_key` has them; only those of the same types go."""
     rows = len(columns[0])
     is_known = np.ones(rows, dtype=np.bool_)
-    halves = [
-        np.full(rows, _mixed(np.array([salt + 1], np.uint64) * np.uint64(odd))) for odd in _ODD
-    ]
+    halves = [np.zeros(rows, np.uint64), np.zeros(rows, np.uint64)]
     for column in columns:
         is_known &= pc.is_valid(column).to_numpy(zero_copy_only=False)
         for half, words in enumerate(_words(column)):
             halves[half] = _mixed(halves[half] * np.uint64(_ODD[1 - half]) + _mixed(words))
     return Hashes(high=halves[0], low=halves[1], is_known=is_known)
+
+
+def salted(words: Words, table: int) -> Words:
+    """Halves of keys made a table's own: equal keys of two tables are not equal."""
+    return _mixed(words ^ _mixed(np.array([table + 1], np.uint64)))
 
 
 def _words(column: pa.Array | pa.ChunkedArray) -> tuple[Words, Words]:

@@ -6,29 +6,28 @@ Which files are read is told by the log's bounds of their times. What follows fr
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
 from lake_assets.delta.commit import DataFile
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.deletion_vectors import Mask, without_deleted
-from lake_assets.delta.origins import columns_in
 from lake_assets.delta.table_log import TableLog
 from lake_assets.errors import FeedError, LakeError
 from lake_assets.model.deduplication import Deduplicate
 from lake_assets.model.feeds import Feed
-from lake_assets.model.origins import OriginColumns
 from lake_assets.model.tables import TableRef
 from lake_assets.parquet.arrow_types import without_views
 from lake_assets.parquet.read_file import opened
-from lake_assets.silver.key_hashes import can_be_key, hash_keys
-from lake_assets.silver.keyed_rows import Ints, KeyedRows, Numbers
+from lake_assets.silver.file_keys import KeyColumns, is_of, keys_in, kinds_of, places_of
+from lake_assets.silver.key_hashes import can_be_key, salted
+from lake_assets.silver.keyed_rows import KeyedRows, Numbers
 from lake_assets.silver.rows import silver_origin
 
 _SLACK_US = 1_000
@@ -43,8 +42,12 @@ class FileKeys:
     numbers: npt.NDArray[np.intp]
     """Which of the file's rows they are."""
 
-    origins: pa.Table
-    """The columns of their identity."""
+    def part(self, number: int, parts: int) -> Self:
+        """One of some parts, by their keys: equal ones are in the same."""
+        if parts == 1:
+            return self
+        mine = np.flatnonzero(self.rows.high % np.uint64(parts) == number)
+        return replace(self, rows=self.rows.take(mine), numbers=self.numbers[mine])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,12 +55,7 @@ class KeyReader:
     """Reads keys of a feed's silver. Thread-safe."""
 
     rule: Deduplicate
-    origin: OriginColumns
-    """The feed's columns that say where a row came from, as bronze calls them."""
-
-    time: str
-    """Silver's column that says when a row is from."""
-
+    columns: KeyColumns
     places: Numbers = field(default_factory=Numbers)
     _tables: dict[TableRef, int] = field(default_factory=dict)
     _alone: threading.Lock = field(default_factory=threading.Lock)
@@ -75,10 +73,7 @@ class KeyReader:
     def kinds_in(self, handle: DeltaTable) -> dict[str, pa.DataType]:
         """By column of the key its type in a table; null of one that the table has not yet."""
         schema = without_views(pa.schema(handle.schema().to_arrow()).empty_table()).schema
-        return {
-            name: schema.field(name).type if name in schema.names else pa.null()
-            for name in self.rule.key
-        }
+        return kinds_of(schema, self.columns)
 
     def read(
         self,
@@ -87,6 +82,7 @@ class KeyReader:
         file: DataFile,
         kinds: Mapping[str, pa.DataType],
         kept: Mask | None = None,
+        given: pa.Table | None = None,
     ) -> FileKeys:
         """The rows of a file of silver.
 
@@ -96,64 +92,59 @@ class KeyReader:
             file: of the table, whether a commit names it or not.
             kinds: types as which the key's columns are compared (`kinds_in`).
             kept: which of its rows are not deleted; all if None.
+            given: `keys_in` the file, if they were computed already.
 
         Raises:
             LakeError: it cannot be read.
         """
-        wanted = (*self.rule.key, self.time, *self.origin.in_silver.identity)
+        if given is not None and is_of(given, kinds):
+            return self._of_table(given, table)
         try:
-            rows = _columns(log, file, wanted)
+            rows = _columns(log, file, self.columns.names)
         except (FileNotFoundError, pa.ArrowException) as problem:
             fact = f"its file {file.path} is gone or torn, so nothing tells which events it has"
             step = "Put it back, or run `lake-assets rebuild silver`"
             raise LakeError(table.name, fact, step) from problem
-        number = np.arange(rows.num_rows)
-        if kept is not None:
-            rows, number = without_deleted(rows, kept), number[kept]
-        times = _micros(rows, self.time)
-        columns = [_as_kind(rows, name, kind) for name, kind in kinds.items()]
-        hashes = hash_keys(columns, self.number_of(table))
-        known = np.flatnonzero(hashes.is_known & (times > 0))
-        origins = rows.select(columns_in(rows.column_names, self.origin).identity)
-        if len(known) < rows.num_rows:
-            origins = origins.take(pa.array(known))
-        keyed = KeyedRows(
-            high=hashes.high[known],
-            low=hashes.low[known],
-            time=times[known],
-            offset=origins[self.origin.in_silver.offset].to_numpy().astype(np.int64),
-            place=self._places(origins),
-            table=np.full(len(known), self.number_of(table), np.int32),
+        found = self._of_table(keys_in(without_deleted(rows, kept), self.columns, kinds), table)
+        if kept is None:
+            return found
+        return replace(found, numbers=np.flatnonzero(kept)[found.numbers])
+
+    def origins(self, rows: KeyedRows) -> pa.Table:
+        """The columns of rows' identity, as silver has them."""
+        names, numbers = zip(*self.places.places, strict=True) if self.places.places else ((), ())
+        columns = {
+            self.columns.origin.name: pa.array(names, pa.string()).take(pa.array(rows.place)),
+            self.columns.origin.offset: pa.array(rows.offset),
+        }
+        if self.columns.origin.partition is not None:
+            columns[self.columns.origin.partition] = np.array(numbers, np.int32)[rows.place]
+        return pa.table(columns)
+
+    def _of_table(self, keys: pa.Table, table: TableRef) -> FileKeys:
+        number, arrays = self.number_of(table), {n: keys[n].to_numpy() for n in keys.column_names}
+        with self._alone:
+            places = np.array([self.places.of(place) for place in places_of(keys)], np.int32)
+        rows = KeyedRows(
+            high=salted(arrays["high"], number),
+            low=salted(arrays["low"], number),
+            time=arrays["time"],
+            offset=arrays["offset"],
+            place=places[arrays["place"]],
+            table=np.full(keys.num_rows, number, np.int32),
         )
-        return FileKeys(rows=keyed, numbers=number[known], origins=origins)
+        return FileKeys(rows=rows, numbers=arrays["number"])
 
     def files_within(self, handle: DeltaTable, first_us: int, last_us: int) -> Iterator[DataFile]:
         """A table's files that may have rows of some time, by its log."""
         files = active_files(handle)
         told = pa.table(handle.get_add_actions(flatten=True))
-        least, most = (_bounds(told, f"{bound}.{self.time}") for bound in ("min", "max"))
+        least, most = (_bounds(told, f"{bound}.{self.columns.time}") for bound in ("min", "max"))
         for file, low, high in zip(files, least, most, strict=True):
             is_before = high is not None and high + _SLACK_US < first_us
             is_after = low is not None and low - _SLACK_US > last_us
             if not (is_before or is_after):
                 yield file
-
-    def _places(self, origins: pa.Table) -> npt.NDArray[np.int32]:
-        columns = self.origin.in_silver
-        names = origins[columns.name].combine_chunks()
-        names = names.chunk(0) if isinstance(names, pa.ChunkedArray) else names
-        encoded = names.dictionary_encode()
-        codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-        parts = (
-            np.zeros(len(codes), np.int64)
-            if columns.partition is None
-            else origins[columns.partition].to_numpy().astype(np.int64)
-        )
-        pairs, at = np.unique((codes << 32) | parts, return_inverse=True)
-        found = [(pair >> 32, pair & 0xFFFFFFFF) for pair in pairs.tolist()]
-        with self._alone:
-            known = [self.places.of((encoded.dictionary[code].as_py(), p)) for code, p in found]
-        return np.array(known, np.int32)[at.reshape(-1)]
 
 
 def reader_of(feed: Feed) -> KeyReader | None:
@@ -161,9 +152,11 @@ def reader_of(feed: Feed) -> KeyReader | None:
     rule = feed.deduplicate
     if rule is None:
         return None
-    time = rule.time or feed.source.origin.in_silver.time
+    origin = feed.source.origin.in_silver
+    time = rule.time or origin.time
     assert time is not None  # noqa: S101 - the feed was refused else
-    return KeyReader(rule=rule, origin=feed.source.origin, time=time)
+    columns = KeyColumns(key=rule.key, time=time, origin=origin)
+    return KeyReader(rule=rule, columns=columns)
 
 
 def ensure_deduplicable(feed: Feed, decoded: pa.Schema) -> None:
@@ -212,26 +205,6 @@ def _columns(log: TableLog, file: DataFile, wanted: Sequence[str]) -> pa.Table:
 
 def _read(parquet: pq.ParquetFile, names: list[str]) -> pa.Table:
     return parquet.read(columns=names, use_threads=False)
-
-
-def _as_kind(rows: pa.Table, name: str, kind: pa.DataType) -> pa.ChunkedArray:
-    if name not in rows.column_names:
-        return pa.chunked_array([pa.nulls(rows.num_rows, kind)])
-    column = rows[name]
-    return column if column.type == kind else column.cast(kind, safe=False)
-
-
-def _micros(rows: pa.Table, name: str) -> Ints:
-    """When each row is from; 0 of those that do not tell."""
-    if name not in rows.column_names:
-        return np.zeros(rows.num_rows, np.int64)
-    column = rows[name]
-    if pa.types.is_string(column.type):  # of a partition's name
-        column = column.cast(pa.timestamp("us"))
-    zone = column.type.tz
-    whole = column.cast(pa.timestamp("us", tz=zone), safe=False).cast(pa.int64())
-    times: Ints = pc.fill_null(whole, 0).to_numpy()
-    return times
 
 
 def _bounds(told: pa.Table, name: str) -> list[int | None]:

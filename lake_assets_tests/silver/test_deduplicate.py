@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
@@ -19,10 +20,13 @@ from lake_assets.errors import FeedError, LakeError
 from lake_assets.model.deduplication import Deduplicate
 from lake_assets.model.tables import duplicates_of
 from lake_assets.parquet.data_file import write_file
-from lake_assets.silver.deduplicate import Deduplication, deduplicated
+from lake_assets.silver import deduplicate_again, stored_keys
+from lake_assets.silver.deduplicate import Deduplication
 from lake_assets.silver.deduplicate_again import unique_again
+from lake_assets.silver.demux_duplicates import deduplicated
 from lake_assets.silver.demux_job import Demuxed
 from lake_assets.silver.duplicate_rows import duplicates_schema
+from lake_assets.silver.keys_beside import KeysBeside
 from lake_assets.silver.rows import silver_schema
 from lake_assets.silver.stored_keys import ensure_deduplicable
 from lake_assets.spark.fan_out import Written
@@ -54,7 +58,14 @@ class Lake:
 
     def start(self):
         """As a process that has just started."""
+        self.beside = None
         self.deduplication = Deduplication(feed=FEED, context=self.context)
+
+    def leave_keys_in(self, folder):
+        """As tasks of a session do it beside their files."""
+        columns = self.deduplication.reader.columns
+        self.deduplication.folder = folder
+        self.beside = KeysBeside(folder=folder, columns=columns, tables=len(TABLES))
 
     def written(self, rows, files=2):
         """What a job of some tasks leaves of rows."""
@@ -64,9 +75,10 @@ class Lake:
                 own = [r for r in rows if r.table == number and r.partition % files == task]
                 if own:
                     log = log_of(self.context.lake, table)
-                    file = DataFile(
-                        **write_file(log.store, silver_rows(own, self.decoded), log.folder)
-                    )
+                    columns = silver_rows(own, self.decoded)
+                    file = DataFile(**write_file(log.store, columns, log.folder))
+                    if self.beside:
+                        self.beside(number, columns, file.path)
                     made.setdefault(table, []).append(file)
         return Demuxed(written={t: Written(files=f) for t, f in made.items()}, outcomes={})
 
@@ -215,6 +227,27 @@ def test_whoever_adds_rows_meanwhile_they_are_compared_with(lake):
     assert lake.batch(sent(("f", 0.5), first=1)) == {"uno": 1}
 
 
+def test_keys_that_tasks_left_beside_their_files_are_used_and_go(lake, tmp_path, monkeypatch):
+    lake.batch(sent(("a", 0)))
+    lake.leave_keys_in(tmp_path / "keys")
+    first = sent(("b", 0), ("a", 0.5), ("b", 0.5), first=1)
+    with monkeypatch.context() as patched:
+        patched.setattr(stored_keys, "_columns", None)  # nothing is read back
+        assert lake.batch(first) == {"uno": 2}
+    assert lake.batch(sent(("b", 0.9), ("c", 0), first=4)) == {"uno": 1}
+    assert list((tmp_path / "keys").iterdir()) == []
+
+
+@pytest.mark.parametrize("damage", [lambda path: path.unlink(), lambda path: path.write_bytes(b"")])
+def test_where_they_are_missing_or_torn_the_files_are_read(lake, tmp_path, damage):
+    lake.leave_keys_in(tmp_path / "keys")
+    demuxed = lake.written(sent(("a", 0), ("a", 0.5), ("b", 0)))
+    for path in (tmp_path / "keys").iterdir():
+        damage(path)
+    with deduplicated(lake.deduplication, demuxed) as unique:
+        assert unique.duplicates == {"uno": 1}
+
+
 def test_a_row_that_silver_has_no_more_is_nobodys_first(lake):
     lake.batch(sent(("a", 0), ("b", 0)))
     lake.handle(TABLES[0]).delete("event_id = 'a'")
@@ -276,7 +309,11 @@ def redone(lake, rows, leaving):
     return Counter(found)
 
 
-def test_rows_derived_again_stay_as_they_were_though_others_have_their_turn_before(lake):
+@pytest.mark.parametrize("at_once", [10_000, 1])
+def test_rows_derived_again_stay_as_they_were_though_others_have_their_turn_before(
+    lake, monkeypatch, at_once
+):
+    monkeypatch.setattr(deduplicate_again, "_ROWS_AT_ONCE", at_once)
     late = sent(("a", 0.9), partition=1)
     early = sent(("a", 0), partition=0)
     lake.batch(late)
@@ -301,8 +338,32 @@ def test_rows_that_a_requeue_brings_are_compared_with_silver_and_with_a_batch_cu
     assert redone(lake, requeued, Range(ends={})).total() == 2
 
 
+@pytest.mark.parametrize("at_once", [10_000, 5])
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_derived_again_is_what_the_rule_says_table_by_table_and_part_by_part(
+    lake, monkeypatch, seed, at_once
+):
+    monkeypatch.setattr(deduplicate_again, "_ROWS_AT_ONCE", at_once)
+    chance = random.Random(seed)  # noqa: S311 - not for secrets
+    rows = [
+        Sent(chance.choice("abcdef"), chance.randrange(9 * HOUR), at % 3, at, chance.randrange(2))
+        for at in range(80)
+    ]
+    lake.batch(rows[:40])
+    had = set(lake.rows())
+    # The first twenty offsets are derived again, and others that come from elsewhere.
+    again = [*rows[:20], *rows[60:]]
+    stays = [row for row in had if row.offset >= 20]
+    new = [replace(row, had=row in had) for row in again]
+    kept = {replace(row, had=False) for row in kept_of(new, stays, HOUR)}
+    everything = Range(ends={("t", partition): 20 for partition in range(3)})
+    assert redone(lake, again, everything) == Counter(
+        (TABLES[row.table], row.partition, row.offset) for row in kept
+    )
+
+
 @pytest.mark.parametrize("seed", range(12))
-def test_whatever_happens_between_batches_silver_is_what_the_rule_says(lake, seed):
+def test_whatever_happens_between_batches_silver_is_what_the_rule_says(lake, seed, tmp_path):
     chance = random.Random(seed)  # noqa: S311 - not for secrets
     offsets, now = Counter(), 0
     every = []
@@ -325,6 +386,8 @@ def test_whatever_happens_between_batches_silver_is_what_the_rule_says(lake, see
         match chance.randrange(6):
             case 0:
                 lake.start()
+                if chance.random() < 0.5:
+                    lake.leave_keys_in(tmp_path / "keys")
             case 1:
                 lake.handle(TABLES[chance.randrange(2)]).optimize.compact()
             case 2:

@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lake_assets.silver.key_hashes import can_be_key, hash_keys
+from lake_assets.silver.key_hashes import can_be_key, hash_keys, salted
 
 
-def hashed(*columns, salt=0):
-    found = hash_keys([pa.chunked_array([column]) for column in columns], salt)
-    return list(zip(found.high.tolist(), found.low.tolist(), strict=True)), found.is_known.tolist()
+def hashed(*columns, table=0):
+    found = hash_keys([pa.chunked_array([column]) for column in columns])
+    halves = (salted(half, table).tolist() for half in (found.high, found.low))
+    return list(zip(*halves, strict=True)), found.is_known.tolist()
 
 
 @pytest.mark.parametrize(
@@ -60,7 +61,7 @@ def test_columns_and_tables_are_told_apart():
     ab, _ = hashed(pa.array(["a"]), pa.array(["b"]))
     ba, _ = hashed(pa.array(["b"]), pa.array(["a"]))
     joined, _ = hashed(pa.array(["ab"]), pa.array([""]))
-    other, _ = hashed(pa.array(["a"]), pa.array(["b"]), salt=1)
+    other, _ = hashed(pa.array(["a"]), pa.array(["b"]), table=1)
     assert len({*ab, *ba, *joined, *other}) == 4
 
 
