@@ -49,6 +49,8 @@ def trace(
 ) -> None:
     """Say where a message is now: bronze's file, then silver's table, or quarantine and the reason.
 
+    Of one that was left out as a duplicate, it says of which message it is one.
+
     Reads the tables' logs and the few files that may have it; Spark is not started.
     """
     settings = load_settings(lake=lake)

@@ -119,9 +119,9 @@ class _Again:
         times = np.concatenate([one.keys.rows.time for one in new])
         if not len(times):
             return
-        first, last = int(times.min()) - reader.window_us, int(times.max()) + reader.window_us
+        span = (int(times.min()) - reader.window_us, int(times.max()) + reader.window_us)
         kept = kept_rows(handle)
-        for file in reader.files_within(handle, first, last):
+        for file in reader.files_within(handle, [span]):
             try:
                 mask = kept.get(log.data_file(file.path))
                 yield reader.read(log, self.table, file, kinds, mask)

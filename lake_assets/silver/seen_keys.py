@@ -214,8 +214,8 @@ class SeenKeys:
         if handle.version() != known.version:  # somebody commits meanwhile: told by the next look
             with lake_errors(self._committer.store.root):
                 handle = log.open(known.version)
-        first, last = min(missing) * self._slice_us, (max(missing) + 1) * self._slice_us
-        files = list(self._reader.files_within(handle, first, last))
+        spans = [(at * self._slice_us, (at + 1) * self._slice_us - 1) for at in sorted(missing)]
+        files = list(self._reader.files_within(handle, spans))
         kept = kept_rows(handle) if files else {}
 
         def read(file: DataFile) -> KeyedRows:

@@ -5,6 +5,7 @@ Which files are read is told by the log's bounds of their times. What follows fr
 """
 
 import threading
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
@@ -135,15 +136,21 @@ class KeyReader:
         )
         return FileKeys(rows=rows, numbers=arrays["number"])
 
-    def files_within(self, handle: DeltaTable, first_us: int, last_us: int) -> Iterator[DataFile]:
-        """A table's files that may have rows of some time, by its log."""
-        files = active_files(handle)
+    def files_within(
+        self, handle: DeltaTable, spans: Sequence[tuple[int, int]]
+    ) -> Iterator[DataFile]:
+        """A table's files that may have rows of some times, by its log.
+
+        Args:
+            handle: the table.
+            spans: the first and the last microsecond of each, the earliest first.
+        """
+        files, lasts = active_files(handle), [last for _, last in spans]
         told = pa.table(handle.get_add_actions(flatten=True))
         least, most = (_bounds(told, f"{bound}.{self.columns.time}") for bound in ("min", "max"))
         for file, low, high in zip(files, least, most, strict=True):
-            is_before = high is not None and high + _SLACK_US < first_us
-            is_after = low is not None and low - _SLACK_US > last_us
-            if not (is_before or is_after):
+            at = 0 if low is None else bisect_left(lasts, low - _SLACK_US)
+            if at < len(spans) and (high is None or spans[at][0] <= high + _SLACK_US):
                 yield file
 
 
