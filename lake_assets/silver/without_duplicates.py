@@ -79,7 +79,7 @@ class Rewriting:
         with self._discarded_on_failure():
             with ThreadPoolExecutor(_THREADS) as pool:
                 pairs = zip(files, gone, strict=True)
-                outcomes = list(pool.map(lambda one: self._filtered(*one[0], one[1]), pairs))
+                outcomes = list(pool.map(lambda one: self._filtered(one[0], one[1]), pairs))
             told = self._told(outcomes)
         for one in outcomes:
             if one.gone is not None:
@@ -87,7 +87,8 @@ class Rewriting:
                     discard(log_of(self.lake, one.table), [one.file])
         return self._left(demuxed, outcomes, told), [one.left for one in outcomes]
 
-    def _filtered(self, table: TableRef, file: DataFile, gone: Gone) -> _Outcome:
+    def _filtered(self, of: tuple[TableRef, DataFile], gone: Gone) -> _Outcome:
+        table, file = of
         if not len(gone.numbers):
             return _Outcome(table=table, file=file, left=file)
         log = log_of(self.lake, table)
