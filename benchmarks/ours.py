@@ -3,11 +3,13 @@
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import timedelta
 
 from benchmarks.ground import Ground, await_end, check, seconds_of, timed
 from lake_assets.errors import StreamError
 from lake_assets.formats.base import Surroundings
 from lake_assets.formats.catalog import format_of
+from lake_assets.model.deduplication import Deduplicate
 from lake_assets.model.expectations import Expectation
 from lake_assets.model.reports import BatchReport, Stage, Waiting
 from lake_assets.silver.selecting_format import with_select
@@ -26,6 +28,9 @@ TEN_RULES = "demux-10-expectations"
 
 IN_TASKS = "demux-select"
 BY_SPARK = "demux-select-by-spark"
+
+UNIQUE = "demux-deduplicate"
+OFTEN_SENT = "demux-deduplicate-often-sent"
 
 _SELECT = (
     "* except (game_name, gamer_id, device_id, event_timestamp)",
@@ -73,6 +78,21 @@ def with_select_by_spark(ground: Ground) -> dict[str, float]:
 
 def _selecting(ground: Ground, select: Sequence[str]) -> Ground:
     return replace(ground, feed=ground.feed.model_copy(update={"select": tuple(select)}))
+
+
+def once_per_event(ground: Ground) -> dict[str, float]:
+    """Demux of a feed that deduplicates, and whose events all came once."""
+    return {UNIQUE: walk(_unique_by(ground, "gamer_id", "device_id", "event_timestamp"))[DEMUX]}
+
+
+def of_many_copies(ground: Ground) -> dict[str, float]:
+    """The same where each file has duplicates: of a gamer's events an hour one stays."""
+    return {OFTEN_SENT: walk(_unique_by(ground, "gamer_id"))[DEMUX]}
+
+
+def _unique_by(ground: Ground, *key: str) -> Ground:
+    rule = Deduplicate(key=key, within=timedelta(hours=1))
+    return replace(ground, feed=ground.feed.model_copy(update={"deduplicate": rule}))
 
 
 def by_day(ground: Ground) -> dict[str, float]:

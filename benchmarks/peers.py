@@ -16,10 +16,14 @@ from benchmarks.ours import (
     IN_TASKS,
     INGEST,
     NO_RULES,
+    OFTEN_SENT,
     TEN_RULES,
+    UNIQUE,
     at_once,
     by_day,
     by_text,
+    of_many_copies,
+    once_per_event,
     walk,
     with_select_by_spark,
     with_select_in_tasks,
@@ -86,6 +90,8 @@ PEERS = (
     Peer((routed.BY_SQL,), routed.by_sql),
     Peer((routed.BY_SPARK,), routed.by_spark),
     Peer((routed.SEVERAL,), routed.several),
+    Peer((UNIQUE,), once_per_event),
+    Peer((OFTEN_SENT,), of_many_copies),
 )
 """In the order of the report."""
 

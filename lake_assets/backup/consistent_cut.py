@@ -25,7 +25,7 @@ from lake_assets.delta.crash_recovery import newest_whole_version
 from lake_assets.delta.table_log import log_of
 from lake_assets.delta.transaction_numbers import checksum, numbers_of, recorded_checksum
 from lake_assets.errors import LakeError, first_line
-from lake_assets.model.tables import Layer, TableRef, waiting_of
+from lake_assets.model.tables import Layer, TableRef, duplicates_of, waiting_of
 from lake_assets.silver.demux_position import (
     demux_app,
     reprocess_app,
@@ -88,7 +88,7 @@ class _Look:
             tables = tables_in(self._lake)
             new = {t for t in tables if t.layer is Layer.QUARANTINE} - {*quarantines}
             self._notes += [f"{t.relative} came while versions were chosen" for t in new]
-            self._open(pool, [t for t in tables if t.layer is Layer.SILVER or _is_waiting(t)])
+            self._open(pool, [t for t in tables if t.layer is Layer.SILVER or _is_beside(t)])
             self._handles.update(shared_cut(self._lake, self._handles, self._at))
             for quarantine in quarantines:
                 if (feed := feed_of(quarantine)) is not None and quarantine in self._handles:
@@ -207,9 +207,10 @@ class _Look:
             ) from problem
 
 
-def _is_waiting(table: TableRef) -> bool:
-    feed = table.name.removeprefix("bronze_").removesuffix("_waiting")
-    return table == waiting_of(feed)
+def _is_beside(table: TableRef) -> bool:
+    """Whether a table beside bronze is one of those that demux writes."""
+    feed, _, _ = table.name.removeprefix("bronze_").rpartition("_")
+    return table in (waiting_of(feed), duplicates_of(feed))
 
 
 def number_in(journal: str) -> float:

@@ -16,7 +16,7 @@ from lake_assets.model.view_order import turns_of
 from lake_assets.services import control
 from lake_assets.settings.load import load_settings
 from lake_assets.settings.schema import Settings
-from lake_assets.silver.reprocess import Redone
+from lake_assets.silver.redone import Redone
 from lake_assets.streams.refresh import refresh_gold
 from lake_assets.streams.reprocess import rebuild_silver
 from lake_assets.streams.reset import reset_bronze

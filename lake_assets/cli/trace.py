@@ -19,8 +19,8 @@ from lake_assets.model.origins import Origin
 from lake_assets.settings.load import load_settings
 from lake_assets.storage.open_store import lake_of
 from lake_assets.storage.store import Store
-from lake_assets.streams.trace import Place, Trace
 from lake_assets.streams.trace import trace as find
+from lake_assets.streams.whereabouts import Place, Trace
 
 _LAST_PARTITION = 2**31 - 1
 _LAST_OFFSET = 2**63 - 1
@@ -48,6 +48,8 @@ def trace(
     as_json: JsonOption = False,
 ) -> None:
     """Say where a message is now: bronze's file, then silver's table, or quarantine and the reason.
+
+    Of one that was left out as a duplicate, it says of which message it is one.
 
     Reads the tables' logs and the few files that may have it; Spark is not started.
     """

@@ -110,6 +110,8 @@ def _table_event(settings: Settings, feed: Feed, change: Change) -> TableEvent:
             metadata["feed"] = dg.MetadataValue.text(feed.feed)
         if change.dropped:
             metadata["rows_dropped"] = dg.MetadataValue.int(change.dropped)
+        if change.duplicates:
+            metadata["duplicates_dropped"] = dg.MetadataValue.int(change.duplicates)
     partition = partition_of(change.key) if change.key else None
     return TableEvent(asset=_asset_of(feed, change), partition=partition, metadata=metadata)
 

@@ -75,7 +75,8 @@ def _silver(settings: Settings, feed: Feed) -> list[dg.AssetSpec]:
         deps=[bronze_key(feed), *map(bronze_key, flows_into(feed))],
         partitions_def=key_partitions(feed, lake_id(settings)),
         group_name=group_of(Layer.SILVER),
-        description="Decoded, typed, append-only events: one table a key.",
+        description="Decoded, typed, append-only events: one table a key"
+        + (f", {feed.deduplicate}." if feed.deduplicate else "."),
         kinds={"delta", "spark"},
         owners=OWNERS,
         metadata={

@@ -10,7 +10,14 @@ from lake_assets.errors import FeedError
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import tables_owner
 from lake_assets.model.owners import Owner, claims_of, claims_of_key
-from lake_assets.model.tables import LOG_NAMES, Layer, TableRef, bronze_of, waiting_of
+from lake_assets.model.tables import (
+    LOG_NAMES,
+    Layer,
+    TableRef,
+    bronze_of,
+    duplicates_of,
+    waiting_of,
+)
 from lake_assets.storage.store import Store
 
 
@@ -112,7 +119,7 @@ def adoptable_keys(lake: Store, feed: Feed) -> tuple[str, ...]:
 
 
 def _is_alone(lake: Store, feed: Feed) -> bool:
-    own = {bronze_of(feed.feed), waiting_of(feed.feed)}
+    own = {bronze_of(feed.feed), waiting_of(feed.feed), duplicates_of(feed.feed)}
     return set(owners_in(lake, Layer.BRONZE)) <= own
 
 

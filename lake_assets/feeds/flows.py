@@ -20,6 +20,12 @@ def wrong_flows(feeds: Sequence[Feed]) -> Iterator[tuple[Feed, str, str]]:
             yield feed, "into", fact
         for name in sorted(OF_TABLES & feed.model_fields_set):
             yield feed, name, f"is of the tables: declare it of feed {feed.into!r}, which has them"
+        if feed.deduplicate is not None:
+            yield (
+                feed,
+                "deduplicate",
+                f"is not possible where feed {feed.into!r} fills the same tables",
+            )
 
 
 def _fact(by_name: dict[str, Feed], feed: Feed, into: str) -> str:
@@ -31,6 +37,8 @@ def _fact(by_name: dict[str, Feed], feed: Feed, into: str) -> str:
         return f"there is no feed {into!r}; other feeds are {others}"
     if target.into is not None:
         return f"feed {into!r} has no silver tables: its rows go into those of {target.into!r}"
+    if target.deduplicate is not None:
+        return f"feed {into!r} deduplicates its tables, which is not possible with rows of others"
     if target.source.origin != feed.source.origin:
         return (
             f"feed {into!r} has a source of another kind ({target.source.kind}), and rows of both "

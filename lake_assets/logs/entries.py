@@ -47,6 +47,7 @@ SCHEMAS: Mapping[TableRef, pa.Schema] = {
             ("is_committed", pa.bool_()),  # false of a batch that an expectation refused
             ("rows", pa.int64()),
             ("dropped", pa.int64()),
+            ("duplicates", pa.int64()),
             ("files", pa.int64()),
             ("seconds", pa.float64()),  # of all phases; the next four are parts of it
             ("session_s", pa.float64()),
@@ -180,6 +181,7 @@ def _stream_row(report: BatchReport, feed: Feed, time_us: int, lag: int | None) 
         "is_committed": report.is_committed,
         "rows": sum(report.rows.values()),
         "dropped": sum(report.dropped.values()),
+        "duplicates": sum(report.duplicates.values()),
         "files": report.files,
         **_seconds(report.seconds),
         **dict.fromkeys(_OFFSET_COLUMNS),

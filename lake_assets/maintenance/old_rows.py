@@ -26,7 +26,7 @@ from lake_assets.maintenance.retention import (
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import flows_into
 from lake_assets.model.retention import Age, RowAges
-from lake_assets.model.tables import Layer, TableRef, bronze_of, quarantine_of
+from lake_assets.model.tables import TableRef, bronze_of, quarantine_of
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.demux_position import read_position
 from lake_assets.spark.lake_context import LakeContext
@@ -148,7 +148,7 @@ class Retention:
         )
 
     def _old_rows(self, table: TableRef, age: Age, before: datetime) -> OldRows:
-        if table.layer is not Layer.BRONZE:
+        if table != bronze_of(self.feed.feed):
             spared = self.spared.get(table, ())
             return OldRows(table=table, columns=age.columns, before=before, spared=spared)
         source = self.feed.source

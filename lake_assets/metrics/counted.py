@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry, Gauge, Histogram, disable_creat
 from lake_assets.logs.entries import REFRESH, Entry
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import BatchReport, Stage, ViewFailed
-from lake_assets.model.tables import STREAM_LOG, quarantine_of, waiting_of
+from lake_assets.model.tables import STREAM_LOG, duplicates_of, quarantine_of, waiting_of
 
 BATCH_PHASES = ("job", "commit")
 REFRESH_PHASES = ("plan", "job", "commit")
@@ -22,7 +22,7 @@ WAYS = ("incremental", "full")
 
 _BATCH_BUCKETS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
 _OF_INGEST = ("bronze",)
-_OF_DEMUX = ("silver", "quarantine", "waiting", "dropped")
+_OF_DEMUX = ("silver", "quarantine", "waiting", "dropped", "duplicate")
 
 
 class Counted:
@@ -36,7 +36,7 @@ class Counted:
         self._rows = prometheus.Counter(
             "lake_assets_rows",
             "Rows taken by a stage, by where they went: bronze, silver, quarantine, waiting (for "
-            "the schema registry), dropped (by an expectation).",
+            "the schema registry), dropped (by an expectation), duplicate (their event was there).",
             [*of_stage, "outcome"],
             registry=registry,
         )
@@ -110,6 +110,18 @@ class Counted:
             of_view,
             registry=registry,
         )
+        self._keys_held = Gauge(
+            "lake_assets_deduplication_keys",
+            "Keys of silver in memory, by which duplicates are told.",
+            ["feed"],
+            registry=registry,
+        )
+        self._keys_held_bytes = Gauge(
+            "lake_assets_deduplication_bytes",
+            "Bytes of memory of the keys by which duplicates are told.",
+            ["feed"],
+            registry=registry,
+        )
         for feed in feeds:
             self._begin_batches(feed)
             self._begin_views(feed)
@@ -133,6 +145,9 @@ class Counted:
             self._phases.labels(feed, stage, phase).inc(seconds)
         self._commits.labels(feed, stage).inc(_commits_of(report))
         self._files.labels(feed, stage).inc(report.files)
+        if report.keys_held is not None:
+            self._keys_held.labels(feed).set(report.keys_held)
+            self._keys_held_bytes.labels(feed).set(report.keys_held_bytes)
 
     def refreshes(self, entries: Sequence[Entry]) -> None:
         """Count in what is logged of refreshes."""
@@ -182,6 +197,7 @@ def outcomes_of(report: BatchReport) -> Mapping[str, int]:
     aside = {
         "quarantine": report.rows.get(quarantine_of(report.feed).name, 0),
         "waiting": report.rows.get(waiting_of(report.feed).name, 0),
+        "duplicate": report.rows.get(duplicates_of(report.feed).name, 0),
     }
     kept = sum(report.rows.values()) - sum(aside.values())
     return {"silver": kept, **aside, "dropped": sum(report.dropped.values())}

@@ -10,24 +10,20 @@ from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_
 from lake_assets.errors import FeedError
 from lake_assets.model.base import Identifier, KeyName, Noun
 from lake_assets.model.checks import ColumnName, Duration, SilverCheck
+from lake_assets.model.deduplication import Deduplicate
 from lake_assets.model.expectations import Expectation
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.keyed import Keyed
 from lake_assets.model.keyed_views import keyed_parts
-from lake_assets.model.layouts import (
-    Layout,
-    PartitionBy,
-    PartitionColumn,
-    TableLayout,
-    partition_columns,
-)
+from lake_assets.model.laid_out import LaidOut
+from lake_assets.model.layouts import Layout, PartitionBy
 from lake_assets.model.payload import Payload
-from lake_assets.model.retention import Age, LayerRetention, SilverRetention, age_by
+from lake_assets.model.retention import LayerRetention, SilverRetention
 from lake_assets.model.routed import Routed
 from lake_assets.model.routes import Route
 from lake_assets.model.sources import Source
 from lake_assets.model.table_names import TableNames
-from lake_assets.model.tables import Layer, TableRef, bronze_of, gold_of_all, quarantine_of
+from lake_assets.model.tables import TableRef, gold_of_all
 from lake_assets.model.transforms import Mask, SelectItem
 from lake_assets.model.unique_names import refuse_twins
 
@@ -42,7 +38,7 @@ class Reset(StrEnum):
     ALLOWED = "allowed"
 
 
-class Feed(Noun, Routed):
+class Feed(Noun, Routed, LaidOut):
     """One declared stream, from its source to its gold views."""
 
     feed: Identifier
@@ -86,6 +82,11 @@ class Feed(Noun, Routed):
 
     expectations: tuple[Expectation, ...] = ()
     """Of each row, before it is written to silver."""
+
+    deduplicate: Deduplicate | None = None
+    """For producers that send an event again: `{key: [event_id], within: 1h}` lets the first row of
+    each event into its key's table, of those that met the expectations. The others are counted, and
+    `lake-assets trace` tells of which row one is a duplicate."""
 
     checks: tuple[SilverCheck, ...] = ()
     """Of each key's silver table."""
@@ -154,9 +155,11 @@ class Feed(Noun, Routed):
     @model_validator(mode="after")
     def _silver_tells_how_old_rows_are(self) -> Self:
         kept = (self.retention, *(layout.retention for layout in self.layouts.values()))
+        message = "{}: the source does not tell when it got a row, so name a `{}`"
         if not self.source.origin.time and any(one and not one.column for one in kept):
-            message = "retention: the source does not tell when it got a row, so name a `column`"
-            raise ValueError(message)
+            raise ValueError(message.format("retention", "column"))
+        if not self.source.origin.time and self.deduplicate and not self.deduplicate.time:
+            raise ValueError(message.format("deduplicate", "time"))
         return self
 
     @model_validator(mode="after")
@@ -237,54 +240,6 @@ class Feed(Noun, Routed):
     def silver_table(self, key: str) -> TableRef:
         """The silver table of a key."""
         return self.tables.silver_of(key)
-
-    @property
-    def lets_rows_go(self) -> bool:
-        """Whether rows of any table leave for their age."""
-        ages = (self.retention, self.bronze.retention, self.quarantine.retention)
-        of_keys = (layout.retention for layout in self.layouts.values())
-        return any(age is not None for age in (*ages, *of_keys))
-
-    @property
-    def is_partitioned(self) -> bool:
-        """Whether any silver table of it is."""
-        return any(self.partitions)
-
-    @property
-    def partition_days(self) -> tuple[str, ...]:
-        """Names of the columns that a silver table has for days that it is partitioned by."""
-        days = (column.name for by in self.partitions for column in by if column.is_day)
-        return tuple(dict.fromkeys(days))
-
-    @property
-    def partitions(self) -> tuple[tuple[PartitionColumn, ...], ...]:
-        """What its silver tables are partitioned by: most of them, and those of some keys."""
-        return tuple(self.layout_of(key).partition_by for key in (None, *self.layouts))
-
-    def layout_of(self, key: str | None) -> TableLayout:
-        """How a key's silver table is laid out; of None, one that has no layout of its own."""
-        common = TableLayout(
-            partition_by=partition_columns(self.partition_by),
-            cluster_by=self.cluster_by,
-            retention=self.retention,
-        )
-        return common.but(self.layouts.get(key or ""))
-
-    def layout_in(self, table: TableRef) -> TableLayout:
-        """As `layout_of`, by the table."""
-        return self.layout_of(self.tables.key_of_silver(table.name))
-
-    def age_of(self, table: TableRef) -> Age | None:
-        """How old the rows of one of its tables may become; None if they stay for ever."""
-        origin = self.source.origin
-        kept = self.layout_in(table).retention if table.layer is Layer.SILVER else None
-        if kept is not None:
-            return age_by(kept.keep, kept.column, origin.in_silver.time)
-        if table == bronze_of(self.feed):
-            return age_by(self.bronze.retention, origin.time, "ingested_at")
-        if table == quarantine_of(self.feed):
-            return age_by(self.quarantine.retention, origin.time, "quarantined_at")
-        return None
 
     def gold_table(self, view: GoldView, scope: str) -> TableRef:
         """The table of a view for a key, or for `EVERY_KEY` if it is over all."""

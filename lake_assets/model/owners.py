@@ -15,6 +15,7 @@ from lake_assets.model.tables import (
     EVERY_KEY,
     TableRef,
     bronze_of,
+    duplicates_of,
     gold_of_all,
     quarantine_of,
     waiting_of,
@@ -50,7 +51,8 @@ class Owner:
             return (_DEFAULT.gold_of(self.key, self.view),)
         if self.key:
             return (_DEFAULT.silver_of(self.key),)
-        return bronze_of(self.feed), waiting_of(self.feed), quarantine_of(self.feed)
+        aside = waiting_of(self.feed), duplicates_of(self.feed), quarantine_of(self.feed)
+        return bronze_of(self.feed), *aside
 
     def properties(self, table: TableRef) -> dict[str, str]:
         """The properties of one of its tables that record it."""

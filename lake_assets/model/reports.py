@@ -59,6 +59,16 @@ class BatchReport:
     dropped: Mapping[str, int] = field(default_factory=dict)
     """Rows that an expectation dropped, by key."""
 
+    duplicates: Mapping[str, int] = field(default_factory=dict)
+    """Rows that were left out since their event was there, by key; the table of duplicates, among
+    `rows`, has as many."""
+
+    keys_held: int | None = None
+    """Keys of silver in memory after the batch, by which duplicates are told; None of a feed that
+    does not deduplicate."""
+
+    keys_held_bytes: int = 0
+
     judged: Mapping[tuple[str, str], Judged] = field(default_factory=dict)
     """By key and expectation."""
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Annotated
+from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
@@ -46,6 +46,12 @@ class Age:
     columns: tuple[str, ...]
     """Timestamps that tell how old a row is: the first that it has a value in."""
 
+    @classmethod
+    def of(cls, keep: timedelta | None, *columns: str | None) -> Self | None:
+        """Of what is declared; None of rows that stay for ever."""
+        named = tuple(name for name in columns if name)
+        return None if keep is None else cls(keep=keep, columns=named)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RowAges:
@@ -56,8 +62,3 @@ class RowAges:
 
     newest: datetime | None
     """No row is younger; None if a row may not tell how old it is."""
-
-
-def age_by(keep: timedelta | None, *columns: str | None) -> Age | None:
-    """How old rows may become by the first of some columns that a table has; None if for ever."""
-    return None if keep is None else Age(keep=keep, columns=tuple(name for name in columns if name))

@@ -86,6 +86,11 @@ def waiting_of(feed: str) -> TableRef:
     return TableRef(layer=Layer.BRONZE, name=f"bronze_{feed}_waiting")
 
 
+def duplicates_of(feed: str) -> TableRef:
+    """The table that says which of a feed's rows are duplicates, and of which."""
+    return TableRef(layer=Layer.BRONZE, name=f"bronze_{feed}_duplicates")
+
+
 def gold_of_all(feed: str, view: str) -> TableRef:
     """The materialized view over all keys of a feed.
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Self
+from typing import Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -83,6 +83,10 @@ class Target:
     """How its files' names begin."""
 
 
+Beside: TypeAlias = Callable[[int, pa.Table, str], None]
+"""Takes the index of a target, the rows of a file and its path below the target's folder."""
+
+
 @dataclass(frozen=True)
 class WritePlan:
     """What a writing task must know; pickled once a job."""
@@ -93,6 +97,8 @@ class WritePlan:
     targets: tuple[Target, ...]
     layouts: Mapping[str, Layout]
     buffer_bytes: int
+    beside: Beside | None = None
+    """Called with each file that is not split by partition columns, once it is written."""
 
 
 _COPIES = 2
@@ -223,6 +229,8 @@ def _write_group(
     if not by:
         file = write_file(plan.store, columns, target.folder, target.partition, target.prefix)
         written.append(target.folder / str(file["path"]))
+        if plan.beside is not None:
+            plan.beside(index, columns, str(file["path"]))
         return [{"target": index, **file}]
     files = []
     for values, file in write_partitions(plan.store, columns, target.folder, by):

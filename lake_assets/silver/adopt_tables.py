@@ -14,7 +14,8 @@ from lake_assets.formats.base import Decoder
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import origin_of
 from lake_assets.model.owners import Owner, owner_of_silver
-from lake_assets.model.tables import quarantine_of, waiting_of
+from lake_assets.model.tables import duplicates_of, quarantine_of, waiting_of
+from lake_assets.silver.duplicate_rows import duplicates_schema
 from lake_assets.silver.layouts import (
     ensure_fits,
     partitions_of,
@@ -70,14 +71,17 @@ def make_tables(
     owner = Owner(feed=feed.feed)
     aside = [quarantine_of(feed.feed)]
     aside += [waiting_of(feed.feed)] if decoder.has_waiting else []
+    others = dict.fromkeys(aside, quarantine_of_feed(feed))
+    if feed.deduplicate:
+        others[duplicates_of(feed.feed)] = duplicates_schema(feed.source.origin)
     owners = {feed.silver_table(key): owner_of_silver(feed, key) for key in keys}
     created = committer.create(
-        {**columns, **dict.fromkeys(aside, quarantine_of_feed(feed))},
+        {**columns, **others},
         partition_by=partitions_of(feed, keys),
-        owners={**owners, **dict.fromkeys(aside, owner)},
+        owners={**owners, **dict.fromkeys(others, owner)},
     )
-    others = {table: schema for table, schema in columns.items() if table not in created}
-    widen(committer, others, decoder.renames, is_new=is_new)
+    there = {table: schema for table, schema in columns.items() if table not in created}
+    widen(committer, there, decoder.renames, is_new=is_new)
     # Made before the feed was routed by a header, they lack it.
     older = [table for table in aside if feed.keeps_headers and table not in created]
     committer.add_columns(dict.fromkeys(older, quarantine_of_feed(feed)))

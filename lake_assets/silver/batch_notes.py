@@ -26,19 +26,21 @@ def note_of(demuxed: Demuxed) -> str:
         for (key, name), result in demuxed.judged.items()
     ]
     dropped = {key: outcome.dropped for key, outcome in demuxed.outcomes.items()}
-    return json.dumps({"dropped": dropped, "judged": judged})
+    duplicates = dict(demuxed.duplicates)
+    return json.dumps({"dropped": dropped, "judged": judged, "duplicates": duplicates})
 
 
-def placed(
+def report_of(
     feed: str, batch: Batch, demuxed: Demuxed, span: Span | None, seconds: Mapping[str, float]
 ) -> BatchReport:
-    """The report of a batch all of whose commits were made."""
+    """The report of a batch whose commits were made."""
     return BatchReport(
         feed=feed,
         stage=Stage.DEMUX,
         batch_id=batch.version,
         rows={table.name: written.rows for table, written in demuxed.written.items()},
         dropped={key: outcome.dropped for key, outcome in demuxed.outcomes.items()},
+        duplicates=demuxed.duplicates,
         judged=demuxed.judged,
         seconds=seconds,
         files=sum(len(written.files) for written in demuxed.written.values()),
@@ -46,10 +48,10 @@ def placed(
     )
 
 
-def refused(
+def refused_report(
     feed: str, batch: Batch, violated: Mapping[tuple[str, str], Judged], span: Span | None
 ) -> BatchReport:
-    """The report of a batch that was not committed, since rows violate what must hold."""
+    """The report of a batch that violates an expectation that fails."""
     return BatchReport(
         feed=feed,
         stage=Stage.DEMUX,
@@ -70,6 +72,7 @@ def replayed(feed: str, batch: Batch, commits: Sequence[Commit], note: str) -> B
         batch_id=batch.version,
         rows={c.table.name: sum(f.rows for f in c.files) for c in commits if c.files},
         dropped=noted["dropped"],
+        duplicates=noted.get("duplicates", {}),  # earlier releases knew none
         judged={
             (key, name): Judged(
                 seen=seen, violated=violated, examples=tuple(Origin(*e) for e in examples)

@@ -7,6 +7,7 @@ before anything of it was committed.
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from time import perf_counter, time
@@ -16,9 +17,8 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from lake_assets.delta.catalog import adoptable_keys, keys_to_adopt, refused_keys
-from lake_assets.delta.commit import Batch, Commit
+from lake_assets.delta.commit import Batch
 from lake_assets.delta.commit_journal import Journal
-from lake_assets.delta.conflicts import overtaken
 from lake_assets.errors import ColumnsChangedError
 from lake_assets.formats.base import Decoder, PayloadFormat, SchemaSource
 from lake_assets.formats.base import Question as FormatQuestion
@@ -28,9 +28,11 @@ from lake_assets.model.flows import origin_of
 from lake_assets.model.origins import OriginColumns
 from lake_assets.model.reports import BatchReport, Span
 from lake_assets.silver.apply_expectations import EVERYTHING, Scope
-from lake_assets.silver.batch_notes import note_of, placed, refused
+from lake_assets.silver.batch_notes import note_of, refused_report, report_of
 from lake_assets.silver.compiled_expectations import Compiled, Compiler
-from lake_assets.silver.demux_commits import Reached, commits_of, discarded_unless_noted
+from lake_assets.silver.deduplicate import Deduplication
+from lake_assets.silver.demux_commits import Reached, commit_batch, commits_of
+from lake_assets.silver.demux_duplicates import deduplicated, deduplication_of, with_keys_held
 from lake_assets.silver.demux_job import Demuxed, Job, failure
 from lake_assets.silver.demux_task import DecodePlan
 from lake_assets.silver.fit_tables import TableFitting
@@ -40,6 +42,7 @@ from lake_assets.silver.questions import KeyQuestion, RouteQuestion, SqlQuestion
 from lake_assets.silver.route_expressions import RouteCompiler
 from lake_assets.silver.schema_history import SchemaHistory
 from lake_assets.silver.shared_tables import while_it_commits
+from lake_assets.silver.stored_keys import ensure_deduplicable
 from lake_assets.spark.fan_out import UnresolvedError
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.spark.scan import Rows
@@ -71,11 +74,15 @@ class Demux:
     rounds: bool = True
     """As `silver.fit_tables` has it."""
 
+    turn: Callable[[], AbstractContextManager[None]] = nullcontext
+    """As `silver.deduplicate` has it."""
+
     _schemas: Any = None
     _decoder: Decoder | None = None
     _keys: dict[str, None] = field(default_factory=dict)
     _refused: dict[str, str] = field(default_factory=dict)
     partitions: ManyPartitions = field(init=False)
+    duplicates: Deduplication | None = field(init=False)
     _compiler: Compiler = field(init=False)
     _routes: RouteCompiler = field(init=False)
     _fitting: TableFitting = field(init=False)
@@ -87,6 +94,7 @@ class Demux:
         self._compiler = Compiler(self.feed.expectations)
         self._routes = RouteCompiler(self.feed)
         self.partitions = ManyPartitions(self.feed)
+        self.duplicates = deduplication_of(self.feed, self.context, self.turn)
         own: Any = {"feed": self.feed, "format": self.format, "context": self.context}
         self._fitting = TableFitting(**own, history=SchemaHistory(**own), rounds=self.rounds)
 
@@ -133,27 +141,21 @@ class Demux:
             ColumnsChangedError: it was made for other columns; nothing was committed.
         """
         began = perf_counter()
-        with while_it_commits(self.feed):
-            self._commit(demuxed, batch, reached)
-        self.partitions.tell(demuxed.written)
-        seconds = {"job": job_s, "commit": perf_counter() - began}
-        self.report(placed(self.feed.feed, batch, demuxed, span, seconds))
-
-    def _commit(self, demuxed: Demuxed, batch: Batch, reached: Reached) -> None:
-        *others, last = commits_of(self.feed, demuxed, reached)
-        with discarded_unless_noted(self.context.lake, [*others, last]):
-            # Before they are noted: what is noted is committed by whoever starts next.
-            self.context.committer.judge([*others, last], batch)
-            self.journal.write(batch, [*others, last], note_of(demuxed))
-        self._append(others, batch)
-        self._append([last], batch)
+        with while_it_commits(self.feed), deduplicated(self.duplicates, demuxed) as unique:
+            unique_s = perf_counter() - began
+            commits = commits_of(self.feed, unique, reached)
+            commit_batch(self.context, self.journal, commits, batch, note_of(unique))
+        self.partitions.tell(unique.written)
+        seconds = {"job": job_s + unique_s, "commit": perf_counter() - began - unique_s}
+        report = report_of(self.feed.feed, batch, unique, span, seconds)
+        self.report(with_keys_held(report, self.duplicates))
 
     def _write(self, bronze: Rows, batch: Batch, span: Span | None) -> Demuxed:
         job, demuxed = self.derive(bronze)
         violated = job.failures(demuxed)
         if violated:
             job.discard(demuxed)
-            self.report(refused(self.feed.feed, batch, violated, span))
+            self.report(refused_report(self.feed.feed, batch, violated, span))
             raise failure(violated)
         if too_many := self.partitions.problem(demuxed.written):
             job.discard(demuxed)
@@ -199,16 +201,8 @@ class Demux:
         compiled = self._compiled(session)
         plan = self._plan(keep_values=skip_failing)
         program = compiled.program
-        return Job(self.feed, plan, self.context, compiled.reading, program, skip_failing)
-
-    def _append(self, commits: Sequence[Commit], batch: Batch) -> None:
-        """Commit what no table had when demux began; who has it now got it from somebody else."""
-        try:
-            for table in self.context.committer.append(commits, batch):
-                raise overtaken(table, f"it has batch {batch.version} already")
-        except ColumnsChangedError as problem:
-            # Of a batch that is noted, and may be half committed: recovery undoes it.
-            raise overtaken(commits[0].table, str(problem)) from problem
+        beside = self.duplicates.beside(len(plan.keys)) if self.duplicates else None
+        return Job(self.feed, plan, self.context, compiled.reading, program, skip_failing, beside)
 
     @property
     def tables(self) -> int:
@@ -253,6 +247,7 @@ class Demux:
         assert decoder is not None  # noqa: S101 - the caller adopted schemas
         columns = pa.schema([*decoder.columns, *decoder.unused])
         self._routes.compiled(session, columns)
+        ensure_deduplicable(self.feed, columns)
         return self._compiler.compiled(session, columns)
 
     def _plan(self, *, keep_values: bool = False) -> DecodePlan:

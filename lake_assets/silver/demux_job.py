@@ -9,7 +9,7 @@ through it goes only what expectations read, and the rows themselves wait beside
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -22,7 +22,7 @@ from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import is_shared
 from lake_assets.model.reports import Judged
 from lake_assets.model.tables import TableRef, quarantine_of, waiting_of
-from lake_assets.parquet.writer import Layout, Target, WritePlan
+from lake_assets.parquet.writer import Beside, Layout, Target, WritePlan
 from lake_assets.silver.apply_expectations import (
     EVERYTHING,
     DecodeAndMark,
@@ -74,6 +74,8 @@ class Demuxed:
 
     columns: tuple[pa.Schema, ...] = ()
     """Of silver's files, where other feeds fill the tables as well and may change these."""
+    duplicates: Mapping[str, int] = field(default_factory=dict)
+    """By key, rows that were taken out again since they are duplicates."""
 
     @property
     def judged(self) -> dict[tuple[str, str], Judged]:
@@ -100,6 +102,9 @@ class Job:
 
     skip_failing: bool = False
     """Whether rows that violate an expectation that fails are put aside as skipped."""
+
+    beside: Beside | None = None
+    """What tasks leave beside each file of silver."""
 
     def run(self, bronze: Rows, scope: Scope = EVERYTHING) -> Demuxed:
         """Write the rows of `bronze` that are in `scope` to all tables' folders.
@@ -244,6 +249,7 @@ class Job:
                 ),
             },
             buffer_bytes=self.context.buffer_bytes,
+            beside=self.beside,
         )
 
     def _tables(self) -> list[TableRef]:

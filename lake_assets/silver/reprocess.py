@@ -6,7 +6,7 @@ reached.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -18,41 +18,25 @@ from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.multi_table_change import finish
 from lake_assets.delta.offset_range import Range
-from lake_assets.delta.source_offsets import Offsets, offsets_of_rows
+from lake_assets.delta.source_offsets import offsets_of_rows
 from lake_assets.delta.table_features import Use
 from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.model.flows import origin_of
 from lake_assets.model.origins import OriginColumns
 from lake_assets.model.quarantine import Reason
-from lake_assets.model.tables import TableRef, quarantine_of, waiting_of
+from lake_assets.model.tables import TableRef, duplicates_of, quarantine_of, waiting_of
 from lake_assets.silver.apply_expectations import Refused, Scope
+from lake_assets.silver.deduplicate_again import unique_again
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.demux_job import Demuxed, Job, failure, joined
 from lake_assets.silver.demux_position import reprocess_app
 from lake_assets.silver.layouts import split_of
 from lake_assets.silver.own_rows import own_rows
+from lake_assets.silver.redone import Redone
 from lake_assets.silver.rows import HEADERS, demux_names
 from lake_assets.silver.set_aside import set_aside
 from lake_assets.spark.fan_out import Written
 from lake_assets.spark.scan import Rows
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Redone:
-    """What a requeue or a rebuild changed."""
-
-    rows: Mapping[str, int]
-    """Rows derived again, by table."""
-
-    number: int = 0
-    """Of the change, among those of the feed; 0 if there was nothing to change."""
-
-    removed: Mapping[str, int]
-    """Rows that left each table: what they were before, or where they were before."""
-
-    retained: Offsets = field(default_factory=dict)
-    """By source and partition, the offset below which nothing was derived again: bronze lost rows
-    there for their age, and what they had become stays."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -181,9 +165,9 @@ class Redo:
         return [table for table in tables if log_of(lake, table).exists()]
 
     def _aside(self) -> list[TableRef]:
-        """The table of waiting rows, if there ever were some."""
-        waiting = waiting_of(self.demux.feed.feed)
-        return [waiting] if self._log(waiting).exists() else []
+        """The tables of waiting rows and of duplicates, if there ever were some."""
+        tables = (of(self.demux.feed.feed) for of in (waiting_of, duplicates_of))
+        return [table for table in tables if self._log(table).exists()]
 
     def _strays(self, bronze: Bronze, keys: Sequence[str]) -> list[tuple[Job, Demuxed]]:
         """Rows that were some key's and are no longer: to where they belong now."""
@@ -227,6 +211,16 @@ class Redo:
                 go. They leave quarantine and the waiting rows anyway.
             record: what else the last part records.
         """
+        redo = self.demux.duplicates, demuxed, leaving, self.demux.journal
+        with unique_again(*redo, is_all=record is not None) as unique:
+            return self._commit(unique, leaving, record)
+
+    def _commit(
+        self,
+        demuxed: Demuxed,
+        leaving: Mapping[TableRef, Range | None],
+        record: Callable[[], TableChange] | None,
+    ) -> Redone:
         aside = [*self._aside(), self._quarantine]
         touched = {*demuxed.written, *leaving}
         order = [*sorted(touched - {*aside}), *aside]
@@ -256,6 +250,7 @@ class Redo:
         return Redone(
             number=batch.version,
             rows={t.name: written.rows for t, written in demuxed.written.items()},
+            duplicates=demuxed.duplicates,
             removed={table.name: count for table, count in removed.items() if count},
         )
 

@@ -16,7 +16,7 @@ from lake_assets.model.reports import (
     Stage,
     ViewRefresh,
 )
-from lake_assets.model.tables import TableRef, bronze_of, quarantine_of, waiting_of
+from lake_assets.model.tables import TableRef, bronze_of, duplicates_of, quarantine_of, waiting_of
 
 _Key = tuple[str, TableRef]
 
@@ -57,6 +57,9 @@ class Change:
     """Rows added."""
 
     dropped: int = 0
+    duplicates: int = 0
+    """Rows left out since their event was there."""
+
     judged: Mapping[str, Judged] = field(default_factory=dict)
     """By expectation."""
 
@@ -85,7 +88,8 @@ class Change:
     def is_finding(self) -> bool:
         """Whether it is only known how rows were judged: none of them came into the table."""
         is_judged = bool(self.judged or self.results)
-        return is_judged and not self.rows and not self.dropped and self.refresh is None
+        gone = self.dropped or self.duplicates
+        return is_judged and not self.rows and not gone and self.refresh is None
 
     def plus(self, other: "Change") -> "Change":
         """Both changes of one table together."""
@@ -101,6 +105,7 @@ class Change:
             self,
             rows=self.rows + other.rows,
             dropped=self.dropped + other.dropped,
+            duplicates=self.duplicates + other.duplicates,
             judged=judged,
             refresh=_together(self.refresh, other.refresh),
             results={**self.results, **other.results},
@@ -214,7 +219,7 @@ def changes_of(feed: Feed, report: BatchReport) -> list[Change]:
     if refused:
         pace = _pace_of(report)
         changes.append(Change(feed=feed.feed, table=quarantine, rows=refused, pace=pace))
-    return [change for change in changes if change.rows or change.dropped or change.judged]
+    return [c for c in changes if c.rows or c.dropped or c.duplicates or c.judged]
 
 
 def changes_of_gold(feed: Feed, done: Refreshed) -> list[Change]:
@@ -240,8 +245,9 @@ def changes_of_gold(feed: Feed, done: Refreshed) -> list[Change]:
 
 def _keys(feed: Feed, report: BatchReport) -> set[str]:
     """Keys of a demux report; one of a batch that was only finished names nothing but tables."""
-    named = {key for key, _ in report.judged} | set(report.dropped)
-    aside = {quarantine_of(feed.feed).name, waiting_of(feed.feed).name}
+    named = {key for key, _ in report.judged} | set(report.dropped) | set(report.duplicates)
+    beside = (quarantine_of, waiting_of, duplicates_of)
+    aside = {table_of(feed.feed).name for table_of in beside}
     keys = map(feed.tables.key_of_silver, set(report.rows) - aside)
     return named | {key for key in keys if key is not None}
 
@@ -254,6 +260,7 @@ def _of_key(feed: Feed, report: BatchReport, key: str) -> Change:
         key=key,
         rows=report.rows.get(table.name, 0),
         dropped=report.dropped.get(key, 0),
+        duplicates=report.duplicates.get(key, 0),
         judged={name: judged for (of, name), judged in report.judged.items() if of == key},
         pace=_pace_of(report),
     )

@@ -54,6 +54,7 @@ def _say_batch(report: BatchReport) -> None:
         # A batch may have written a thousand: their names are in Dagster and in the tables' logs.
         **({"table": next(iter(report.rows))} if tables == 1 else {}),
         dropped=sum(report.dropped.values()),
+        duplicates=sum(report.duplicates.values()),
         files=report.files,
         seconds={phase: round(took, 4) for phase, took in report.seconds.items()},
         committed=report.is_committed,

@@ -23,6 +23,7 @@ from lake_assets.model.tables import (
     STREAM_LOG,
     TableRef,
     bronze_of,
+    duplicates_of,
     quarantine_of,
     waiting_of,
 )
@@ -84,7 +85,8 @@ def _tables(settings: Settings, feed: Feed, endpoints: Endpoints | None) -> Iter
         return
     yield _view(lake, bronze_of(feed.feed), state_of(bronze), source_lag(settings, feed, endpoints))
     behind = rows_since(bronze, demux_position(lake, feed).bronze.version + 1)
-    yield from _those_there(lake, (waiting_of(feed.feed), quarantine_of(feed.feed)), behind)
+    aside = (waiting_of(feed.feed), quarantine_of(feed.feed), duplicates_of(feed.feed))
+    yield from _those_there(lake, aside, behind)
     over_all = [view for view in feed.gold if view.is_over_all]
     of_keys = [view for view in feed.gold if not view.is_over_all]
     for key, silver in silver_tables.items():

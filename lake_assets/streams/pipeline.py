@@ -32,6 +32,7 @@ from lake_assets.sources.catalog import source_of
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.state.batch_strikes import BatchRange
 from lake_assets.streams.batch_attempts import FeedAttempts
+from lake_assets.streams.deduplication_turn import deduplication_turn
 from lake_assets.streams.demux_loop import Follower
 from lake_assets.streams.schemas import Schemas
 from lake_assets.streams.triggers import ingest_every_s
@@ -156,6 +157,7 @@ def demux_of(pipeline: Pipeline, feed: Feed, schemas: Schemas) -> Demux:
         schemas=schemas,
         report=pipeline.report,
         feeds=pipeline.feeds,
+        turn=deduplication_turn(pipeline.context, pipeline.state_dir, feed),
     )
 
 

@@ -31,7 +31,8 @@ from lake_assets.silver.demux_position import (
     read_position,
 )
 from lake_assets.silver.lost_rows import clear_lost, note_lost
-from lake_assets.silver.reprocess import Bronze, Redo, Redone
+from lake_assets.silver.redone import Redone
+from lake_assets.silver.reprocess import Bronze, Redo
 from lake_assets.storage.store import Store
 from lake_assets.streams.bronze_ranges import apart_of, ensure_reaches, retained_of, rows_of, within
 from lake_assets.streams.demux_loop import tables_of_silver

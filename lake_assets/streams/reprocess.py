@@ -28,7 +28,8 @@ from lake_assets.settings.schema import Settings
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.demux_position import Position
 from lake_assets.silver.lay_out_tables import lay_out_tables
-from lake_assets.silver.reprocess import Redo, Redone
+from lake_assets.silver.redone import Redone
+from lake_assets.silver.reprocess import Redo
 from lake_assets.silver.unused_columns import drop_unused
 from lake_assets.spark.lake_context import LakeContext, open_lake
 from lake_assets.spark.session import start_session
@@ -44,6 +45,7 @@ from lake_assets.streams.bronze_ranges import (
     within,
 )
 from lake_assets.streams.current_position import current_position, unbegun, unheard
+from lake_assets.streams.deduplication_turn import deduplication_turn
 from lake_assets.streams.demux_loop import tables_of_silver
 from lake_assets.streams.noted_changes import REDO_TURN, finish_change, reprocess_journal
 from lake_assets.streams.pipeline import demux_journal
@@ -231,6 +233,7 @@ def _redo(settings: Settings, feed: Feed, endpoints: Endpoints) -> Iterator[Redo
                     schemas=payload_format,
                     report=unheard,
                     rounds=False,
+                    turn=deduplication_turn(context, settings.state_dir, feed),
                 ),
                 journal=reprocess_journal(context.lake, feed),
             )

@@ -5,9 +5,7 @@ streams have got. No Spark, and nothing is decoded.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 
 from lake_assets.delta.catalog import keys_found
 from lake_assets.delta.find_rows import FoundRow, find_rows
@@ -16,79 +14,19 @@ from lake_assets.delta.table_log import log_of
 from lake_assets.errors import SourceError
 from lake_assets.logs.gaps import RecordedGap, recorded_gaps
 from lake_assets.model.endpoints import Endpoints
-from lake_assets.model.expectations import Action
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import tables_owner
-from lake_assets.model.gaps import GapReason
 from lake_assets.model.origins import FEED, Origin
 from lake_assets.model.quarantine import Reason
-from lake_assets.model.tables import TableRef, bronze_of, quarantine_of, waiting_of
+from lake_assets.model.tables import TableRef, bronze_of, duplicates_of, quarantine_of, waiting_of
 from lake_assets.settings.schema import Settings
+from lake_assets.silver.duplicate_rows import FIRST, first_of
 from lake_assets.sources.catalog import source_of
 from lake_assets.storage.open_store import lake_of
 from lake_assets.storage.store import Store
-from lake_assets.storage.uri import LakeUri
 from lake_assets.streams.progress import demux_position, ingested_offsets
-
-
-class Whereabouts(StrEnum):
-    """Where a message is."""
-
-    NOT_IN_SOURCE = "not_in_source"  # the source has not come so far, by its own word
-    NOT_INGESTED = "not_ingested"  # ingest has not come so far
-    GAP = "gap"  # the source had it no more when it was its turn
-    PASSED = "passed"  # ingest has passed its offset and bronze does not have it
-    BRONZE = "bronze"  # in bronze alone: demux has not come so far
-    WAITING = "waiting"  # beside bronze: the registry could not be asked about its schema yet
-    SILVER = "silver"  # in a key's table
-    QUARANTINE = "quarantine"  # refused, for a reason
-    DROPPED = "dropped"  # demuxed, and in no table
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Place:
-    """One table that has the message."""
-
-    table: TableRef
-    file: LakeUri
-    version: int
-    """The commit that added the file, as it lies there now: compaction makes new ones."""
-
-    is_exact: bool
-    """False if the log has forgotten the commit: then it is `version`'s or an older one."""
-
-    key: str | None = None
-    reason: str | None = None
-    """Why quarantine has it, and what that means for this message."""
-
-    detail: str | None = None
-    at: datetime | None = None
-    """When bronze or quarantine got it."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Trace:
-    """What is known of one message."""
-
-    feed: str
-    origin: Origin
-    whereabouts: Whereabouts
-    words: str
-    """The same in a sentence."""
-
-    places: tuple[Place, ...] = ()
-    """In the order data travels: bronze first."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Progress:
-    """How far the streams had got before any table was looked into."""
-
-    ingested: int | None
-    """First offset of the partition that ingest has not taken; None if it has taken none."""
-
-    demuxed: int | None = None
-    """First offset of the partition that demux has not taken; None if it has taken none."""
+from lake_assets.streams.trace_words import in_gap, words
+from lake_assets.streams.whereabouts import DUPLICATE, Place, Progress, Trace, Whereabouts
 
 
 def trace(settings: Settings, feed: Feed, origin: Origin, endpoints: Endpoints | None) -> Trace:
@@ -115,6 +53,7 @@ def trace(settings: Settings, feed: Feed, origin: Origin, endpoints: Endpoints |
     refined = [
         *_refused(lake_of(settings), feed, waiting_of(feed.feed), origin),
         *_refused(lake_of(settings), feed, quarantine_of(feed.feed), origin),
+        *_duplicates(lake_of(settings), feed, origin),
         *_in_silver(lake_of(settings), feed, origin),
     ]
     places = (*bronze, *refined)
@@ -127,7 +66,7 @@ def trace(settings: Settings, feed: Feed, origin: Origin, endpoints: Endpoints |
         feed=feed.feed,
         origin=origin,
         whereabouts=whereabouts,
-        words=_in_gap(gap, feed) if gap else _words(whereabouts, feed, progress, places, end),
+        words=in_gap(gap, feed) if gap else words(whereabouts, feed, progress, places, end),
         places=places,
     )
 
@@ -153,8 +92,9 @@ def decide(
     for refined in (Whereabouts.SILVER, Whereabouts.QUARANTINE):
         if refined.value in layers:
             return refined
-    if any(place.reason == Reason.WAITING for place in places):
-        return Whereabouts.WAITING
+    for reason, told in ((Reason.WAITING, Whereabouts.WAITING), (DUPLICATE, Whereabouts.DUPLICATE)):
+        if any(place.reason == reason for place in places):
+            return told
     if layers:
         return Whereabouts.DROPPED if _is_demuxed(origin, progress) else Whereabouts.BRONZE
     if is_in_gap or _is_passed(origin, progress):
@@ -187,16 +127,6 @@ def _gap_of(lake: Store, feed: Feed, origin: Origin) -> RecordedGap | None:
     return next((g for g in recorded_gaps(lake, feed.feed) if g.gap.has(origin)), None)
 
 
-def _in_gap(recorded: RecordedGap, feed: Feed) -> str:
-    why = {
-        GapReason.DELETED: f"{feed.source.declared.system} deleted it before it was read",
-        GapReason.SKIPPED: "its batch could not be read and was skipped (`stream --skip-batch`)",
-        GapReason.REFUSED: "bronze refused it, and it is no longer in quarantine either",
-        GapReason.RECREATED: "its source was deleted and created again before it was read",
-    }[recorded.gap.reason]
-    return f"not in bronze: {why} ({recorded.gap}; noticed {recorded.at:%Y-%m-%d %H:%M:%S} UTC)"
-
-
 def _in_bronze(lake: Store, feed: Feed, origin: Origin) -> list[Place]:
     table = bronze_of(feed.feed)
     key = feed.source.origin.key_of(origin)
@@ -215,6 +145,22 @@ def _refused(lake: Store, feed: Feed, table: TableRef, origin: Origin) -> list[P
             at=row.row["quarantined_at"],
         )
         for row in _find(lake, table, key, ["reason", "detail", "quarantined_at"])
+    ]
+
+
+def _duplicates(lake: Store, feed: Feed, origin: Origin) -> list[Place]:
+    table, columns = duplicates_of(feed.feed), feed.source.origin
+    wanted = [*(FIRST + name for name in columns.identity), "key", "dropped_at"]
+    return [
+        _place(
+            table,
+            row,
+            key=row.row["key"],
+            reason=DUPLICATE,
+            detail=f"of {first_of(row.row, columns)}",
+            at=row.row["dropped_at"],
+        )
+        for row in _find(lake, table, columns.key_of(origin), wanted)
     ]
 
 
@@ -256,39 +202,3 @@ def _place(
         detail=detail,
         at=at,
     )
-
-
-def _words(
-    whereabouts: Whereabouts,
-    feed: Feed,
-    progress: Progress,
-    places: Sequence[Place],
-    end: int | None,
-) -> str:
-    last = places[-1] if places else None
-    keys = [place.key for place in places if place.key is not None]
-    droppers = [e.name for e in feed.expectations if e.action is Action.DROP]
-    dropped = (
-        f"expectations that drop are {', '.join(droppers)}"
-        if droppers
-        else "no expectation drops now; one did, or the row was deleted since"
-    )
-    return {
-        Whereabouts.NOT_IN_SOURCE: f"does not exist yet: the partition ends at offset {end}",
-        Whereabouts.NOT_INGESTED: (
-            "not in bronze: ingest has taken nothing of this partition"
-            if progress.ingested is None
-            else f"not in bronze: ingest takes offset {progress.ingested} next"
-        ),
-        Whereabouts.PASSED: (
-            f"not in bronze, though ingest takes offset {progress.ingested} next: the source had "
-            "no such message, ingest began after it, or it was deleted since"
-        ),
-        Whereabouts.BRONZE: "in bronze; demux has not come to it yet",
-        Whereabouts.WAITING: f"waiting beside bronze: {last.detail if last else None}",
-        Whereabouts.SILVER: f"in silver, as an event of {' and of '.join(keys)}",
-        Whereabouts.QUARANTINE: (
-            f"in quarantine: {last.reason if last else None} ({last.detail if last else None})"
-        ),
-        Whereabouts.DROPPED: f"dropped: demuxed, and in no table; {dropped}",
-    }[whereabouts]

@@ -19,7 +19,8 @@ from lake_assets.model.reports import BatchReport, Span, Stage
 from lake_assets.model.tables import quarantine_of, waiting_of
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.demux_position import reprocess_app
-from lake_assets.silver.reprocess import Redo, Redone
+from lake_assets.silver.redone import Redone
+from lake_assets.silver.reprocess import Redo
 from lake_assets.silver.set_aside import skipped_since
 from lake_assets.state.batch_strikes import BatchRange
 from lake_assets.state.files import turn_if_free
@@ -120,6 +121,7 @@ class CatchUp:
                 stage=Stage.DEMUX,
                 batch_id=done.number,
                 rows=done.rows,
+                duplicates=done.duplicates,
                 span=Span(query=reprocess_app(feed.feed)),
             )
         )

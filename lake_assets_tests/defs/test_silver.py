@@ -6,6 +6,7 @@ from deltalake import write_deltalake
 from lake_assets.defs.internals.runs import range_tags
 from lake_assets.defs.keys import ensure_unique, key_partitions, silver_key
 from lake_assets.defs.silver import build
+from lake_assets.model.deduplication import Deduplicate
 from lake_assets.model.expectations import Action, Expectation
 from lake_assets.model.routes import Route
 from lake_assets_tests.sample import GAMES, RENAMED, WITHOUT_ROUTE, silver_of
@@ -66,6 +67,15 @@ def test_each_check_says_what_becomes_of_the_rows(settings, action, words):
     said = graph.get_check_spec(key).description or ""
     assert words in said
     assert said.endswith("that key's gold views stay as they are.")
+
+
+def test_silver_says_by_what_its_rows_are_told_apart(settings):
+    rule = Deduplicate(key=("gamer_id", "device_id"), within="90m", time="at")
+    feed = GAMES.model_copy(update={"deduplicate": rule})
+    said = build(settings, [feed]).resolve_asset_graph().get(SILVER).description
+    assert said.endswith(
+        "a key, once per gamer_id and device_id within 1 hour and 30 minutes of at."
+    )
 
 
 def test_a_feed_without_expectations_has_no_checks(settings):

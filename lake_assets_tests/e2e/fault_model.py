@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
 from lake_assets.delta.data_files import active_files
+from lake_assets.model.deduplication import Deduplicate
 from lake_assets.model.feeds import Feed
 from lake_assets.model.routes import Route
 from lake_assets.model.sources import KafkaSource, Source
@@ -122,11 +123,14 @@ class Part:
     """A feed of the lake: its topics, what was sent there, and its model.
 
     With the second version of its schema a second topic comes, which it reads beside the first.
+    The producer of cards sends events again, and its feed deduplicates: which of an event's places
+    its row has is not told, but that it has one.
     """
 
     def __init__(self, name: str, keys: tuple[str, ...], lake: StreamedLake) -> None:
         """The last of the games is declared later, and its rows are quarantined until then."""
         self.name, self.keys, self.lake = name, keys, lake
+        self.sends_again = name == "cards"
         self.bronze, self.quarantine = bronze_of(name), quarantine_of(name)
         self.versions: list[Version] = []
         self.topics = (lake.topic, Topic(lake.topic.endpoints))
@@ -144,6 +148,8 @@ class Part:
         layout = dict(self.model.layout)
         select = ("*", f"{_WHOSE[self.name]} as whose")
         own = {"feed": self.name, "route": route, "partition_by": layout, "select": select}
+        if self.sends_again:
+            own["deduplicate"] = Deduplicate(key=("event_id",), within=timedelta(hours=1))
         if len(self.versions) > 1:
             names = [topic.name for topic in self.topics]
             own["source"] = Source(kafka=KafkaSource(topics=names))
@@ -160,7 +166,7 @@ class Part:
         column = f"mark_{number}" if renames or not last else last[0].column
         more = "".join(f" string more_{one} = {one + 9};" for one in range(1, number + 1))
         named = f"string gamer_id = 2; string device_id = 4; string {column} = 9;"
-        named += " google.protobuf.Timestamp happened = 5;"
+        named += " google.protobuf.Timestamp happened = 5; string event_id = 8;"
         text = f"{_IMPORT} message event {{ string game_name = 1; {named}{more} }}"
         self.versions.append(Version(self.lake.topic.register_text(text), text, column))
 
@@ -168,6 +174,13 @@ class Part:
         """Send events of a game, or such as cannot be decoded, which are so many days old."""
         at = datetime.now(UTC) - timedelta(days=days)
         events = [self._event(key, version, at) for _ in range(many)]
+        self._send([*events, *events[:1]] if self.sends_again else events, at)
+
+    def send_again(self, event: Event) -> None:
+        """As a producer does that was not answered."""
+        self._send([event], event.at)
+
+    def _send(self, events: list[Event], at: datetime) -> None:
         shares = (events[::2], events[1::2]) if len(self.versions) > 1 else (events, [])
         for number, (topic, share) in enumerate(zip(self.topics, shares, strict=True)):
             # The last one counts.
@@ -180,6 +193,7 @@ class Part:
         mark = f"m{next(_MARKS)}"
         device = _DEVICES[int(mark[1:]) % len(_DEVICES)]
         own = {"game_name": key, "gamer_id": "ann", "device_id": device, "happened": at}
+        own["event_id"] = mark
         message = message_of(version.text, **own, **{version.column: mark})
         value = framed(version.schema_id, message)
         return Event(key, mark, value if key else mark.encode(), at)
@@ -244,12 +258,24 @@ class Part:
         for table, partition, offset, _ in left:
             place = (partition, offset)
             if table != self.bronze.name:
-                self.model.placed[place] = DELETED
+                self.delete(place, table)
                 continue
             assert place in self.model.placed, place
             self.model.gone.add(place)
             ends = self.model.retained
             ends[partition] = max(ends.get(partition, 0), offset + 1)
+
+    def delete(self, place: Place, table: str) -> None:
+        """A row left its table; of an event that was sent again it was the only one."""
+        for copy in self.copies_of(place) if table in self.keys else [place]:
+            if self.model.placed.get(copy, table) == table:
+                self.model.placed[copy] = DELETED
+
+    def copies_of(self, place: Place) -> list[Place]:
+        """All places of an event that are known to have been taken, and this one."""
+        mark = self.events[place].mark
+        taken = [p for p in self.model.placed if self.events[p].mark == mark]
+        return [*{*taken, place}]
 
     def table_for(self, place: Place) -> str:
         key = self.events[place].key
@@ -289,12 +315,26 @@ class Part:
         """
         if self.model.is_torn:
             return
-        found, sure = self.contents(), self._expected(self.model.placed)
+        found, sure = self._told(self.contents()), self._expected(self.model.placed)
         waiting = self._expected({place: self.table_for(place) for place in self.waiting})
+        if self.sends_again:
+            waiting -= Counter({row: many for row, many in sure.items() if row[0] in self.keys})
         wrong = {"lost": sure - found, "doubled or changed": found - (sure + waiting)}
         assert not any(wrong.values()), (self.name, wrong)
 
+    def _told(self, rows: Rows) -> Rows:
+        """The rows with no place where the model does not say which one it is."""
+        told: Rows = Counter()
+        for (table, *place, value), many in rows.items():
+            is_any = self.sends_again and table in self.keys
+            told[table, *((0, 0) if is_any else place), value] += many
+        return told
+
     def _expected(self, placed: dict[Place, str]) -> Rows:
+        rows = self._told(self._all_expected(placed))
+        return Counter({row: 1 if row[0] in self.keys else many for row, many in rows.items()})
+
+    def _all_expected(self, placed: dict[Place, str]) -> Rows:
         found: Rows = Counter()
         for place, table in placed.items():
             event = self.events[place]

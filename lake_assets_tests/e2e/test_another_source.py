@@ -26,7 +26,8 @@ from lake_assets.streams.overview import overview
 from lake_assets.streams.pipeline import Pipeline, demux_journal
 from lake_assets.streams.reprocess import rebuild
 from lake_assets.streams.schemas import format_with
-from lake_assets.streams.trace import Whereabouts, trace
+from lake_assets.streams.trace import trace
+from lake_assets.streams.whereabouts import Whereabouts
 from lake_assets_tests.sources.memory import (
     NOWHERE,
     QUEUES,

@@ -16,7 +16,8 @@ from lake_assets.spark.lake_context import open_lake
 from lake_assets.streams.feed_streams import FeedStreams
 from lake_assets.streams.reprocess import rebuild
 from lake_assets.streams.skip_request import ask_to_retry, ask_to_skip
-from lake_assets.streams.trace import Whereabouts, trace
+from lake_assets.streams.trace import trace
+from lake_assets.streams.whereabouts import Whereabouts
 from lake_assets_tests.e2e.dev import wait_for
 from lake_assets_tests.e2e.test_another_source import MemoryLake, once
 from lake_assets_tests.sources.memory import (

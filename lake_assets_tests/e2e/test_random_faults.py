@@ -192,6 +192,13 @@ class Machine(RuleBasedStateMachine):
         part = self.parts[name]
         part.produce(key, many, part.versions[-1 - min(age, len(part.versions) - 1)], days)
 
+    @a_part(lambda part: part.sends_again and part.events, data=strategies.data())
+    def send_again(self, name, data):
+        part = self.parts[name]
+        events = [part.events[place] for place in sorted(part.events)]
+        part.send_again(data.draw(strategies.sampled_from(events)))
+        self.done["sent again"] += 1
+
     @a_part(is_young, renames=strategies.booleans())
     def register(self, name, renames):
         self.parts[name].register(renames=renames)
@@ -327,8 +334,10 @@ class Machine(RuleBasedStateMachine):
         if not silver:
             return
         place = data.draw(strategies.sampled_from(sorted(silver)))
-        self.delete(part, silver_of(part.model.placed[place]), "_", place)
-        part.model.placed[place] = DELETED
+        table = part.model.placed[place]
+        for copy in part.copies_of(place):
+            self.delete(part, silver_of(table), "_", copy)
+        part.delete(place, table)
 
     @a_part(has_bronze, data=strategies.data())
     def delete_a_row_of_bronze(self, name, data):

@@ -49,12 +49,22 @@ def test_a_feed_fills_the_tables_of_another(load):
         ("into: orders\nchecks: []", "line 5: checks: is of the tables"),
         ("into: orders\nretention: {keep: 7d}", "line 5: retention: is of the tables"),
         ("into: Orders", "line 4: into"),
+        (
+            "into: orders\ndeduplicate: {key: [shop], within: 1h}",
+            "line 5: deduplicate: is not possible where feed 'orders' fills the same tables",
+        ),
     ],
 )
 def test_what_is_wrong_is_told_with_its_line(load, changed, said):
     with pytest.raises(FeedError) as problem:
         load(orders=ORDERS, old=OLD.replace("into: orders", changed))
     assert said in str(problem.value)
+
+
+def test_a_feed_that_deduplicates_has_its_tables_for_itself(load):
+    unique = f"{ORDERS}deduplicate: {{key: [shop], within: 1h}}\n"
+    with pytest.raises(FeedError, match="line 4: into: feed 'orders' deduplicates its tables"):
+        load(orders=unique, old=OLD)
 
 
 def test_no_feed_fills_the_tables_of_one_that_has_none(load):

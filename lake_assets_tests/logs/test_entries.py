@@ -24,6 +24,7 @@ def test_an_ingest_batch_is_a_row_with_offsets_and_seconds():
         "is_committed": True,
         "rows": 5,
         "dropped": 0,
+        "duplicates": 0,
         "files": 2,
         "seconds": 0.75,
         "session_s": None,

@@ -1,5 +1,6 @@
 import json
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -247,3 +248,15 @@ def test_a_partitioned_table_s_rows_stay_within_the_buffer(plan):
     entries = manifest_of([rows], plan(layout=layout, buffer_bytes=rows.nbytes))
     assert len(entries) == 9  # three flushes of a third of the buffer
     assert sum(entry["rows"] for entry in entries) == 3000
+
+
+def test_whoever_wants_to_is_told_of_each_file_and_its_rows(plan, tmp_path):
+    told = []
+
+    def beside(target, rows, path):
+        assert (tmp_path / str(target) / path).exists()
+        told.append((target, rows["a"].to_pylist()))
+
+    watched = replace(plan(), beside=beside)
+    list(write_task([batch([1, 0, 1, None], [10, 11, 12, 13])], watched))
+    assert sorted(told) == [(0, [11]), (1, [10, 12])]

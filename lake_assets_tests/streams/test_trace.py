@@ -11,7 +11,8 @@ from lake_assets.model.origins import Origin
 from lake_assets.model.tables import bronze_of, quarantine_of
 from lake_assets.silver.demux_position import POSITION, Position, batch_of
 from lake_assets.spark.lake_context import open_lake
-from lake_assets.streams.trace import Whereabouts, trace
+from lake_assets.streams.trace import trace
+from lake_assets.streams.whereabouts import Whereabouts
 from lake_assets_tests.columns import BRONZE, ORIGIN, QUARANTINE
 from lake_assets_tests.events import Topic
 from lake_assets_tests.sample import GAMES, RENAMED, silver_of
