@@ -44,9 +44,8 @@ def decoded_of(rows: pa.RecordBatch, names: Sequence[str]) -> Decoded:
     """
     asked, message = (rows[name].dictionary_encode() for name in (_QUESTION, _MESSAGE))
     return Decoded(
-        columns=pa.RecordBatch.from_arrays(
-            [rows[f"{_COLUMN}{name}"] for name in names], names=list(names)
-        ),
+        # Selected, since a batch that is made of no columns has no rows.
+        columns=rows.select([f"{_COLUMN}{name}" for name in names]).rename_columns(list(names)),
         reason=rows[_REASON],
         detail=rows[_DETAIL],
         question=asked.indices,
