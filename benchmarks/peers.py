@@ -9,6 +9,7 @@ from benchmarks.ground import Ground
 from benchmarks.ours import (
     BOTH,
     BY_DAY,
+    BY_ROW,
     BY_SPARK,
     BY_TEXT,
     DEMUX,
@@ -16,6 +17,7 @@ from benchmarks.ours import (
     INGEST,
     NO_RULES,
     TEN_RULES,
+    TRANSFORM,
     at_once,
     by_day,
     by_text,
@@ -23,6 +25,8 @@ from benchmarks.ours import (
     with_select_by_spark,
     with_select_in_tasks,
     with_ten_rules,
+    with_transform_by_row,
+    with_transform_of_columns,
     without_rules,
 )
 from benchmarks.pipelines import (
@@ -79,6 +83,8 @@ PEERS = (
     Peer((TEN_RULES,), with_ten_rules),
     Peer((IN_TASKS,), with_select_in_tasks),
     Peer((BY_SPARK,), with_select_by_spark),
+    Peer((TRANSFORM,), with_transform_of_columns),
+    Peer((BY_ROW,), with_transform_by_row),
 )
 """In the order of the report."""
 

@@ -72,7 +72,10 @@ def _silver(settings: Settings, feed: Feed) -> dg.AssetSpec:
         description="Decoded, typed, append-only events: one table a key.",
         kinds={"delta", "spark"},
         owners=OWNERS,
-        metadata=family_metadata(lake_of(settings), pattern, example),
+        metadata={
+            **family_metadata(lake_of(settings), pattern, example),
+            **({"transform": feed.transform} if feed.transform else {}),
+        },
     )
 
 

@@ -1,21 +1,19 @@
-"""Reads feeds from a folder of YAML files, or says on which line what is wrong and what is right.
+"""Reads feeds from a folder of files, or says on which line what is wrong and what is right.
 
 What a feed is, is `model.feeds`' business.
 """
 
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
 from pathlib import Path
-from types import UnionType
-from typing import Any, get_args
 
-from pydantic import BaseModel, ValidationError
-from pydantic.fields import FieldInfo
-from pydantic_core import ErrorDetails
+from pydantic import ValidationError
 
 from lake_assets.errors import FeedError
 from lake_assets.feeds.cron import complaint
 from lake_assets.feeds.document import Document, Loc
+from lake_assets.feeds.explain import dotted, explain, suggest
+from lake_assets.feeds.functions import find_function, hidden_module, look_beside
+from lake_assets.feeds.python_files import feeds_of, is_feed_file
 from lake_assets.feeds.references import wrong_references
 from lake_assets.model.ddl import Scalar
 from lake_assets.model.feeds import Feed
@@ -25,24 +23,27 @@ from lake_assets.model.tables import LOG_NAMES
 
 _SHIPPED = Path(__file__).parent
 
+_YAML = {".yaml", ".yml"}
+
 _SHOWN = 3
 """Problems named at once; more would not fit a line that people read."""
 
 
 def load_feeds(folder: Path | None) -> tuple[Feed, ...]:
-    """All feeds of a folder's `*.yaml` and `*.yml`, sorted by name; None means the shipped ones.
+    """All feeds of a folder's `*.yaml`, `*.yml` and `*feeds.py`, sorted by name; None: the shipped.
 
-    Each knows the others.
+    Each knows the others. Modules beside the files are imported where feeds name them.
 
     Raises:
         FeedError: there is no feed, a file is wrong, two feeds want the same table, or a view reads
             what is not there or reads it in turn.
     """
-    folder = folder or _SHIPPED
-    feeds = {path: _load(path) for path in _files(folder)}
+    if folder is not None:
+        look_beside(folder)
+    feeds = [(path, feed) for path in _files(folder or _SHIPPED) for feed in _load(path)]
     _refuse_shared_names(feeds)
     _refuse_references(feeds)
-    loaded = sorted(feeds.values(), key=lambda feed: feed.feed)
+    loaded = sorted((feed for _, feed in feeds), key=lambda feed: feed.feed)
     return tuple(feed.beside(loaded) for feed in loaded)
 
 
@@ -61,7 +62,7 @@ def find_feed(feeds: Sequence[Feed], name: str) -> Feed:
 
 def _files(folder: Path) -> list[Path]:
     try:
-        files = sorted(p for p in folder.iterdir() if p.suffix in {".yaml", ".yml"})
+        files = sorted(p for p in folder.iterdir() if p.suffix in _YAML or is_feed_file(p))
     except OSError as problem:
         raise FeedError(
             f"feeds folder {folder}",
@@ -71,26 +72,45 @@ def _files(folder: Path) -> list[Path]:
     if not files:
         raise FeedError(
             f"feeds folder {folder}",
-            "has no *.yaml file",
+            "has no *.yaml file, and no *feeds.py",
             "Put a feed there, or unset LAKE_ASSETS_FEEDS to use the shipped feeds",
         )
     return files
 
 
-def _load(path: Path) -> Feed:
+def _load(path: Path) -> list[Feed]:
+    if path.suffix in _YAML:
+        return [_read(path)]
+    feeds = feeds_of(path)
+    for feed in feeds:
+        for loc, fact in _facts(feed, path.parent):
+            raise FeedError(f"{path}, feed {feed.feed!r}", f"{dotted(loc)}: {fact}", "Correct it")
+    return feeds
+
+
+def _read(path: Path) -> Feed:
     document = Document(path)
     try:
         feed = Feed.model_validate(document.data)
     except ValidationError as problem:
         errors = problem.errors(include_url=False)
-        lines = [(document.line_of(error["loc"]), _explain(error)) for error in errors]
+        lines = [(document.line_of(error["loc"]), explain(error)) for error in errors]
         raise _wrong(path, lines) from problem
-    facts = [*_bad_crons(feed), *_foreign_columns(feed), *_foreign_route(feed)]
-    facts += [*_shared_templates(feed), *_unhinted_partitions(feed)]
-    wrong = [(document.line_of(loc), f"{_dotted(loc)}: {fact}") for loc, fact in facts]
+    facts = _facts(feed, path.parent)
+    wrong = [(document.line_of(loc), f"{dotted(loc)}: {fact}") for loc, fact in facts]
     if wrong:
         raise _wrong(path, wrong)
     return feed
+
+
+def _facts(feed: Feed, folder: Path) -> Iterator[tuple[Loc, str]]:
+    """What is wrong with a feed whose fields are right, each by itself."""
+    yield from _bad_crons(feed)
+    yield from _foreign_columns(feed)
+    yield from _foreign_route(feed)
+    yield from _shared_templates(feed)
+    yield from _unhinted_partitions(feed)
+    yield from _unusable_function(feed, folder)
 
 
 def _wrong(path: Path, problems: list[tuple[int, str]]) -> FeedError:
@@ -129,7 +149,7 @@ def _foreign_columns(feed: Feed) -> Iterator[tuple[Loc, str]]:
         for place, check in enumerate(view.checks):
             for column in check.columns:
                 if column not in present:
-                    fact = f"{column!r} is no column of the view; {_suggest(column, list(present))}"
+                    fact = f"{column!r} is no column of the view; {suggest(column, list(present))}"
                     yield ("gold", index, "checks", place, check.kind), fact
 
 
@@ -137,17 +157,18 @@ def _foreign_route(feed: Feed) -> Iterator[tuple[Loc, str]]:
     """A route by a column that the payload's declared schema has not, or that holds no keys.
 
     Columns that rows bring are none to route by: rows would decide what type the keys have. Those
-    that are selected are known once Spark has resolved them (`silver.selecting_format`).
+    that are selected, or that a function gives, are known once these were tried
+    (`silver.selecting_format`, `silver.transforming_format`).
     """
     payload = feed.payload
-    if payload.needs_registry or feed.route is None or feed.select:
+    if payload.needs_registry or feed.route is None or feed.select or feed.transform:
         return
     name = feed.route.column
     declared = {column.name: column.type for column in payload.declared_columns}
     if name not in declared:
         where = "hints" if payload.infers else "schema"
         fact = f"{name!r} is no column of the payload's {where}"
-        yield ("route", "column"), f"{fact}; {_suggest(name, list(declared))}"
+        yield ("route", "column"), f"{fact}; {suggest(name, list(declared))}"
         return
     kind = declared[name]
     word = kind.name if isinstance(kind, Scalar) else type(kind).__name__.lower()
@@ -156,82 +177,37 @@ def _foreign_route(feed: Feed) -> Iterator[tuple[Loc, str]]:
         yield ("route", "column"), f"{fact}: use one of {', '.join(KEY_TYPES)}"
 
 
+def _unusable_function(feed: Feed, folder: Path) -> Iterator[tuple[Loc, str]]:
+    """A function that is not there, or one of another module than the one beside the file."""
+    name = feed.transform
+    if name is None:
+        return
+    try:
+        find_function(name)
+    except FeedError as problem:
+        yield ("transform",), f"{problem.thing}: {problem.fact} ({problem.next_step})"
+        return
+    if other := hidden_module(name, folder):
+        fact = f"{name} is that of {other}, which hides the module beside the feed"
+        yield ("transform",), f"{fact}: give that one another name"
+
+
 def _unhinted_partitions(feed: Feed) -> Iterator[tuple[Loc, str]]:
     """Partitions by columns whose type rows decide: they might get one that partitions nothing."""
     hinted = {column.name for column in feed.payload.declared_columns}
+    computes = feed.select or feed.transform
     sources = dict.fromkeys(column.source for by in feed.partitions for column in by)
-    for name in sources if feed.payload.infers and not feed.select else ():
+    for name in sources if feed.payload.infers and not computes else ():
         if name not in hinted:
             fact = f"{name!r} is no column of the payload's hints"
-            yield ("partition_by",), f"{fact}; {_suggest(name, sorted(hinted))}"
+            yield ("partition_by",), f"{fact}; {suggest(name, sorted(hinted))}"
 
 
-def _explain(problem: ErrorDetails) -> str:
-    """Field, fact and, where it is not in pydantic's words already, what would be right."""
-    loc = problem["loc"]
-    where = _dotted(loc) or "the file"
-    kind = problem["type"]
-    if kind == "missing":
-        return f"{where} is missing"
-    if kind == "extra_forbidden":
-        return f"{where} is no field; {_suggest(str(loc[-1]), _fields_at(loc[:-1]))}"
-    if kind == "model_type":
-        return f"{where} must be a mapping of {', '.join(_fields_at(loc))}"
-    message = problem["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
-    if kind == "value_error":
-        return f"{where}: {message}"
-    return f"{where} must be {message}, not {_shown(problem['input'])}"
-
-
-def _suggest(name: str, fields: list[str]) -> str:
-    close = get_close_matches(name, fields, n=1)
-    if close:
-        return f"did you mean {close[0]!r}?"
-    return f"fields here are {', '.join(fields)}" if fields else "there are none yet"
-
-
-def _fields_at(loc: Loc) -> list[str]:
-    """Names of the fields that the model at `loc` has."""
-    kind: Any = Feed
-    for part in loc:
-        if isinstance(part, int):
-            kind = get_args(kind)[0]
-        elif _is_model(kind):
-            kind = _unwrapped(_fields_of(kind)[part].annotation)
-    return list(_fields_of(kind)) if _is_model(kind) else []
-
-
-def _fields_of(kind: type[BaseModel]) -> dict[str, FieldInfo]:
-    """The fields of a model by the names that a feed has for them."""
-    return {field.alias or name: field for name, field in kind.model_fields.items()}
-
-
-def _unwrapped(kind: Any) -> Any:  # noqa: ANN401 - annotations have no type of their own
-    """The model of an optional one, as `RowCount` of `RowCount | None`."""
-    if isinstance(kind, UnionType):
-        return next((member for member in get_args(kind) if _is_model(member)), kind)
-    return kind
-
-
-def _is_model(kind: object) -> bool:
-    return isinstance(kind, type) and issubclass(kind, BaseModel)
-
-
-def _dotted(loc: Loc) -> str:
-    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc)
-    return "".join(parts).removeprefix(".").removesuffix(".[key]")
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."  # noqa: PLR2004 - about half a line
-
-
-def _refuse_shared_names(feeds: dict[Path, Feed]) -> None:
+def _refuse_shared_names(feeds: Sequence[tuple[Path, Feed]]) -> None:
     """Raise if two feeds have one name, or if a table would have the name of another."""
     named: dict[str, Path] = {}
     owners: dict[str, Owner] = {}
-    for path, feed in feeds.items():
+    for path, feed in feeds:
         if feed.feed in named:
             fact = f"feed {feed.feed!r} is declared in {named[feed.feed]} already"
             raise FeedError(str(path), fact, "Give one of them another name")
@@ -246,14 +222,14 @@ def _refuse_shared_names(feeds: dict[Path, Feed]) -> None:
             owners[table.name] = owner
 
 
-def _refuse_references(feeds: dict[Path, Feed]) -> None:
+def _refuse_references(feeds: Sequence[tuple[Path, Feed]]) -> None:
     """Raise if a view reads a view or a feed that is not there, or one that reads it in turn."""
     problems: dict[Path, list[tuple[int, str]]] = {}
-    paths = {feed.feed: path for path, feed in feeds.items()}
-    for feed, index, fact in wrong_references(list(feeds.values())):
+    paths = {feed.feed: path for path, feed in feeds}
+    for feed, index, fact in wrong_references([feed for _, feed in feeds]):
         path, loc = paths[feed.feed], ("gold", index, "sql")
-        problems.setdefault(path, []).append(
-            (Document(path).line_of(loc), f"{_dotted(loc)} {fact}")
-        )
+        if path.suffix not in _YAML:
+            raise FeedError(f"{path}, feed {feed.feed!r}", f"{dotted(loc)} {fact}", "Correct it")
+        problems.setdefault(path, []).append((Document(path).line_of(loc), f"{dotted(loc)} {fact}"))
     for path, found in problems.items():
         raise _wrong(path, found)

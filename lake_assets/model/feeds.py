@@ -25,7 +25,7 @@ from lake_assets.model.routes import Route, Unknown
 from lake_assets.model.sources import Source
 from lake_assets.model.table_names import TableNames
 from lake_assets.model.tables import Layer, TableRef, bronze_of, gold_of_all, quarantine_of
-from lake_assets.model.transforms import Mask, SelectItem
+from lake_assets.model.transforms import FunctionName, Mask, SelectItem
 from lake_assets.model.unique_names import refuse_twins
 
 Trigger = Annotated[Duration, Field(ge=timedelta(milliseconds=100), le=timedelta(hours=1))]
@@ -50,6 +50,12 @@ class Feed(Noun):
 
     payload: Payload
     """How its values are decoded."""
+
+    transform: FunctionName | None = None
+    """A function of Python, `my_package.enrich:add_country`: from decoded rows, a
+    `pyarrow.RecordBatch`, to one of as many rows in the same order, whose columns `select` and all
+    else then know. Pure: a row gives the same whenever, and beside whichever others, it comes. Rows
+    for which it raises are quarantined (`transform_failed`)."""
 
     select: tuple[SelectItem, ...] = ()
     """Columns of silver, as in Spark's `SELECT` over the decoded ones: `*`, `* except (email)`,

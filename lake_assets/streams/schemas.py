@@ -15,6 +15,7 @@ from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Stage, Waiting
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.selecting_format import with_select
+from lake_assets.silver.transforming_format import with_transform
 
 _T = TypeVar("_T")
 
@@ -90,12 +91,13 @@ class Schemas:
 def format_with(
     settings: Settings, endpoints: Endpoints, feed: Feed, session: SparkSession
 ) -> PayloadFormat[Any]:
-    """The format of a feed's values, with what it selects of them.
+    """The format of a feed's values, with what it makes of them and selects.
 
     What a registry says is kept beside the lake's checkpoints.
 
     Raises:
-        FeedError: the feed hashes texts, and there is no key for it.
+        FeedError: the feed hashes texts, and there is no key for it; or its function cannot be
+            imported.
     """
     surroundings = Surroundings(
         registry=endpoints.registry,
@@ -103,5 +105,5 @@ def format_with(
         cache=settings.state_dir / "schemas",
         taken=feed.partition_days,
     )
-    inner = format_of(feed, surroundings)
+    inner = with_transform(feed, format_of(feed, surroundings))
     return with_select(session, feed, inner, settings.masking.key_bytes)
