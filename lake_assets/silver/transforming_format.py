@@ -122,7 +122,7 @@ class TransformingFormat:
         merged = merge(_among(have, computed), _among(made, computed))
         if not isinstance(merged, Mismatch):
             payload = self.feed.payload
-            promotes = payload.avro is not None
+            promotes = payload.promotes
             merged = merge(have, made, rounds=payload.infers, promotes=promotes)
         if isinstance(merged, Mismatch):
             raise LakeError(
