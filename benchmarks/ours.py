@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
+from benchmarks import transforms
 from benchmarks.ground import Ground, await_end, check, seconds_of, timed
 from lake_assets.errors import StreamError
 from lake_assets.formats.base import Surroundings
@@ -13,6 +14,7 @@ from lake_assets.model.deduplication import Deduplicate
 from lake_assets.model.expectations import Expectation
 from lake_assets.model.reports import BatchReport, Stage, Waiting
 from lake_assets.silver.selecting_format import with_select
+from lake_assets.silver.transforming_format import with_transform
 from lake_assets.spark.lake_context import LakeContext, open_lake
 from lake_assets.streams.pipeline import Pipeline, demux_of, follower_of, start_ingest
 from lake_assets.streams.schemas import Schemas
@@ -28,6 +30,8 @@ TEN_RULES = "demux-10-expectations"
 
 IN_TASKS = "demux-select"
 BY_SPARK = "demux-select-by-spark"
+TRANSFORM = "demux-transform"
+BY_ROW = "demux-transform-by-row"
 
 UNIQUE = "demux-deduplicate"
 OFTEN_SENT = "demux-deduplicate-often-sent"
@@ -93,6 +97,21 @@ def of_many_copies(ground: Ground) -> dict[str, float]:
 def _unique_by(ground: Ground, *key: str) -> Ground:
     rule = Deduplicate(key=key, within=timedelta(hours=1))
     return replace(ground, feed=ground.feed.model_copy(update={"deduplicate": rule}))
+
+
+def with_transform_of_columns(ground: Ground) -> dict[str, float]:
+    """Demux with a function of Python that computes whole columns in Arrow."""
+    return {TRANSFORM: walk(_transforming(ground, "of_columns"))[DEMUX]}
+
+
+def with_transform_by_row(ground: Ground) -> dict[str, float]:
+    """Demux with a function that loops over the rows."""
+    return {BY_ROW: walk(_transforming(ground, "by_row"))[DEMUX]}
+
+
+def _transforming(ground: Ground, function: str) -> Ground:
+    name = f"{transforms.__name__}:{function}"
+    return replace(ground, feed=ground.feed.model_copy(update={"transform": name}))
 
 
 def by_day(ground: Ground) -> dict[str, float]:
@@ -184,9 +203,10 @@ def schemas_of(ground: Ground) -> Schemas:
     around = Surroundings(
         registry=ground.endpoints.registry, registry_access=ground.endpoints.registry_access
     )
+    inner = with_transform(ground.feed, format_of(ground.feed, around))
     return Schemas(
         feed=ground.feed,
-        format=with_select(ground.session, ground.feed, format_of(ground.feed, around), b""),
+        format=with_select(ground.session, ground.feed, inner, b""),
         stop=threading.Event(),
         announce=_refuse_to_wait,
     )

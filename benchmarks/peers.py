@@ -10,6 +10,7 @@ from benchmarks.ground import Ground
 from benchmarks.ours import (
     BOTH,
     BY_DAY,
+    BY_ROW,
     BY_SPARK,
     BY_TEXT,
     DEMUX,
@@ -18,6 +19,7 @@ from benchmarks.ours import (
     NO_RULES,
     OFTEN_SENT,
     TEN_RULES,
+    TRANSFORM,
     UNIQUE,
     at_once,
     by_day,
@@ -28,6 +30,8 @@ from benchmarks.ours import (
     with_select_by_spark,
     with_select_in_tasks,
     with_ten_rules,
+    with_transform_by_row,
+    with_transform_of_columns,
     without_rules,
 )
 from benchmarks.pipelines import (
@@ -92,6 +96,8 @@ PEERS = (
     Peer((routed.SEVERAL,), routed.several),
     Peer((UNIQUE,), once_per_event),
     Peer((OFTEN_SENT,), of_many_copies),
+    Peer((TRANSFORM,), with_transform_of_columns),
+    Peer((BY_ROW,), with_transform_by_row),
 )
 """In the order of the report."""
 

@@ -33,6 +33,7 @@ OF_NO_ROOM = {
     Path("formats/avro/test_property.py"),
     Path("formats/json/test_property.py"),
     Path("formats/json/test_inferring.py"),
+    Path("formats/json_schema/test_property.py"),
     Path("formats/csv/test_property.py"),
     Path("gold/test_property.py"),
     Path("gold/test_gold_on_gold.py"),

@@ -82,6 +82,7 @@ def _silver(settings: Settings, feed: Feed) -> list[dg.AssetSpec]:
         metadata={
             **family_metadata(lake_of(settings), pattern, example),
             **({"routed_by": dg.MetadataValue.text(feed.routed_by)} if feed.all_routes else {}),
+            **({"transform": feed.transform} if feed.transform else {}),
         },
     )
     return [spec]

@@ -1,4 +1,4 @@
-"""The declared lake: YAML files, and the loader that turns them into `model.feeds` nouns.
+"""The declared lake: files of YAML or Python, and the loader that makes `model.feeds` nouns.
 
 What a feed may declare is `model`'s; nothing here knows an engine.
 """

@@ -7,6 +7,7 @@ from lake_assets.formats.avro.payload_format import AvroFormat
 from lake_assets.formats.base import FormatType, PayloadFormat, Surroundings
 from lake_assets.formats.csv.payload_format import CsvFormat
 from lake_assets.formats.json.payload_format import JsonFormat
+from lake_assets.formats.json_schema.payload_format import JsonSchemaFormat
 from lake_assets.formats.protobuf.payload_format import ProtobufFormat
 from lake_assets.model.feeds import Feed
 from lake_assets.model.payload import Payload
@@ -17,15 +18,21 @@ _FORMATS: Mapping[str, FormatType] = {
     "json": JsonFormat,
     "protobuf": ProtobufFormat,
 }
-"""By the name under `payload` in a feed."""
+"""By the name under `payload` in a feed; JSON without a subject."""
 
 
 def format_of(feed: Feed, surroundings: Surroundings) -> PayloadFormat[Any]:
     """The format of a feed's values; asks nobody yet."""
     payload = feed.payload
-    return _FORMATS[payload.format].of(feed.feed, payload.declared, surroundings)
+    return _type_of(payload).of(feed.feed, payload.declared, surroundings)
 
 
 def is_framed(payload: Payload) -> bool:
     """Whether values begin with the id of a schema, in Confluent's framing."""
-    return "schema_id" in _FORMATS[payload.format].reads
+    return "schema_id" in _type_of(payload).reads
+
+
+def _type_of(payload: Payload) -> FormatType:
+    if payload.json_ is not None and payload.json_.subject:
+        return JsonSchemaFormat
+    return _FORMATS[payload.format]

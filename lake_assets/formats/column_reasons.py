@@ -53,6 +53,8 @@ def _by_versions(
     ]
 
     def reason(name: str, kind: str) -> Reason:
+        if name == RESCUED:
+            return Reason(Why.DECLARED)  # by what the feed says becomes of what does not fit
         having = [(why, columns.field(name).type) for why, columns in made if name in columns.names]
         exact = [why for why, its_type in having if in_words(its_type) == kind]
         named = [why for why, _ in reversed(having)]

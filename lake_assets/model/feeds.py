@@ -24,7 +24,7 @@ from lake_assets.model.routes import Route
 from lake_assets.model.sources import Source
 from lake_assets.model.table_names import TableNames
 from lake_assets.model.tables import TableRef, gold_of_all
-from lake_assets.model.transforms import Mask, SelectItem
+from lake_assets.model.transforms import FunctionName, Mask, SelectItem
 from lake_assets.model.unique_names import refuse_twins
 
 Trigger = Annotated[Duration, Field(ge=timedelta(milliseconds=100), le=timedelta(hours=1))]
@@ -55,6 +55,11 @@ class Feed(Noun, Routed, LaidOut):
     feed's name in `_feed`. Source, payload, bronze and quarantine are this feed's; how silver looks
     and what is made of it (`route`, `tables`, `expectations`, `checks`, `gold`, `partition_by`,
     `cluster_by`, `layouts`, `retention`) is declared there. Unset, it has tables of its own."""
+    transform: FunctionName | None = None
+    """A function of Python, `my_package.enrich:add_country`: from decoded rows, a
+    `pyarrow.RecordBatch`, to one of as many rows in the same order, whose columns `select` and all
+    else then know. Pure: a row gives the same whenever, and beside whichever others, it comes. Rows
+    for which it raises are quarantined (`transform_failed`)."""
 
     select: tuple[SelectItem, ...] = ()
     """Columns of silver, as in Spark's `SELECT` over the decoded ones: `*`, `* except (email)`,

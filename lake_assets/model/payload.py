@@ -10,6 +10,7 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from lake_assets.errors import FeedError
 from lake_assets.model.base import Noun
+from lake_assets.model.csv_marks import complaint
 from lake_assets.model.ddl import Column, Decimal, Scalar, columns_of_ddl
 from lake_assets.model.sources import ORIGIN_NAMES
 
@@ -63,14 +64,17 @@ class OnUnknown(StrEnum):
 
 
 class JsonPayload(Noun):
-    """A JSON object a value, with a declared schema, or one that is inferred from the values."""
-
-    needs_registry: ClassVar[bool] = False
+    """A JSON object a value, with a schema that is declared, inferred or registered."""
 
     model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
 
     ddl: str = Field(default="", alias="schema")
     """Columns in Spark's DDL: `time timestamp, model string, device struct<id: string>`."""
+
+    subject: str = ""
+    """In place of a `schema`, the name of a subject in the registry whose versions are JSON Schema
+    documents. Values then have Confluent's framing, and columns are the properties of all versions
+    that rows have."""
 
     infer: bool = False
     """Whether columns are inferred from the values, in place of a `schema`: those of the first
@@ -107,15 +111,24 @@ class JsonPayload(Noun):
             message = "give `schema` or `infer: true`; columns of known types are its `hints`"
         elif not self.infer and self.hints:
             message = "`hints` go with `infer: true`; without it columns are the `schema`"
-        elif not self.infer and not self.ddl:
-            message = "schema is missing: give the columns, or `infer: true`"
+        elif self.subject and (self.ddl or self.infer):
+            message = "give `subject`, `schema` or `infer: true`: columns come from one of them"
+        elif self.subject and self.on_unknown is OnUnknown.ADD_COLUMNS:
+            message = "with a `subject`, columns are those of its schemas: on_unknown adds none"
+        elif not self.infer and not self.ddl and not self.subject:
+            message = "schema is missing: give the columns, or `infer: true`, or a `subject`"
         if message:
             raise ValueError(message)
         return self
 
     @property
+    def needs_registry(self) -> bool:
+        """Whether its schemas are registered."""
+        return bool(self.subject)
+
+    @property
     def columns(self) -> tuple[Column, ...]:
-        """The declared columns; with `infer` those of `hints`, which may be none."""
+        """The declared columns; with `infer` those of `hints`; there may be none."""
         ddl = self.hints if self.infer else self.ddl
         return columns_of_ddl(ddl) if ddl else ()
 
@@ -178,19 +191,7 @@ class CsvPayload(Noun):
     @model_validator(mode="after")
     def _marks_tell_apart(self) -> Self:
         marks = {"delimiter": self.delimiter, "quote": self.quote, "escape": self.escape}
-        for name, mark in marks.items():
-            if len(mark) != 1 and (name == "delimiter" or mark):
-                message = f"{name} is one character, not {mark!r}"
-                raise ValueError(message)
-            if mark and mark in "\r\n\0":
-                message = f"{name} cannot be the end of a line or a null character"
-                raise ValueError(message)
-        given = [mark for mark in marks.values() if mark]
-        if len(set(given)) < len(given):
-            message = "delimiter, quote and escape are different characters"
-            raise ValueError(message)
-        if any(mark in self.null_value for mark in (*given, "\r", "\n")):
-            message = "null_value has none of the characters that CSV gives a meaning"
+        if message := complaint(marks, self.null_value):
             raise ValueError(message)
         return self
 
@@ -221,7 +222,7 @@ class Payload(Noun):
     """Protobuf, with its schemas in a registry."""
 
     json_: JsonPayload | None = Field(default=None, alias="json")
-    """JSON objects, with a schema that is declared here or inferred; no registry is needed."""
+    """JSON objects, with a schema that is declared here, inferred, or in a registry."""
 
     csv: CsvPayload | None = None
     """Records of CSV, with a schema that is declared here; no registry is needed."""
@@ -264,6 +265,11 @@ class Payload(Noun):
         )
 
     @property
+    def promotes(self) -> bool:
+        """Whether columns of integers become doubles where a version of the schema says so."""
+        return self.avro is not None or (self.json_ is not None and self.json_.needs_registry)
+
+    @property
     def needs_registry(self) -> bool:
         """Whether there must be a schema registry. If not, none is looked for or waited for."""
         return self.declared.needs_registry
@@ -276,15 +282,15 @@ class Payload(Noun):
 
     @property
     def subject(self) -> str:
-        """The subject of an Avro or protobuf payload.
+        """The subject of a payload whose schemas are registered.
 
         Raises:
             FeedError: it is of another format.
         """
         declared = self.declared
-        if isinstance(declared, JsonPayload | CsvPayload):
+        if isinstance(declared, CsvPayload) or not declared.subject:
             fact = f"is {self.format}, which has no subject in a registry"
-            raise FeedError("payload of the feed", fact, "Choose a feed of Avro or protobuf")
+            raise FeedError("payload of the feed", fact, "Choose another feed")
         return declared.subject
 
 

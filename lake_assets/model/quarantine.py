@@ -16,6 +16,7 @@ class Reason(StrEnum):
     UNDECODABLE = "undecodable"  # the bytes are not a message of the schema
     TYPE_MISMATCH = "type_mismatch"  # a value does not fit its declared column
     UNKNOWN_COLUMN = "unknown_column"  # a value that nobody declared a column for
+    TRANSFORM_FAILED = "transform_failed"  # the feed's function raised, as the detail says
     UNKNOWN_KEY = "unknown_key"  # the route has no such key
     TABLE_TAKEN = "table_taken"  # the key's tables would be those of another feed, key or view
     EXPECTATION = "expectation"  # the row violates an expectation, which the detail names

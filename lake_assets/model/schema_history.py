@@ -15,6 +15,7 @@ class Why(StrEnum):
     DECLARED = "declared"  # the feed says so
     INFERRED = "inferred"  # rows had such values
     REGISTRY = "registry"  # a registered version of the schema has it
+    TRANSFORMED = "transformed"  # the feed's `transform` gives it
     SELECTED = "selected"  # the feed's `select` names or computes it
     FOUND = "found"  # the table has it, and nothing that is known now says why
     DROPPED = "dropped"  # the table has it no more

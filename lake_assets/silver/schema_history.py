@@ -15,6 +15,7 @@ from lake_assets.model.flows import origin_of
 from lake_assets.model.schema_history import Reason, RegisteredVersion, Why, changes
 from lake_assets.silver.rows import decoded_part
 from lake_assets.silver.selecting_format import SelectingFormat
+from lake_assets.silver.transforming_format import TransformingFormat
 from lake_assets.spark.lake_context import LakeContext
 
 
@@ -38,7 +39,7 @@ class SchemaHistory:
         Raises:
             LakeError: the lake cannot be read or written.
         """
-        schemas, own, selected = self._decoded(schemas)
+        schemas, own, others = self._decoded(schemas)
         versions = versions_in(schemas)
         if not keys and versions == self._versions:
             return
@@ -51,16 +52,21 @@ class SchemaHistory:
         decoded = reasons_of(feed.payload, own, schemas, feed.route_columns)
 
         def why(name: str, kind: str) -> Reason:
-            return Reason(Why.SELECTED) if name in selected else decoded(name, kind)
+            return Reason(others[name]) if name in others else decoded(name, kind)
 
         record_changes(self.context, feed.feed, lambda kept: changes(kept, columns, versions, why))
         self._versions = versions
 
-    def _decoded(self, schemas: Any) -> tuple[Any, PayloadFormat[Any], frozenset[str]]:  # noqa: ANN401
-        """What is known of decoded columns, of which format, and which are selected otherwise."""
-        if isinstance(self.format, SelectingFormat):
-            return schemas.inner, self.format.inner, self.format.computed(schemas)
-        return schemas, self.format, frozenset()
+    def _decoded(self, schemas: Any) -> tuple[Any, PayloadFormat[Any], dict[str, Why]]:  # noqa: ANN401
+        """What is known of decoded columns, of which format, and why others are not as decoded."""
+        own, others = self.format, dict[str, Why]()
+        if isinstance(own, SelectingFormat):
+            others = dict.fromkeys(own.computed(schemas), Why.SELECTED)
+            schemas, own = schemas.inner, own.inner
+        if isinstance(own, TransformingFormat):
+            others = dict.fromkeys(own.computed(schemas), Why.TRANSFORMED) | others
+            own = own.inner
+        return schemas, own, others
 
 
 def _types(schema: pa.Schema) -> dict[str, str]:

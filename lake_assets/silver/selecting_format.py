@@ -173,7 +173,7 @@ class SelectingFormat:
         widens = self.feed.payload
         merged = merge(before, of_computed)
         if not isinstance(merged, Mismatch):
-            promotes = widens.avro is not None
+            promotes = widens.promotes
             merged = merge(have, pa.schema(made), rounds=widens.infers, promotes=promotes)
         if isinstance(merged, Mismatch):
             raise LakeError(

@@ -17,6 +17,7 @@ from lake_assets.model.reports import Stage, Waiting
 from lake_assets.model.tombstones import TOMBSTONE, tombstone_columns
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.selecting_format import with_select
+from lake_assets.silver.transforming_format import with_transform
 
 _T = TypeVar("_T")
 
@@ -92,12 +93,13 @@ class Schemas:
 def format_with(
     settings: Settings, endpoints: Endpoints, feed: Feed, session: SparkSession
 ) -> PayloadFormat[Any]:
-    """The format of a feed's values, with what it selects of them.
+    """The format of a feed's values, with what it makes of them and selects.
 
     What a registry says is kept beside the lake's checkpoints.
 
     Raises:
-        FeedError: the feed hashes texts, and there is no key for it.
+        FeedError: the feed hashes texts, and there is no key for it; or its function cannot be
+            imported.
     """
     by = tombstone_columns(feed.gold)
     surroundings = Surroundings(
@@ -107,4 +109,5 @@ def format_with(
         taken=(*feed.partition_days, *([TOMBSTONE] if by else [])),
     )
     inner = with_tombstones(feed.feed, by, format_of(feed, surroundings))
+    inner = with_transform(feed, inner)
     return with_select(session, feed, inner, settings.masking.key_bytes)

@@ -21,6 +21,7 @@ from lake_assets.model.feeds import Feed
 from lake_assets.model.routes import Route
 from lake_assets.model.sources import KafkaSource, Source
 from lake_assets.model.tables import TableRef, bronze_of, quarantine_of
+from lake_assets_tests.e2e import transforms
 from lake_assets_tests.events import Topic
 from lake_assets_tests.formats.protobuf.given import framed, message_of
 from lake_assets_tests.sample import silver_of
@@ -61,6 +62,15 @@ _WHOSE = {"games": "concat(gamer_id, '!')", "cards": "md5(gamer_id)"}
 _BY_HEADER, _HEADER = "cards", "game"
 """The feed whose rows are routed by a header, in capitals; the other's are by a column."""
 
+_FUNCTION = {"games": f"{transforms.__name__}:{transforms.greet.__name__}"}
+"""By feed, the function that makes a column more, and refuses some rows."""
+
+_IS_RIGHT = {
+    name: " and ".join([f"whose = {whose}", *([transforms.IS_RIGHT] if name in _FUNCTION else [])])
+    for name, whose in _WHOSE.items()
+}
+"""By feed, whether what was computed of a row is as it should be."""
+
 
 @dataclass(frozen=True)
 class Version:
@@ -77,7 +87,7 @@ class Event:
     """What was sent."""
 
     key: str
-    """Empty of one that cannot be decoded."""
+    """Empty of one that cannot be decoded, or that the feed's function refuses."""
 
     mark: str
     """The value of the field that is renamed now and then; no two events have the same."""
@@ -148,6 +158,7 @@ class Part:
         layout = dict(self.model.layout)
         select = ("*", f"{_WHOSE[self.name]} as whose")
         own = {"feed": self.name, "route": route, "partition_by": layout, "select": select}
+        own["transform"] = _FUNCTION.get(self.name)
         if self.sends_again:
             own["deduplicate"] = Deduplicate(key=("event_id",), within=timedelta(hours=1))
         if len(self.versions) > 1:
@@ -192,11 +203,14 @@ class Part:
     def _event(self, key: str, version: Version, at: datetime) -> Event:
         mark = f"m{next(_MARKS)}"
         device = _DEVICES[int(mark[1:]) % len(_DEVICES)]
-        own = {"game_name": key, "gamer_id": "ann", "device_id": device, "happened": at}
+        is_refused = not key and self.name in _FUNCTION and int(mark[1:]) % 2 == 0
+        gamer = transforms.NOBODY if is_refused else "ann"
+        game = (key or self.keys[0]) if is_refused else key
+        own = {"game_name": game, "gamer_id": gamer, "device_id": device, "happened": at}
         own["event_id"] = mark
         message = message_of(version.text, **own, **{version.column: mark})
         value = framed(version.schema_id, message)
-        return Event(key, mark, value if key else mark.encode(), at)
+        return Event(key, mark, value if key or is_refused else mark.encode(), at)
 
     def demux(self, lake: StreamedLake) -> None:
         """As the streams do it when they start."""
@@ -304,7 +318,7 @@ class Part:
             for table in (self.bronze, self.quarantine):
                 found += self._rows_of(db, table.name, self._folder(table), "", "value", "")
             for key in self.keys:
-                folder, is_right = self._folder(silver_of(key)), f"whose = {_WHOSE[self.name]}"
+                folder, is_right = self._folder(silver_of(key)), _IS_RIGHT[self.name]
                 found += self._rows_of(db, key, folder, "_", self.model.column, is_right)
         return found
 

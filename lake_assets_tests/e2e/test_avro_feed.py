@@ -24,6 +24,7 @@ from lake_assets.spark.lake_context import open_lake
 from lake_assets.streams.pipeline import Pipeline, demux_of, follower_of, start_ingest
 from lake_assets.streams.schemas import Schemas, format_with
 from lake_assets_tests.commandline import lake_assets_here
+from lake_assets_tests.e2e.registered import RegisteredLake
 from lake_assets_tests.events import Topic
 from lake_assets_tests.formats.avro.given import datum, framed, record
 from lake_assets_tests.sample import silver_of
@@ -131,6 +132,39 @@ def test_versions_come_while_the_streams_run_and_no_valid_row_is_refused(
         ("not_framed", None),
         ("undecodable", "gone: the value ends too early"),
     ]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_rows_that_were_refused_move_and_all_are_derived_again(spark, connected, services):
+    lake = RegisteredLake(spark, connected, services, "avro", "AVRO")
+    first = lake.register(FIRST)
+    uno, chess, refused = silver_of("uno"), silver_of("chess"), quarantine_of("games")
+
+    def one(**values):
+        return framed(first, datum(FIRST, {"game": "uno", "gone": None, **values}))
+
+    with lake.streaming():
+        lake.stream(one(score=1, gone="x"), one(game="chess", score=9), b"bad")
+        second = lake.register(SECOND)
+        new = {"game": "uno", "level": 5, "points": 0.5, "place": {"x": 1.5}}
+        lake.stream(framed(second, datum(SECOND, new)), one(score=3))
+        worse = lake.register(WORSE)
+        lake.stream(framed(worse, datum(WORSE, {"game": "uno", "points": "many"})))
+
+        assert lake.requeue("chess")[chess.name] == 1
+        assert lake.rows(chess, "level", "points", "gone") == [(1, 9.0, None)]
+        others = lake.rows(refused, "reason")
+        assert others == [("incompatible_schema",), ("not_framed",)]
+        before = lake.rows(uno, "_offset", "_partition", "points", "gone", "place")
+        lake.rebuild("chess")
+        assert lake.rows(uno, "_offset", "_partition", "points", "gone", "place") == before
+        # Only the default of a field that came later is told anew.
+        assert lake.rows(uno, "level", "points") == [(1, 1.0), (1, 3.0), (5, 0.5)]
+        assert lake.rows(chess, "level", "points", "gone") == [(1, 9.0, None)]
+        assert lake.rows(refused, "reason") == others
+        lake.stream(one(score=4))
+        assert (1, 4.0) in lake.rows(uno, "level", "points")
 
 
 @pytest.mark.slow

@@ -67,6 +67,9 @@ def test_what_is_inferred_adds_columns_unless_the_feed_says_otherwise():
     ("declared", "problem"),
     [
         ({}, "schema is missing: give the columns, or `infer: true`"),
+        ({"subject": "s", "schema": "a int"}, "give `subject`, `schema` or `infer: true`"),
+        ({"subject": "s", "infer": True}, "give `subject`, `schema` or `infer: true`"),
+        ({"subject": "s", "on_unknown": "add_columns"}, "on_unknown adds none"),
         ({"schema": "a int", "infer": True}, "give `schema` or `infer: true`"),
         ({"schema": "a int", "hints": "b int"}, "`hints` go with `infer: true`"),
         ({"infer": True, "hints": "a itn"}, "at 'itn' there should be a type"),

@@ -22,6 +22,7 @@ from lake_assets.settings.schema import Settings
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.reprocess import Redo
 from lake_assets.silver.selecting_format import with_select
+from lake_assets.silver.transforming_format import with_transform
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.streams.deduplication_turn import deduplication_turn
 from lake_assets.streams.demux_loop import Follower
@@ -86,7 +87,7 @@ class StreamedLake:
 
     def _follower(self, pipeline: Pipeline, feed: Feed) -> Follower:
         registry = Registry(pipeline.endpoints.registry, PROTOBUF)
-        inner = ProtobufFormat(feed.payload.protobuf, registry)
+        inner = with_transform(feed, ProtobufFormat(feed.payload.protobuf, registry))
         schemas = Schemas(
             feed=feed,
             format=with_select(self.spark, feed, inner, b""),
@@ -139,7 +140,7 @@ class StreamedLake:
         feed = feed or self.feed
         with self.pipeline() as pipeline:
             registry = Registry(pipeline.endpoints.registry, PROTOBUF)
-            inner = ProtobufFormat(feed.payload.protobuf, registry)
+            inner = with_transform(feed, ProtobufFormat(feed.payload.protobuf, registry))
             payload_format = with_select(self.spark, feed, inner, b"")
             demux = Demux(
                 feed=feed,

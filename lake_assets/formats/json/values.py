@@ -17,12 +17,17 @@ import numpy as np
 import pyarrow as pa
 
 from lake_assets.formats.json.numbers import NEGATIVE_ZERO, Number
-from lake_assets.formats.json.parse import is_unicode
+from lake_assets.formats.json.parse import is_unicode, text_of
 from lake_assets.formats.schema_merge import in_words
 from lake_assets.formats.text_values import NOTHING, day_of, decimal_of, microseconds_of
 
 Path: TypeAlias = tuple[str | None, ...]
 """Names from a row's own to an inner one; None stands for the items of an array or a map."""
+
+
+ANY_VALUE = pa.large_string()
+"""Type, in what is read, of text that any value becomes: a string as it is, others as JSON. Tables
+have it as `string`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +91,7 @@ def _value(kind: pa.DataType, value: Any, notes: Notes, path: Path) -> tuple[Any
         # Of many only the whole says which of them something was left over of.
         is_less = notes.keeps_unknown and len(notes.unknown) > before
         return made, value if is_less else NOTHING
-    made = _scalar(kind, value)
+    made = _text(value) if kind == ANY_VALUE else _scalar(kind, value)
     is_rounded = path[0] in notes.exact and pa.types.is_floating(kind) and _is_rounded(value)
     if made is NOTHING or is_rounded:
         notes.misfits.append(Misfit(path, in_words(kind), value))
@@ -138,6 +143,12 @@ def _scalar(kind: pa.DataType, value: Any) -> Any:  # noqa: ANN401
     if pa.types.is_decimal(kind):
         return decimal_of(kind, value)
     return _of_text(kind, value) if is_text else NOTHING
+
+
+def _text(value: Any) -> Any:  # noqa: ANN401
+    """Any value as text: a string as it is, others as JSON."""
+    text = value if isinstance(value, str) else text_of(value)
+    return text if is_unicode(text) else NOTHING
 
 
 def _of_text(kind: pa.DataType, text: str) -> Any:  # noqa: ANN401
