@@ -5,6 +5,7 @@ is one that `silver.arrow_evaluator` computes alike: comparisons of equal types,
 arithmetic, prefixes, lengths, simple patterns. Everything else is computed by Spark itself.
 """
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -230,6 +231,8 @@ def _fits(name: str, children: Sequence[Any], kinds: Sequence[str]) -> bool:
 
 def _constant(value: Any, kind: str) -> Constant | None:  # noqa: ANN401 - a Java object
     if kind not in _KINDS:
+        return None
+    if isinstance(value, float) and value == 0 and math.copysign(1, value) < 0:
         return None
     is_text = kind == "string" and value is not None
     return Constant(str(value) if is_text else value, _KINDS[kind])

@@ -6,12 +6,13 @@ what Spark computes comes back to its rows here as well.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pyarrow as pa
 
 from lake_assets.delta.renamed_columns import Renames
 from lake_assets.formats.base import Decoded, Decoder, ExpressionQuestion
-from lake_assets.silver.arrow_evaluator import NotEvaluableError, values_of
+from lake_assets.silver.arrow_evaluator import Node, NotEvaluableError, values_of
 from lake_assets.silver.mask_values import Masks
 from lake_assets.silver.selection import Output
 
@@ -61,12 +62,16 @@ class SelectingDecoder:
             computed: by name, the columns that Spark computed.
         """
         rows = _with_unused(decoded.columns, self.inner.unused)
+        known: dict[Node, Any] = {}
         try:
-            made = {one.name: _made(one, rows, computed) for one in self.outputs}
+            made = {one.name: _made(one, rows, computed, known) for one in self.outputs}
         except NotEvaluableError as problem:
             return self._asked(decoded, str(problem))
         count = rows.num_rows
-        arrays = [made.get(one.name, pa.nulls(count, one.type)) for one in self.columns]
+        arrays = [
+            made[one.name] if one.name in made else pa.nulls(count, one.type)
+            for one in self.columns
+        ]
         pairs = zip(arrays, self.columns, strict=True)
         cast = [array if array.type == one.type else array.cast(one.type) for array, one in pairs]
         columns = pa.RecordBatch.from_arrays(cast, schema=self.columns)
@@ -85,10 +90,12 @@ class SelectingDecoder:
         )
 
 
-def _made(one: Output, rows: pa.RecordBatch, computed: Mapping[str, pa.Array]) -> pa.Array:
+def _made(
+    one: Output, rows: pa.RecordBatch, computed: Mapping[str, pa.Array], known: dict[Node, Any]
+) -> pa.Array:
     if one.source is not None:
         return rows[one.source]
-    return computed[one.name] if one.node is None else values_of(one.node, rows)
+    return computed[one.name] if one.node is None else values_of(one.node, rows, known)
 
 
 def _with_unused(rows: pa.RecordBatch, unused: Sequence[pa.Field]) -> pa.RecordBatch:

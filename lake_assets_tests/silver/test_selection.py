@@ -184,6 +184,30 @@ def test_tasks_are_unsure_of_some_texts_which_spark_computes_then(spark, sql):
     assert [one.is_by_spark for one in sure_only(found).outputs] == [True]
 
 
+def test_line_breaks_are_sure_where_case_alone_matters(spark):
+    batch, found = rows(["a\nB", "\r", None]), output(spark, "upper(name)")
+    same(values_of(found.node, batch), by_spark(spark, batch, "upper(name)"))
+
+
+def test_what_expressions_have_in_common_is_computed_once(spark):
+    items = ["trim(name) as a", "concat(trim(name), '!') as b", "length(trim(name)) as c"]
+    batch, found = rows(), select(spark, "feed", SCHEMA, items)
+    known = {}
+    values = [values_of(one.node, batch, known) for one in found.outputs]
+    assert len(known) == 3
+    assert known[found.outputs[0].node] is values[0]
+    for one, item in zip(values, items, strict=True):
+        same(one, by_spark(spark, batch, item.rpartition(" as ")[0]))
+
+
+@pytest.mark.parametrize("sql", ["share * -0d", "share * 0d"])
+def test_a_negative_zero_is_not_taken_for_zero(spark, sql):
+    batch, found = rows(), output(spark, sql)
+    assert found.is_by_spark == ("-" in sql)
+    if found.node:
+        same(values_of(found.node, batch), by_spark(spark, batch, sql))
+
+
 @pytest.mark.parametrize("sql", BY_SPARK)
 def test_what_may_mean_something_else_is_sparks_to_compute(spark, sql):
     assert output(spark, sql).is_by_spark
