@@ -25,7 +25,7 @@ from lake_assets.model.routes import Route, Unknown
 from lake_assets.model.sources import Source
 from lake_assets.model.table_names import TableNames
 from lake_assets.model.tables import Layer, TableRef, bronze_of, gold_of_all, quarantine_of
-from lake_assets.model.transforms import Mask, SelectItem
+from lake_assets.model.transforms import Mask, SelectItem, generators_in, with_implied
 from lake_assets.model.unique_names import refuse_twins
 
 Trigger = Annotated[Duration, Field(ge=timedelta(milliseconds=100), le=timedelta(hours=1))]
@@ -55,8 +55,8 @@ class Feed(Noun):
     """Columns of silver, as in Spark's `SELECT` over the decoded ones: `*`, `* except (email)`,
     `time as event_time`, `heart_bpm / 60d as heart_hz`, `cast(level as bigint) as level`. Route,
     expectations and views know these columns alone. Each row is computed by itself, and gives the
-    same whenever it is; what cannot be computed is null. Unset, all decoded columns are silver's.
-    """
+    same whenever it is; what cannot be computed is null. One item may make a row of each element of
+    an array: `explode(items) as item`. Unset, all decoded columns are silver's."""
 
     mask: dict[ColumnName, Mask] = Field(default_factory=dict)
     """By column of silver that holds text, how it is hidden before it is written: `hash` (with the
@@ -69,8 +69,10 @@ class Feed(Noun):
     tables: TableNames = TableNames()
     """What the keys' tables are called."""
 
-    expectations: tuple[Expectation, ...] = ()
-    """Of each row, before it is written to silver."""
+    expectations: tuple[Expectation, ...] = Field(default=(), validate_default=True)
+    """Of each row, before it is written to silver. Where `select` has `explode`, `posexplode` or
+    `inline`, one more is there unless it is declared: `has_elements`, which drops values without
+    elements."""
 
     checks: tuple[SilverCheck, ...] = ()
     """Of each key's silver table."""
@@ -119,6 +121,14 @@ class Feed(Noun):
 
     _others: tuple["Feed", ...] = PrivateAttr(default=())
     """Other feeds of the lake, whose tables its views may read."""
+
+    @field_validator("expectations")
+    @classmethod
+    def _values_have_elements(
+        cls, expectations: tuple[Expectation, ...], info: ValidationInfo
+    ) -> tuple[Expectation, ...]:
+        """What has none is dropped as if that were asked for: counted, and shown."""
+        return with_implied(info.data.get("select", ()), expectations)
 
     @field_validator("checks")
     @classmethod
@@ -198,6 +208,11 @@ class Feed(Noun):
     def is_triggered(self) -> bool:
         """Whether it is run on a schedule, and not by the streams without pause."""
         return self.run is not None
+
+    @property
+    def explodes(self) -> bool:
+        """Whether its `select` makes a row of each element of an array."""
+        return bool(generators_in(self.select))
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -95,25 +95,30 @@ def values_of(
     return pa.repeat(found, rows.num_rows) if isinstance(found, pa.Scalar) else found
 
 
+def parts_of(node: Node) -> tuple[Node, ...]:
+    """The expressions that one is made of."""
+    match node:
+        case Call(_, arguments):
+            return arguments
+        case StructField(struct):
+            return (struct,)
+        case Cast(argument):
+            return (argument,)
+    return ()
+
+
 def is_sure(node: Node) -> bool:
     """Whether an expression can be computed of any values."""
-    match node:
-        case Call(name, arguments):
-            return name not in _UNSURE and all(map(is_sure, arguments))
-        case StructField(struct):
-            return is_sure(struct)
-        case Cast(argument):
-            return is_sure(argument)
-    return True
+    is_own = not isinstance(node, Call) or node.name not in _UNSURE
+    return is_own and all(map(is_sure, parts_of(node)))
 
 
 def _value(node: Node, rows: pa.RecordBatch, known: MutableMapping[Node, Any]) -> Any:  # noqa: ANN401 - an array or a scalar
-    match node:
-        case Column(name):
-            return rows[name]
-        case Constant(value, kind):
-            return pa.scalar(value, kind)
+    if isinstance(node, Constant):
+        return pa.scalar(node.value, node.kind)
     if node not in known:
+        if isinstance(node, Column):
+            return rows[node.name]
         known[node] = _computed(node, rows, known)
     return known[node]
 
@@ -226,5 +231,6 @@ OPERATIONS: Mapping[str, Callable[..., Any]] = {
     "StringTrimLeft": lambda values: pc.utf8_ltrim(values, " "),
     "StringTrimRight": lambda values: pc.utf8_rtrim(values, " "),
     "Days": _day,
+    "Size": pc.list_value_length,
 }
 """By the name of Catalyst's expression, the same on Arrow arrays."""

@@ -36,6 +36,7 @@ from lake_assets.silver.layouts import with_partition_sources
 from lake_assets.silver.many_partitions import ManyPartitions
 from lake_assets.silver.questions import KeyQuestion, SqlQuestion, decoded
 from lake_assets.silver.schema_history import SchemaHistory
+from lake_assets.silver.selecting_decoder import explodes
 from lake_assets.spark.fan_out import UnresolvedError
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.spark.scan import Rows
@@ -265,6 +266,7 @@ class Demux:
             refused_keys=dict(self._refused),
             refused_at=pa.scalar(datetime.now(UTC), pa.timestamp("us", tz="UTC")),
             keep_values=keep_values
+            or explodes(decoder)
             or any(e.action is Action.QUARANTINE for e in self.feed.expectations),
         )
 

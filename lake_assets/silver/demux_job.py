@@ -42,6 +42,7 @@ from lake_assets.silver.select_by_spark import (
     select_by_spark,
     selects_by_spark,
 )
+from lake_assets.silver.selecting_decoder import explodes
 from lake_assets.spark.conditions import without_ansi
 from lake_assets.spark.fan_out import FanOut, Output, Written, discard, fan_out
 from lake_assets.spark.jvm import spark_schema
@@ -119,9 +120,10 @@ class Job:
             scope: which of them are written.
         """
         rules, keys, origin = self._rules, len(self.plan.keys), self.plan.origin.in_silver
-        decode = self._decode_and_mark(read)
+        decode, is_many = self._decode_and_mark(read), explodes(self.plan.decoder)
         return Output(
-            plan=self._write_plan(), transform=lambda: Judge(rules, keys, decode, origin, scope)
+            plan=self._write_plan(),
+            transform=lambda: Judge(rules, keys, decode, origin, scope, explodes=is_many),
         )
 
     def demuxed(self, done: FanOut) -> Demuxed:

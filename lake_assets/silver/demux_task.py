@@ -26,6 +26,7 @@ from lake_assets.silver.rows import (
     bronze_names,
     silver_origin,
 )
+from lake_assets.silver.selecting_decoder import decoded_rows
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,15 +79,15 @@ def stage_schema(plan: DecodePlan) -> pa.Schema:
 
 
 def decode_task(batches: Iterable[pa.RecordBatch], plan: DecodePlan) -> Iterator[pa.RecordBatch]:
-    """Decode and place one task's bronze rows; every row comes out, in order.
+    """Decode and place one task's bronze rows; every row comes out, in order, as one or several.
 
     Args:
         batches: `value binary` and the columns `bronze_names`.
         plan: what decodes them, and the route.
     """
     schema = stage_schema(plan)
-    for batch in batches:
-        yield place(batch, plan.decoder.decode(batch), plan, schema)
+    for batch, decoded in decoded_rows(plan.decoder, batches):
+        yield place(batch, decoded, plan, schema)
 
 
 def mark_violations(

@@ -1,8 +1,8 @@
 """The columns of a feed's `select` that only Spark computes: from decoded rows there, and back.
 
-A first Python stage decodes and lets those columns travel that the expressions read; the rows wait
-beside the task (`spark.batch_spill`). A second one adds what Spark made to its rows, and places
-them.
+A first Python stage decodes, computes what it can, and lets those columns travel that the other
+expressions read; the rows wait beside the task (`spark.batch_spill`). A second one adds what Spark
+made to its rows, and places them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,7 +17,7 @@ from lake_assets.silver.demux_task import DecodePlan, place, stage_schema
 from lake_assets.silver.questions import decoded as question_of
 from lake_assets.silver.questions import encoded
 from lake_assets.silver.rows import bronze_names
-from lake_assets.silver.selecting_decoder import SelectingDecoder
+from lake_assets.silver.selecting_decoder import Computed, SelectingDecoder
 from lake_assets.spark.batch_spill import receive, send
 from lake_assets.spark.jvm import spark_schema
 from lake_assets.spark.scan import Rows
@@ -27,8 +27,8 @@ _SPILL = "select"
 _REASON, _DETAIL, _QUESTION = "#reason", "#detail", "#question"
 """Of a decoded row on its way: `Decoded`'s, the question as text."""
 
-_ROW = pa.field("#row", pa.bool_())
-"""Travels where no expression reads a column."""
+_MADE = "#made_"
+"""Before the name of a selected column, which may be called as one of bronze is."""
 
 
 def selects_by_spark(plan: DecodePlan) -> bool:
@@ -44,12 +44,12 @@ def select_by_spark(bronze: Rows, plan: DecodePlan) -> DataFrame:
         plan: what decodes them; `selects_by_spark` holds.
     """
     decoder, read = _decoder(plan), bronze.read
-    schema = _travelling(decoder)
 
     def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return send(_pairs(read(batches), plan, schema), _SPILL)
+        return send(_pairs(read(batches), plan), _SPILL)
 
-    frame = bronze.frame.mapInArrow(decode, spark_schema(schema)).selectExpr(*decoder.by_spark_sql)
+    schema = spark_schema(decoder.travelling)
+    frame = bronze.frame.mapInArrow(decode, schema).selectExpr(*decoder.by_spark_sql)
     return frame.select(*(F.col(quoted(one.name)) for one in decoder.by_spark))
 
 
@@ -63,9 +63,8 @@ def place_selected(rows: Iterable[pa.RecordBatch], plan: DecodePlan) -> Iterator
     decoder, schema = _decoder(plan), stage_schema(plan)
     names = [one.name for one in decoder.by_spark]
     for kept, made in receive(rows, _SPILL):
-        decoded = _decoded(kept, decoder.inner.columns.names)
-        computed = dict(zip(names, made.columns, strict=True))
-        yield place(kept, decoder.selected(decoded, computed), plan, schema)
+        by_spark = dict(zip(names, made.columns, strict=True))
+        yield place(kept, decoder.finished(_computed(kept), by_spark), plan, schema)
 
 
 def _decoder(plan: DecodePlan) -> SelectingDecoder:
@@ -73,67 +72,43 @@ def _decoder(plan: DecodePlan) -> SelectingDecoder:
     return plan.decoder
 
 
-def _travelling(decoder: SelectingDecoder) -> pa.Schema:
-    """Decoded columns that the expressions read, at least one column."""
-    read = [column for column in _known(decoder) if column.name in decoder.by_spark_reads]
-    return pa.schema([column.remove_metadata() for column in read] or [_ROW])
-
-
-def _known(decoder: SelectingDecoder) -> pa.Schema:
-    return pa.schema([*decoder.inner.columns, *decoder.inner.unused])
-
-
 def _pairs(
-    batches: Iterable[pa.RecordBatch], plan: DecodePlan, schema: pa.Schema
+    batches: Iterable[pa.RecordBatch], plan: DecodePlan
 ) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
-    """Each batch as it is kept, and what of it travels."""
-    inner = _decoder(plan).inner
-    own = ("value", *bronze_names(plan.origin))
-    for batch in batches:
-        if not batch.num_rows:
-            continue
-        decoded = inner.decode(batch)
+    """Each piece as it is kept, and what of it travels."""
+    decoder, own = _decoder(plan), ("value", *bronze_names(plan.origin))
+    for computed in (one for batch in batches if batch.num_rows for one in decoder.computed(batch)):
+        decoded = computed.decoded
         texts = pa.array([encoded(one) for one in decoded.questions], pa.string())
-        kept = pa.RecordBatch.from_arrays(
-            [
-                *(batch[name] for name in own),
-                *decoded.columns.columns,
-                decoded.reason,
-                decoded.detail,
-                texts.take(decoded.question),
-            ],
-            names=[
-                *own,
-                *(f"{_COLUMN}{name}" for name in decoded.columns.schema.names),
-                _REASON,
-                _DETAIL,
-                _QUESTION,
-            ],
-        )
-        have = decoded.columns
-        travelling = [
-            have[one.name] if one.name in have.schema.names else pa.nulls(len(batch), one.type)
-            for one in schema
-        ]
-        yield kept, pa.RecordBatch.from_arrays(travelling, schema=schema)
+        kept = {
+            **{name: computed.bronze[name] for name in own},
+            **{f"{_MADE}{name}": array for name, array in computed.made.items()},
+            _REASON: decoded.reason,
+            _DETAIL: decoded.detail,
+            _QUESTION: texts.take(decoded.question),
+        }
+        yield pa.RecordBatch.from_pydict(kept), computed.travelling
 
 
-_COLUMN = "#decoded_"
-"""Before the name of a decoded column, which may be called as one of bronze is."""
-
-
-def _decoded(kept: pa.RecordBatch, names: Iterable[str]) -> Decoded:
-    """What `_pairs` kept of a decoder's answer."""
-    names = list(names)
+def _computed(kept: pa.RecordBatch) -> Computed:
+    """What `_pairs` kept."""
     asked = kept[_QUESTION].dictionary_encode()
-    return Decoded(
-        columns=pa.RecordBatch.from_arrays(
-            [kept[f"{_COLUMN}{name}"] for name in names], names=names
+    names = [name for name in kept.schema.names if name.startswith(_MADE)]
+    return Computed(
+        bronze=kept,
+        decoded=Decoded(
+            columns=_NONE,
+            reason=kept[_REASON],
+            detail=kept[_DETAIL],
+            question=asked.indices,
+            questions=tuple(
+                cast("Question", question_of(text)) for text in asked.dictionary.to_pylist()
+            ),
         ),
-        reason=kept[_REASON],
-        detail=kept[_DETAIL],
-        question=asked.indices,
-        questions=tuple(
-            cast("Question", question_of(text)) for text in asked.dictionary.to_pylist()
-        ),
+        made={name.removeprefix(_MADE): kept[name] for name in names},
+        travelling=_NONE,
     )
+
+
+_NONE = pa.RecordBatch.from_arrays([], schema=pa.schema([]))
+"""No columns: all that is selected is made."""

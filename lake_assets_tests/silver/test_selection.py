@@ -107,6 +107,8 @@ IN_TASKS = [
     "day > date'1970-01-01'",
     "at is null and not is_new",
     "tags is null",
+    "size(tags)",
+    "array_size(tags) + 1",
     "true",
     "1",
     "'text'",
@@ -133,7 +135,6 @@ BY_SPARK = [
     "substring(name, -2, 1)",
     "concat(tags, tags)",
     "tags[0]",
-    "size(tags)",
     "split(name, 'a')",
     "sha2(name, 256)",
 ]
