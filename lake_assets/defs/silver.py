@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import dagster as dg
 
 from lake_assets.defs.checks import keys_asked_for
+from lake_assets.defs.column_lineage import in_words, lineage_metadata, noted_columns
 from lake_assets.defs.internals.asset_checks import partitioned_check
 from lake_assets.defs.internals.materializations import latest_ids
 from lake_assets.defs.keys import (
@@ -64,6 +65,7 @@ def _silver(settings: Settings, feed: Feed) -> dg.AssetSpec:
     keys = keys_of(lake_of(settings), feed)
     pattern = feed.silver_table(key_pattern(feed))
     example = feed.silver_table(keys[0]) if keys else pattern
+    made = noted_columns(settings, feed)
     return dg.AssetSpec(
         silver_key(feed),
         deps=[bronze_key(feed)],
@@ -72,7 +74,8 @@ def _silver(settings: Settings, feed: Feed) -> dg.AssetSpec:
         description="Decoded, typed, append-only events: one table a key.",
         kinds={"delta", "spark"},
         owners=OWNERS,
-        metadata=family_metadata(lake_of(settings), pattern, example),
+        metadata=family_metadata(lake_of(settings), pattern, example, in_words(made))
+        | lineage_metadata(feed, made),
     )
 
 

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame
 
 from lake_assets.delta.commit import DataFile
 from lake_assets.delta.table_log import log_of
-from lake_assets.errors import ExpectationFailedError
+from lake_assets.errors import ExpectationFailedError, FeedError
 from lake_assets.model.expectations import Action, Expectation
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Judged
@@ -42,7 +42,7 @@ from lake_assets.silver.select_by_spark import (
     select_by_spark,
     selects_by_spark,
 )
-from lake_assets.silver.selecting_decoder import explodes
+from lake_assets.silver.selecting_decoder import divides, explodes
 from lake_assets.spark.conditions import without_ansi
 from lake_assets.spark.fan_out import FanOut, Output, Written, discard, fan_out
 from lake_assets.spark.jvm import spark_schema
@@ -145,6 +145,19 @@ class Job:
             for (key, name), judged in demuxed.judged.items()
             if name in failing and judged.violated
         }
+
+    def ensure_undivided(self, demuxed: Demuxed) -> None:
+        """Make sure that all rows of a value are of one key, where only some keys are meant.
+
+        Raises:
+            FeedError: they may be of several; nothing is left of the job.
+        """
+        if divides(self.plan.decoder, self.plan.route):
+            self.discard(demuxed)
+            fact = "says by each element which key its row is of, and a value is of several then"
+            raise FeedError(
+                f"select of feed {self.feed.feed!r}", fact, "Do it for all keys at once"
+            )
 
     def discard(self, demuxed: Demuxed) -> None:
         """Delete what `run` left."""

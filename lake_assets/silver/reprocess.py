@@ -22,7 +22,6 @@ from lake_assets.delta.origins import columns_in
 from lake_assets.delta.source_offsets import Offsets, offsets_of_rows
 from lake_assets.delta.table_features import Use
 from lake_assets.delta.table_log import TableLog, log_of
-from lake_assets.errors import FeedError
 from lake_assets.model.origins import OriginColumns
 from lake_assets.model.quarantine import Reason
 from lake_assets.model.tables import TableRef, quarantine_of, waiting_of
@@ -32,7 +31,6 @@ from lake_assets.silver.demux_job import Demuxed, Job, failure, joined
 from lake_assets.silver.demux_position import reprocess_app
 from lake_assets.silver.layouts import split_of
 from lake_assets.silver.rows import bronze_names
-from lake_assets.silver.selecting_decoder import divides
 from lake_assets.silver.set_aside import set_aside
 from lake_assets.spark.fan_out import Written
 from lake_assets.spark.read_tables import read_files
@@ -95,7 +93,7 @@ class Redo:
             rows = rows.where(F.coalesce("reason", F.lit("")) != Reason.SKIPPED.value)
         job, demuxed = self.demux.derive(Rows(rows.drop("reason")), _scope(keys, Refused.NONE))
         if keys is not None:
-            _ensure_undivided(job, demuxed)
+            job.ensure_undivided(demuxed)
         self._stop_if_failing([(job, demuxed)])
         return self._change(demuxed, {})
 
@@ -152,7 +150,7 @@ class Redo:
             return _told(self._change(demuxed, leaving, record), bronze)
         given = Rows(bronze.rows.select("value", *self._bronze_names))
         parts = [self.demux.derive(given, _scope(keys, Refused.JUDGED))]
-        _ensure_undivided(*parts[0])
+        parts[0][0].ensure_undivided(parts[0][1])
         parts += self._strays(bronze, keys)
         self._stop_if_failing(parts)
         both = joined([demuxed for _, demuxed in parts])
@@ -282,18 +280,6 @@ class Redo:
 
     def _log(self, table: TableRef) -> TableLog:
         return log_of(self.demux.context.lake, table)
-
-
-def _ensure_undivided(job: Job, demuxed: Demuxed) -> None:
-    """Make sure that all rows of a value are of one key, where only some keys are meant.
-
-    Raises:
-        FeedError: they may be of several; what the job left is deleted.
-    """
-    if divides(job.plan.decoder, job.plan.route):
-        job.discard(demuxed)
-        fact = "says by each element which key its row is of, and a value is of several then"
-        raise FeedError(f"select of feed {job.feed.feed!r}", fact, "Do it for all keys at once")
 
 
 def _told(done: Redone, bronze: Bronze) -> Redone:

@@ -5,7 +5,7 @@ found in `silver.selection`; `silver.selecting_decoder` computes.
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -53,7 +53,9 @@ def with_select(
     feed: Feed,
     inner: PayloadFormat[Any],
     mask_key: bytes,
-    note: Callable[[Mapping[str, str]], None] = lambda _: None,
+    note: Callable[[Sequence[Output]], None] = lambda _: None,
+    *,
+    rotates: bool = False,
 ) -> PayloadFormat[Any]:
     """The format of a feed's values, with what it selects and hides, if it does.
 
@@ -62,7 +64,8 @@ def with_select(
         feed: whose.
         inner: what decodes.
         mask_key: of `mask: hash`; empty if there is none.
-        note: is told of each plan which columns Spark computes, with what tasks cannot.
+        note: is told of each plan what is selected.
+        rotates: whether all of silver is hashed anew, so that tables may have another key's hashes.
 
     Raises:
         FeedError: texts are to be hashed without a key.
@@ -73,7 +76,7 @@ def with_select(
         fact = "hashes texts, and there is no key for it"
         step = "Set LAKE_ASSETS_MASKING_KEY to a secret of your own, and keep it: with another key "
         raise FeedError(f"mask of feed {feed.feed!r}", fact, f"{step}equal texts differ")
-    return SelectingFormat(session, feed, inner, mask_key, note)
+    return SelectingFormat(session, feed, inner, mask_key, note, rotates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +87,8 @@ class SelectingFormat:
     feed: Feed
     inner: PayloadFormat[Any]
     mask_key: bytes
-    note: Callable[[Mapping[str, str]], None] = lambda _: None
-    """Is told which columns Spark computes, each with the part of it that tasks cannot."""
+    note: Callable[[Sequence[Output]], None] = lambda _: None
+    rotates: bool = False
 
     _analyzed: dict[pa.Schema, Selection] = field(default_factory=dict)
     """By the decoded columns, what Spark last said of the items."""
@@ -192,11 +195,23 @@ class SelectingFormat:
         return sure_only(found) if schemas.is_spark_asked else found
 
     def _tell(self, outputs: Sequence[Output]) -> None:
-        by_spark = {one.name: one.spark_part for one in outputs if one.is_by_spark}
-        self.note(by_spark)
+        self.note(outputs)
+        by_spark = [one.name for one in outputs if one.is_by_spark]
         if by_spark:
             text = "select of feed %r: Spark computes %s, for which rows travel through the JVM"
             _LOG.info(text, self.feed.feed, ", ".join(by_spark), extra={"feed": self.feed.feed})
+
+
+def hashing_key(payload_format: PayloadFormat[Any]) -> bytes:
+    """What a format hashes columns with; empty if it hashes none."""
+    if not isinstance(payload_format, SelectingFormat):
+        return b""
+    return payload_format.mask_key if Mask.HASH in payload_format.feed.mask.values() else b""
+
+
+def rotates_key(payload_format: PayloadFormat[Any]) -> bool:
+    """Whether tables may have hashes of another key, since all of them are made anew."""
+    return isinstance(payload_format, SelectingFormat) and payload_format.rotates
 
 
 def _with(schemas: SelectedSchemas, inner: Any) -> SelectedSchemas:  # noqa: ANN401 - the format's

@@ -4,8 +4,9 @@ Says in which table a row is and why. What could be in none of them is told apar
 streams have got. No Spark, and nothing is decoded.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -57,6 +58,9 @@ class Place:
     """False if the log has forgotten the commit: then it is `version`'s or an older one."""
 
     key: str | None = None
+    rows: int = 1
+    """Of the message in the file: `explode` makes several of one."""
+
     reason: str | None = None
     """Why quarantine has it, and what that means for this message."""
 
@@ -219,11 +223,14 @@ def _refused(lake: Store, feed: Feed, table: TableRef, origin: Origin) -> list[P
 
 def _in_silver(lake: Store, feed: Feed, origin: Origin) -> list[Place]:
     row_key = feed.source.origin.in_silver.key_of(origin)
-    return [
-        _place(feed.silver_table(key), row, key=key)
-        for key in keys_found(lake, feed)
-        for row in _find(lake, feed.silver_table(key), row_key, [])
-    ]
+    places = []
+    for key in keys_found(lake, feed):
+        found = _find(lake, feed.silver_table(key), row_key, [])
+        many = Counter(row.file for row in found)
+        files = {row.file: row for row in found}
+        table = feed.silver_table(key)
+        places += [replace(_place(table, row, key=key), rows=many[f]) for f, row in files.items()]
+    return places
 
 
 def _find(
