@@ -114,7 +114,13 @@ def pace_metadata(pace: Pace | None, what: str) -> Metadata:
 def table_metadata(
     lake: Store, table: TableRef, made: Mapping[str, str] | None = None
 ) -> dict[str, dg.MetadataValue]:
-    """A table as it is now, by its log; empty if it is not there yet. `made` as `family_metadata`."""
+    """A table as it is now, by its log; empty if it is not there yet.
+
+    Args:
+        lake: that has it.
+        table: which.
+        made: by column, in words, what it is made from.
+    """
     handle = open_table(lake, table)
     if handle is None:
         return {}

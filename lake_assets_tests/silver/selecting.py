@@ -50,9 +50,9 @@ class Silver:
         self.reports, self.by_spark = [], None
         self.offsets = 0
 
-    def demux(self, declared, key=KEY):
+    def demux(self, declared, key=KEY, **more):
         surroundings = Surroundings(registry_access=RegistryAccess())
-        found = with_select(self.spark, declared, format_of(declared, surroundings), key)
+        found = with_select(self.spark, declared, format_of(declared, surroundings), key, **more)
         return Demux(
             feed=declared,
             context=self.context,
@@ -86,12 +86,12 @@ class Silver:
     def schema(self, table):
         return DeltaTable(self.settings.lake_dir / table.relative).to_pyarrow_table().schema
 
-    def redo(self, declared):
+    def redo(self, declared, key=KEY, **more):
         """What requeues and rebuilds."""
         state = self.settings.state_dir
         file = LakeUri.local(state / "tracker-redo.json")
         journal = ChangeJournal(LocalStore.at(state), file, declared.source.origin)
-        return Redo(session=self.spark, demux=self.demux(declared), journal=journal)
+        return Redo(session=self.spark, demux=self.demux(declared, key, **more), journal=journal)
 
     def bronze(self, *values):
         """Values as a rebuild gets them; all were demuxed."""

@@ -195,14 +195,6 @@ def test_what_does_not_fit_a_hidden_column_is_hidden_in_what_is_rescued(silver):
     assert json.loads(row["_rescued"]) == {"card": "***", "owner": "***", "steps": 1.5}
 
 
-def test_a_hash_depends_on_the_key(silver):
-    declared = feed(**MASKED)
-    silver.take(declared, beat())
-    other = silver.demux(declared, key=b"another key of sixteen")
-    silver.take(declared, beat(), batch=Batch("query", 1), demux=other)
-    assert len({row["mail"] for row in silver.rows(declared)}) == 2
-
-
 @pytest.mark.parametrize(
     ("mask", "key", "fact"),
     [
@@ -223,6 +215,17 @@ def test_the_example_of_the_documentation_is_true(silver):
     (row,) = map(without_origin_but_rescued, silver.rows(declared))
     row["event_time"] = row["event_time"].strftime("%Y-%m-%dT%H:%M:%SZ")
     assert row == json.loads(blocks[2])
+    assert not silver.by_spark
+
+
+def test_the_example_of_elements_is_true(silver):
+    blocks = re.findall(r"```(?:yaml|json)\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    declared = Feed.model_validate(yaml.safe_load(blocks[3]))
+    silver.take(declared, json.loads(blocks[4]))
+    rows = silver.read_all(declared.silver_table("north"))
+    rows.sort(key=lambda row: row["_element"])
+    have = [{**without_origin_but_rescued(row), "_element": row["_element"]} for row in rows]
+    assert have == json.loads(blocks[5])
     assert not silver.by_spark
 
 

@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime
 import pyarrow as pa
 import pytest
 
+from lake_assets.errors import FeedError
 from lake_assets.silver.arrow_evaluator import NotEvaluableError, values_of
 from lake_assets.silver.selection import has_star, select, sure_only
 from lake_assets.spark.conditions import without_ansi
@@ -226,3 +227,20 @@ def test_columns_are_told_with_what_they_are_made_of(spark):
     assert found.reads == ("level", "owner", "total")
     assert has_star(items)
     assert not has_star(items[1:])
+
+
+def test_a_field_of_another_name_now_is_told_with_that_name(spark):
+    with pytest.raises(FeedError, match="names title, which newer .* call name; .*Write name"):
+        select(spark, "feed", SCHEMA, ["upper(title) as shown"], {"title": "name"})
+    with pytest.raises(FeedError, match="does not compile") as told:
+        select(spark, "feed", SCHEMA, ["titel as shown"], {"title": "name"})
+    assert "newer" not in str(told.value)
+
+
+def test_what_spark_computes_is_told_with_the_part_that_tasks_cannot(spark):
+    items = ["concat(name, date_format(at, 'E')) as a", "level + 1 as b", "sqrt(share) as c"]
+    parts = [one.spark_part for one in select(spark, "feed", SCHEMA, items).outputs]
+    assert "date_format" in parts[0]
+    assert "concat" not in parts[0]
+    assert parts[1] == ""
+    assert "sqrt" in parts[2].lower()
