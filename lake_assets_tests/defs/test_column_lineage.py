@@ -23,7 +23,7 @@ COLUMNS = {
 
 
 @pytest.fixture
-def metadata(settings, lake):
+def metadata(settings):
     rows = {"game_name": ["uno"], "gamer": ["G"], "one": [1], "_offset": [0]}
     write_deltalake(settings.lake_dir / silver_of("uno").relative, pa.table(rows))
 
@@ -51,7 +51,7 @@ def test_each_column_says_what_it_is_made_from(metadata, settings):
 
 def test_columns_lead_to_the_fields_of_bronzes_values(metadata, settings):
     note_select(settings.state_dir, "games", SelectNote(select=SELECT, columns=COLUMNS))
-    found = dg.TableMetadataSet.extract(metadata(FEED)).column_lineage
+    found = metadata(FEED)["dagster/column_lineage"].value
     bronze = dg.AssetKey("bronze_games")
     assert found.deps_by_column == {
         "game_name": [dg.TableColumnDep(bronze, "value.game_name")],

@@ -230,7 +230,7 @@ def test_columns_are_told_with_what_they_are_made_of(spark):
 
 
 def test_a_field_of_another_name_now_is_told_with_that_name(spark):
-    with pytest.raises(FeedError, match="names title, which newer .* call name; .*Write name"):
+    with pytest.raises(FeedError, match=r"names title, which newer .* call name; .*Write name"):
         select(spark, "feed", SCHEMA, ["upper(title) as shown"], {"title": "name"})
     with pytest.raises(FeedError, match="does not compile") as told:
         select(spark, "feed", SCHEMA, ["titel as shown"], {"title": "name"})
