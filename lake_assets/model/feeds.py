@@ -25,7 +25,7 @@ from lake_assets.model.routes import Route, Unknown
 from lake_assets.model.sources import Source
 from lake_assets.model.table_names import TableNames
 from lake_assets.model.tables import Layer, TableRef, bronze_of, gold_of_all, quarantine_of
-from lake_assets.model.transforms import Mask, SelectItem, generators_in, with_implied
+from lake_assets.model.transforms import Mask, SelectItem, with_implied
 from lake_assets.model.unique_names import refuse_twins
 
 Trigger = Annotated[Duration, Field(ge=timedelta(milliseconds=100), le=timedelta(hours=1))]
@@ -208,11 +208,6 @@ class Feed(Noun):
     def is_triggered(self) -> bool:
         """Whether it is run on a schedule, and not by the streams without pause."""
         return self.run is not None
-
-    @property
-    def explodes(self) -> bool:
-        """Whether its `select` makes a row of each element of an array."""
-        return bool(generators_in(self.select))
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -56,9 +56,7 @@ def test_tables_record_it_and_another_key_is_refused_before_anything_is_written(
     before = hashes(silver)
     other = silver.demux(masked(), OTHER)
     with pytest.raises(LakeError, match=r"another masking key .*fingerprint") as told:
-        silver.take(
-            masked(), beat("a"), batch=Batch("query", 2), demux=silver.demux(masked(), OTHER)
-        )
+        silver.take(masked(), beat("a"), batch=Batch("query", 2), demux=other)
     assert "rebuild silver" in str(told.value)
     assert OTHER.decode() not in str(told.value)
     assert hashes(silver) == before
