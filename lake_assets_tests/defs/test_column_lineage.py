@@ -1,5 +1,10 @@
 """What silver's columns are made from, where Dagster's users look."""
 
+import json
+import os
+import subprocess
+import sys
+
 import dagster as dg
 import pyarrow as pa
 import pytest
@@ -69,3 +74,52 @@ def test_without_a_note_of_these_items_nothing_is_told(metadata, settings, feed)
     note_select(settings.state_dir, "games", old)
     assert set(described(metadata(feed)).values()) == {None}
     assert "dagster/column_lineage" not in metadata(feed)
+
+
+_CODE = """
+from lake_assets.defs.silver import build
+from lake_assets.model.feeds import Feed
+from lake_assets.settings.schema import Settings
+
+settings = Settings.model_validate_json({settings!r})
+defs = build(settings, [Feed.model_validate_json({feed!r})])
+"""
+
+_QUERY = """
+{
+  assetNodes {
+    assetKey { path }
+    metadataEntries {
+      ... on TableSchemaMetadataEntry { schema { columns { name description } } }
+      ... on TableColumnLineageMetadataEntry {
+        lineage { columnName columnDeps { assetKey { path } columnName } }
+      }
+    }
+  }
+}
+"""
+
+
+def test_the_webservers_graphql_tells_both(metadata, settings, tmp_path):
+    note_select(settings.state_dir, "games", SelectNote(select=SELECT, columns=COLUMNS))
+    assert metadata(FEED)
+    file = tmp_path / "code.py"
+    told = {"settings": settings.model_dump_json(), "feed": FEED.model_dump_json()}
+    file.write_text(_CODE.format(**told))
+    answer = subprocess.run(  # noqa: S603 - Dagster's own command
+        [sys.executable, "-m", "dagster_graphql", "-f", str(file), "-t", _QUERY],
+        env={**os.environ, "DAGSTER_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    nodes = json.loads(answer.stdout[answer.stdout.index("{") :])["data"]["assetNodes"]
+    (silver,) = (node for node in nodes if node["assetKey"]["path"] == SILVER.path)
+    found: dict[str, list] = {}
+    for entry in silver["metadataEntries"]:
+        found |= entry.get("schema", {}) | {k: v for k, v in entry.items() if k == "lineage"}
+    words = {column["name"]: column["description"] for column in found["columns"]}
+    assert words["gamer"] == "computed from device_id, gamer_id"
+    bronze = {"assetKey": {"path": ["bronze_games"]}}
+    deps = {one["columnName"]: one["columnDeps"] for one in found["lineage"]}
+    assert deps["game_name"] == [{**bronze, "columnName": "value.game_name"}]

@@ -10,12 +10,14 @@ import pytest
 from lake_assets.delta.commit import Batch
 from lake_assets.errors import FeedError
 from lake_assets.model.feeds import Feed
+from lake_assets.model.origins import Origin
 from lake_assets.model.tables import quarantine_of
 from lake_assets.silver.arrow_evaluator import Column
 from lake_assets.silver.explode_rows import elements_of, pieces
 from lake_assets.silver.explosion import Explosion
 from lake_assets.spark.conditions import without_ansi
 from lake_assets.spark.lake_context import open_lake
+from lake_assets.streams.trace import trace
 from lake_assets_tests.silver.selecting import Silver, feed
 
 pytestmark = pytest.mark.spark
@@ -279,3 +281,10 @@ def test_pieces_hold_whole_values():
         found = elements_of(explosion, rows.slice(start, length))
         wanted = [x for one in arrays.to_pylist()[start : start + length] for x in one or [None]]
         assert found.columns["x"].to_pylist() == wanted
+
+
+def test_a_trace_counts_the_rows_of_a_value(silver):
+    declared = orders(**BY_ELEMENT)
+    silver.take(declared, order(1, 2, 1))
+    found = trace(silver.settings, declared, Origin("t", 0, 0), None)
+    assert {place.key: place.rows for place in found.places} == {"s1": 2, "s2": 1}
