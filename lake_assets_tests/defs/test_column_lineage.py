@@ -1,7 +1,6 @@
 """What silver's columns are made from, where Dagster's users look."""
 
 import json
-import os
 import subprocess
 import sys
 
@@ -11,6 +10,7 @@ import pytest
 from deltalake import write_deltalake
 
 from lake_assets.defs.silver import build
+from lake_assets.settings.load import child_environment
 from lake_assets.state.select_notes import SelectedColumn, SelectNote, note_select
 from lake_assets_tests.sample import GAMES, silver_of
 
@@ -85,6 +85,8 @@ settings = Settings.model_validate_json({settings!r})
 defs = build(settings, [Feed.model_validate_json({feed!r})])
 """
 
+_ASK = "from dagster_graphql.cli import main; main()"
+
 _QUERY = """
 {
   assetNodes {
@@ -107,8 +109,8 @@ def test_the_webservers_graphql_tells_both(metadata, settings, tmp_path):
     told = {"settings": settings.model_dump_json(), "feed": FEED.model_dump_json()}
     file.write_text(_CODE.format(**told))
     answer = subprocess.run(  # noqa: S603 - Dagster's own command
-        [sys.executable, "-m", "dagster_graphql", "-f", str(file), "-t", _QUERY],
-        env={**os.environ, "DAGSTER_HOME": str(tmp_path)},
+        [sys.executable, "-c", _ASK, "-f", str(file), "-t", _QUERY],
+        env=child_environment(settings) | {"DAGSTER_HOME": str(tmp_path)},
         capture_output=True,
         text=True,
         check=True,
