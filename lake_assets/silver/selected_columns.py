@@ -12,6 +12,7 @@ from lake_assets.errors import FeedError, LakeError
 from lake_assets.formats.schema_merge import Mismatch, in_words, merge
 from lake_assets.model.feeds import Feed
 from lake_assets.model.routes import KEY_TYPES
+from lake_assets.model.transforms import ELEMENT
 from lake_assets.silver.mask_values import Masks
 from lake_assets.silver.selection import Output
 
@@ -28,7 +29,7 @@ def decoded_columns(have: pa.Schema, outputs: Sequence[Output], *, has_star: boo
     found: dict[str, pa.Field] = {}
     for column in have:
         source = sources.get(column.name, column.name if has_star else None)
-        if source is not None:
+        if source is not None and source != ELEMENT:  # of a `select` of another day, perhaps
             found.setdefault(source, column.with_name(source))
     return pa.schema(list(found.values()))
 

@@ -248,6 +248,22 @@ def test_a_batch_of_other_code_goes_on_with_tables_that_have_no_elements_yet(sil
     assert sorted(row["_element"] if row["item"] else -1 for row in rows) == [-1, 0, 1]
 
 
+@pytest.mark.parametrize("select", [(), ("*",), ("* except (items)", "size(items) as many")])
+def test_a_feed_may_make_rows_of_elements_no_more(silver, select):
+    silver.take(orders(), order(1, 2))
+    later = orders(select)
+    silver.take(later, order(3, 4), batch=Batch("query", 1))
+    assert sorted(elements(silver, later)[0], key=str) == [0, 1, None]
+
+
+def test_a_text_of_which_arrow_is_not_sure_is_left_to_spark(silver):
+    declared = orders([*ITEMS, "lower(item.sku) as low"])
+    silver.take(declared, {"model": "pulse", "items": [{"sku": "A"}, {"sku": "Ä"}]}, order())
+    assert silver.by_spark
+    rows = silver.read_all(declared.silver_table("pulse"))
+    assert sorted(row["low"] for row in rows) == ["a", "ä"]
+
+
 @pytest.mark.parametrize(
     ("select", "fact"),
     [
