@@ -1,4 +1,4 @@
-"""What a feed's `select` and `mask` make of the columns that its tables have. Pure.
+"""What a feed's `select` and `mask` make of the columns that its tables have.
 
 Which columns are selected, and of which decoded ones, is found by `silver.selection`.
 """
