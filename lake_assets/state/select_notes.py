@@ -50,11 +50,11 @@ def note_select(state_dir: Path, feed: str, note: SelectNote) -> None:
     """
     path, text = _path(state_dir, feed), _NOTE.dump_json(note).decode()
     try:
-        if path.exists() and path.read_text() == text:
+        if path.exists() and path.read_bytes() == text.encode():
             return
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_text(path, text)
-    except (OSError, UnicodeDecodeError) as problem:
+    except OSError as problem:
         raise LakeError(str(path), f"cannot be written ({problem})", "Check the disk") from problem
 
 

@@ -115,9 +115,10 @@ def test_the_webservers_graphql_tells_both(metadata, settings, tmp_path):
         text=True,
         check=True,
     )
-    nodes = json.loads(answer.stdout[answer.stdout.index("{") :])["data"]["assetNodes"]
+    found, _ = json.JSONDecoder().raw_decode(answer.stdout, answer.stdout.index("{"))
+    nodes = found["data"]["assetNodes"]
     (silver,) = (node for node in nodes if node["assetKey"]["path"] == SILVER.path)
-    found: dict[str, list] = {}
+    found = {}
     for entry in silver["metadataEntries"]:
         found |= entry.get("schema", {}) | {k: v for k, v in entry.items() if k == "lineage"}
     words = {column["name"]: column["description"] for column in found["columns"]}
