@@ -29,6 +29,8 @@ NO_RULES = "demux-no-expectations"
 TEN_RULES = "demux-10-expectations"
 
 IN_TASKS = "demux-select"
+COPIES = "demux-select-copies"
+SAME_COLUMNS = "demux-select-same-columns"
 BY_SPARK = "demux-select-by-spark"
 TRANSFORM = "demux-transform"
 BY_ROW = "demux-transform-by-row"
@@ -51,6 +53,30 @@ _SELECT = (
 )
 """Ten expressions over four columns, eight of them computed, such as people write."""
 
+_COPIES = (
+    *_SELECT[:1],
+    "game_name",
+    "game_name as player",
+    "gamer_id",
+    "event_timestamp as gamer_length",
+    "device_id",
+    "device_id as device_vendor",
+    "device_id as device_age",
+    "event_timestamp",
+    "event_timestamp as event_day",
+    "event_timestamp as is_recent",
+)
+"""As many columns, none of them computed: what `_SELECT` costs beside it is computing."""
+
+_FOLDED = (
+    *_SELECT[:1],
+    "lower(trim(game_name)) as game_name",
+    "concat(left(gamer_id, 64), '/', trim(device_id)) as gamer_id",
+    "if(device_id like '00:%', 'old', coalesce(nullif(device_id, ''), 'none')) as device_id",
+    "if(to_date(event_timestamp) >= date'2020-01-01', event_timestamp, null) as event_timestamp",
+)
+"""Ten operations over four columns, which make four."""
+
 BY_DAY = "demux-by-day"
 BY_TEXT = "demux-by-text"
 
@@ -72,6 +98,16 @@ _TEN = (
 def with_select_in_tasks(ground: Ground) -> dict[str, float]:
     """Demux with ten expressions in `select`, which tasks compute."""
     return {IN_TASKS: walk(_selecting(ground, _SELECT))[DEMUX]}
+
+
+def with_copies(ground: Ground) -> dict[str, float]:
+    """Demux with as many columns as that makes, all of them copies: what writing them costs."""
+    return {COPIES: walk(_selecting(ground, _COPIES))[DEMUX]}
+
+
+def with_same_columns(ground: Ground) -> dict[str, float]:
+    """Demux with ten operations in `select`, which give as many columns as there are without."""
+    return {SAME_COLUMNS: walk(_selecting(ground, _FOLDED))[DEMUX]}
 
 
 def with_select_by_spark(ground: Ground) -> dict[str, float]:

@@ -94,7 +94,8 @@ def _parse(text: str) -> Origin:
 def _in_words(place: Place, lake: Store) -> str:
     version = f"version {place.version}" if place.is_exact else f"version {place.version} or older"
     at = f", {place.at:%Y-%m-%d %H:%M:%S} UTC" if place.at else ""
-    return f"{place.table.name}: {_file(place, lake)} ({version}{at})"
+    many = f", {place.rows:,} rows" if place.rows > 1 else ""
+    return f"{place.table.name}: {_file(place, lake)} ({version}{at}{many})"
 
 
 def _file(place: Place, lake: Store) -> str:
@@ -119,6 +120,7 @@ def _as_json(found: Trace, lake: Store) -> dict[str, object]:
                 "layer": place.table.layer.value,
                 "key": place.key,
                 "file": _file(place, lake),
+                "rows": place.rows,
                 "version": place.version,
                 "version_is_exact": place.is_exact,
                 "reason": place.reason,

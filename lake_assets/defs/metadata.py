@@ -1,5 +1,7 @@
 """Tables as Dagster's metadata: size, place, columns."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from hashlib import blake2b
 
 import dagster as dg
@@ -24,6 +26,12 @@ COLUMNS_DIGEST = "columns_digest"
 """Tells one set of columns from another where an event leaves them out."""
 
 
+def _described(columns: tuple[Column, ...], made: Mapping[str, str] | None) -> tuple[Column, ...]:
+    """The columns, each with what it is made from where it says nothing itself."""
+    words = made or {}
+    return tuple(replace(one, comment=one.comment or words.get(one.name, "")) for one in columns)
+
+
 def columns_metadata(columns: tuple[Column, ...]) -> dict[str, dg.TableSchemaMetadataValue]:
     """Columns as the UI shows them; nothing where there are none."""
     if not columns:
@@ -44,13 +52,20 @@ def declared_metadata(lake: Store, table: TableRef) -> dict[str, dg.MetadataValu
 
 
 def family_metadata(
-    lake: Store, pattern: TableRef, example: TableRef
+    lake: Store, pattern: TableRef, example: TableRef, made: Mapping[str, str] | None = None
 ) -> dict[str, dg.MetadataValue]:
-    """What is known of one table a key: where they lie, and the columns of one of them."""
+    """What is known of one table a key: where they lie, and the columns of one of them.
+
+    Args:
+        lake: that has them.
+        pattern: their names.
+        example: one of them.
+        made: by column, in words, what it is made from.
+    """
     return {
         "dagster/table_name": dg.MetadataValue.text(pattern.name),
         "path": _place(lake, pattern),
-        **columns_metadata(column_types(lake, example)),
+        **columns_metadata(_described(column_types(lake, example), made)),
     }
 
 
@@ -96,12 +111,20 @@ def pace_metadata(pace: Pace | None, what: str) -> Metadata:
     return found
 
 
-def table_metadata(lake: Store, table: TableRef) -> dict[str, dg.MetadataValue]:
-    """A table as it is now, by its log; empty if it is not there yet."""
+def table_metadata(
+    lake: Store, table: TableRef, made: Mapping[str, str] | None = None
+) -> dict[str, dg.MetadataValue]:
+    """A table as it is now, by its log; empty if it is not there yet.
+
+    Args:
+        lake: that has it.
+        table: which.
+        made: by column, in words, what it is made from.
+    """
     handle = open_table(lake, table)
     if handle is None:
         return {}
-    state, columns = state_of(handle), columns_of(handle)
+    state, columns = state_of(handle), _described(columns_of(handle), made)
     return {
         "dagster/row_count": dg.MetadataValue.int(state.rows),
         "dagster/table_name": dg.MetadataValue.text(table.name),

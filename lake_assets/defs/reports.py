@@ -6,6 +6,7 @@ from datetime import datetime
 
 import dagster as dg
 
+from lake_assets.defs.column_lineage import in_words, noted_columns
 from lake_assets.defs.gap_check import gap_evaluation
 from lake_assets.defs.internals.asset_checks import evaluation
 from lake_assets.defs.internals.materializations import latest_id, latest_ids
@@ -101,7 +102,10 @@ def results_of(
 
 def _table_event(settings: Settings, feed: Feed, change: Change) -> TableEvent:
     what = "refresh" if change.table.layer is Layer.GOLD else "batch"
-    metadata = table_metadata(lake_of(settings), change.table) | pace_metadata(change.pace, what)
+    is_silver = change.table.layer is Layer.SILVER
+    made = in_words(noted_columns(settings, feed)) if is_silver else None
+    metadata = table_metadata(lake_of(settings), change.table, made)
+    metadata |= pace_metadata(change.pace, what)
     if change.table.layer is Layer.GOLD:
         metadata |= view_metadata(change.refresh) if change.refresh else {}
     else:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import dagster as dg
 
 from lake_assets.defs.checks import keys_asked_for
+from lake_assets.defs.column_lineage import in_words, lineage_metadata, noted_columns
 from lake_assets.defs.internals.asset_checks import partitioned_check
 from lake_assets.defs.internals.materializations import latest_ids
 from lake_assets.defs.keys import (
@@ -70,6 +71,7 @@ def _silver(settings: Settings, feed: Feed) -> list[dg.AssetSpec]:
     keys = keys_of(lake_of(settings), feed)
     pattern = feed.silver_table(key_pattern(feed))
     example = feed.silver_table(keys[0]) if keys else pattern
+    made = noted_columns(settings, feed)
     spec = dg.AssetSpec(
         silver_key(feed),
         deps=[bronze_key(feed), *map(bronze_key, flows_into(feed))],
@@ -80,7 +82,8 @@ def _silver(settings: Settings, feed: Feed) -> list[dg.AssetSpec]:
         kinds={"delta", "spark"},
         owners=OWNERS,
         metadata={
-            **family_metadata(lake_of(settings), pattern, example),
+            **family_metadata(lake_of(settings), pattern, example, in_words(made)),
+            **lineage_metadata(feed, made),
             **({"routed_by": dg.MetadataValue.text(feed.routed_by)} if feed.all_routes else {}),
             **({"transform": feed.transform} if feed.transform else {}),
         },

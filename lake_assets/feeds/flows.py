@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import OF_TABLES, filling
+from lake_assets.model.transforms import generators_in
 
 
 def wrong_flows(feeds: Sequence[Feed]) -> Iterator[tuple[Feed, str, str]]:
@@ -39,6 +40,8 @@ def _fact(by_name: dict[str, Feed], feed: Feed, into: str) -> str:
         return f"feed {into!r} has no silver tables: its rows go into those of {target.into!r}"
     if target.deduplicate is not None:
         return f"feed {into!r} deduplicates its tables, which is not possible with rows of others"
+    if generators_in(target.select):
+        return f"feed {into!r} makes several rows of one, which is not possible with rows of others"
     if target.source.origin != feed.source.origin:
         return (
             f"feed {into!r} has a source of another kind ({target.source.kind}), and rows of both "

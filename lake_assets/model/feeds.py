@@ -24,7 +24,13 @@ from lake_assets.model.routes import Route
 from lake_assets.model.sources import Source
 from lake_assets.model.table_names import TableNames
 from lake_assets.model.tables import TableRef, gold_of_all
-from lake_assets.model.transforms import FunctionName, Mask, SelectItem
+from lake_assets.model.transforms import (
+    FunctionName,
+    Mask,
+    SelectItem,
+    refuse_beside_elements,
+    with_implied,
+)
 from lake_assets.model.unique_names import refuse_twins
 
 Trigger = Annotated[Duration, Field(ge=timedelta(milliseconds=100), le=timedelta(hours=1))]
@@ -65,8 +71,8 @@ class Feed(Noun, Routed, LaidOut):
     """Columns of silver, as in Spark's `SELECT` over the decoded ones: `*`, `* except (email)`,
     `time as event_time`, `heart_bpm / 60d as heart_hz`, `cast(level as bigint) as level`. Route,
     expectations and views know these columns alone. Each row is computed by itself, and gives the
-    same whenever it is; what cannot be computed is null. Unset, all decoded columns are silver's.
-    """
+    same whenever it is; what cannot be computed is null. One item may make a row of each element of
+    an array: `explode(items) as item`. Unset, all decoded columns are silver's."""
 
     mask: dict[ColumnName, Mask] = Field(default_factory=dict)
     """By column of silver that holds text, how it is hidden before it is written: `hash` (with the
@@ -85,8 +91,10 @@ class Feed(Noun, Routed, LaidOut):
     tables: TableNames = TableNames()
     """What the keys' tables are called."""
 
-    expectations: tuple[Expectation, ...] = ()
-    """Of each row, before it is written to silver."""
+    expectations: tuple[Expectation, ...] = Field(default=(), validate_default=True)
+    """Of each row, before it is written to silver. Where `select` has `explode`, `posexplode` or
+    `inline`, one more is there unless it is declared: `has_elements`, which drops values without
+    elements."""
 
     deduplicate: Deduplicate | None = None
     """For producers that send an event again: `{key: [event_id], within: 1h}` lets the first row of
@@ -145,6 +153,14 @@ class Feed(Noun, Routed, LaidOut):
     _others: tuple["Feed", ...] = PrivateAttr(default=())
     """Other feeds of the lake, whose tables its views may read."""
 
+    @field_validator("expectations")
+    @classmethod
+    def _values_have_elements(
+        cls, expectations: tuple[Expectation, ...], info: ValidationInfo
+    ) -> tuple[Expectation, ...]:
+        """What has none is dropped as if that were asked for: counted, and shown."""
+        return with_implied(info.data.get("select", ()), expectations)
+
     @field_validator("checks")
     @classmethod
     def _checks_have_names_of_their_own(
@@ -170,6 +186,14 @@ class Feed(Noun, Routed, LaidOut):
     @model_validator(mode="after")
     def _rows_can_be_routed(self) -> Self:
         self.ensure_routable()
+        return self
+
+    @model_validator(mode="after")
+    def _elements_are_told_apart(self) -> Self:
+        views = [view for view in self.gold if view.keyed]
+        names = ("routes", "deduplicate", "into", "keyed")
+        told = {name: getattr(self, name) for name in names} | {"a keyed view": views}
+        refuse_beside_elements(self.select, told)
         return self
 
     @model_validator(mode="after")

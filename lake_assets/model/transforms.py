@@ -4,10 +4,13 @@ What an expression means is Spark SQL's; how it is computed, the business of `si
 """
 
 import re
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
+
+from lake_assets.model.expectations import Action, Expectation
 
 
 def _single(item: str) -> str:
@@ -19,6 +22,54 @@ def _single(item: str) -> str:
 
 SelectItem = Annotated[str, Field(min_length=1), AfterValidator(_single)]
 """As in Spark's `SELECT`: `*`, `* except (email)`, `time as event_time`, `price * 2 as double`."""
+
+ELEMENT = "_element"
+"""Column of silver where `select` makes a row of each element of an array: which one it is, counted
+from 0; null in the one row of a value that has none. With a row's origin it is its identity."""
+
+_GENERATOR = re.compile(r"(?:(?:pos)?explode|inline)(_outer)?\s*\(", re.IGNORECASE)
+
+HAS_ELEMENTS = Expectation(
+    name="has_elements", sql=f"{ELEMENT} is not null", action=Action.DROP, keys=None
+)
+"""What `explode` means for values without elements: each is dropped, and counted."""
+
+
+def generators_in(items: Sequence[str]) -> list[str]:
+    """The items that make several rows of one: `explode(items) as item`, `inline(items)`."""
+    return [item for item in items if _GENERATOR.match(item)]
+
+
+def refuse_beside_elements(items: Sequence[str], declared: Mapping[str, object]) -> None:
+    """Refuse what tells rows by their origin alone, where several rows have the same one.
+
+    Args:
+        items: of a feed's `select`.
+        declared: by field of the feed that does, what it has there.
+
+    Raises:
+        ValueError: it is declared, and an item makes several rows of one.
+    """
+    found = generators_in(items)
+    beside = [name for name, value in declared.items() if value]
+    if found and beside:
+        message = f"select: {found[0]!r} makes several rows of one, which {beside[0]} cannot take"
+        raise ValueError(message)
+
+
+def with_implied(
+    items: Sequence[str], expectations: tuple[Expectation, ...]
+) -> tuple[Expectation, ...]:
+    """A feed's expectations, with the one that its `select` implies, unless it declares that.
+
+    It is the first: of a row that is no element nothing else is expected.
+    """
+    declared = tuple(one for one in expectations if one.name == HAS_ELEMENTS.name)
+    others = tuple(one for one in expectations if one.name != HAS_ELEMENTS.name)
+    implies = any(match[1] is None for match in map(_GENERATOR.match, items) if match)
+    if not implies:
+        return expectations
+    return (*(declared or (HAS_ELEMENTS,)), *others)
 
 
 _NAMED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")

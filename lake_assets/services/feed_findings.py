@@ -1,4 +1,4 @@
-"""The doctor's look at what the lake has of its feeds: layouts, and runs on a schedule."""
+"""The doctor's look at what the lake has of its feeds: layouts, schedules, selects."""
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -13,6 +13,7 @@ from lake_assets.services.finding import Finding, Health
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.layouts import RELAYOUT_STEP, misfits_in
 from lake_assets.state.run_notes import run_note_of
+from lake_assets.state.select_notes import read_select
 from lake_assets.storage.open_store import lake_of
 
 
@@ -24,6 +25,27 @@ def look_at_feeds(settings: Settings) -> Iterator[Finding]:
         return
     yield from _layouts(settings, feeds)
     yield from _runs(settings, feeds)
+    yield from _selects(settings, feeds)
+
+
+def _selects(settings: Settings, feeds: Sequence[Feed]) -> Iterator[Finding]:
+    """Which columns Spark computes, as the streams noted it."""
+    for feed in feeds:
+        if not feed.select:
+            continue
+        thing, note = (
+            f"select of feed {feed.feed!r}",
+            read_select(settings.state_dir, feed.feed, feed.select),
+        )
+        if note is None:
+            fact = "where it is computed is not known yet: the streams note it when they start"
+            yield Finding(thing=thing, health=Health.LATER, fact=fact, fix="lake-assets stream")
+            continue
+        parts = {name: one.spark_part for name, one in note.columns.items() if one.spark_part}
+        told = "; ".join(f"{name}, for {part}" for name, part in parts.items())
+        fact = f"Spark computes {told}" if told else "tasks compute all of it"
+        fix = "It is right as it is, and slower than what tasks compute" if told else ""
+        yield Finding(thing=thing, health=Health.OK, fact=fact, fix=fix)
 
 
 def _layouts(settings: Settings, feeds: Sequence[Feed]) -> Iterator[Finding]:

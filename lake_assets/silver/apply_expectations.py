@@ -19,10 +19,12 @@ from lake_assets.model.expectations import Action
 from lake_assets.model.origins import Origin, OriginColumns
 from lake_assets.model.quarantine import Reason
 from lake_assets.model.reports import Judged
+from lake_assets.model.transforms import HAS_ELEMENTS
 from lake_assets.parquet.writer import TABLE
 from lake_assets.silver.expectation_columns import MARKS_PER_COLUMN, Marks
 from lake_assets.silver.rows import DETAIL, REASON
 from lake_assets.silver.rows_in_several_tables import are_first, spread_to_rows
+from lake_assets.silver.whole_values import refused_whole
 
 EXAMPLES = 3
 """Origins kept of the rows that violate an expectation, a key."""
@@ -109,6 +111,8 @@ class Judge:
         decode: DecodeAndMark,
         origin: OriginColumns,
         scope: Scope = EVERYTHING,
+        *,
+        explodes: bool = False,
     ) -> None:
         """Judge rows of `keys` keys; a row's `#table` beyond them is no key's.
 
@@ -118,8 +122,10 @@ class Judge:
             decode: where the rows and their marks come from.
             origin: the rows' columns that say where they came from.
             scope: which rows are written.
+            explodes: whether a value may be several rows.
         """
         self._rules = rules
+        self._explodes = explodes
         self._decode = decode
         self._origin = origin
         self._quarantine = keys
@@ -133,7 +139,9 @@ class Judge:
         """The rows to write."""
         for batch, marks in self._decode(batches):
             places = _places(batch)
-            yield self._in_scope(self._act(batch, marks, places), places)
+            judged = self._act(batch, marks, places)
+            whole = refused_whole(judged, self._quarantine) if self._explodes else judged
+            yield self._in_scope(whole, places)
 
     def notes(self) -> Iterable[str]:
         """A JSON object by index of the key, for `outcomes`."""
@@ -166,6 +174,8 @@ class Judge:
                 continue
             violated[violated] = self._applies[index][places[violated]]
             self._note(index, batch, places, violated)
+            if self._explodes and rule.name == HAS_ELEMENTS.name:
+                is_key &= ~violated  # of what is no element nothing else is expected
             if rule.action is Action.DROP:
                 dropped |= violated
             elif rule.action is Action.QUARANTINE or rule.is_skipped:

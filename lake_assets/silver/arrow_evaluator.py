@@ -5,7 +5,7 @@ Only what has the same meaning in both is computed here; which expressions these
 computes the batch.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -29,7 +29,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A value, or null."""
+    """A value, or null; no negative zero, which would be equal to zero."""
 
     value: Any
     kind: pa.DataType
@@ -67,48 +67,71 @@ def marks_of(rows: pa.RecordBatch, conditions: Sequence[Node]) -> pa.RecordBatch
     columns = [
         np.zeros(rows.num_rows, dtype=np.int64) for _ in range(0, len(conditions), MARKS_PER_COLUMN)
     ]
+    known: dict[Node, Any] = {}
     for index, condition in enumerate(conditions):
         column, bit = divmod(index, MARKS_PER_COLUMN)
-        holds = values_of(condition, rows)
+        holds = values_of(condition, rows, known)
         violated = ~holds.fill_null(fill_value=False).to_numpy(zero_copy_only=False)
         columns[column] |= violated.astype(np.int64) << bit
     names = [f"#marks_{number}" for number in range(len(columns))]
     return pa.RecordBatch.from_arrays([pa.array(column) for column in columns], names=names)
 
 
-def values_of(node: Node, rows: pa.RecordBatch) -> pa.Array:
+def values_of(
+    node: Node, rows: pa.RecordBatch, known: MutableMapping[Node, Any] | None = None
+) -> pa.Array:
     """What an expression comes to in each row.
+
+    Args:
+        node: the expression.
+        rows: whose columns it reads.
+        known: what parts of expressions came to for the same rows; it gets those of this one, so
+            that what several have in common is computed once.
 
     Raises:
         NotEvaluableError: of a value it is not sure that Spark would say the same.
     """
-    found = _value(node, rows)
+    found = _value(node, rows, {} if known is None else known)
     return pa.repeat(found, rows.num_rows) if isinstance(found, pa.Scalar) else found
+
+
+def parts_of(node: Node) -> tuple[Node, ...]:
+    """The expressions that one is made of."""
+    match node:
+        case Call(_, arguments):
+            return arguments
+        case StructField(struct):
+            return (struct,)
+        case Cast(argument):
+            return (argument,)
+    return ()
 
 
 def is_sure(node: Node) -> bool:
     """Whether an expression can be computed of any values."""
-    match node:
-        case Call(name, arguments):
-            return name not in _UNSURE and all(map(is_sure, arguments))
-        case StructField(struct):
-            return is_sure(struct)
-        case Cast(argument):
-            return is_sure(argument)
-    return True
+    is_own = not isinstance(node, Call) or node.name not in _UNSURE
+    return is_own and all(map(is_sure, parts_of(node)))
 
 
-def _value(node: Node, rows: pa.RecordBatch) -> Any:  # noqa: ANN401 - an array or a scalar
+def _value(node: Node, rows: pa.RecordBatch, known: MutableMapping[Node, Any]) -> Any:  # noqa: ANN401 - an array or a scalar
+    if isinstance(node, Constant):
+        return pa.scalar(node.value, node.kind)
+    if node not in known:
+        if isinstance(node, Column):
+            return rows[node.name]
+        known[node] = _computed(node, rows, known)
+    return known[node]
+
+
+def _computed(
+    node: Call | StructField | Cast, rows: pa.RecordBatch, known: MutableMapping[Node, Any]
+) -> Any:  # noqa: ANN401
     match node:
-        case Column(name):
-            return rows[name]
-        case Constant(value, kind):
-            return pa.scalar(value, kind)
         case StructField(struct, index):
-            return pc.struct_field(_value(struct, rows), [index])
+            return pc.struct_field(_value(struct, rows, known), [index])
         case Cast(argument, kind):
-            return pc.cast(_value(argument, rows), kind, safe=False)
-    return OPERATIONS[node.name](*(_value(argument, rows) for argument in node.arguments))
+            return pc.cast(_value(argument, rows, known), kind, safe=False)
+    return OPERATIONS[node.name](*(_value(one, rows, known) for one in node.arguments))
 
 
 def _null_safe_equal(left: Any, right: Any) -> Any:  # noqa: ANN401
@@ -124,26 +147,31 @@ def _among(values: Any, *options: Any) -> Any:  # noqa: ANN401
     return pc.if_else(pc.is_null(values), pa.scalar(None, pa.bool_()), is_among)
 
 
-def _simple(values: Any, what: str) -> Any:  # noqa: ANN401
-    """The values, if all are plain ASCII within a line, of which all engines think alike."""
-    is_plain = pc.and_(
-        pc.string_is_ascii(values), pc.invert(pc.match_substring_regex(values, r"[\r\n]"))
-    )
-    if not pc.all(is_plain).as_py():
+def _plain(values: Any, what: str) -> Any:  # noqa: ANN401
+    """The values, if all are ASCII, of which all engines think alike."""
+    if not pc.all(pc.string_is_ascii(values)).as_py():
         raise NotEvaluableError(what)
     return values
 
 
 def _lower(values: Any) -> Any:  # noqa: ANN401
-    return pc.ascii_lower(_simple(values, "lower"))
+    return pc.ascii_lower(_plain(values, "lower"))
 
 
 def _upper(values: Any) -> Any:  # noqa: ANN401
-    return pc.ascii_upper(_simple(values, "upper"))
+    return pc.ascii_upper(_plain(values, "upper"))
 
 
 def _matches(values: Any, pattern: Any) -> Any:  # noqa: ANN401
-    return pc.match_substring_regex(_simple(values, "rlike"), pattern.as_py())
+    has_break = pc.match_substring_regex(_plain(values, "rlike"), r"[\r\n]")
+    if pc.any(has_break).as_py():  # the engines end a line where each sees one
+        raise NotEvaluableError("rlike")
+    return pc.match_substring_regex(values, pattern.as_py())
+
+
+def _day(times: Any) -> Any:  # noqa: ANN401
+    """Of instants in UTC; without the zone, which Arrow would ask for each of them."""
+    return pc.cast(pc.cast(times, pa.timestamp("us")), pa.date32())
 
 
 def _divide(left: Any, right: Any) -> Any:  # noqa: ANN401
@@ -202,6 +230,7 @@ OPERATIONS: Mapping[str, Callable[..., Any]] = {
     "StringTrim": lambda values: pc.utf8_trim(values, " "),
     "StringTrimLeft": lambda values: pc.utf8_ltrim(values, " "),
     "StringTrimRight": lambda values: pc.utf8_rtrim(values, " "),
-    "Days": lambda times: pc.cast(pc.floor_temporal(times, unit="day"), pa.date32()),
+    "Days": _day,
+    "Size": pc.list_value_length,
 }
 """By the name of Catalyst's expression, the same on Arrow arrays."""

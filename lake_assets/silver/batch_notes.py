@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from lake_assets.delta.commit import Batch, Commit
 from lake_assets.model.origins import Origin
 from lake_assets.model.reports import BatchReport, Judged, Span, Stage
-from lake_assets.silver.demux_job import Demuxed
+from lake_assets.silver.demuxed import Demuxed
 
 
 def note_of(demuxed: Demuxed) -> str:

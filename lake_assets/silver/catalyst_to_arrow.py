@@ -5,6 +5,7 @@ is one that `silver.arrow_evaluator` computes alike: comparisons of equal types,
 arithmetic, prefixes, lengths, simple patterns. Everything else is computed by Spark itself.
 """
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -165,6 +166,18 @@ def node_of(expression: Any, defined: Mapping[int, Any]) -> Node | None:  # noqa
     return _composed(name, kind, expression, defined)
 
 
+def spark_part(expression: Any, defined: Mapping[int, Any]) -> str:  # noqa: ANN401 - Java's
+    """Of an expression for Spark alone, the innermost part for which it is, as SQL."""
+    for child in each(expression.children()):
+        if node_of(child, defined) is None:
+            return spark_part(child, defined)
+    meant = None
+    if _name(expression) == "AttributeReference":
+        meant = defined.get(expression.exprId().id())
+    is_below = meant is not None and not isinstance(meant, Column)
+    return spark_part(meant, defined) if is_below else str(expression.sql())
+
+
 def _composed(name: str, kind: str, expression: Any, defined: Mapping[int, Any]) -> Node | None:  # noqa: ANN401
     """An expression of others: a field, a cast, a case, or one of `OPERATIONS`."""
     children = list(each(expression.children()))
@@ -185,6 +198,8 @@ def _composed(name: str, kind: str, expression: Any, defined: Mapping[int, Any])
         found = _cast(expression, known[0], kinds[0], kind)
     elif name == "CaseWhen":
         found = _case(known, kind)
+    elif name == "Size":
+        found = _size(expression, known[0], kinds[0])
     elif name in OPERATIONS and _fits(name, children, kinds):
         # `try_add` and the like have null for what does not fit, where this wraps around.
         is_legacy = name not in _ARITHMETIC or str(expression.evalMode()) == "LEGACY"
@@ -201,6 +216,15 @@ def _cast(expression: Any, argument: Node, have: str, wanted: str) -> Node | Non
     if have == "timestamp" and wanted == "date":
         return Call("Days", (argument,)) if expression.timeZoneId().get() == "UTC" else None
     return Cast(argument, _KINDS[wanted]) if wanted in _CASTS.get(have, ()) else None
+
+
+def _size(expression: Any, argument: Node, of: str) -> Node | None:  # noqa: ANN401
+    if not of.startswith("array"):
+        return None
+    size = Call("Size", (argument,))
+    # Of null it is -1 where ANSI mode is off, but for `array_size`.
+    is_legacy = bool(expression.legacySizeOfNull())
+    return Call("Coalesce", (size, Constant(-1, pa.int32()))) if is_legacy else size
 
 
 def _case(parts: Sequence[Node], kind: str) -> Node:
@@ -230,6 +254,8 @@ def _fits(name: str, children: Sequence[Any], kinds: Sequence[str]) -> bool:
 
 def _constant(value: Any, kind: str) -> Constant | None:  # noqa: ANN401 - a Java object
     if kind not in _KINDS:
+        return None
+    if isinstance(value, float) and value == 0 and math.copysign(1, value) < 0:
         return None
     is_text = kind == "string" and value is not None
     return Constant(str(value) if is_text else value, _KINDS[kind])

@@ -21,7 +21,7 @@ from lake_assets.delta.unused_writes import discard
 from lake_assets.errors import LakeError
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import TableRef, duplicates_of, quarantine_of, waiting_of
-from lake_assets.silver.demux_job import Demuxed
+from lake_assets.silver.demuxed import Demuxed
 from lake_assets.silver.first_rows import find_duplicates
 from lake_assets.silver.key_hashes import Mask
 from lake_assets.silver.keyed_rows import KeyedRows, concatenated

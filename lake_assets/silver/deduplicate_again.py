@@ -24,7 +24,7 @@ from lake_assets.delta.table_log import log_of
 from lake_assets.errors import LakeError
 from lake_assets.model.tables import TableRef
 from lake_assets.silver.deduplicate import Deduplication, NewFile
-from lake_assets.silver.demux_job import Demuxed
+from lake_assets.silver.demuxed import Demuxed
 from lake_assets.silver.keyed_rows import KeyedRows, concatenated
 from lake_assets.silver.stored_keys import FileKeys
 from lake_assets.silver.without_duplicates import Gone

@@ -33,14 +33,16 @@ from lake_assets.silver.compiled_expectations import Compiled, Compiler
 from lake_assets.silver.deduplicate import Deduplication
 from lake_assets.silver.demux_commits import Reached, commit_batch, commits_of
 from lake_assets.silver.demux_duplicates import deduplicated, deduplication_of, with_keys_held
-from lake_assets.silver.demux_job import Demuxed, Job, failure
+from lake_assets.silver.demux_job import Job
 from lake_assets.silver.demux_task import DecodePlan
+from lake_assets.silver.demuxed import Demuxed, failure
 from lake_assets.silver.fit_tables import TableFitting
 from lake_assets.silver.layouts import with_partition_sources
 from lake_assets.silver.many_partitions import ManyPartitions
 from lake_assets.silver.questions import KeyQuestion, RouteQuestion, SqlQuestion, decoded
 from lake_assets.silver.route_expressions import RouteCompiler
 from lake_assets.silver.schema_history import SchemaHistory
+from lake_assets.silver.selecting_decoder import explodes
 from lake_assets.silver.shared_tables import while_it_commits
 from lake_assets.silver.stored_keys import ensure_deduplicable
 from lake_assets.spark.fan_out import UnresolvedError
@@ -268,6 +270,7 @@ class Demux:
             refused_keys=dict(self._refused),
             refused_at=pa.scalar(datetime.now(UTC), pa.timestamp("us", tz="UTC")),
             keep_values=keep_values
+            or explodes(decoder)
             or any(e.action is Action.QUARANTINE for e in self.feed.expectations),
         )
 

@@ -16,7 +16,7 @@ from lake_assets.delta.unused_writes import discard
 from lake_assets.errors import ColumnsChangedError
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import TableRef, quarantine_of
-from lake_assets.silver.demux_job import Demuxed
+from lake_assets.silver.demuxed import Demuxed
 from lake_assets.silver.layouts import split_of
 from lake_assets.spark.fan_out import Written
 from lake_assets.spark.lake_context import LakeContext

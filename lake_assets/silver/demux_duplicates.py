@@ -7,7 +7,7 @@ from dataclasses import replace
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import BatchReport
 from lake_assets.silver.deduplicate import Deduplication
-from lake_assets.silver.demux_job import Demuxed
+from lake_assets.silver.demuxed import Demuxed
 from lake_assets.spark.lake_context import LakeContext
 
 

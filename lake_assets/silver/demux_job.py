@@ -8,15 +8,14 @@ through it goes only what expectations read, and the rows themselves wait beside
 (`spark.batch_spill`). Nothing is committed here.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from lake_assets.delta.commit import DataFile
 from lake_assets.delta.table_log import log_of
-from lake_assets.errors import ExpectationFailedError
+from lake_assets.errors import FeedError
 from lake_assets.model.expectations import Action, Expectation
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import is_shared
@@ -27,7 +26,6 @@ from lake_assets.silver.apply_expectations import (
     EVERYTHING,
     DecodeAndMark,
     Judge,
-    Outcome,
     Rule,
     Scope,
     outcomes,
@@ -35,11 +33,11 @@ from lake_assets.silver.apply_expectations import (
 from lake_assets.silver.catalyst_to_arrow import Program
 from lake_assets.silver.demux_task import (
     DecodePlan,
-    decoded_rows,
     mark_violations,
     place_rows,
     stage_schema,
 )
+from lake_assets.silver.demuxed import Demuxed
 from lake_assets.silver.expectation_columns import Reading, evaluated_columns, returned
 from lake_assets.silver.expectation_marks import marks
 from lake_assets.silver.layouts import with_partition_sources, write_layout
@@ -51,40 +49,16 @@ from lake_assets.silver.rows import (
     silver_schema,
 )
 from lake_assets.silver.select_by_spark import select_by_spark, selected_rows, selects_by_spark
+from lake_assets.silver.selecting_decoder import decoded_rows, divides, explodes
 from lake_assets.sources.kafka.headers import as_lists
 from lake_assets.spark.conditions import without_ansi
-from lake_assets.spark.fan_out import FanOut, Output, Written, discard, fan_out
+from lake_assets.spark.fan_out import FanOut, Output, discard, fan_out
 from lake_assets.spark.jvm import spark_schema
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.spark.scan import Read, Rows
 
 _SILVER = "silver"
 _QUARANTINE = "quarantine"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Demuxed:
-    """What a job left behind, for the committer."""
-
-    written: Mapping[TableRef, Written]
-    """Tables that got no row are absent."""
-
-    outcomes: Mapping[str, Outcome]
-    """By key; keys without rows are absent."""
-
-    columns: tuple[pa.Schema, ...] = ()
-    """Of silver's files, where other feeds fill the tables as well and may change these."""
-    duplicates: Mapping[str, int] = field(default_factory=dict)
-    """By key, rows that were taken out again since they are duplicates."""
-
-    @property
-    def judged(self) -> dict[tuple[str, str], Judged]:
-        """By key and expectation."""
-        return {
-            (key, name): judged
-            for key, outcome in self.outcomes.items()
-            for name, judged in outcome.judged.items()
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +112,10 @@ class Job:
             scope: which of them are written.
         """
         rules, keys, origin = self._rules, len(self.plan.keys), self.plan.origin.in_silver
-        decode = self._decode_and_mark(read)
+        decode, is_many = self._decode_and_mark(read), explodes(self.plan.decoder)
         return Output(
-            plan=self._write_plan(), transform=lambda: Judge(rules, keys, decode, origin, scope)
+            plan=self._write_plan(),
+            transform=lambda: Judge(rules, keys, decode, origin, scope, explodes=is_many),
         )
 
     def demuxed(self, done: FanOut) -> Demuxed:
@@ -169,6 +144,20 @@ class Job:
             for (key, name), judged in demuxed.judged.items()
             if name in failing and judged.violated
         }
+
+    def ensure_undivided(self, demuxed: Demuxed) -> None:
+        """Make sure that all rows of a value are of one key, where only some keys are meant.
+
+        Raises:
+            FeedError: they may be of several; nothing is left of the job.
+        """
+        read = {name for value in self.plan.routes for name in value.reads}
+        if divides(self.plan.decoder, {*read, *self.feed.route_columns}):
+            self.discard(demuxed)
+            fact = "says by each element which key its row is of, and a value is of several then"
+            raise FeedError(
+                f"select of feed {self.feed.feed!r}", fact, "Do it for all keys at once"
+            )
 
     def discard(self, demuxed: Demuxed) -> None:
         """Delete what `run` left."""
@@ -211,7 +200,7 @@ class Job:
         plan = self.plan
         if selects_by_spark(plan):
             return lambda rows: selected_rows(rows, plan)
-        return lambda rows: decoded_rows(read(rows), plan)
+        return lambda rows: decoded_rows(plan.decoder, read(rows))
 
     def _decode_and_mark(self, read: Read) -> DecodeAndMark:
         """What the writing tasks do first: decode, unless Spark SQL judged what was decoded."""
@@ -265,26 +254,3 @@ def _rule(expectation: Expectation, keys: tuple[str, ...], *, skip: bool) -> Rul
         keys=tuple(expectation.concerns(key) for key in keys),
         is_skipped=skip and expectation.action is Action.FAIL,
     )
-
-
-def joined(parts: Sequence[Demuxed]) -> Demuxed:
-    """What several jobs left, for one commit a table."""
-    files: dict[TableRef, list[DataFile]] = {}
-    for part in parts:
-        for table, written in part.written.items():
-            files.setdefault(table, []).extend(written.files)
-    return Demuxed(
-        written={table: Written(files=table_files) for table, table_files in files.items()},
-        outcomes={},
-        columns=tuple(columns for part in parts for columns in part.columns),
-    )
-
-
-def failure(violated: Mapping[tuple[str, str], Judged]) -> ExpectationFailedError:
-    """The error of what `Job.failures` found."""
-    (key, name), judged = next(iter(violated.items()))
-    examples = ", ".join(str(origin) for origin in judged.examples)
-    fact = f"{judged.violated} of {judged.seen} rows of the batch violate it, such as {examples}"
-    if len(violated) > 1:
-        fact += f"; and so it is with {len(violated) - 1} more"
-    return ExpectationFailedError(name, key, fact)

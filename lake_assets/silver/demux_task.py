@@ -32,6 +32,7 @@ from lake_assets.silver.rows import (
     named_feed,
     silver_origin,
 )
+from lake_assets.silver.selecting_decoder import decoded_rows
 from lake_assets.sources.kafka import headers
 
 
@@ -103,19 +104,6 @@ def stage_schema(plan: DecodePlan) -> pa.Schema:
     )
 
 
-def decoded_rows(
-    batches: Iterable[pa.RecordBatch], plan: DecodePlan
-) -> Iterator[tuple[pa.RecordBatch, Decoded]]:
-    """One task's bronze rows, and what became of each.
-
-    Args:
-        batches: the columns `DecodePlan.read_names`.
-        plan: what decodes them.
-    """
-    for batch in batches:
-        yield batch, plan.decoder.decode(batch)
-
-
 def place_rows(
     rows: Iterable[tuple[pa.RecordBatch, Decoded]], plan: DecodePlan
 ) -> Iterator[pa.RecordBatch]:
@@ -126,11 +114,11 @@ def place_rows(
 
 
 def decode_task(batches: Iterable[pa.RecordBatch], plan: DecodePlan) -> Iterator[pa.RecordBatch]:
-    """Decode and place one task's bronze rows; every row comes out, in order.
+    """Decode and place one task's bronze rows; every row comes out, in order, as one or several.
 
     Where there are several routes, a row comes out once for each of its tables.
     """
-    return place_rows(decoded_rows(batches, plan), plan)
+    return place_rows(decoded_rows(plan.decoder, batches), plan)
 
 
 def mark_violations(

@@ -11,7 +11,9 @@ from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import is_shared
 from lake_assets.silver.adopt_tables import adopt_tables, make_tables
 from lake_assets.silver.kept_types import kept_types
+from lake_assets.silver.masking_key import ensure_same, record
 from lake_assets.silver.schema_history import SchemaHistory
+from lake_assets.silver.selecting_format import hashing_key, rotates_key
 from lake_assets.silver.shared_tables import while_it_fits
 from lake_assets.spark.lake_context import LakeContext
 
@@ -44,7 +46,8 @@ class TableFitting:
 
         Raises:
             FeedError: a table cannot be partitioned as the feed says.
-            LakeError: the lake cannot be written, or the columns do not go together.
+            LakeError: the lake cannot be written, the columns do not go together, or a table has
+                hashes of another masking key.
         """
         with while_it_fits(self.feed):
             return self._fit(schemas, last, keys, added)
@@ -62,6 +65,9 @@ class TableFitting:
         looked_at = keys if self.feed.payload.grows or is_shared(self.feed) else added
         have = adopt_tables(committer, self.feed, looked_at, before)
         columns = self.feed.route_columns
+        key = b"" if rotates_key(self.format) else hashing_key(self.format)
+        if key:
+            ensure_same(committer, map(self.feed.silver_table, looked_at), key)
         decoder = self.format.plan(schemas, have, columns)
         tables = list(map(self.feed.silver_table, keys))
         kept = kept_types(committer, tables, have, decoder.columns, rounds=self.rounds)
@@ -71,6 +77,8 @@ class TableFitting:
         is_new = last is not None and last.renames != decoder.renames
         touched = keys if is_new or decoder.columns != before else added
         make_tables(committer, self.feed, touched, decoder, is_new=is_new)
+        if key:
+            record(committer, map(self.feed.silver_table, touched), key)
         # Once they are there: what a death keeps out of the history the next start finds.
         self.history.note(schemas, touched)
         return schemas, decoder

@@ -45,7 +45,7 @@ class Masks:
     def _hidden(self, texts: pa.Array, mask: Mask) -> pa.Array:
         match mask:
             case Mask.HASH:
-                return _of_values(texts, self._digest)
+                return _of_values(texts, _digest_with(self.key))
             case Mask.LAST4:
                 is_long = pc.greater_equal(pc.utf8_length(texts), _LONG_ENOUGH)
                 shown = pc.utf8_slice_codeunits(texts, -_SHOWN)
@@ -53,8 +53,17 @@ class Masks:
                 return pc.if_else(is_long, cut, HIDDEN)
         return pc.if_else(pc.is_valid(texts), HIDDEN, pa.scalar(None, pa.string()))
 
-    def _digest(self, text: str) -> str:
-        return hmac.digest(self.key, text.encode(), hashlib.sha256).hex()
+
+def _digest_with(key: bytes) -> Callable[[str], str]:
+    """Hashes texts; what the key alone decides is done once."""
+    begun = hmac.new(key, digestmod=hashlib.sha256)
+
+    def digest(text: str) -> str:
+        one = begun.copy()
+        one.update(text.encode())
+        return one.hexdigest()
+
+    return digest
 
 
 def _replaced(rows: pa.RecordBatch, name: str, values: pa.Array) -> pa.RecordBatch:

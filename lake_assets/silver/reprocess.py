@@ -28,8 +28,9 @@ from lake_assets.model.tables import TableRef, duplicates_of, quarantine_of, wai
 from lake_assets.silver.apply_expectations import Refused, Scope
 from lake_assets.silver.deduplicate_again import unique_again
 from lake_assets.silver.demux import Demux
-from lake_assets.silver.demux_job import Demuxed, Job, failure, joined
+from lake_assets.silver.demux_job import Job
 from lake_assets.silver.demux_position import reprocess_app
+from lake_assets.silver.demuxed import Demuxed, failure, joined
 from lake_assets.silver.layouts import split_of
 from lake_assets.silver.own_rows import own_rows
 from lake_assets.silver.redone import Redone
@@ -76,6 +77,8 @@ class Redo:
         if not with_skipped:
             rows = rows.where(F.coalesce("reason", F.lit("")) != Reason.SKIPPED.value)
         job, demuxed = self.demux.derive(self._given(rows), _scope(keys, Refused.NONE))
+        if keys is not None:
+            job.ensure_undivided(demuxed)
         self._stop_if_failing([(job, demuxed)])
         return self._change(demuxed, {})
 
@@ -132,6 +135,7 @@ class Redo:
             return _told(self._change(demuxed, leaving, record), bronze)
         given = self._given(bronze.rows)
         parts = [self.demux.derive(given, _scope(keys, Refused.JUDGED))]
+        parts[0][0].ensure_undivided(parts[0][1])
         parts += self._strays(bronze, keys)
         self._stop_if_failing(parts)
         both = joined([demuxed for _, demuxed in parts])

@@ -1,21 +1,44 @@
 """Decoding with a feed's `select` and `mask` behind it, in Spark's workers.
 
 Which columns there are, and which of them tasks compute, was found before (`silver.selection`);
-what Spark computes comes back to its rows here as well.
+what Spark computes comes back to its rows here as well (`silver.select_by_spark`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pyarrow as pa
 
 from lake_assets.delta.renamed_columns import Renames
 from lake_assets.formats.base import Decoded, Decoder, ExpressionQuestion
-from lake_assets.silver.arrow_evaluator import NotEvaluableError, values_of
+from lake_assets.silver.arrow_evaluator import Node, NotEvaluableError, values_of
+from lake_assets.silver.explode_rows import MOST_ROWS, Elements, Exploded, elements_of, pieces
+from lake_assets.silver.explosion import Explosion
 from lake_assets.silver.mask_values import Masks
 from lake_assets.silver.selection import Output
 
 _NO_COLUMNS = pa.schema([])
+
+_ROW = pa.field("#row", pa.bool_())
+"""Travels where no expression reads a column."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Computed:
+    """Rows with what tasks compute of their selected columns."""
+
+    bronze: pa.RecordBatch
+    """For each, the row of bronze that it comes from."""
+
+    decoded: Decoded
+    """What became of it; without columns."""
+
+    made: Mapping[str, pa.Array]
+    """By name, what is selected, without what Spark computes."""
+
+    travelling: pa.RecordBatch
+    """What Spark computes the rest of; no columns where it computes nothing."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,15 +52,20 @@ class SelectingDecoder:
     columns: pa.Schema
     """Those of the tables; of those that nobody selects any more, all rows have nulls."""
 
+    explosion: Explosion | None = None
+    """The array of which each element becomes a row."""
+
     masks: Masks = field(default_factory=Masks)
     unused: pa.Schema = _NO_COLUMNS
     by_spark_sql: tuple[str, ...] = ()
     """Where Spark computes columns: what it selects, those among it."""
 
     by_spark_reads: frozenset[str] = frozenset()
-    """Columns of `inner` that this reads."""
+    """Columns of `inner`, and of what an element gives, that this reads."""
 
     renames: Renames = field(default_factory=Renames)
+    most_rows: int = MOST_ROWS
+    """Rows that come out at once where elements become rows."""
 
     @property
     def has_waiting(self) -> bool:
@@ -49,46 +77,186 @@ class SelectingDecoder:
         """The columns that Spark computes; where there are any, `decode` does not do."""
         return tuple(one for one in self.outputs if one.is_by_spark)
 
-    def decode(self, batch: pa.RecordBatch) -> Decoded:
-        """Decode bronze rows, and compute what is selected."""
-        return self.selected(self.inner.decode(batch), {})
+    @property
+    def travelling(self) -> pa.Schema:
+        """What Spark is handed to compute its columns; without any where it computes none."""
+        if not self.by_spark:
+            return _NO_COLUMNS
+        of_elements = self.explosion.columns if self.explosion else _NO_COLUMNS
+        known = (*self.inner.columns, *self.inner.unused, *of_elements)
+        read = [column for column in known if column.name in self.by_spark_reads]
+        return pa.schema([column.remove_metadata() for column in read] or [_ROW])
 
-    def selected(self, decoded: Decoded, computed: Mapping[str, pa.Array]) -> Decoded:
-        """What `inner` decoded, as the columns that are selected.
+    def decode(self, batch: pa.RecordBatch) -> Decoded:
+        """Decode bronze rows, and compute what is selected, where each remains one row."""
+        (computed,) = self.computed(batch)
+        return self.finished(computed, {})
+
+    def computed(self, batch: pa.RecordBatch) -> Iterator[Computed]:
+        """Bronze rows decoded, with what tasks compute of what is selected.
+
+        One row stays one, in one piece; or it becomes as many as its array has elements.
+        """
+        decoded = self.inner.decode(batch)
+        rows = _with_unused(decoded.columns, self.inner.unused)
+        if self.explosion is None:
+            yield self._of_rows(batch, decoded, rows)
+            return
+        for start, length in pieces(self.explosion, rows, self.most_rows):
+            part = rows.slice(start, length)
+            elements = elements_of(self.explosion, part)
+            yield self._of_elements(
+                elements.bronze(batch.slice(start, length)),
+                _taken(_sliced(decoded, start, length), elements),
+                part,
+                elements,
+            )
+
+    def finished(self, computed: Computed, by_spark: Mapping[str, pa.Array]) -> Decoded:
+        """The rows as the columns that are selected, hidden as the feed says.
 
         Args:
-            decoded: of `inner`.
-            computed: by name, the columns that Spark computed.
+            computed: of `computed`.
+            by_spark: by name, the columns that Spark computed.
         """
-        rows = _with_unused(decoded.columns, self.inner.unused)
-        try:
-            made = {one.name: _made(one, rows, computed) for one in self.outputs}
-        except NotEvaluableError as problem:
-            return self._asked(decoded, str(problem))
-        count = rows.num_rows
-        arrays = [made.get(one.name, pa.nulls(count, one.type)) for one in self.columns]
+        made, count = {**computed.made, **by_spark}, computed.bronze.num_rows
+        arrays = [
+            made[one.name] if one.name in made else pa.nulls(count, one.type)
+            for one in self.columns
+        ]
         pairs = zip(arrays, self.columns, strict=True)
         cast = [array if array.type == one.type else array.cast(one.type) for array, one in pairs]
         columns = pa.RecordBatch.from_arrays(cast, schema=self.columns)
-        return replace(decoded, columns=self.masks.masked(columns))
+        return replace(computed.decoded, columns=self.masks.masked(columns))
 
-    def _asked(self, decoded: Decoded, operation: str) -> Decoded:
-        """All rows with the question whether Spark computes them."""
-        rows = decoded.columns.num_rows
-        return replace(
-            decoded,
-            columns=_nulls(self.columns, rows),
-            reason=pa.nulls(rows, pa.string()),
-            detail=pa.nulls(rows, pa.string()),
-            question=pa.repeat(pa.scalar(0, pa.int32()), rows),
-            questions=(ExpressionQuestion(operation),),
+    def _of_rows(self, batch: pa.RecordBatch, decoded: Decoded, rows: pa.RecordBatch) -> Computed:
+        known: dict[Node, Any] = {}
+        try:
+            made = {
+                one.name: rows[one.source] if one.node is None else values_of(one.node, rows, known)
+                for one in self.outputs
+                if not one.is_by_spark
+            }
+        except NotEvaluableError as problem:
+            decoded, made = _asked(decoded, str(problem)), self._nothing(rows.num_rows)
+        travelling = {name: rows[name] for name in self._needed if name in rows.schema.names}
+        return Computed(
+            bronze=batch,
+            decoded=decoded,
+            made=made,
+            travelling=self._packed(travelling, rows.num_rows),
         )
 
+    def _of_elements(
+        self, bronze: pa.RecordBatch, decoded: Decoded, rows: pa.RecordBatch, elements: Elements
+    ) -> Computed:
+        count, parents = bronze.num_rows, elements.parents
+        exploded = Exploded(rows, elements)
+        try:
+            made = {
+                one.name: rows[one.source].take(parents)
+                if one.node is None
+                else exploded.values_of(one.node)
+                for one in self.outputs
+                if not one.is_by_spark
+            }
+        except NotEvaluableError as problem:
+            decoded, made = _asked(decoded, str(problem)), self._nothing(count)
+        travelling = {
+            name: elements.columns[name] if name in elements.columns else rows[name].take(parents)
+            for name in self._needed
+            if name in elements.columns or name in rows.schema.names
+        }
+        return Computed(
+            bronze=bronze,
+            decoded=decoded,
+            made=made,
+            travelling=self._packed(travelling, count),
+        )
 
-def _made(one: Output, rows: pa.RecordBatch, computed: Mapping[str, pa.Array]) -> pa.Array:
-    if one.source is not None:
-        return rows[one.source]
-    return computed[one.name] if one.node is None else values_of(one.node, rows)
+    @property
+    def _needed(self) -> frozenset[str]:
+        """What Spark's own columns read; the rest of its SQL compiles, and nobody looks."""
+        return frozenset(name for one in self.by_spark for name in one.needs)
+
+    def _packed(self, needed: Mapping[str, pa.Array], rows: int) -> pa.RecordBatch:
+        schema = self.travelling
+        if not schema.names:
+            return pa.RecordBatch.from_arrays([], schema=schema)
+        arrays = [
+            needed[one.name] if one.name in needed else pa.nulls(rows, one.type) for one in schema
+        ]
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    def _nothing(self, rows: int) -> dict[str, pa.Array]:
+        """Nulls for what tasks compute."""
+        made = (one for one in self.outputs if not one.is_by_spark)
+        return {one.name: pa.nulls(rows, one.kind) for one in made}
+
+
+def decoded_rows(
+    decoder: Decoder, batches: Iterable[pa.RecordBatch]
+) -> Iterator[tuple[pa.RecordBatch, Decoded]]:
+    """Bronze rows decoded; where a value becomes several rows, its row of bronze is there for each.
+
+    The value itself is with the first of them, and null beside the others.
+    """
+    for batch in batches:
+        if isinstance(decoder, SelectingDecoder):
+            for computed in decoder.computed(batch):
+                yield computed.bronze, decoder.finished(computed, {})
+        else:
+            yield batch, decoder.decode(batch)
+
+
+def explodes(decoder: Decoder) -> bool:
+    """Whether a value may become several rows."""
+    return isinstance(decoder, SelectingDecoder) and decoder.explosion is not None
+
+
+def divides(decoder: Decoder, route: Collection[str]) -> bool:
+    """Whether an element says which key its row is of, so that a value may be of several.
+
+    Args:
+        decoder: of the rows.
+        route: columns that say where a row goes.
+    """
+    if not isinstance(decoder, SelectingDecoder) or decoder.explosion is None:
+        return False
+    of_elements = {*decoder.explosion.columns.names}
+    return any(one.name in route and of_elements & {*one.needs} for one in decoder.outputs)
+
+
+def _asked(decoded: Decoded, operation: str) -> Decoded:
+    """All rows with the question whether Spark computes them."""
+    rows = len(decoded.reason)
+    return replace(
+        decoded,
+        reason=pa.nulls(rows, pa.string()),
+        detail=pa.nulls(rows, pa.string()),
+        question=pa.repeat(pa.scalar(0, pa.int32()), rows),
+        questions=(ExpressionQuestion(operation),),
+    )
+
+
+def _sliced(decoded: Decoded, start: int, length: int) -> Decoded:
+    return replace(
+        decoded,
+        reason=decoded.reason.slice(start, length),
+        detail=decoded.detail.slice(start, length),
+        question=decoded.question.slice(start, length),
+        message=None if decoded.message is None else decoded.message.slice(start, length),
+    )
+
+
+def _taken(decoded: Decoded, elements: Elements) -> Decoded:
+    return replace(
+        decoded,
+        reason=decoded.reason.take(elements.parents),
+        detail=decoded.detail.take(elements.parents),
+        question=decoded.question.take(elements.parents),
+        message=None if decoded.message is None else decoded.message.take(elements.parents),
+    )
 
 
 def _with_unused(rows: pa.RecordBatch, unused: Sequence[pa.Field]) -> pa.RecordBatch:
@@ -96,8 +264,3 @@ def _with_unused(rows: pa.RecordBatch, unused: Sequence[pa.Field]) -> pa.RecordB
     for one in unused:
         rows = rows.append_column(one, pa.nulls(rows.num_rows, one.type))
     return rows
-
-
-def _nulls(columns: pa.Schema, rows: int) -> pa.RecordBatch:
-    arrays = [pa.nulls(rows, one.type) for one in columns]
-    return pa.RecordBatch.from_arrays(arrays, schema=columns)

@@ -8,18 +8,22 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
-from pyspark.errors import AnalysisException, PySparkTypeError
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructField, StructType
 
 from lake_assets.errors import FeedError, first_line
 from lake_assets.model.payload import RESCUED
 from lake_assets.model.sources import ORIGIN_NAMES
 from lake_assets.silver.arrow_evaluator import Column, Node, is_sure
-from lake_assets.silver.catalyst_to_arrow import defined_below, node_of
+from lake_assets.silver.catalyst_to_arrow import defined_below, node_of, spark_part
+from lake_assets.silver.explosion import Explosion, explosion_of, without_generators
+from lake_assets.silver.storable_types import storable
 from lake_assets.spark.conditions import without_ansi
 from lake_assets.spark.determinism import is_repeatable
-from lake_assets.spark.jvm import analyzed_plan, arrow_schema, each, optimized_plan, spark_schema
+from lake_assets.spark.jvm import analyzed_plan, each, optimized_plan, spark_schema
+
+UNSURE = "a text that is not plain ASCII"
+"""Stands for the part of an expression that tasks cannot compute where values have shown it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,8 +38,14 @@ class Output:
     reads: tuple[str, ...] = ()
     """Decoded columns that it is computed from."""
 
+    needs: tuple[str, ...] = ()
+    """The same, where columns of the explosion's are read by their own names."""
+
     node: Node | None = None
     """How tasks compute it; None if it is a decoded column, or Spark's to compute."""
+
+    spark_part: str = ""
+    """Where Spark computes it, the part of it that tasks cannot."""
 
     @property
     def is_by_spark(self) -> bool:
@@ -52,7 +62,10 @@ class Selection:
     """Its items without stars: what makes all columns that are computed."""
 
     reads: tuple[str, ...]
-    """Decoded columns that these read."""
+    """Decoded columns that these read, and columns of the explosion's."""
+
+    explosion: Explosion | None = None
+    """The array of which each element becomes a row; then the last column is its number."""
 
 
 def select(
@@ -60,6 +73,7 @@ def select(
     feed: str,
     columns: pa.Schema,
     items: Sequence[str],
+    renames: Mapping[str, str] | None = None,
     *,
     thing: str = "",
 ) -> Selection:
@@ -70,6 +84,7 @@ def select(
         feed: whose they are.
         columns: of the rows.
         items: as in Spark's `SELECT`.
+        renames: by older name of a decoded column, the newest; for what is told of such.
         thing: what errors call them; the feed's select by default.
 
     Raises:
@@ -80,14 +95,17 @@ def select(
     rows = session.createDataFrame(session.sparkContext.emptyRDD(), spark_schema(columns))
     with without_ansi(session):
         try:
+            explosion = explosion_of(thing, rows, columns, items)
+            if explosion is not None:
+                columns = pa.schema([*columns, *explosion.columns])
+                rows = session.createDataFrame(
+                    session.sparkContext.emptyRDD(), spark_schema(columns)
+                )
+                items = without_generators(items, explosion)
             selected = rows.selectExpr(*items)
             is_alike = is_repeatable(selected, items)
         except AnalysisException as problem:
-            raise FeedError(
-                thing,
-                f"does not compile ({first_line(problem)})",
-                f"Correct it; the decoded columns are {', '.join(columns.names) or 'none'}",
-            ) from problem
+            raise _not_compiled(thing, problem, columns, renames or {}) from problem
         if not _is_projection(rows, selected):
             fact = "makes several rows of one, or one of several"
             raise FeedError(thing, fact, "Compute each row from its own columns")
@@ -95,20 +113,50 @@ def select(
             fact = "asks the clock, chance or the session, and a batch that runs again must give "
             fact += "the same rows"
             raise FeedError(thing, fact, "Use what the row has, such as its own time")
-        _refuse_names(thing, selected.columns)
+        _refuse_names(thing, selected.columns if explosion is None else selected.columns[:-1])
         named = [item for item in items if not _is_star(item)]
         reads = _all_reads(rows.selectExpr(*named), rows) if named else set[str]()
+        outputs = tuple(_outputs(selected, rows, columns))
+        if explosion is not None:
+            outputs = tuple(_of_elements(thing, one, explosion) for one in outputs)
         return Selection(
-            outputs=tuple(_outputs(selected, rows, columns)),
-            sql=tuple(named),
-            reads=tuple(sorted(reads)),
+            outputs=outputs, sql=tuple(named), reads=tuple(sorted(reads)), explosion=explosion
         )
+
+
+def _of_elements(thing: str, one: Output, explosion: Explosion) -> Output:
+    """A column where each element is a row: what is one of an element's is no decoded one."""
+    if one.source is not None and one.source in explosion.columns.names:
+        one = replace(one, source=None, node=Column(one.source))
+    holds = one.source == explosion.holder or one.node == explosion.array
+    if holds or (one.is_by_spark and explosion.holder in one.reads):
+        fact = f"makes {one.name} of {explosion.holder}, which each of its elements would repeat"
+        step = f"Leave it out: `* except ({explosion.holder})`, and select what you need of it"
+        raise FeedError(thing, fact, step)
+    own = (explosion.holder if name in explosion.columns.names else name for name in one.reads)
+    return replace(one, reads=tuple(sorted({*own})))
+
+
+def _not_compiled(
+    thing: str, problem: AnalysisException, columns: pa.Schema, renames: Mapping[str, str]
+) -> FeedError:
+    fact = f"does not compile ({first_line(problem)})"
+    said = problem.getMessageParameters() or {}
+    missing = said.get("objectName", "").replace("`", "").split(".")[0].lower()
+    for old, now in renames.items():
+        if old.lower() == missing and now in columns.names:
+            fact = f"names {old}, which newer versions of the schema call {now}; {fact}"
+            return FeedError(thing, fact, f"Write {now}, or `{now} as {old}` to keep the column")
+    there = ", ".join(columns.names) or "none"
+    return FeedError(thing, fact, f"Correct it; the decoded columns are {there}")
 
 
 def sure_only(selection: Selection) -> Selection:
     """The same where Spark computes what tasks cannot for any value."""
     outputs = (
-        replace(one, node=None) if one.node is not None and not is_sure(one.node) else one
+        replace(one, node=None, spark_part=UNSURE)
+        if one.node is not None and not is_sure(one.node)
+        else one
         for one in selection.outputs
     )
     return replace(selection, outputs=tuple(outputs))
@@ -163,19 +211,30 @@ def _outputs(selected: DataFrame, rows: DataFrame, columns: pa.Schema) -> Iterat
         reads = tuple(sorted(_reads(expression, below)))
         source = _source(expression, below)
         if source is not None:
-            yield Output(name=name, kind=columns.field(source).type, source=source, reads=(source,))
+            kind = columns.field(source).type
+            yield Output(name=name, kind=kind, source=source, reads=reads, needs=reads)
             continue
-        kind = _storable(selected.schema[name])
-        yield Output(name=name, kind=kind, reads=reads, node=nodes.get(expression.exprId().id()))
+        node, part = nodes.get(expression.exprId().id(), (None, ""))
+        yield Output(
+            name=name,
+            kind=storable(selected.schema[name]),
+            reads=reads,
+            needs=reads,
+            node=node,
+            spark_part=part,
+        )
 
 
-def _nodes(plan: Any, rows: DataFrame) -> dict[int, Node | None]:  # noqa: ANN401 - of the JVM
-    """By id, how tasks compute what the outermost projection makes."""
+def _nodes(plan: Any, rows: DataFrame) -> dict[int, tuple[Node | None, str]]:  # noqa: ANN401 - of the JVM
+    """By id, how tasks compute what the outermost projection makes, or what of it they cannot."""
     if plan.nodeName() != "Project":
         return {}
     below = defined_below(plan, rows)
-    expressions = each(plan.projectList())
-    return {one.exprId().id(): node_of(one, below) for one in expressions}
+    found = {}
+    for one in each(plan.projectList()):
+        node = node_of(one, below)
+        found[one.exprId().id()] = (node, "" if node else spark_part(one, below))
+    return found
 
 
 def _source(expression: Any, below: Mapping[int, Any]) -> str | None:  # noqa: ANN401 - of the JVM
@@ -199,40 +258,3 @@ def _reads(expression: Any, below: Mapping[int, Any]) -> set[str]:  # noqa: ANN4
         meant = below[attribute.exprId().id()]
         names |= {meant.name} if isinstance(meant, Column) else _reads(meant, below)
     return names
-
-
-def _storable(column: StructField) -> pa.DataType:
-    """The type of a computed column, as tables have it.
-
-    Raises:
-        FeedError: no table of ours can have it.
-    """
-    try:
-        kind = _plain(arrow_schema(StructType([column])).field(0).type)
-    except PySparkTypeError:
-        kind = None  # Arrow has none
-    if kind is None:
-        fact = f"is {column.dataType.simpleString()}, which silver's tables cannot have"
-        raise FeedError(f"column {column.name!r} of select", fact, "Cast it to another type")
-    return kind
-
-
-def _plain(kind: pa.DataType) -> pa.DataType | None:
-    """The type as ours are made: items of lists are called so; None for a type we do not have."""
-    if pa.types.is_struct(kind):
-        fields = [(field.name, _plain(field.type)) for field in kind]
-        return None if any(inner is None for _, inner in fields) else pa.struct(fields)
-    if pa.types.is_list(kind):
-        item = _plain(kind.value_type)
-        return None if item is None else pa.list_(pa.field("item", item))
-    if pa.types.is_map(kind):
-        key, item = _plain(kind.key_type), _plain(kind.item_type)
-        return None if key is None or item is None else pa.map_(key, item)
-    is_wrong = (
-        pa.types.is_null(kind)
-        or pa.types.is_duration(kind)
-        or pa.types.is_interval(kind)
-        or pa.types.is_time(kind)
-        or (pa.types.is_timestamp(kind) and kind.tz is None)
-    )
-    return None if is_wrong else kind

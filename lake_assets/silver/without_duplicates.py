@@ -18,7 +18,7 @@ from lake_assets.model.feeds import Feed
 from lake_assets.model.origins import Place
 from lake_assets.model.tables import TableRef, duplicates_of
 from lake_assets.parquet.data_file import write_file
-from lake_assets.silver.demux_job import Demuxed
+from lake_assets.silver.demuxed import Demuxed
 from lake_assets.silver.duplicate_rows import duplicate_rows
 from lake_assets.silver.keyed_rows import KeyedRows
 from lake_assets.spark.fan_out import Written

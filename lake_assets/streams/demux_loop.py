@@ -28,8 +28,9 @@ from lake_assets.model.tables import TableRef, bronze_of, duplicates_of, waiting
 from lake_assets.runtime.log_lines import about
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.demux_commits import Reached
-from lake_assets.silver.demux_job import Demuxed, Job
+from lake_assets.silver.demux_job import Job
 from lake_assets.silver.demux_position import POSITION, Position, batch_of, demux_app
+from lake_assets.silver.demuxed import Demuxed
 from lake_assets.silver.recovery import Recovery
 from lake_assets.silver.rows import demux_names
 from lake_assets.spark.scan import Rows, ScannedFile, rows_in, scan

@@ -5,7 +5,7 @@ work.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -47,6 +47,7 @@ from lake_assets.streams.bronze_ranges import (
 from lake_assets.streams.current_position import current_position, unbegun, unheard
 from lake_assets.streams.deduplication_turn import deduplication_turn
 from lake_assets.streams.demux_loop import tables_of_silver
+from lake_assets.streams.key_rotation import rotating
 from lake_assets.streams.noted_changes import REDO_TURN, finish_change, reprocess_journal
 from lake_assets.streams.pipeline import demux_journal
 from lake_assets.streams.rebuild_all import (
@@ -102,6 +103,9 @@ def rebuild_silver(
     Tables that the feed lays out otherwise than they are get its layout first, unless only rows
     since a time are derived; the streams must not run then.
 
+    All of it hashes with the masking key that is set; where that is another one than before, the
+    streams must not run.
+
     Tables that the feed had under other names are dropped at the end of all of it; the streams must
     not run then either, since they may go by the old names.
 
@@ -126,7 +130,12 @@ def rebuild_silver(
     ensure_known(feed, keys_found(lake_of(settings), feed), keys or ())
     if open_table(lake_of(settings), bronze_of(feed.feed)) is None:
         raise unbegun(feed)
-    with turn(settings.state_dir, REDO_TURN), _redo(settings, feed, endpoints) as redo:
+    is_all = keys is None and since is None
+    with (
+        turn(settings.state_dir, REDO_TURN),
+        _redo(settings, feed, endpoints, rotates=is_all) as redo,
+        rotating(redo.demux, settings.state_dir) if is_all else nullcontext(),
+    ):
         return rebuild(redo, settings.state_dir, keys=keys, since=since)
 
 
@@ -217,10 +226,12 @@ def finish_interrupted(context: LakeContext, settings: Settings, feed: Feed) -> 
 
 
 @contextmanager
-def _redo(settings: Settings, feed: Feed, endpoints: Endpoints) -> Iterator[Redo]:
+def _redo(
+    settings: Settings, feed: Feed, endpoints: Endpoints, *, rotates: bool = False
+) -> Iterator[Redo]:
     session = start_session(settings, ensure_runtime(settings))
     try:
-        payload_format = format_with(settings, endpoints, feed, session)
+        payload_format = format_with(settings, endpoints, feed, session, rotates=rotates)
         with open_lake(settings, session) as context:
             yield Redo(
                 session=session,

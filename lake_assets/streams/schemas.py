@@ -1,7 +1,7 @@
 """A feed's schemas, asked for with patience: a registry that does not answer is waited for."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -17,7 +17,9 @@ from lake_assets.model.reports import Stage, Waiting
 from lake_assets.model.tombstones import TOMBSTONE, tombstone_columns
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.selecting_format import with_select
+from lake_assets.silver.selection import Output
 from lake_assets.silver.transforming_format import with_transform
+from lake_assets.state.select_notes import SelectedColumn, SelectNote, note_select
 
 _T = TypeVar("_T")
 
@@ -91,11 +93,23 @@ class Schemas:
 
 
 def format_with(
-    settings: Settings, endpoints: Endpoints, feed: Feed, session: SparkSession
+    settings: Settings,
+    endpoints: Endpoints,
+    feed: Feed,
+    session: SparkSession,
+    *,
+    rotates: bool = False,
 ) -> PayloadFormat[Any]:
     """The format of a feed's values, with what it makes of them and selects.
 
-    What a registry says is kept beside the lake's checkpoints.
+    What a registry says, and Spark of the selected columns, is kept beside the lake's checkpoints.
+
+    Args:
+        settings: where the lake is, and its masking key.
+        endpoints: where the registry is.
+        feed: whose values.
+        session: which resolves what is selected.
+        rotates: as `with_select` takes it.
 
     Raises:
         FeedError: the feed hashes texts, and there is no key for it; or its function cannot be
@@ -110,4 +124,14 @@ def format_with(
     )
     inner = with_tombstones(feed.feed, by, format_of(feed, surroundings))
     inner = with_transform(feed, inner)
-    return with_select(session, feed, inner, settings.masking.key_bytes)
+
+    def note(outputs: Sequence[Output]) -> None:
+        columns = {
+            one.name: SelectedColumn(
+                reads=one.reads, is_copy=one.source is not None, spark_part=one.spark_part
+            )
+            for one in outputs
+        }
+        note_select(settings.state_dir, feed.feed, SelectNote(select=feed.select, columns=columns))
+
+    return with_select(session, feed, inner, settings.masking.key_bytes, note, rotates=rotates)

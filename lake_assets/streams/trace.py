@@ -4,7 +4,9 @@ Says in which table a row is and why. What could be in none of them is told apar
 streams have got. No Spark, and nothing is decoded.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from lake_assets.delta.catalog import keys_found
@@ -166,12 +168,18 @@ def _duplicates(lake: Store, feed: Feed, origin: Origin) -> list[Place]:
 
 def _in_silver(lake: Store, feed: Feed, origin: Origin) -> list[Place]:
     row_key = feed.source.origin.in_silver.key_of(origin)
-    return [
-        _place(feed.silver_table(key), row, key=key)
-        for key in keys_found(lake, feed)
-        for row in _find(lake, feed.silver_table(key), row_key, [FEED])
-        if (row.row[FEED] or tables_owner(feed)) == feed.feed
-    ]
+    places = []
+    for key in keys_found(lake, feed):
+        table = feed.silver_table(key)
+        found = [
+            row
+            for row in _find(lake, table, row_key, [FEED])
+            if (row.row[FEED] or tables_owner(feed)) == feed.feed
+        ]
+        many = Counter(row.file for row in found)
+        files = {row.file: row for row in found}
+        places += [replace(_place(table, row, key=key), rows=many[f]) for f, row in files.items()]
+    return places
 
 
 def _find(

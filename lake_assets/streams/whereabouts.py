@@ -40,6 +40,9 @@ class Place:
     """False if the log has forgotten the commit: then it is `version`'s or an older one."""
 
     key: str | None = None
+    rows: int = 1
+    """Of the message in the file: `explode` makes several of one."""
+
     reason: str | None = None
     """Why quarantine has it, and what that means for this message."""
 

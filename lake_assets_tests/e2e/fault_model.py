@@ -58,6 +58,12 @@ _LAYOUT_OF = {
 _WHOSE = {"games": "concat(gamer_id, '!')", "cards": "md5(gamer_id)"}
 """By feed, a column that is computed: in tasks, and by Spark. DuckDB computes both alike."""
 
+_EXPLODING = "games"
+"""The feed whose events become one to three rows each."""
+
+_IS_PART = "part = 'p' || _element"
+"""What holds of the rows of its elements."""
+
 
 _BY_HEADER, _HEADER = "cards", "game"
 """The feed whose rows are routed by a header, in capitals; the other's are by a column."""
@@ -156,7 +162,8 @@ class Part:
         if self.name == _BY_HEADER:
             route = Route(header=_HEADER, keys=keys, aliases={key.upper(): key for key in keys})
         layout = dict(self.model.layout)
-        select = ("*", f"{_WHOSE[self.name]} as whose")
+        parts = ("* except (parts)", "explode(parts) as part") if self.explodes else ("*",)
+        select = (*parts, f"{_WHOSE[self.name]} as whose")
         own = {"feed": self.name, "route": route, "partition_by": layout, "select": select}
         own["transform"] = _FUNCTION.get(self.name)
         if self.sends_again:
@@ -165,6 +172,11 @@ class Part:
             names = [topic.name for topic in self.topics]
             own["source"] = Source(kafka=KafkaSource(topics=names))
         return self.lake.topic.feed(**own)
+
+    @property
+    def explodes(self) -> bool:
+        """Whether an event becomes several rows."""
+        return self.name == _EXPLODING
 
     @property
     def waiting(self) -> set[Place]:
@@ -178,6 +190,7 @@ class Part:
         more = "".join(f" string more_{one} = {one + 9};" for one in range(1, number + 1))
         named = f"string gamer_id = 2; string device_id = 4; string {column} = 9;"
         named += " google.protobuf.Timestamp happened = 5; string event_id = 8;"
+        named += " repeated string parts = 6;" if self.explodes else ""
         text = f"{_IMPORT} message event {{ string game_name = 1; {named}{more} }}"
         self.versions.append(Version(self.lake.topic.register_text(text), text, column))
 
@@ -208,6 +221,8 @@ class Part:
         game = (key or self.keys[0]) if is_refused else key
         own = {"game_name": game, "gamer_id": gamer, "device_id": device, "happened": at}
         own["event_id"] = mark
+        if self.explodes:
+            own["parts"] = [f"p{number}" for number in range(_parts(mark))]
         message = message_of(version.text, **own, **{version.column: mark})
         value = framed(version.schema_id, message)
         return Event(key, mark, value if key or is_refused else mark.encode(), at)
@@ -319,6 +334,7 @@ class Part:
                 found += self._rows_of(db, table.name, self._folder(table), "", "value", "")
             for key in self.keys:
                 folder, is_right = self._folder(silver_of(key)), _IS_RIGHT[self.name]
+                is_right += f" and {_IS_PART}" if self.explodes else ""
                 found += self._rows_of(db, key, folder, "_", self.model.column, is_right)
         return found
 
@@ -346,6 +362,8 @@ class Part:
 
     def _expected(self, placed: dict[Place, str]) -> Rows:
         rows = self._told(self._all_expected(placed))
+        if not self.sends_again:
+            return rows
         return Counter({row: 1 if row[0] in self.keys else many for row, many in rows.items()})
 
     def _all_expected(self, placed: dict[Place, str]) -> Rows:
@@ -356,7 +374,8 @@ class Part:
                 found[self.bronze.name, *place, event.value] += 1
             if table != DELETED:
                 is_refused = table == self.quarantine.name
-                found[table, *place, event.value if is_refused else event.mark] += 1
+                many = _parts(event.mark) if self.explodes and not is_refused else 1
+                found[table, *place, event.value if is_refused else event.mark] += many
         return found
 
     def _rows_of(
@@ -381,6 +400,11 @@ class Part:
 
     def _folder(self, table: TableRef) -> Path:
         return self.lake.folder(table)
+
+
+def _parts(mark: str) -> int:
+    """How many rows an event with this mark becomes where it becomes several."""
+    return int(mark[1:]) % 3 + 1
 
 
 def _text(value: object) -> str | None:

@@ -1,8 +1,10 @@
 import pytest
 
+from lake_assets.feeds.load import load_feeds
 from lake_assets.services.feed_findings import look_at_feeds
 from lake_assets.services.finding import Health
 from lake_assets.state.run_notes import note_complete, note_run_failed
+from lake_assets.state.select_notes import SelectedColumn, SelectNote, note_select
 
 
 @pytest.fixture
@@ -39,3 +41,27 @@ def test_a_run_that_failed_is_broken_and_comes_with_what_runs_it_now(scheduled):
 
 def test_feeds_that_cannot_be_read_are_left_to_who_looks_at_them(settings, tmp_path):
     assert list(look_at_feeds(settings.model_copy(update={"feeds": tmp_path}))) == []
+
+
+@pytest.fixture
+def selecting(settings, tmp_path):
+    """The games, with columns of their own."""
+    folder = tmp_path / "selecting"
+    folder.mkdir()
+    text = (settings.feeds / "games.yaml").read_text()
+    (folder / "games.yaml").write_text(f'select: ["*", "md5(gamer_id) as mark"]\n{text}')
+    return settings.model_copy(update={"feeds": folder})
+
+
+def test_where_a_select_is_computed_is_told_as_the_streams_noted_it(selecting):
+    (found,) = look_at_feeds(selecting)
+    assert (found.thing, found.health) == ("select of feed 'games'", Health.LATER)
+    (feed,) = load_feeds(selecting.feeds)
+    part = "md5(cast(gamer_id as binary))"
+    for spark_part, fact in [(part, f"Spark computes mark, for {part}"), ("", "tasks compute all")]:
+        mark = SelectedColumn(reads=("gamer_id",), is_copy=False, spark_part=spark_part)
+        note = SelectNote(select=feed.select, columns={"mark": mark})
+        note_select(selecting.state_dir, "games", note)
+        (found,) = look_at_feeds(selecting)
+        assert found.health is Health.OK
+        assert found.fact.startswith(fact)

@@ -3,7 +3,7 @@ from lake_assets.model.origins import Origin
 from lake_assets.model.reports import BatchReport, Judged, Stage
 from lake_assets.silver.apply_expectations import Outcome
 from lake_assets.silver.batch_notes import note_of, replayed
-from lake_assets.silver.demux_job import Demuxed
+from lake_assets.silver.demuxed import Demuxed
 from lake_assets.spark.fan_out import Written
 from lake_assets_tests.sample import silver_of
 

@@ -24,7 +24,7 @@ from lake_assets.silver import deduplicate_again, stored_keys
 from lake_assets.silver.deduplicate import Deduplication
 from lake_assets.silver.deduplicate_again import unique_again
 from lake_assets.silver.demux_duplicates import deduplicated
-from lake_assets.silver.demux_job import Demuxed
+from lake_assets.silver.demuxed import Demuxed
 from lake_assets.silver.duplicate_rows import duplicates_schema
 from lake_assets.silver.keys_beside import KeysBeside
 from lake_assets.silver.rows import silver_schema

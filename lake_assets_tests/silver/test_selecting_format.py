@@ -5,87 +5,20 @@ import re
 from contextlib import ExitStack
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 import yaml
-from deltalake import DeltaTable
 
 from lake_assets.delta.commit import Batch
-from lake_assets.delta.commit_journal import Journal
 from lake_assets.errors import FeedError
-from lake_assets.formats.base import Surroundings
-from lake_assets.formats.catalog import format_of
-from lake_assets.model.endpoints import RegistryAccess
 from lake_assets.model.expectations import Expectation
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import quarantine_of
-from lake_assets.silver.demux import Demux
-from lake_assets.silver.select_by_spark import selects_by_spark
-from lake_assets.silver.selecting_format import with_select
 from lake_assets.spark.lake_context import open_lake
-from lake_assets.spark.scan import Rows
-from lake_assets_tests.silver.given import bronze_batch, no_position
+from lake_assets_tests.silver.selecting import COLUMNS, Silver, feed
 
 pytestmark = pytest.mark.spark
 
-FIRST = Batch("query", 0)
-
-KEY = b"a key of sixteen or more"
-
 PAGE = Path(__file__).parents[2] / "docs" / "transforms.md"
-
-COLUMNS = "time timestamp, model string, heart_bpm int, owner struct<mail: string, level: bigint>"
-
-
-def feed(select=(), *, schema=COLUMNS, **more):
-    return Feed.model_validate(
-        {
-            "feed": "tracker",
-            "source": {"kafka": {"topic": "tracker"}},
-            "payload": {"json": {"schema": schema, **more.pop("payload", {})}},
-            "route": {"column": "model", "keys": ["pulse", "vita"]},
-            "select": select,
-            **more,
-        }
-    )
-
-
-class Silver:
-    """Demuxes values and reads what came of them."""
-
-    def __init__(self, spark, context, settings):
-        self.spark, self.context, self.settings = spark, context, settings
-        self.reports, self.by_spark = [], None
-        self.offsets = 0
-
-    def demux(self, declared, key=KEY):
-        surroundings = Surroundings(registry_access=RegistryAccess())
-        found = with_select(self.spark, declared, format_of(declared, surroundings), key)
-        return Demux(
-            feed=declared,
-            context=self.context,
-            journal=Journal(self.settings.state_dir / "tracker-demux.json"),
-            format=found,
-            schemas=found,
-            report=self.reports.append,
-        )
-
-    def take(self, declared, *values, batch=FIRST, demux=None):
-        demux = demux or self.demux(declared)
-        texts = [v if isinstance(v, bytes | None) else json.dumps(v).encode() for v in values]
-        frame = self.spark.createDataFrame(pa.Table.from_batches([bronze_batch(*texts)]))
-        demux(Rows(frame), batch, no_position)
-        self.by_spark = selects_by_spark(demux.next_job(self.spark).plan)
-        return demux
-
-    def rows(self, declared, key="pulse"):
-        table = declared.silver_table(key)
-        return self.read(table)
-
-    def read(self, table):
-        rows = DeltaTable(self.settings.lake_dir / table.relative).to_pyarrow_table()
-        names = [name for name in rows.schema.names if not name.startswith("_kafka")]
-        return rows.select(names).sort_by("_offset" if "_offset" in names else "offset").to_pylist()
 
 
 @pytest.fixture
@@ -209,7 +142,7 @@ def test_a_type_that_does_not_go_with_the_table_is_refused_before_anything_is_wr
     [
         (["hart_bpm"], "does not compile .*decoded columns are time, model"),
         (["model", "count(*) as rows"], "does not compile .*GROUP BY"),
-        (["model", "explode(array(1, 2)) as one"], "makes several rows of one"),
+        (["model", "stack(2, 1, 2) as one"], "makes several rows of one"),
         (["model", "(select 1) as one"], "makes several rows of one"),
         (["model", "now() as at"], "asks the clock"),
         (["model", "rand() as luck"], "asks the clock, chance"),
@@ -262,14 +195,6 @@ def test_what_does_not_fit_a_hidden_column_is_hidden_in_what_is_rescued(silver):
     assert json.loads(row["_rescued"]) == {"card": "***", "owner": "***", "steps": 1.5}
 
 
-def test_a_hash_depends_on_the_key(silver):
-    declared = feed(**MASKED)
-    silver.take(declared, beat())
-    other = silver.demux(declared, key=b"another key of sixteen")
-    silver.take(declared, beat(), batch=Batch("query", 1), demux=other)
-    assert len({row["mail"] for row in silver.rows(declared)}) == 2
-
-
 @pytest.mark.parametrize(
     ("mask", "key", "fact"),
     [
@@ -290,6 +215,17 @@ def test_the_example_of_the_documentation_is_true(silver):
     (row,) = map(without_origin_but_rescued, silver.rows(declared))
     row["event_time"] = row["event_time"].strftime("%Y-%m-%dT%H:%M:%SZ")
     assert row == json.loads(blocks[2])
+    assert not silver.by_spark
+
+
+def test_the_example_of_elements_is_true(silver):
+    blocks = re.findall(r"```(?:yaml|json)\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    declared = Feed.model_validate(yaml.safe_load(blocks[3]))
+    silver.take(declared, json.loads(blocks[4]))
+    rows = silver.read_all(declared.silver_table("north"))
+    rows.sort(key=lambda row: row["_element"])
+    have = [{**without_origin_but_rescued(row), "_element": row["_element"]} for row in rows]
+    assert have == json.loads(blocks[5])
     assert not silver.by_spark
 
 

@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime
 import pyarrow as pa
 import pytest
 
+from lake_assets.errors import FeedError
 from lake_assets.silver.arrow_evaluator import NotEvaluableError, values_of
 from lake_assets.silver.selection import has_star, select, sure_only
 from lake_assets.spark.conditions import without_ansi
@@ -107,6 +108,8 @@ IN_TASKS = [
     "day > date'1970-01-01'",
     "at is null and not is_new",
     "tags is null",
+    "size(tags)",
+    "array_size(tags) + 1",
     "true",
     "1",
     "'text'",
@@ -133,7 +136,6 @@ BY_SPARK = [
     "substring(name, -2, 1)",
     "concat(tags, tags)",
     "tags[0]",
-    "size(tags)",
     "split(name, 'a')",
     "sha2(name, 256)",
 ]
@@ -184,6 +186,30 @@ def test_tasks_are_unsure_of_some_texts_which_spark_computes_then(spark, sql):
     assert [one.is_by_spark for one in sure_only(found).outputs] == [True]
 
 
+def test_line_breaks_are_sure_where_case_alone_matters(spark):
+    batch, found = rows(["a\nB", "\r", None]), output(spark, "upper(name)")
+    same(values_of(found.node, batch), by_spark(spark, batch, "upper(name)"))
+
+
+def test_what_expressions_have_in_common_is_computed_once(spark):
+    items = ["trim(name) as a", "concat(trim(name), '!') as b", "length(trim(name)) as c"]
+    batch, found = rows(), select(spark, "feed", SCHEMA, items)
+    known = {}
+    values = [values_of(one.node, batch, known) for one in found.outputs]
+    assert len(known) == 3
+    assert known[found.outputs[0].node] is values[0]
+    for one, item in zip(values, items, strict=True):
+        same(one, by_spark(spark, batch, item.rpartition(" as ")[0]))
+
+
+@pytest.mark.parametrize("sql", ["share * -0d", "share * 0d"])
+def test_a_negative_zero_is_not_taken_for_zero(spark, sql):
+    batch, found = rows(), output(spark, sql)
+    assert found.is_by_spark == ("-" in sql)
+    if found.node:
+        same(values_of(found.node, batch), by_spark(spark, batch, sql))
+
+
 @pytest.mark.parametrize("sql", BY_SPARK)
 def test_what_may_mean_something_else_is_sparks_to_compute(spark, sql):
     assert output(spark, sql).is_by_spark
@@ -201,3 +227,20 @@ def test_columns_are_told_with_what_they_are_made_of(spark):
     assert found.reads == ("level", "owner", "total")
     assert has_star(items)
     assert not has_star(items[1:])
+
+
+def test_a_field_of_another_name_now_is_told_with_that_name(spark):
+    with pytest.raises(FeedError, match=r"names title, which newer .* call name; .*Write name"):
+        select(spark, "feed", SCHEMA, ["upper(title) as shown"], {"title": "name"})
+    with pytest.raises(FeedError, match="does not compile") as told:
+        select(spark, "feed", SCHEMA, ["titel as shown"], {"title": "name"})
+    assert "newer" not in str(told.value)
+
+
+def test_what_spark_computes_is_told_with_the_part_that_tasks_cannot(spark):
+    items = ["concat(name, date_format(at, 'E')) as a", "level + 1 as b", "sqrt(share) as c"]
+    parts = [one.spark_part for one in select(spark, "feed", SCHEMA, items).outputs]
+    assert "date_format" in parts[0]
+    assert "concat" not in parts[0]
+    assert parts[1] == ""
+    assert "sqrt" in parts[2].lower()

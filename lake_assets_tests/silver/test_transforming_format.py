@@ -26,7 +26,8 @@ from lake_assets.spark.lake_context import open_lake
 from lake_assets.storage.local import LocalStore
 from lake_assets.storage.uri import LakeUri
 from lake_assets_tests.columns import KAFKA
-from lake_assets_tests.silver.test_selecting_format import KEY, Silver, beat, without_origin
+from lake_assets_tests.silver.selecting import KEY, Silver
+from lake_assets_tests.silver.test_selecting_format import beat, without_origin
 
 pytestmark = pytest.mark.spark
 
@@ -59,9 +60,9 @@ class Transformed(Silver):
         (feed,) = load_feeds(self.folder)
         return feed
 
-    def demux(self, declared, key=KEY):
+    def demux(self, declared, key=KEY, **more):
         inner = format_of(declared, Surroundings(registry_access=RegistryAccess()))
-        found = with_select(self.spark, declared, with_transform(declared, inner), key)
+        found = with_select(self.spark, declared, with_transform(declared, inner), key, **more)
         return Demux(
             feed=declared,
             context=self.context,

@@ -1,0 +1,138 @@
+"""What a feed's `select` and `mask` make of the columns that its tables have.
+
+Which columns are selected, and of which decoded ones, is found by `silver.selection`.
+"""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from lake_assets.delta.renamed_columns import Renames
+from lake_assets.errors import FeedError, LakeError
+from lake_assets.formats.schema_merge import Mismatch, in_words, merge
+from lake_assets.model.feeds import Feed
+from lake_assets.model.routes import KEY_TYPES
+from lake_assets.model.transforms import ELEMENT
+from lake_assets.silver.mask_values import Masks
+from lake_assets.silver.selection import Output
+
+
+def decoded_columns(have: pa.Schema, outputs: Sequence[Output], *, has_star: bool) -> pa.Schema:
+    """The decoded columns that tables have, by their selected ones.
+
+    Args:
+        have: the selected columns.
+        outputs: what is selected, as far as it is known without the tables.
+        has_star: whether all decoded columns are, under their names; further ones are such then.
+    """
+    sources = {one.name: one.source for one in outputs}
+    found: dict[str, pa.Field] = {}
+    for column in have:
+        source = sources.get(column.name, column.name if has_star else None)
+        if source is not None and source != ELEMENT:  # of a `select` of another day, perhaps
+            found.setdefault(source, column.with_name(source))
+    return pa.schema(list(found.values()))
+
+
+def sources_of(route: Sequence[str], outputs: Sequence[Output]) -> list[str]:
+    """The decoded columns that the route's are; one that is computed may be of any message."""
+    by_name = {one.name: one.source for one in outputs}
+    return [source for name in route if (source := by_name.get(name)) is not None]
+
+
+def selected(kind: pa.Schema, outputs: Sequence[Output]) -> pa.Schema:
+    """The columns of a kind of rows, as far as they are selected, and the computed ones."""
+    fields = []
+    for one in outputs:
+        if one.source is None:
+            fields.append(pa.field(one.name, one.kind))
+        elif one.source in kind.names:
+            fields.append(kind.field(one.source).with_name(one.name))
+    return pa.schema(fields)
+
+
+def renames_of(renames: Renames, outputs: Sequence[Output]) -> Renames:
+    """Older names of the columns that are selected under their own, and of fields within any."""
+    own = {one.name for one in outputs if one.source == one.name}
+    others = {one.name for one in outputs} - own  # no older name of anything
+    return Renames(
+        now={old: new for old, new in renames.now.items() if new in own and old not in others},
+        within={
+            one.name: renames.within[one.source]
+            for one in outputs
+            if one.source is not None and one.source in renames.within
+        },
+    )
+
+
+def merged_columns(
+    feed: Feed, have: pa.Schema, made: Sequence[pa.Field], computed: set[str]
+) -> pa.Schema:
+    """Columns that hold the tables' rows and new ones.
+
+    Decoded ones get wider as their format lets them, computed ones only where the values stay.
+
+    Raises:
+        LakeError: the types of one do not go together.
+    """
+    of_computed = pa.schema([one for one in made if one.name in computed])
+    before = pa.schema([one for one in have if one.name in computed])
+    widens = feed.payload
+    merged = merge(before, of_computed)
+    if not isinstance(merged, Mismatch):
+        promotes = widens.promotes
+        merged = merge(have, pa.schema(made), rounds=widens.infers, promotes=promotes)
+    if isinstance(merged, Mismatch):
+        raise LakeError(
+            f"silver of feed {feed.feed!r}",
+            f"column {merged.path} is {merged.have}, and selected as {merged.came}",
+            "Cast it to what it is or give it another name, or rebuild silver without it",
+        )
+    return merged
+
+
+def ensure_routed(feed: Feed, route: Sequence[str], columns: pa.Schema) -> None:
+    """Make sure that the selected columns say where a row goes.
+
+    Raises:
+        FeedError: they do not.
+    """
+    missing = [name for name in route if name not in columns.names]
+    if missing and not feed.payload.grows:
+        fact = f"leaves out {missing[0]}, which says where a row goes"
+        raise FeedError(f"select of feed {feed.feed!r}", fact, "Select it, too")
+    for name in (name for name in route if name in columns.names):
+        kind = in_words(columns.field(name).type)
+        if kind not in {*KEY_TYPES, "binary"}:  # bytes of protobuf are read as text
+            fact = f"makes {name} {kind}, which holds no keys"
+            step = f"Make it text: `cast(… as string) as {name}`"
+            raise FeedError(f"select of feed {feed.feed!r}", fact, step)
+
+
+def masks_of(feed: Feed, outputs: Sequence[Output], columns: pa.Schema, key: bytes) -> Masks:
+    """How a feed's columns are hidden.
+
+    Raises:
+        FeedError: one is not there, or no text.
+    """
+    by_name = {one.name: one for one in outputs}
+    for name in feed.mask:
+        thing = f"mask of feed {feed.feed!r}"
+        if name not in columns.names:
+            if feed.payload.grows:
+                continue  # once a value brings it along, it is hidden
+            fact = f"names {name}, which is no column of silver"
+            raise FeedError(thing, fact, f"It has {', '.join(columns.names)}")
+        kind = columns.field(name).type
+        if not pa.types.is_string(kind):
+            fact = f"names {name}, which is {in_words(kind)} and no text"
+            raise FeedError(thing, fact, f"Select it as text: `cast({name} as string) as {name}`")
+    there = {name: mask for name, mask in feed.mask.items() if name in columns.names}
+    return Masks(
+        by_column=there,
+        hidden_names={
+            name: frozenset({name, *(by_name[name].reads if name in by_name else ())})
+            for name in feed.mask
+        },
+        key=key,
+    )

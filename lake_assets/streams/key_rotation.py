@@ -1,0 +1,37 @@
+"""Going over to another masking key: all of silver is hashed anew, and then says so."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+from lake_assets.delta.catalog import keys_found
+from lake_assets.silver.demux import Demux
+from lake_assets.silver.masking_key import has_others, record
+from lake_assets.silver.selecting_format import hashing_key
+from lake_assets.state.files import streams_lock
+
+
+@contextmanager
+def rotating(demux: Demux, state_dir: Path) -> Iterator[None]:
+    """In the block all of silver is derived with the key that is set now; then the tables say so.
+
+    A death before that leaves tables that still name the former key, so that streams refuse them
+    until the rebuild has run again.
+
+    Raises:
+        StreamsLockedError: it is another key than the tables were hashed with, and the streams run.
+        LakeError: the lake cannot be read or written.
+    """
+    key, feed, committer = hashing_key(demux.format), demux.feed, demux.context.committer
+    if not key:
+        yield
+        return
+    keys = keys_found(demux.context.lake, feed)
+    is_other = has_others(committer, map(feed.silver_table, keys), key)
+    if is_other:
+        with streams_lock(state_dir):
+            pass  # whoever streams has the former key
+    yield
+    # They may have been started meanwhile, and have the former key then.
+    with streams_lock(state_dir) if is_other else nullcontext():
+        record(committer, map(feed.silver_table, keys_found(demux.context.lake, feed)), key)
