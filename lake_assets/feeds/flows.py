@@ -36,6 +36,12 @@ def _fact(by_name: dict[str, Feed], feed: Feed, into: str) -> str:
     if target is None:
         others = ", ".join(name for name in by_name if name != feed.feed) or "none"
         return f"there is no feed {into!r}; other feeds are {others}"
+    return _unfit(feed, target)
+
+
+def _unfit(feed: Feed, target: Feed) -> str:
+    """Why a feed cannot fill another's tables; empty if it can."""
+    into = target.feed
     if target.into is not None:
         return f"feed {into!r} has no silver tables: its rows go into those of {target.into!r}"
     if target.deduplicate is not None:

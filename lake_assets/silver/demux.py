@@ -25,7 +25,6 @@ from lake_assets.formats.base import Question as FormatQuestion
 from lake_assets.model.expectations import Action
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import origin_of
-from lake_assets.model.origins import OriginColumns
 from lake_assets.model.reports import BatchReport, Span
 from lake_assets.silver.apply_expectations import EVERYTHING, Scope
 from lake_assets.silver.batch_notes import note_of, refused_report, report_of
@@ -240,10 +239,6 @@ class Demux:
         self._compiler.forget()
         self._routes.forget()
 
-    @property
-    def _origin(self) -> OriginColumns:
-        return origin_of(self.feed)
-
     def _compiled(self, session: SparkSession) -> Compiled:
         decoder = self._decoder
         assert decoder is not None  # noqa: S101 - the caller adopted schemas
@@ -261,7 +256,7 @@ class Demux:
         read = [field for field in decoder.unused if field.name in wanted]
         return DecodePlan(
             decoder=decoder,
-            origin=self._origin,
+            origin=origin_of(self.feed),
             unused=pa.schema(read),
             routes=self._routes.last,
             keeps_headers=self.feed.keeps_headers,
