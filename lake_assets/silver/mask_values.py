@@ -27,17 +27,21 @@ class Masks:
     """How columns are hidden."""
 
     by_column: Mapping[str, Mask] = field(default_factory=dict)
-    hidden_names: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """By column, the decoded ones that it is made of: what did not fit them is in `_rescued`."""
+    hidden_names: frozenset[str] = frozenset()
+    """The decoded columns that they are made of, in any case: what did not fit is in `_rescued`."""
 
     key: bytes = field(default=b"", repr=False)
     """Of `hash`."""
 
     def masked(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """The rows with the columns hidden; nulls stay null."""
+        """Selected rows with the columns hidden; nulls stay null."""
         for name, mask in self.by_column.items():
             rows = _replaced(rows, name, self._hidden(rows[name], mask))
-        names = frozenset().union(*self.hidden_names.values())
+        return rows
+
+    def without_rescued(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """Decoded rows without what did not fit a column that is hidden, whoever selects it."""
+        names = self.hidden_names
         if names and RESCUED in rows.schema.names and rows[RESCUED].null_count < rows.num_rows:
             rows = _replaced(rows, RESCUED, _of_values(rows[RESCUED], _without(names)))
         return rows

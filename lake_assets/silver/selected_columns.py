@@ -11,8 +11,9 @@ from lake_assets.delta.renamed_columns import Renames
 from lake_assets.errors import FeedError, LakeError
 from lake_assets.formats.schema_merge import Mismatch, in_words, merge
 from lake_assets.model.feeds import Feed
+from lake_assets.model.payload import RECORD
 from lake_assets.model.routes import KEY_TYPES
-from lake_assets.model.transforms import ELEMENT
+from lake_assets.model.transforms import ELEMENT, Mask
 from lake_assets.silver.mask_values import Masks
 from lake_assets.silver.selection import Output
 
@@ -116,23 +117,21 @@ def masks_of(feed: Feed, outputs: Sequence[Output], columns: pa.Schema, key: byt
         FeedError: one is not there, or no text.
     """
     by_name = {one.name: one for one in outputs}
-    for name in feed.mask:
-        thing = f"mask of feed {feed.feed!r}"
-        if name not in columns.names:
-            if feed.payload.grows:
-                continue  # once a value brings it along, it is hidden
+    thing, hidden = f"mask of feed {feed.feed!r}", {*feed.mask}
+    by_column: dict[str, Mask] = {}
+    for name, mask in feed.mask.items():
+        # Spark's names have no case: nor must a text be seen because a value writes it otherwise.
+        column = next((one for one in columns if one.name.lower() == name.lower()), None)
+        if column is None and feed.payload.grows:
+            continue  # once a value brings it along, it is hidden
+        if column is None:
             fact = f"names {name}, which is no column of silver"
             raise FeedError(thing, fact, f"It has {', '.join(columns.names)}")
-        kind = columns.field(name).type
-        if not pa.types.is_string(kind):
-            fact = f"names {name}, which is {in_words(kind)} and no text"
+        if not pa.types.is_string(column.type):
+            fact = f"names {name}, which is {in_words(column.type)} and no text"
             raise FeedError(thing, fact, f"Select it as text: `cast({name} as string) as {name}`")
-    there = {name: mask for name, mask in feed.mask.items() if name in columns.names}
-    return Masks(
-        by_column=there,
-        hidden_names={
-            name: frozenset({name, *(by_name[name].reads if name in by_name else ())})
-            for name in feed.mask
-        },
-        key=key,
-    )
+        by_column[column.name] = mask
+        hidden.update(by_name[column.name].reads if column.name in by_name else ())
+    if feed.mask and feed.payload.csv is not None:
+        hidden.add(RECORD)  # a record that is rescued as a whole has all of its fields
+    return Masks(by_column=by_column, hidden_names=frozenset(hidden), key=key)

@@ -98,7 +98,7 @@ class SelectingDecoder:
         One row stays one, in one piece; or it becomes as many as its array has elements.
         """
         decoded = self.inner.decode(batch)
-        rows = _with_unused(decoded.columns, self.inner.unused)
+        rows = _with_unused(self.masks.without_rescued(decoded.columns), self.inner.unused)
         if self.explosion is None:
             yield self._of_rows(batch, decoded, rows)
             return

@@ -113,7 +113,8 @@ def select(
             fact = "asks the clock, chance or the session, and a batch that runs again must give "
             fact += "the same rows"
             raise FeedError(thing, fact, "Use what the row has, such as its own time")
-        _refuse_names(thing, selected.columns if explosion is None else selected.columns[:-1])
+        names = selected.columns if explosion is None else selected.columns[:-1]
+        _refuse_names(thing, names, columns.names)
         named = [item for item in items if not _is_star(item)]
         reads = _all_reads(rows.selectExpr(*named), rows) if named else set[str]()
         outputs = tuple(_outputs(selected, rows, columns))
@@ -178,14 +179,15 @@ def _all_reads(selected: DataFrame, rows: DataFrame) -> set[str]:
     return {name for one in expressions for name in _reads(one, below)}
 
 
-def _refuse_names(thing: str, names: Sequence[str]) -> None:
+def _refuse_names(thing: str, names: Sequence[str], decoded: Sequence[str]) -> None:
+    """Refuse names that silver has, or that a feed's items give; values may have `_id` and such."""
     lower = [name.lower() for name in names]
     twice = [name for name in names if lower.count(name.lower()) > 1]
     if twice:
         raise FeedError(
             thing, f"makes two columns {twice[0]}", "Give one another name, or leave it"
         )
-    for name in names:
+    for name in (name for name in names if name not in decoded):
         is_taken = name.lower() in ORIGIN_NAMES or (name.startswith("_") and name != RESCUED)
         if is_taken or name.startswith("#"):
             fact = f"makes a column {name}, and such names are silver's own"

@@ -14,6 +14,7 @@ from lake_assets.formats.tombstones import with_tombstones
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Stage, Waiting
+from lake_assets.model.selected_names import names_given, with_masked_as_text
 from lake_assets.model.tombstones import TOMBSTONE, tombstone_columns
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.selecting_format import with_select
@@ -115,12 +116,13 @@ def format_with(
         FeedError: the feed hashes texts, and there is no key for it; or its function cannot be
             imported.
     """
-    by = tombstone_columns(feed.gold)
+    by, feed = tombstone_columns(feed.gold), with_masked_as_text(feed)
+    given = names_given(feed.select) - {column.name for column in feed.payload.declared_columns}
     surroundings = Surroundings(
         registry=endpoints.registry,
         registry_access=endpoints.registry_access,
         cache=settings.state_dir / "schemas",
-        taken=(*feed.partition_days, *([TOMBSTONE] if by else [])),
+        taken=(*feed.partition_days, *([TOMBSTONE] if by else []), *sorted(given)),
     )
     inner = with_tombstones(feed.feed, by, format_of(feed, surroundings))
     inner = with_transform(feed, inner)

@@ -1,0 +1,77 @@
+"""What the names in a feed's `select` and `mask` keep from being columns that values bring along.
+
+Only names are read; what an expression means Spark says.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from lake_assets.model.ddl import columns_of_ddl
+from lake_assets.model.feeds import Feed
+from lake_assets.model.payload import RESCUED, JsonPayload
+
+
+def names_given(items: Sequence[str]) -> frozenset[str]:
+    """The names that items of a `select` give to what they compute of other columns.
+
+    `cast(a as int) as a` gives a column its own name again, and `* except (a), b as a` takes one's
+    place: a value may have such.
+    """
+    found, own = set(), set()
+    for names, reads in map(_names_in, items):
+        found |= {name for name in names if name.lower() not in reads}
+        own |= reads if not names else set()
+    return frozenset(name for name in found if name.lower() not in own)
+
+
+def with_masked_as_text(feed: Feed) -> Feed:
+    """The feed whose masked columns are text from the start, if values would say of which type.
+
+    One number among the texts of the first batch would make them a number's, which nothing hides.
+    """
+    payload = feed.payload.json_
+    if payload is None or not feed.payload.grows:
+        return feed
+    known = {column.name.lower() for column in payload.columns}
+    known |= {name.lower() for name in (*names_given(feed.select), RESCUED)}
+    new = [name for name in feed.mask if name.lower() not in known and _can_be_declared(name)]
+    return feed if not new else _with_columns(feed, payload, new)
+
+
+def _can_be_declared(name: str) -> bool:
+    try:
+        return bool(columns_of_ddl(f"{name} string"))
+    except ValueError:
+        return False  # nor does a value bring such a column
+
+
+def _with_columns(feed: Feed, payload: JsonPayload, names: Sequence[str]) -> Feed:
+    field = "hints" if payload.infer else "ddl"
+    ddl = ", ".join(filter(None, (getattr(payload, field), *(f"{name} string" for name in names))))
+    declared = payload.model_copy(update={field: ddl})
+    return feed.model_copy(update={"payload": feed.payload.model_copy(update={"json_": declared})})
+
+
+def _names_in(item: str) -> tuple[list[str], set[str]]:
+    """The names that an item gives, and those that it reads or leaves out, in lower case."""
+    from sqlglot import exp, parse_one  # noqa: PLC0415 - takes 0.3 s, and workers need it not
+    from sqlglot.errors import SqlglotError  # noqa: PLC0415
+
+    try:
+        select = parse_one(f"select {item}", read="spark")
+    except SqlglotError:
+        return [], set()  # Spark says what is wrong with it
+    return list(_given(select)), {
+        column.parts[0].name.lower() for column in select.find_all(exp.Column)
+    }
+
+
+def _given(select: object) -> Iterator[str]:
+    from sqlglot import exp  # noqa: PLC0415 - as above
+
+    for one in select.expressions if isinstance(select, exp.Select) else ():
+        if isinstance(one, exp.Alias):
+            yield one.alias
+        elif isinstance(one, exp.Aliases):
+            yield from (name.name for name in one.aliases)
+        elif isinstance(one, exp.Column) and len(one.parts) > 1 and not one.is_star:
+            yield one.name

@@ -1,0 +1,48 @@
+import pytest
+
+from lake_assets.model.feeds import Feed
+from lake_assets.model.selected_names import names_given, with_masked_as_text
+
+
+@pytest.mark.parametrize(
+    ("items", "given"),
+    [
+        (["*", "time as event_time"], {"event_time"}),
+        (["*", "time as event_time", "date(event_time) as day"], {"event_time", "day"}),
+        (["*", "owner.mail"], {"mail"}),
+        (["*", "explode(items) as item", "posexplode(a) as (p, v)"], {"item", "p", "v"}),
+        (["* except (level)", "cast(raw as int) as Level"], set()),
+        (["* except (level)", "cast(level as int) as level"], set()),
+        (["a", "owner.*", "*"], set()),
+        (["this is ( no sql"], set()),
+    ],
+)
+def test_names_that_no_value_may_take(items, given):
+    assert names_given(items) == given
+
+
+@pytest.mark.parametrize(
+    ("json", "mask", "declared"),
+    [
+        ({"infer": True}, "card", "card string"),
+        ({"infer": True, "hints": "n int"}, "card", "n int, card string"),
+        ({"infer": True, "hints": "Card string"}, "card", "Card string"),
+        ({"infer": True}, "mail", ""),
+        ({"infer": True}, "_rescued", ""),
+        ({"infer": True}, "no name", ""),
+        ({"schema": "n int", "on_unknown": "add_columns"}, "card", "n int, card string"),
+        ({"schema": "n int"}, "card", "n int"),
+    ],
+)
+def test_masked_columns_that_values_bring_along_are_text(json, mask, declared):
+    feed = Feed.model_validate(
+        {
+            "feed": "f",
+            "source": {"kafka": {"topic": "f"}},
+            "payload": {"json": json},
+            "select": ["*", "owner.mail as mail"],
+            "mask": {mask: "redact"},
+        }
+    )
+    found = with_masked_as_text(feed).payload.json_
+    assert (found.hints if found.infer else found.ddl) == declared
