@@ -112,6 +112,10 @@ class CommitConflictError(LakeError):
     """Another writer committed the same micro-batch, or changed the table under this commit."""
 
 
+class OutgrownFilesError(LakeError):
+    """Another process made a table's columns wider than new files of it; none was committed."""
+
+
 class ForeignStateError(LakeError):
     """A lake and a state folder do not belong together; neither was changed."""
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from lake_assets.errors import LakeError
 from lake_assets.formats.base import Decoder, PayloadFormat
 from lake_assets.model.feeds import Feed
 from lake_assets.silver.adopt_tables import adopt_tables, make_tables
@@ -42,7 +43,8 @@ class TableFitting:
 
         Raises:
             FeedError: a table cannot be partitioned as the feed says.
-            LakeError: the lake cannot be written, or the columns do not go together.
+            LakeError: the lake cannot be written, the columns do not go together, or integers
+                would be rounded.
         """
         committer = self.context.committer
         before = last.columns if last else pa.schema([])
@@ -53,9 +55,14 @@ class TableFitting:
         columns = () if route is None else (route,)
         decoder = self.format.plan(schemas, have, columns)
         tables = list(map(self.feed.silver_table, keys))
-        kept = kept_types(committer, tables, have, decoder.columns, rounds=self.rounds)
-        if kept:
+        asked: set[str] = set()
+        while kept := kept_types(committer, tables, have, decoder.columns, rounds=self.rounds):
+            names = {name for one in kept for name in one.columns}
+            if names <= asked:
+                raise _rounded(self.feed, sorted(names))
+            asked |= names
             schemas = self.format.resolve(schemas, kept)
+            # Where one schema's fractions are left out, those of an older one may come instead.
             decoder = self.format.plan(schemas, have, columns)
         is_new = last is not None and last.renames != decoder.renames
         touched = keys if is_new or decoder.columns != before else added
@@ -63,3 +70,12 @@ class TableFitting:
         # Once they are there: what a death keeps out of the history the next start finds.
         self.history.note(schemas, touched)
         return schemas, decoder
+
+
+def _rounded(feed: Feed, names: Sequence[str]) -> LakeError:
+    return LakeError(
+        f"silver of feed {feed.feed!r}",
+        f"column {', '.join(names)} has integers, which doubles would round or other processes "
+        "write, and its format makes doubles of them all the same",
+        "Stop the streams and rebuild silver, or give the fractions a column of their own",
+    )

@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from lake_assets.delta.renamed_columns import Renames
+from lake_assets.delta.rounded_columns import rounded_columns
 from lake_assets.errors import RegistryError, SchemaUnusableError
 from lake_assets.formats.avro.columns import columns
 from lake_assets.formats.avro.naming import named
 from lake_assets.formats.avro.renames import renames_of
 from lake_assets.formats.avro.schema import Type, parse
 from lake_assets.formats.confluent.schemas import FIRST, SchemaSet
-from lake_assets.formats.schema_merge import Mismatch, merge
+from lake_assets.formats.schema_merge import Mismatch, in_words, merge
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -106,7 +107,7 @@ class _Work:
     route: str | None
     columns: pa.Schema
     versions: dict[int, Type] = field(default_factory=dict)
-    """The usable ones by schema id, newest first, named by the leading one."""
+    """The usable ones by schema id, the leading one first, whose names hold."""
 
     readers: dict[int, Type] = field(default_factory=dict)
     unusable: dict[int, str] = field(default_factory=dict)
@@ -135,9 +136,17 @@ class _Work:
         merged = merge(self.columns, own, promotes=True)
         if isinstance(merged, Mismatch):
             self.unusable[schema_id] = merged.in_words(number)
+        elif names := self.schemas.unrounded.intersection(rounded_columns(self.columns, merged)):
+            self.unusable[schema_id] = self._rounded(min(names), own, number)
         elif merged == self.columns or not only_if_ready:
             self.columns = merged
             self.readers[schema_id] = record
+
+    def _rounded(self, name: str, own: pa.Schema, number: int) -> str:
+        """Why a version's fractions are not taken."""
+        came, have = (in_words(one.field(name).type) for one in (own, self.columns))
+        fact = f"field {name} is {came} in version {number}, and the column stays {have}"
+        return f"{fact}: a double may not hold its values, or another process writes them"
 
     def made(self, record: Type) -> pa.Schema | str:
         """The columns of a version, or why it makes none."""

@@ -48,6 +48,9 @@ class SchemaSet:
     met: frozenset[tuple[int, Path]] = frozenset()
     """Rows' schema ids and messages that have columns because of such rows alone."""
 
+    unrounded: frozenset[str] = frozenset()
+    """Columns of integers that must not become doubles, whatever versions say."""
+
     unknown_ids: frozenset[int] = frozenset()
     """Ids that the registry answered it does not have."""
 
@@ -86,6 +89,10 @@ class SchemaSet:
     def meet(self, pairs: Iterable[tuple[int, Path]]) -> Self:
         """The same after rows of these schema ids and messages were met."""
         return replace(self, met=self.met | frozenset(pairs))
+
+    def keep_integers(self, columns: Iterable[str]) -> Self:
+        """The same where these columns are not made doubles."""
+        return replace(self, unrounded=self.unrounded | frozenset(columns))
 
     def with_others(
         self, unknown: Iterable[int], foreign: Iterable[int], now: float, *, most: int = 10_000
