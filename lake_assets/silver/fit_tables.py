@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from lake_assets.errors import LakeError
-from lake_assets.formats.base import Decoder, PayloadFormat
+from lake_assets.formats.base import Decoder, KnownVersionsQuestion, PayloadFormat
 from lake_assets.model.feeds import Feed
 from lake_assets.silver.adopt_tables import adopt_tables, make_tables
 from lake_assets.silver.kept_types import kept_types
@@ -46,6 +46,9 @@ class TableFitting:
             LakeError: the lake cannot be written, the columns do not go together, or integers
                 would be rounded.
         """
+        if last is None and (versions := self.history.versions()):
+            question = KnownVersionsQuestion(versions)
+            schemas = self.format.resolve(schemas, frozenset({question}))
         committer = self.context.committer
         before = last.columns if last else pa.schema([])
         # A requeue may have added columns that rows ask for now.

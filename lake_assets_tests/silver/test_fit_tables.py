@@ -178,3 +178,19 @@ def test_a_batch_that_was_cut_off_before_a_column_became_double_is_taken_back(
     assert found.number == (begun if is_wider else after).number
     rows = committer.fresh(TABLE).to_pyarrow_table().num_rows
     assert rows == (0 if is_wider else 1)
+
+
+def test_types_of_unions_keep_their_members_where_the_registry_has_deleted_a_version(process):
+    card, iban = (record(("no", "string"), name=name) for name in ("Card", "Iban"))
+    cash = record(("till", "string"), name="Cash")
+    first, second = (record(("by", ["null", *some])) for some in ((card, iban), (iban, cash)))
+    streams = process(first, second)
+    before = streams.start()
+    other = process(first, second)  # of another machine, without what is kept of the registry
+    all_of = other.fitting.format.registry.schemas
+    left = replace(all_of, versions={2: all_of.versions[2]})
+    other.fitting.format.registry.schemas = left
+    after = other.start()
+    assert after.columns == before.columns
+    assert after.readers[2] == before.readers[2]
+    assert after.readers.keys() | after.open_ids == {1, 2}

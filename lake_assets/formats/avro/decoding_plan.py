@@ -6,7 +6,7 @@ are its own, types the widest of all.
 Docs: `docs/decisions/0055-avro-is-read-column-by-column.md`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -116,8 +116,11 @@ class _Work:
         """Find the newest version whose rows fit the tables: it leads, and its columns are ours."""
         parsed = self._parsed()
         while parsed:
-            self.versions = dict(zip(parsed, named(list(parsed.values())), strict=True))
-            leader = next(iter(parsed))
+            order = self._in_order(parsed)
+            numbers = [self.schemas.versions[one].number for one in order]
+            made = named([parsed[one] for one in order], numbers)
+            self.versions = dict(zip(order, made, strict=True))
+            leader = order[0]
             self.adopt(leader)
             if leader in self.readers:
                 return
@@ -141,6 +144,13 @@ class _Work:
         elif merged == self.columns or not only_if_ready:
             self.columns = merged
             self.readers[schema_id] = record
+
+    def _in_order(self, ids: Collection[int]) -> list[int]:
+        """The versions newest first, but what was deleted after the newest of the others last."""
+        known = self.schemas.versions
+        listed = [known[one].number for one in ids if not known[one].is_deleted]
+        newest = max(listed, default=max(known[one].number for one in ids))
+        return sorted(ids, key=lambda one: (known[one].number > newest, -known[one].number))
 
     def _rounded(self, name: str, own: pa.Schema, number: int) -> str:
         """Why a version's fractions are not taken."""

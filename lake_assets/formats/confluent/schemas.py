@@ -27,6 +27,9 @@ class Version:
     problem: str = ""
     """Why it cannot be used: not protobuf, or not valid."""
 
+    is_deleted: bool = False
+    """Whether the registry no longer lists it. Its rows may be read, and it leads no others."""
+
     source: str = ""
     """Digest of what it was compiled from. A registry that was set up again gives the same id and
     number to something else."""
