@@ -94,7 +94,7 @@ def test_renames_of_one_type_are_none_of_another_of_its_simple_name():
 
 
 def nested(depth):
-    kind = "int"
+    kind: object = "int"
     for _ in range(depth):
         kind = {"type": "array", "items": kind}
     return record(("l", kind))
