@@ -116,6 +116,10 @@ class ColumnsChangedError(LakeError):
     """A table has other columns by now than the files that were written for it; none was added."""
 
 
+class OutgrownFilesError(LakeError):
+    """Another process made a table's columns wider than new files of it; none was committed."""
+
+
 class ForeignStateError(LakeError):
     """A lake and a state folder do not belong together; neither was changed."""
 

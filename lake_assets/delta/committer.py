@@ -160,7 +160,7 @@ class Committer:
             CommitConflictError: another writer committed the same batch meanwhile, or removed a
                 file that this commit removes.
             LakeError: a table was restored since our last commit to it.
-            TableFeatureError, ConstraintViolatedError: as `judge`.
+            TableFeatureError, ConstraintViolatedError, OutgrownFilesError: as `judge`.
         """
 
         def append_one(commit: Commit) -> TableRef | None:
@@ -186,7 +186,7 @@ class Committer:
 
     def _judge(self, handle: DeltaTable, commit: Commit, columns: pa.Schema | None = None) -> None:
         ensure_seen(handle, commit)  # else it is judged by a table that it was not made for
-        ensure_committable(handle, commit, self._check_constraints, columns)
+        ensure_committable(self.store, handle, commit, self._check_constraints, columns)
 
     def ensure_usable(self, tables: Sequence[TableRef], *uses: Use) -> None:
         """Refuse tables whose features forbid these uses; raises as `delta.feature_gate`."""

@@ -13,10 +13,13 @@ from deltalake import DeltaTable
 
 from lake_assets.delta.commit import Commit, DataFile
 from lake_assets.delta.deletion_vectors import kept_rows
+from lake_assets.delta.outgrown_files import ensure_not_outgrown
 from lake_assets.delta.table_features import Use, features_of, refused
 from lake_assets.delta.table_layout import ensure_laid_out, layout_of
+from lake_assets.delta.table_log import log_of
 from lake_assets.delta.written_columns import ensure_columns
 from lake_assets.errors import TableFeatureError
+from lake_assets.storage.store import Store
 
 ConstraintCheck: TypeAlias = Callable[[DeltaTable, Sequence[DataFile], pa.Schema], None]
 """Refuses new files of a table, with the columns it will have, that violate its constraints."""
@@ -39,6 +42,7 @@ def ensure_usable(handle: DeltaTable, *uses: Use) -> None:
 
 
 def ensure_committable(
+    store: Store,
     handle: DeltaTable,
     commit: Commit,
     check_constraints: ConstraintCheck | None,
@@ -47,6 +51,7 @@ def ensure_committable(
     """Refuse a commit that the table's features or constraints forbid; nothing has happened then.
 
     Args:
+        store: of the lake.
         handle: the table.
         commit: what it is about to get.
         check_constraints: evaluates constraints; None if this process has no Spark.
@@ -56,6 +61,7 @@ def ensure_committable(
         ColumnsChangedError: the table has other columns than its new files were written for.
         TableFeatureError: a feature of the table forbids it.
         ConstraintViolatedError: new rows violate a constraint of the table.
+        OutgrownFilesError: the table's columns got wider than those of the files.
         LakeError: a constraint cannot be evaluated, or the files are not laid out as the table is.
     """
     if commit.is_rearrangement:
@@ -68,6 +74,7 @@ def ensure_committable(
         ensure_columns(commit, handle)
         ensure_usable(handle, Use.REWRITE if commit.removed else Use.APPEND)
     columns = pa.schema(handle.schema().to_arrow()) if replacing is None else replacing
+    ensure_not_outgrown(log_of(store, commit.table), commit, columns)
     features = features_of(handle)
     if not features.constraints or not commit.files:
         return

@@ -10,24 +10,6 @@ from lake_assets.delta.table_log import log_of
 from lake_assets.model.tables import TableRef
 
 
-def rounded_columns(have: pa.Schema, wanted: pa.Schema) -> list[str]:
-    """Columns that have integers, at any depth, where doubles are wanted."""
-    return [
-        column.name
-        for column in have
-        if column.name in wanted.names and _is_rounded(column.type, wanted.field(column.name).type)
-    ]
-
-
-def _is_rounded(have: pa.DataType, wanted: pa.DataType) -> bool:
-    if pa.types.is_struct(have) and pa.types.is_struct(wanted):
-        fields = {field.name: field.type for field in wanted}
-        return any(f.name in fields and _is_rounded(f.type, fields[f.name]) for f in have)
-    if pa.types.is_list(have) and pa.types.is_list(wanted):
-        return _is_rounded(have.value_type, wanted.value_type)
-    return bool(pa.types.is_integer(have) and pa.types.is_floating(wanted))
-
-
 def unheld(
     committer: Committer, tables: Sequence[TableRef], wanted: pa.Schema, names: Collection[str]
 ) -> list[str]:

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from lake_assets.delta.renamed_columns import Renames
 from lake_assets.model.endpoints import RegistryAccess
+from lake_assets.model.schema_history import RegisteredVersion
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +70,23 @@ class KeptTypesQuestion:
     columns: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class KnownVersionsQuestion:
+    """What to do about registered versions that the feed's tables were made with.
+
+    No row asks; who starts does, for the registry may have deleted some.
+    """
+
+    versions: tuple[RegisteredVersion, ...]
+
+
 Question: TypeAlias = (
     SchemaIdQuestion
     | MessageQuestion
     | NewColumnsQuestion
     | UnknownNamesQuestion
     | KeptTypesQuestion
+    | KnownVersionsQuestion
     | ExpressionQuestion
 )
 """What a decoder may ask. Hashable and picklable; `silver.questions` carries them to the driver."""

@@ -63,6 +63,16 @@ class SchemaEntry:
     at: datetime | None = None
     """When it was noticed; None of one that is not kept yet."""
 
+    @property
+    def registered(self) -> RegisteredVersion | None:
+        """The version that became known, if it is about one."""
+        version, schema_id = self.reason.version, self.reason.schema_id
+        if self.key is not None or version is None or schema_id is None or self.schema is None:
+            return None
+        return RegisteredVersion(
+            version=version, schema_id=schema_id, schema=self.schema, note=self.note or ""
+        )
+
 
 def changes(
     kept: Iterable[SchemaEntry],

@@ -6,7 +6,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from lake_assets.formats.base import Decoder, PayloadFormat
+from lake_assets.errors import LakeError
+from lake_assets.formats.base import Decoder, KnownVersionsQuestion, PayloadFormat
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import is_shared
 from lake_assets.silver.adopt_tables import adopt_tables, make_tables
@@ -46,9 +47,12 @@ class TableFitting:
 
         Raises:
             FeedError: a table cannot be partitioned as the feed says.
-            LakeError: the lake cannot be written, the columns do not go together, or a table has
-                hashes of another masking key.
+            LakeError: the lake cannot be written, the columns do not go together, integers would be
+                rounded, or a table has hashes of another masking key.
         """
+        if last is None and (versions := self.history.versions()):
+            question = KnownVersionsQuestion(versions)
+            schemas = self.format.resolve(schemas, frozenset({question}))
         with while_it_fits(self.feed):
             return self._fit(schemas, last, keys, added)
 
@@ -70,9 +74,14 @@ class TableFitting:
             ensure_same(committer, map(self.feed.silver_table, looked_at), key)
         decoder = self.format.plan(schemas, have, columns)
         tables = list(map(self.feed.silver_table, keys))
-        kept = kept_types(committer, tables, have, decoder.columns, rounds=self.rounds)
-        if kept:
+        asked: set[str] = set()
+        while kept := kept_types(committer, tables, have, decoder.columns, rounds=self.rounds):
+            names = {name for one in kept for name in one.columns}
+            if names <= asked:
+                raise _rounded(self.feed, sorted(names))
+            asked |= names
             schemas = self.format.resolve(schemas, kept)
+            # Where one schema's fractions are left out, those of an older one may come instead.
             decoder = self.format.plan(schemas, have, columns)
         is_new = last is not None and last.renames != decoder.renames
         touched = keys if is_new or decoder.columns != before else added
@@ -82,3 +91,12 @@ class TableFitting:
         # Once they are there: what a death keeps out of the history the next start finds.
         self.history.note(schemas, touched)
         return schemas, decoder
+
+
+def _rounded(feed: Feed, names: Sequence[str]) -> LakeError:
+    return LakeError(
+        f"silver of feed {feed.feed!r}",
+        f"column {', '.join(names)} has integers, which doubles would round or other processes "
+        "write, and its format makes doubles of them all the same",
+        "Stop the streams and rebuild silver, or give the fractions a column of their own",
+    )

@@ -9,6 +9,7 @@ committer.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
+import pyarrow as pa
 from deltalake import DeltaTable
 
 from lake_assets.delta.commit import APP_ID, ATTEMPT, BATCH, BEFORE, Batch, Commit
@@ -17,6 +18,7 @@ from lake_assets.delta.conflicts import again_on_conflict
 from lake_assets.delta.data_files import active_files, are_whole, without
 from lake_assets.delta.log_history import is_done, last_info, rows_of
 from lake_assets.delta.origins import Before, NotIn, own_of
+from lake_assets.delta.outgrown_files import outgrown_columns
 from lake_assets.delta.restores import is_restored
 from lake_assets.delta.table_layout import is_laid_out_as
 from lake_assets.delta.table_log import log_of
@@ -167,7 +169,7 @@ class Recovery:
         ):
             return None
         handles = self.context.committer.opened([commit.table for commit in others])
-        if not all(_is_of(commit, handles.get(commit.table), batch) for commit in others):
+        if not all(_is_of(lake, commit, handles.get(commit.table), batch) for commit in others):
             return None
         self.context.committer.append(others, batch)
         self.context.committer.append([last], batch)
@@ -263,12 +265,14 @@ def _noted(journal: Journal) -> tuple[Batch, list[Commit]] | None:
         return None  # torn: what it was about is undone
 
 
-def _is_of(commit: Commit, handle: DeltaTable | None, batch: Batch) -> bool:
+def _is_of(lake: Store, commit: Commit, handle: DeltaTable | None, batch: Batch) -> bool:
     """Whether a table can get a journal's rows of a batch, or has those and no other run's."""
     if handle is None:
         return False
     if not is_done(handle, batch):
-        return is_laid_out_as(commit, handle) and not columns_misfit(commit, handle)
+        log, columns = log_of(lake, commit.table), pa.schema(handle.schema().to_arrow())
+        fits = is_laid_out_as(commit, handle) and not columns_misfit(commit, handle)
+        return fits and not outgrown_columns(log, commit, columns)
     made = (entry for entry in handle.history() if entry.get(APP_ID) == batch.app_id)
     own = next((entry for entry in made if int(entry[BATCH]) == batch.version), {})
     return own.get(ATTEMPT) == commit.info.get(ATTEMPT)

@@ -9,7 +9,7 @@ import pyarrow as pa
 from lake_assets.formats.base import PayloadFormat
 from lake_assets.formats.column_reasons import reasons_of, versions_in
 from lake_assets.formats.schema_merge import in_words
-from lake_assets.logs.schema_log import record_changes
+from lake_assets.logs.schema_log import entries_of, record_changes
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import origin_of
 from lake_assets.model.schema_history import Reason, RegisteredVersion, Why, changes
@@ -56,6 +56,15 @@ class SchemaHistory:
 
         record_changes(self.context, feed.feed, lambda kept: changes(kept, columns, versions, why))
         self._versions = versions
+
+    def versions(self) -> tuple[RegisteredVersion, ...]:
+        """All that the log has of versions, in the order of time.
+
+        Raises:
+            LakeError: the lake cannot be read.
+        """
+        entries = entries_of(self.context.lake, self.feed.feed)
+        return tuple(made for one in entries if (made := one.registered) is not None)
 
     def _decoded(self, schemas: Any) -> tuple[Any, PayloadFormat[Any], dict[str, Why]]:  # noqa: ANN401
         """What is known of decoded columns, of which format, and why others are not as decoded."""

@@ -3,7 +3,8 @@ import pytest
 from deltalake import DeltaTable
 
 from lake_assets.delta.commit import Batch
-from lake_assets.delta.held_values import rounded_columns, unheld
+from lake_assets.delta.held_values import unheld
+from lake_assets.delta.rounded_columns import rounded_columns
 from lake_assets.delta.widen import widen
 from lake_assets.formats.base import KeptTypesQuestion
 from lake_assets.silver.kept_types import kept_types
@@ -17,6 +18,7 @@ HAVE = pa.schema(
         ("n", pa.int64()),
         ("o", pa.struct([("x", pa.int64())])),
         ("l", pa.list_(pa.int64())),
+        ("m", pa.map_(pa.string(), pa.int64())),
         ("s", pa.string()),
     ]
 )
@@ -26,6 +28,7 @@ WANTED = pa.schema(
         ("n", pa.float64()),
         ("o", pa.struct([("x", pa.float64()), ("y", pa.string())])),
         ("l", pa.list_(pa.float64())),
+        ("m", pa.map_(pa.string(), pa.float64())),
         ("s", pa.string()),
         ("new", pa.float64()),
     ]
@@ -33,7 +36,7 @@ WANTED = pa.schema(
 
 
 def test_columns_of_integers_that_are_to_be_doubles_are_found_at_any_depth():
-    assert rounded_columns(HAVE, WANTED) == ["id", "n", "o", "l"]
+    assert rounded_columns(HAVE, WANTED) == ["id", "n", "o", "l", "m"]
     assert rounded_columns(WANTED, WANTED) == []
     assert rounded_columns(HAVE, HAVE) == []
 

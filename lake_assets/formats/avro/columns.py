@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Mapping
 import pyarrow as pa
 
 from lake_assets.errors import SchemaUnusableError
-from lake_assets.formats.avro.naming import is_struct
 from lake_assets.formats.avro.schema import Type
+from lake_assets.formats.avro.union_branches import is_struct
 from lake_assets.formats.avro.walk import width_of
 from lake_assets.formats.confluent.version_columns import NEXT_STEP, columns_of
 

@@ -6,19 +6,20 @@ are its own, types the widest of all.
 Docs: `docs/decisions/0055-avro-is-read-column-by-column.md`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 
 from lake_assets.delta.renamed_columns import Renames
+from lake_assets.delta.rounded_columns import rounded_columns
 from lake_assets.errors import RegistryError, SchemaUnusableError
 from lake_assets.formats.avro.columns import columns
 from lake_assets.formats.avro.naming import named
 from lake_assets.formats.avro.renames import renames_of
 from lake_assets.formats.avro.schema import Type, parse
 from lake_assets.formats.confluent.schemas import FIRST, SchemaSet
-from lake_assets.formats.schema_merge import Mismatch, merge
+from lake_assets.formats.schema_merge import Mismatch, in_words, merge
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -106,7 +107,7 @@ class _Work:
     route: str | None
     columns: pa.Schema
     versions: dict[int, Type] = field(default_factory=dict)
-    """The usable ones by schema id, newest first, named by the leading one."""
+    """The usable ones by schema id, the leading one first, whose names hold."""
 
     readers: dict[int, Type] = field(default_factory=dict)
     unusable: dict[int, str] = field(default_factory=dict)
@@ -115,8 +116,11 @@ class _Work:
         """Find the newest version whose rows fit the tables: it leads, and its columns are ours."""
         parsed = self._parsed()
         while parsed:
-            self.versions = dict(zip(parsed, named(list(parsed.values())), strict=True))
-            leader = next(iter(parsed))
+            order = self._in_order(parsed)
+            numbers = [self.schemas.versions[one].number for one in order]
+            made = named([parsed[one] for one in order], numbers)
+            self.versions = dict(zip(order, made, strict=True))
+            leader = order[0]
             self.adopt(leader)
             if leader in self.readers:
                 return
@@ -135,9 +139,24 @@ class _Work:
         merged = merge(self.columns, own, promotes=True)
         if isinstance(merged, Mismatch):
             self.unusable[schema_id] = merged.in_words(number)
+        elif names := self.schemas.unrounded.intersection(rounded_columns(self.columns, merged)):
+            self.unusable[schema_id] = self._rounded(min(names), own, number)
         elif merged == self.columns or not only_if_ready:
             self.columns = merged
             self.readers[schema_id] = record
+
+    def _in_order(self, ids: Collection[int]) -> list[int]:
+        """The versions newest first, but what was deleted after the newest of the others last."""
+        known = self.schemas.versions
+        listed = [known[one].number for one in ids if not known[one].is_deleted]
+        newest = max(listed, default=max(known[one].number for one in ids))
+        return sorted(ids, key=lambda one: (known[one].number > newest, -known[one].number))
+
+    def _rounded(self, name: str, own: pa.Schema, number: int) -> str:
+        """Why a version's fractions are not taken."""
+        came, have = (in_words(one.field(name).type) for one in (own, self.columns))
+        fact = f"field {name} is {came} in version {number}, and the column stays {have}"
+        return f"{fact}: a double may not hold its values, or another process writes them"
 
     def made(self, record: Type) -> pa.Schema | str:
         """The columns of a version, or why it makes none."""

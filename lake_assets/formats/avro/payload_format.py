@@ -9,7 +9,8 @@ import pyarrow as pa
 from lake_assets.formats.avro.decoder import AvroDecoder
 from lake_assets.formats.avro.decoding_plan import made_by, plan_decoding
 from lake_assets.formats.avro.language import AVRO
-from lake_assets.formats.base import Surroundings
+from lake_assets.formats.avro.recorded_versions import with_recorded
+from lake_assets.formats.base import KnownVersionsQuestion, Question, Surroundings
 from lake_assets.formats.confluent.cache import CachedRegistry, SchemaCache
 from lake_assets.formats.confluent.registered_format import RegisteredFormat
 from lake_assets.formats.confluent.registry import Registry
@@ -27,10 +28,23 @@ class AvroFormat(RegisteredFormat[AvroPayload]):
     @classmethod
     def of(cls, feed: str, declared: AvroPayload, surroundings: Surroundings) -> Self:  # noqa: ARG003
         """With a registry whose answers are kept, if there is a folder for them."""
-        registry = Registry(surroundings.registry, AVRO, surroundings.registry_access)
+        access = surroundings.registry_access
+        # Members of unions are counted over all versions.
+        registry = Registry(surroundings.registry, AVRO, access, takes_deleted=True)
         if surroundings.cache is None:
             return cls(declared, registry)
         return cls(declared, CachedRegistry(registry, SchemaCache(surroundings.cache / _CACHE)))
+
+    def resolve(self, schemas: SchemaSet, questions: frozenset[Question]) -> SchemaSet:
+        """As any registered format, and with versions that the tables were made with."""
+        recorded = [
+            version
+            for question in questions
+            if isinstance(question, KnownVersionsQuestion)
+            for version in question.versions
+        ]
+        schemas = with_recorded(schemas, recorded) if recorded else schemas
+        return RegisteredFormat.resolve(self, schemas, questions)
 
     def plan(self, schemas: SchemaSet, have: pa.Schema, route: Sequence[str]) -> AvroDecoder:
         """Every writer's rows, resolved to all versions together; the first of the route counts."""

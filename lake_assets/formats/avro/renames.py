@@ -8,8 +8,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from lake_assets.delta.renamed_columns import Renames
-from lake_assets.formats.avro.naming import is_struct
 from lake_assets.formats.avro.schema import Type
+from lake_assets.formats.avro.union_branches import is_struct
 
 
 def renames_of(versions: Sequence[Type]) -> Renames:

@@ -20,6 +20,10 @@ MOST_TYPES = 5_000
 """Types that a schema may have with its references inlined. Named types that use each other twice
 double with each of them, so a few lines of text could else take all memory."""
 
+DEEPEST = 64
+"""Types that may be within each other. What reads values goes as deep as they do, and Python ends a
+few times further down; people nest five or six."""
+
 MOST_DIGITS = 38
 """Of a decimal; Spark, Delta and Arrow's 128 bits end there."""
 
@@ -133,12 +137,21 @@ class _Parsing:
     """Records that are being looked into."""
 
     count: int = 0
+    depth: int = 0
 
     def type_of(self, found: Any, place: str) -> Type:  # noqa: ANN401 - JSON
         """A type by its JSON, all names full."""
         self.count += 1
         if self.count > MOST_TYPES:
             raise _unusable(f"has more than {MOST_TYPES} types, with its references inlined")
+        if self.depth > DEEPEST:
+            raise _unusable(f"has at {place} more than {DEEPEST} types within each other")
+        self.depth += 1
+        made = self._any(found, place)
+        self.depth -= 1
+        return made
+
+    def _any(self, found: Any, place: str) -> Type:  # noqa: ANN401
         if isinstance(found, list):
             return self._union(found, place)
         if isinstance(found, str):

@@ -12,6 +12,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
+from typing import Any
 from urllib.parse import quote
 
 from lake_assets.errors import RegistryError, SchemaNotFoundError, SchemaUnusableError
@@ -66,6 +67,7 @@ class SchemaCache:
                     "number": version.number,
                     "problem": version.problem,
                     "source": version.source,
+                    "is_deleted": version.is_deleted,
                     "descriptor_set": base64.b64encode(version.descriptor_set).decode(),
                     "sha256": hashlib.sha256(version.descriptor_set).hexdigest(),
                 }
@@ -161,7 +163,7 @@ def _versions(kept: dict[str, object], subject: str) -> dict[int, Version]:
     return {int(schema_id): _version(entry) for schema_id, entry in versions.items()}
 
 
-def _version(one: dict[str, str]) -> Version:
+def _version(one: dict[str, Any]) -> Version:
     descriptor_set = base64.b64decode(one["descriptor_set"], validate=True)
     if hashlib.sha256(descriptor_set).hexdigest() != one["sha256"]:
         raise ValueError("a descriptor is damaged")
@@ -170,4 +172,5 @@ def _version(one: dict[str, str]) -> Version:
         descriptor_set=descriptor_set,
         problem=str(one["problem"]),
         source=str(one["source"]),
+        is_deleted=one.get("is_deleted") is True,  # earlier releases kept none of those
     )

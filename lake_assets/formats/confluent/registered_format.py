@@ -7,7 +7,12 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import ClassVar, Generic, Protocol, TypeVar
 
-from lake_assets.formats.base import MessageQuestion, Question, SchemaIdQuestion
+from lake_assets.formats.base import (
+    KeptTypesQuestion,
+    MessageQuestion,
+    Question,
+    SchemaIdQuestion,
+)
 from lake_assets.formats.confluent.schemas import SchemaSet
 
 
@@ -57,7 +62,7 @@ class RegisteredFormat(Generic[DeclaredT]):
         return schemas.for_next_batch(now)
 
     def resolve(self, schemas: SchemaSet, questions: frozenset[Question]) -> SchemaSet:
-        """With what the registry says of ids, and with the messages that rows have."""
+        """With what the registry says of ids, the messages that rows have, and integers kept."""
         ids = _ids(questions)
         return _met(self.registry.resolve(schemas, ids) if ids else schemas, questions)
 
@@ -78,4 +83,6 @@ def _met(schemas: SchemaSet, questions: frozenset[Question]) -> SchemaSet:
         for question in questions
         if isinstance(question, MessageQuestion)
     ]
+    kept = [n for one in questions if isinstance(one, KeptTypesQuestion) for n in one.columns]
+    schemas = schemas.keep_integers(kept) if kept else schemas
     return schemas.meet(met) if met else schemas

@@ -40,17 +40,28 @@ class Registry:
         access: RegistryAccess | None = None,
         *,
         clock: Callable[[], float] = time.time,
+        takes_deleted: bool = False,
     ) -> None:
-        """Nothing is asked yet."""
+        """Nothing is asked yet.
+
+        Args:
+            url: of the registry.
+            language: of the schemas.
+            access: who we are to it.
+            clock: seconds since 1970.
+            takes_deleted: whether deleted versions are known before their rows come, as far as the
+                registry has them: what columns mean must not hang on who came first.
+        """
         self.language = language
         self._url = url
         self._access = access or RegistryAccess()
         self._clock = clock
+        self._takes_deleted = takes_deleted
 
     def newest(
         self, subject: str, message: str | None = None, before: SchemaSet | None = None
     ) -> SchemaSet:
-        """All versions of a subject.
+        """All versions of a subject, deleted ones only if those are taken.
 
         Args:
             subject: of the feed.
@@ -65,7 +76,10 @@ class Registry:
         thing = f"subject {subject!r} at {self._url}"
         known = {version.source: version for version in before.versions.values()} if before else {}
         with self._asking(thing) as client:
-            fetched = [_fetch(client, subject, number) for number in client.get_versions(subject)]
+            numbers = client.get_versions(subject)
+            fetched = [_fetch(client, subject, number) for number in numbers]
+            if self._takes_deleted:
+                fetched += _fetch_deleted(client, subject, numbers)
         versions = {
             version.schema_id: _compile(self.language, thing, version, known) for version in fetched
         }
@@ -132,7 +146,7 @@ class Registry:
     def _deleted(self, subject: str, number: int) -> Version:
         thing = f"subject {subject!r} at {self._url}"
         with self._asking(thing) as client:
-            fetched = _fetch(client, subject, number)
+            fetched = replace(_fetch(client, subject, number), is_deleted=True)
         return _compile(self.language, thing, fetched, {})
 
     def _subjects(self, schema_id: int) -> dict[str, int]:
@@ -171,6 +185,7 @@ class _Fetched:
     kind: str
     text: str
     imports: Mapping[str, str]
+    is_deleted: bool = False
 
     @property
     def source(self) -> str:
@@ -190,12 +205,28 @@ def _fetch(client: SchemaRegistryClient, subject: str, number: int) -> _Fetched:
     )
 
 
+def _fetch_deleted(
+    client: SchemaRegistryClient, subject: str, listed: Collection[int]
+) -> Iterator[_Fetched]:
+    """The versions that are deleted softly; a registry that knows no such tells of none."""
+    for number in client.get_versions(subject, deleted=True):
+        if number in listed:
+            continue
+        try:
+            yield replace(_fetch(client, subject, number), is_deleted=True)
+        except SchemaRegistryError as problem:
+            if problem.http_status_code != httpx.codes.NOT_FOUND or not _is_ours(
+                problem.error_code
+            ):
+                raise  # else it was deleted for good meanwhile
+
+
 def _compile(
     language: SchemaLanguage, thing: str, found: _Fetched, known: Mapping[str, Version]
 ) -> Version:
     if found.source in known:
-        return known[found.source]
-    made = Version(number=found.number, source=found.source)
+        return replace(known[found.source], is_deleted=found.is_deleted)
+    made = Version(number=found.number, source=found.source, is_deleted=found.is_deleted)
     if found.kind != language.name:
         return replace(made, problem=f"is {found.kind}, not {language.name}")
     whole = f"version {found.number} of {thing}"

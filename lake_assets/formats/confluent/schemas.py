@@ -27,6 +27,9 @@ class Version:
     problem: str = ""
     """Why it cannot be used: not protobuf, or not valid."""
 
+    is_deleted: bool = False
+    """Whether the registry no longer lists it. Its rows may be read, and it leads no others."""
+
     source: str = ""
     """Digest of what it was compiled from. A registry that was set up again gives the same id and
     number to something else."""
@@ -47,6 +50,9 @@ class SchemaSet:
 
     met: frozenset[tuple[int, Path]] = frozenset()
     """Rows' schema ids and messages that have columns because of such rows alone."""
+
+    unrounded: frozenset[str] = frozenset()
+    """Columns of integers that must not become doubles, whatever versions say."""
 
     unknown_ids: frozenset[int] = frozenset()
     """Ids that the registry answered it does not have."""
@@ -86,6 +92,10 @@ class SchemaSet:
     def meet(self, pairs: Iterable[tuple[int, Path]]) -> Self:
         """The same after rows of these schema ids and messages were met."""
         return replace(self, met=self.met | frozenset(pairs))
+
+    def keep_integers(self, columns: Iterable[str]) -> Self:
+        """The same where these columns are not made doubles."""
+        return replace(self, unrounded=self.unrounded | frozenset(columns))
 
     def with_others(
         self, unknown: Iterable[int], foreign: Iterable[int], now: float, *, most: int = 10_000

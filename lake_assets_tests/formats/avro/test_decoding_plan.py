@@ -176,3 +176,15 @@ def test_a_subject_without_columns_says_why():
     with pytest.raises(SchemaUnusableError, match="version 1 is PROTOBUF, not AVRO"):
         plan_decoding(broken, NOTHING)
     assert plan_decoding(broken, pa.schema([("a", pa.int32())])).unusable.keys() == {1}
+
+
+def test_a_version_is_left_out_that_would_round_a_column_which_is_to_stay():
+    inner = [record(("x", kind), name="I") for kind in ("long", "double")]
+    old, new = (
+        record(("a", kind), ("i", one)) for kind, one in zip(("int", "float"), inner, strict=True)
+    )
+    have = plan_decoding(subject(old), NOTHING).columns
+    kept = plan_decoding(subject(old, new).keep_integers(["i"]), have)
+    assert kept.columns == have
+    assert kept.unusable[2].startswith("field i is struct<x: double> in version 2, and the column")
+    assert plan_decoding(subject(old, new).keep_integers(["other"]), have).readers.keys() == {1, 2}

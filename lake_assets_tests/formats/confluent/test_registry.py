@@ -33,9 +33,9 @@ class Subject:
         with SchemaRegistryClient(self._conf) as client:
             return int(client.register_schema(self.name, schema))
 
-    def delete(self, version: int) -> None:
+    def delete(self, version: int, *, for_good: bool = False) -> None:
         with SchemaRegistryClient(self._conf) as client:
-            client.delete_version(self.name, version)
+            client.delete_version(self.name, version, permanent=for_good)
 
 
 @pytest.fixture
@@ -99,6 +99,23 @@ def test_a_deleted_version_is_still_known(registry, subject):
     subject.delete(1)
     found = registry.newest(subject.name)
     assert first in registry.resolve(found, [first]).known_ids
+
+
+@pytest.mark.kafka
+def test_deleted_versions_are_known_beforehand_where_they_are_taken(services, subject):
+    first = subject.register("message event { string a = 1; }")
+    second = subject.register("message event { string a = 1; optional string b = 2; }")
+    registry = Registry(services.registry, PROTOBUF, takes_deleted=True)
+    before = registry.newest(subject.name)
+    subject.delete(1)
+    after = registry.newest(subject.name, None, before)
+    assert {one: version.is_deleted for one, version in after.versions.items()} == {
+        first: True,
+        second: False,
+    }
+    assert not before.versions[first].is_deleted
+    subject.delete(1, for_good=True)
+    assert registry.newest(subject.name).known_ids == {second}
 
 
 @pytest.mark.kafka
