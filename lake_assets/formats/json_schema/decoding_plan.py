@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from lake_assets.delta.rounded_columns import rounded_columns
 from lake_assets.errors import RegistryError, SchemaUnusableError
 from lake_assets.formats.confluent.schemas import FIRST, SchemaSet
 from lake_assets.formats.json_schema.columns import columns, with_columns
@@ -69,8 +70,8 @@ def plan_decoding(
     met = {schema_id for schema_id, path in schemas.met if path == FIRST}
     for schema_id, own in usable.items():
         if schema_id == newest or schema_id in met:
-            read = with_columns(read, own)
-    closed = {one for one, own in usable.items() if with_columns(read, own) == read}
+            read = _grown(schemas, read, own)
+    closed = {one for one, own in usable.items() if _grown(schemas, read, own) == read}
     return Decoding(
         subject=schemas.subject,
         columns=_stored(have, read),
@@ -96,6 +97,13 @@ def made_by(
         for schema_id, own in usable.items()
         if schema_id == newest or (schema_id, FIRST) in schemas.met
     ]
+
+
+def _grown(schemas: SchemaSet, read: pa.Schema, own: pa.Schema) -> pa.Schema:
+    """Columns that hold a version's, too; those that must stay integers do, and rescue the rest."""
+    made = with_columns(read, own)
+    kept = schemas.unrounded.intersection(rounded_columns(read, made))
+    return pa.schema([read.field(one.name) if one.name in kept else one for one in made])
 
 
 def _stored(have: pa.Schema, read: pa.Schema) -> pa.Schema:

@@ -124,6 +124,15 @@ def test_columns_of_tables_stay_and_get_wider():
     assert found.columns.to_pylist() == [{"gone": None, "_rescued": None, "a": 2**40}]
 
 
+def test_a_column_that_streams_write_integers_to_stays_one_and_rescues_fractions():
+    known = subject(document(a=NUMBER), document(a=FRACTION)).keep_integers(["a"])
+    have = pa.schema([("a", pa.int64()), ("_rescued", pa.string())])
+    found = decode_all(known, framed(2, {"a": 1}), framed(2, {"a": 1.5}), have=have)
+    assert found.columns.schema.field("a").type == pa.int64()
+    rows = found.columns.to_pylist()
+    assert [(row["a"], row["_rescued"]) for row in rows] == [(1, None), (None, '{"a":1.5}')]
+
+
 def test_rows_of_other_ids_are_told_apart():
     known = waiting(subject(document(a=NUMBER), unknown_ids=frozenset({8})), 9)
     known = known.with_others(unknown=[8], foreign=[7], now=0)
