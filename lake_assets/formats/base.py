@@ -41,7 +41,11 @@ class NewColumnsQuestion:
     """Columns that a row has and the plan has not, or not of a type that holds the row's value."""
 
     columns: tuple[tuple[str, str], ...]
-    """Names, each with the type of the row's value as Spark SQL names it: `bigint`."""
+    """Names, each with a type for the values of the rows that ask, as Spark SQL names it: `bigint`.
+    Rows that are decoded together ask as one, so that there are no more questions than batches."""
+
+    crowded: tuple[str, ...] = ()
+    """Names for which these rows have more fields than a table may have; they get none."""
 
 
 @dataclass(frozen=True, slots=True)

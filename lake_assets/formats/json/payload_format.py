@@ -19,10 +19,11 @@ from lake_assets.formats.base import (
     UnknownNamesQuestion,
 )
 from lake_assets.formats.declared_columns import with_declared
-from lake_assets.formats.json.columns import arrow_schema, can_be_added, column_of
+from lake_assets.formats.json.columns import arrow_schema, column_of, is_addable
 from lake_assets.formats.json.decoder import JsonDecoder
+from lake_assets.formats.json.folded_types import FoldedColumns
 from lake_assets.formats.json.grown_columns import GrowthRules, grown_columns
-from lake_assets.formats.json.inference import all_of, holds, ordered
+from lake_assets.formats.json.inference import MOST_COLUMNS
 from lake_assets.formats.json.row_reader import Rules
 from lake_assets.model.payload import RESCUED, JsonPayload, OnUnknown
 
@@ -35,7 +36,10 @@ class JsonSchemas:
 
     declared: pa.Schema
     added: pa.Schema
-    """By name the types that rows have: one, or several that do not go together."""
+    """By name the one type that rows have."""
+
+    crowded: frozenset[str] = frozenset()
+    """Names for which rows have more fields than a table may have."""
 
     unrounded: frozenset[str] = frozenset()
     """Columns whose stored integers doubles would not hold."""
@@ -78,18 +82,22 @@ class JsonFormat:
         if unknown:
             raise UnknownColumnsError(self.feed, sorted(unknown))
         kept = {n for q in questions if isinstance(q, KeptTypesQuestion) for n in q.columns}
-        asked = {c for q in questions if isinstance(q, NewColumnsQuestion) for c in q.columns}
-        kinds: dict[str, list[pa.DataType]] = {}
-        for field in [*schemas.added, *(column_of(name, kind) for name, kind in sorted(asked))]:
-            kinds.setdefault(field.name, []).append(field.type)
-        taken = [*schemas.declared.names, *self.taken]
-        added = [
-            pa.field(name, kind)
-            for name, some in kinds.items()
-            if can_be_added(name, taken)
-            for kind in _fewest(some)
-        ]
-        return replace(schemas, added=pa.schema(added), unrounded=schemas.unrounded | kept)
+        asked = [q for q in questions if isinstance(q, NewColumnsQuestion)]
+        folded = FoldedColumns(MOST_COLUMNS)
+        folded.crowd({*schemas.crowded, *(name for q in asked for name in q.crowded)})
+        new = sorted({column for q in asked for column in q.columns})
+        names = list(dict.fromkeys(name for name, _ in new))[:MOST_COLUMNS]  # others ask again
+        some = {*names, *schemas.added.names}
+        further = (column_of(name, kind) for name, kind in new if name in some)
+        for field in [*schemas.added, *further]:
+            folded.add(field.name, field.type)
+        taken = {name.lower() for name in (*schemas.declared.names, *self.taken)}
+        return replace(
+            schemas,
+            added=pa.schema([one for one in folded.columns if is_addable(one.name, taken)]),
+            crowded=frozenset(folded.crowded),
+            unrounded=schemas.unrounded | kept,
+        )
 
     def let_wait(self, schemas: JsonSchemas, questions: frozenset[Question]) -> JsonSchemas:
         """As `resolve`: no question needs the outside."""
@@ -106,6 +114,7 @@ class JsonFormat:
             widens=self.declared.infer,
             adds=rule is OnUnknown.ADD_COLUMNS,
             unrounded=schemas.unrounded,
+            crowded=schemas.crowded,
         )
         grown = grown_columns(columns, schemas.added, growth)
         added = self._added(schemas, grown.columns)
@@ -145,10 +154,3 @@ def _read(schemas: JsonSchemas, columns: pa.Schema, added: frozenset[str]) -> pa
     """Which columns are read from values, declared ones with the type that is declared."""
     others = (column.remove_metadata() for column in columns if column.name in added)
     return pa.schema([*schemas.declared, *others])
-
-
-def _fewest(kinds: Sequence[pa.DataType]) -> list[pa.DataType]:
-    """The types, without those whose values another one of them holds."""
-    some = ordered(kinds)
-    whole = all_of(some)
-    return [whole, *(kind for kind in some if not holds(whole, kind))]
