@@ -6,9 +6,10 @@ What a format does with its declaration is the business of `formats`.
 from enum import StrEnum
 from typing import Any, ClassVar, Self, TypeAlias
 
-from pydantic import ConfigDict, Field, field_validator, model_validator
+from pydantic import ConfigDict, Field, StrictBool, field_validator, model_validator
 
 from lake_assets.errors import FeedError
+from lake_assets.model.ascii_mark import AsciiMark
 from lake_assets.model.base import Noun
 from lake_assets.model.ddl import Column, Decimal, Scalar, columns_of_ddl
 from lake_assets.model.sources import ORIGIN_NAMES
@@ -72,7 +73,7 @@ class JsonPayload(Noun):
     ddl: str = Field(default="", alias="schema")
     """Columns in Spark's DDL: `time timestamp, model string, device struct<id: string>`."""
 
-    infer: bool = False
+    infer: StrictBool = False
     """Whether columns are inferred from the values, in place of a `schema`: those of the first
     batch at first, then wider ones as values come that need it, and never narrower ones."""
 
@@ -145,14 +146,14 @@ class CsvPayload(Noun):
     """Columns in Spark's DDL, in the order of the fields: `time timestamp, model string, kcal int`.
     Their types are scalars, `binary` aside, and decimals."""
 
-    delimiter: str = ","
-    """What stands between two fields; one character."""
+    delimiter: AsciiMark = ","
+    """What stands between two fields; one character of ASCII, as all marks."""
 
-    quote: str = '"'
+    quote: AsciiMark = '"'
     """What a field may stand between that has delimiters or lines; a doubled one is one of its
     own. One character, or empty if there is no quoting."""
 
-    escape: str = ""
+    escape: AsciiMark = ""
     """What takes the meaning from the character behind it; one character, or empty for none."""
 
     null_value: str = ""
