@@ -9,7 +9,7 @@ Nothing here knows a format; `formats.catalog` alone maps what a feed declares t
 Docs: `docs/decisions/0032-what-a-payload-format-is.md`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar
@@ -153,6 +153,13 @@ class Surroundings:
 
     taken: tuple[str, ...] = ()
     """Names of columns that tables have beside those of their rows."""
+
+    has_rows: Callable[[], bool] = bool
+    """Whether tables have had rows yet; asked until they have. By default they have not.
+
+    Raises:
+        LakeError: nobody can tell.
+    """
 
 
 Schemas = TypeVar("Schemas")

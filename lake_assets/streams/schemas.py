@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 from pyspark.sql import SparkSession
@@ -14,7 +15,9 @@ from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Stage, Waiting
 from lake_assets.settings.schema import Settings
+from lake_assets.silver.first_rows import has_rows
 from lake_assets.silver.selecting_format import with_select
+from lake_assets.storage.open_store import lake_of
 
 _T = TypeVar("_T")
 
@@ -102,6 +105,7 @@ def format_with(
         registry_access=endpoints.registry_access,
         cache=settings.state_dir / "schemas",
         taken=feed.partition_days,
+        has_rows=partial(has_rows, lake_of(settings), feed),
     )
     inner = format_of(feed, surroundings)
     return with_select(session, feed, inner, settings.masking.key_bytes)

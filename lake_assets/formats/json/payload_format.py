@@ -4,7 +4,7 @@ Nothing is asked outside: the schema is declared, or inferred from the rows. Wha
 rows is in the tables' columns alone; a restart knows no more than these.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
@@ -41,6 +41,9 @@ class JsonSchemas:
     crowded: frozenset[str] = frozenset()
     """Names for which rows have more fields than a table may have."""
 
+    is_first: bool = True
+    """Whether no row is in the tables yet, as far as it matters."""
+
     unrounded: frozenset[str] = frozenset()
     """Columns whose stored integers doubles would not hold."""
 
@@ -56,21 +59,26 @@ class JsonFormat:
     taken: tuple[str, ...] = ()
     """As `Surroundings.taken`: no column is added by such a name."""
 
+    has_rows: Callable[[], bool] = bool
+    """As `Surroundings.has_rows`."""
+
     @classmethod
     def of(cls, feed: str, declared: JsonPayload, surroundings: Surroundings) -> Self:
         """Of the declaration; nothing outside is asked."""
-        return cls(feed, declared, surroundings.taken)
+        return cls(feed, declared, surroundings.taken, surroundings.has_rows)
 
     def newest(self) -> JsonSchemas:
         """What is declared."""
-        return JsonSchemas(arrow_schema(self.declared.columns), pa.schema([]))
+        schemas = JsonSchemas(arrow_schema(self.declared.columns), pa.schema([]))
+        return replace(schemas, is_first=self._makes_first(schemas))
 
     def check(self) -> None:
         """Always answers."""
 
     def for_next_batch(self, schemas: JsonSchemas, now: float) -> JsonSchemas:  # noqa: ARG002
-        """The same: nothing outside changes."""
-        return schemas
+        """The same, unless the first rows have come."""
+        is_first = self._makes_first(schemas)
+        return schemas if is_first == schemas.is_first else replace(schemas, is_first=is_first)
 
     def resolve(self, schemas: JsonSchemas, questions: frozenset[Question]) -> JsonSchemas:
         """With the types that rows have for each name; `plan` says what becomes of them.
@@ -138,10 +146,16 @@ class JsonFormat:
         return [self.plan(schemas, pa.schema([]), route).columns]
 
     def _on_unknown(self, schemas: JsonSchemas, columns: pa.Schema) -> OnUnknown:
-        """The declared rule; until there is an inferred column, names make the first ones."""
+        """The declared rule; names of the first rows that tables get make columns."""
         own = {*schemas.declared.names, *schemas.added.names, RESCUED}
-        is_first = self.declared.infer and not schemas.added.names and own.issuperset(columns.names)
+        is_first = schemas.is_first and not schemas.added.names and own.issuperset(columns.names)
         return OnUnknown.ADD_COLUMNS if is_first else self.declared.on_unknown
+
+    def _makes_first(self, schemas: JsonSchemas) -> bool:
+        """Whether there is still something that new names do before the first row alone."""
+        is_other = self.declared.on_unknown is not OnUnknown.ADD_COLUMNS
+        is_open = self.declared.infer and is_other and schemas.is_first
+        return is_open and not schemas.added.names and not self.has_rows()
 
     def _added(self, schemas: JsonSchemas, columns: pa.Schema) -> frozenset[str]:
         """Names of the columns that are read though nobody declared them."""

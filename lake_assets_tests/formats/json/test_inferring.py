@@ -1,6 +1,7 @@
 """Columns that are inferred from the values, batch after batch, over restarts."""
 
 import json
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -153,6 +154,27 @@ def test_after_the_first_batch_the_rule_says_what_becomes_of_new_names(rule):
             kept = rule == "rescue"
             assert rows[0] == {"n": 1.5} | ({"_rescued": '{"new":1}'} if kept else {})
             assert rows[1] == {"o": {"x": 1.5}} | ({"_rescued": '{"o":{"new":1}}'} if kept else {})
+
+
+@pytest.mark.parametrize("rule", ["rescue", "ignore", "quarantine", "fail"])
+def test_the_rule_counts_from_the_first_row_on_also_where_all_its_fields_are_hinted(rule):
+    had = []
+    made = replace(inferring(on_unknown=rule, hints="model string"), has_rows=lambda: bool(had))
+    table = Table(made)
+    assert table.take(b"{")[0][0] == Reason.UNDECODABLE  # no row of the tables
+    assert table.take({"model": "a"}) == [{"model": "a"}]
+    had.append("a row")
+    for again in (table, table.restarted()):
+        again.schemas = made.for_next_batch(again.schemas, 0.0)
+        if rule == "fail":
+            with pytest.raises(UnknownColumnsError):
+                again.take({"model": "b", "n": 1})
+        else:
+            row = {"model": "b"} | ({"_rescued": '{"n":1}'} if rule == "rescue" else {})
+            refused = (Reason.UNKNOWN_COLUMN, "no column is declared for n")
+            assert again.take({"model": "b", "n": 1}) == [refused if rule == "quarantine" else row]
+        assert again.types == {"model": "string"}
+    assert made.for_next_batch(table.schemas, 0.0) is table.schemas
 
 
 def test_a_misfit_that_makes_a_column_wider_is_not_quarantined():
