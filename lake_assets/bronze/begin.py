@@ -21,6 +21,7 @@ from lake_assets.delta.data_files import active_files
 from lake_assets.delta.recorded_sources import sources_read
 from lake_assets.delta.restores import held_offsets, recorded_of
 from lake_assets.delta.source_offsets import (
+    awaited_app,
     begun_offsets,
     begun_transactions,
     identity_app,
@@ -170,7 +171,8 @@ def _of_one(
     if name not in held.others and is_known(handle, declared.kind, name):
         # The feed waited for it: what it lost was lost unread.
         return continuation(declared, extent, {})
-    if not declared.names and held.recorded:
+    has_begun = held.recorded or handle.transaction_version(awaited_app(declared.kind)) is not None
+    if not declared.names and has_begun:
         return Continuation(starts=extent.begins)  # a pattern found it since
     return Continuation(starts=source.first_offsets(extent))
 

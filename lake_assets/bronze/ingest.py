@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from time import perf_counter
 
+from deltalake import DeltaTable
 from pyspark.sql import DataFrame
 
 from lake_assets.bronze import rows
@@ -17,8 +18,14 @@ from lake_assets.bronze.begin import begin_of, held_of
 from lake_assets.bronze.same_source import SameSource
 from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.delta.conflicts import overtaken
-from lake_assets.delta.source_offsets import begin_info, identity_app, offset_transactions
+from lake_assets.delta.source_offsets import (
+    awaited_app,
+    begin_info,
+    identity_app,
+    offset_transactions,
+)
 from lake_assets.delta.table_log import log_of
+from lake_assets.errors import SourceNotFoundError
 from lake_assets.logs.gaps import record_gaps
 from lake_assets.model.feeds import Feed
 from lake_assets.model.gaps import Gap
@@ -71,18 +78,13 @@ class Ingest:
             StreamError: the source does not have what comes next, and the feed is to stop then.
             LakeError: the lake cannot be written.
         """
-        extent = self.source.extent()
+        try:
+            extent = self.source.extent()
+        except SourceNotFoundError:
+            self._await_first()
+            raise
         generation = self.source.generation(extent.names)
-        owners = {self._table: Owner(feed=self.feed.feed)}
-        self.context.committer.create(
-            {self._table: rows.schema(self.source.columns)},
-            partition_by={self._table: [rows.PARTITION]},
-            owners=owners,
-        )
-        handle = self.context.committer.fresh(self._table)
-        self.context.committer.accept_restores({self._table: handle})
-        self._bronze_id = str(handle.metadata().id)
-        self._number = handle.transaction_version(self._app) or 0
+        handle = self._opened()
         log = log_of(self.context.lake, self._table)
         held = held_of(self.feed, log, handle, extent, generation)
         # Of partitions that are not there, and of other sources, `begin_of` tells.
@@ -93,6 +95,26 @@ class Ingest:
         if begin.starts != begin.recorded or begin.transactions:
             self._commit([], begin.starts, begin.recorded, begin.transactions)
         return dict(self._offsets)
+
+    def _opened(self) -> DeltaTable:
+        """The bronze table, created if it is not there."""
+        self.context.committer.create(
+            {self._table: rows.schema(self.source.columns)},
+            partition_by={self._table: [rows.PARTITION]},
+            owners={self._table: Owner(feed=self.feed.feed)},
+        )
+        handle = self.context.committer.fresh(self._table)
+        self.context.committer.accept_restores({self._table: handle})
+        self._bronze_id = str(handle.metadata().id)
+        self._number = handle.transaction_version(self._app) or 0
+        return handle
+
+    def _await_first(self) -> None:
+        """Record that the feed has begun though a pattern found nothing: what comes is read."""
+        app = awaited_app(self._kind)
+        if self.feed.source.declared.names or self._opened().transaction_version(app) is not None:
+            return
+        self._commit([], {}, {}, [Batch(app, 1)])
 
     def __call__(self, batch: DataFrame, until: ByPlace) -> None:
         """Land a micro-batch.

@@ -101,6 +101,11 @@ def known_transaction(kind: str, name: str) -> Batch:
     return Batch(_Apps(kind, name).partitions, 0)
 
 
+def awaited_app(kind: str) -> str:
+    """The application id under which a table records that a feed began before it had a source."""
+    return f"{kind}-awaited"
+
+
 def name_in(app_id: str, kind: str) -> str | None:
     """Which source of a kind an application id records a partition's next offset of, if it does."""
     match = _RECORDED.fullmatch(app_id)

@@ -9,7 +9,7 @@ Nothing here knows a format; `formats.catalog` alone maps what a feed declares t
 Docs: `docs/decisions/0032-what-a-payload-format-is.md`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar
@@ -42,7 +42,11 @@ class NewColumnsQuestion:
     """Columns that a row has and the plan has not, or not of a type that holds the row's value."""
 
     columns: tuple[tuple[str, str], ...]
-    """Names, each with the type of the row's value as Spark SQL names it: `bigint`."""
+    """Names, each with a type for the values of the rows that ask, as Spark SQL names it: `bigint`.
+    Rows that are decoded together ask as one, so that there are no more questions than batches."""
+
+    crowded: tuple[str, ...] = ()
+    """Names for which these rows have more fields than a table may have; they get none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +172,13 @@ class Surroundings:
 
     taken: tuple[str, ...] = ()
     """Names of columns that tables have beside those of their rows."""
+
+    has_rows: Callable[[], bool] = bool
+    """Whether tables have had rows yet; asked until they have. By default they have not.
+
+    Raises:
+        LakeError: nobody can tell.
+    """
 
 
 Schemas = TypeVar("Schemas")

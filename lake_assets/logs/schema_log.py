@@ -7,7 +7,7 @@ takes it out again.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -28,7 +28,7 @@ SCHEMA = pa.schema(
     [
         ("feed", pa.string()),
         ("key", pa.string()),  # null of a version, which is of all keys
-        ("time", pa.timestamp("us", tz="UTC")),  # when it was noticed
+        ("time", pa.timestamp("us", tz="UTC")),  # when it was noticed; later than all before it
         ("column_name", pa.string()),
         ("type", pa.string()),  # null if the column is gone
         ("before", pa.string()),  # null if there was no such column
@@ -40,6 +40,8 @@ SCHEMA = pa.schema(
     ]
 )
 """Columns of the table."""
+
+_MOMENT = timedelta(microseconds=1)
 
 _TRIES = 5
 """Tries where a requeue or a rebuild notes changes of the same feed."""
@@ -90,8 +92,9 @@ def _record(
     handle = context.committer.fresh(SCHEMA_LOG)
     app_id = f"lake_assets:schemas:{feed}"
     number = handle.transaction_version(app_id) or 0
-    at = datetime.now(UTC)
-    new = [replace(entry, at=at) for entry in changed(_entries(context.lake, handle, feed))]
+    kept = _entries(context.lake, handle, feed)
+    at = _after(kept, datetime.now(UTC))
+    new = [replace(entry, at=at) for entry in changed(kept)]
     if not new:
         return []
     rows = [_row(feed, entry) for entry in new]
@@ -101,6 +104,12 @@ def _record(
             context.lake.delete(log_of(context.lake, SCHEMA_LOG).folder / file.path)
         raise overtaken(SCHEMA_LOG, "a requeue or a rebuild noted changes of the same feed")
     return new
+
+
+def _after(kept: Sequence[SchemaEntry], now: datetime) -> datetime:
+    """Now, or right after what is kept: a clock that was ahead once puts nothing new before it."""
+    last = max((entry.at for entry in kept if entry.at is not None), default=None)
+    return now if last is None else max(now, last + _MOMENT)
 
 
 def _entries(lake: Store, handle: DeltaTable, feed: str) -> list[SchemaEntry]:

@@ -6,7 +6,7 @@ What a format does with its declaration is the business of `formats`.
 from enum import StrEnum
 from typing import Any, ClassVar, Self, TypeAlias
 
-from pydantic import ConfigDict, Field, field_validator, model_validator
+from pydantic import ConfigDict, Field, StrictBool, field_validator, model_validator
 
 from lake_assets.errors import FeedError
 from lake_assets.model.base import Noun
@@ -76,7 +76,7 @@ class JsonPayload(Noun):
     documents. Values then have Confluent's framing, and columns are the properties of all versions
     that rows have."""
 
-    infer: bool = False
+    infer: StrictBool = False
     """Whether columns are inferred from the values, in place of a `schema`: those of the first
     batch at first, then wider ones as values come that need it, and never narrower ones."""
 
@@ -159,7 +159,7 @@ class CsvPayload(Noun):
     Their types are scalars, `binary` aside, and decimals."""
 
     delimiter: str = ","
-    """What stands between two fields; one character."""
+    """What stands between two fields; one character of ASCII, as all marks."""
 
     quote: str = '"'
     """What a field may stand between that has delimiters or lines; a doubled one is one of its

@@ -78,7 +78,7 @@ class KafkaSource(Noun):
         name="topic", partition="partition", offset="offset", time="kafka_timestamp"
     )
 
-    topic: str | None = Field(default=None, min_length=1)
+    topic: TopicName | None = None
     """Name of the topic; or else `topics` has several."""
 
     topics: tuple[TopicName, ...] | str | None = Field(default=None, min_length=1)

@@ -18,7 +18,8 @@ from lake_assets.streams.source_changes import has_changed
 def is_run_needed(settings: Settings, feed: Feed, endpoints: Endpoints | None) -> bool:
     """Whether a feed's source has rows that silver lacks, or silver some that live views lack.
 
-    True also where nobody can tell: a run says what is wrong.
+    True also where a source is new to bronze, since a run records where it is begun: what comes
+    after that is read, also by `latest`. And where nobody can tell: a run says what is wrong.
 
     Args:
         settings: where the lake is.
@@ -40,9 +41,11 @@ def is_run_needed(settings: Settings, feed: Feed, endpoints: Endpoints | None) -
 def _has_new_rows(settings: Settings, feed: Feed, endpoints: Endpoints) -> bool:
     lake, source = lake_of(settings), source_of(feed, endpoints)
     extent, have = source.extent(), ingested_offsets(lake, feed)
+    if open_table(lake, bronze_of(feed.feed)) is None or not extent.begins.keys() <= have.keys():
+        return True
     if has_changed(source, lake, feed, extent.names):
         return True
-    return any(have.get(place, extent.begins[place]) != end for place, end in extent.ends.items())
+    return any(have[place] != end for place, end in extent.ends.items())
 
 
 def _is_silver_behind(settings: Settings, feed: Feed) -> bool:

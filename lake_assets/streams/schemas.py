@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 from pyspark.sql import SparkSession
@@ -19,8 +20,10 @@ from lake_assets.model.tombstones import TOMBSTONE, tombstone_columns
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.selecting_format import with_select
 from lake_assets.silver.selection import Output
+from lake_assets.silver.silver_rows import has_rows
 from lake_assets.silver.transforming_format import with_transform
 from lake_assets.state.select_notes import SelectedColumn, SelectNote, note_select
+from lake_assets.storage.open_store import lake_of
 
 _T = TypeVar("_T")
 
@@ -123,6 +126,7 @@ def format_with(
         registry_access=endpoints.registry_access,
         cache=settings.state_dir / "schemas",
         taken=(*feed.partition_days, *([TOMBSTONE] if by else []), *sorted(given)),
+        has_rows=partial(has_rows, lake_of(settings), feed),
     )
     inner = with_tombstones(feed.feed, by, format_of(feed, surroundings))
     inner = with_transform(feed, inner)

@@ -3,6 +3,7 @@
 import logging
 
 import pytest
+from deltalake import DeltaTable
 
 from lake_assets.bronze.ingest import Ingest
 from lake_assets.delta.source_offsets import table_offsets
@@ -82,6 +83,15 @@ def test_a_topic_that_a_pattern_finds_later_is_read_from_its_beginning(started, 
     assert started({A: (0, 9)}, **declared).prepare() == {A: 9}
     assert started({A: (0, 9), B: (begin, 9)}, **declared).prepare() == {A: 9, B: begin}
     assert gaps() == []
+
+
+def test_a_pattern_that_found_nothing_when_the_feed_began_reads_all_that_comes(started, settings):
+    declared = {"topics": "game-.*", "starting_offsets": "latest"}
+    for _ in range(2):
+        with pytest.raises(SourceNotFoundError):
+            started({}, **declared).prepare()
+    assert DeltaTable(settings.lake_dir / bronze_of("games").relative).version() == 1
+    assert started({A: (0, 9)}, **declared).prepare() == {A: 0}
 
 
 def test_a_topic_that_is_gone_stops_a_pattern_by_its_name_until_it_is_back(started):

@@ -19,6 +19,7 @@ from lake_assets.settings.schema import KafkaSettings
 from lake_assets.state.run_notes import run_note_of
 from lake_assets.streams.run import Tick
 from lake_assets_tests.events import Topic, framed
+from lake_assets_tests.first_run import begin
 from lake_assets_tests.sample import GAMES, silver_of
 
 HOURLY = GAMES.model_copy(update={"run": "0 * * * *"})
@@ -149,6 +150,8 @@ def test_a_topic_without_anything_new_starts_nothing_and_counts_as_taken(connect
     topic = Topic(services)
     feed = topic.feed(run="0 * * * *")
     topic.produce()
+    assert isinstance(tick(connected, feed), dg.RunRequest)  # which records where it begins
+    begin(connected, feed, services)
     assert tick(connected, feed) == dg.SkipReason(f"`{topic.name}` has nothing new")
     assert run_note_of(connected.state_dir, "games").complete_at is not None
     topic.produce(framed(topic.register(0)))

@@ -316,3 +316,18 @@ def test_before_the_first_row_a_feed_without_hints_and_route_has_a_table(lake):
     lake.send('{"a":1}')
     assert lake.caught_up(hints="") is None
     assert lake.rows(table, "a", "_rescued") == [(1, None)]
+
+
+def test_a_new_name_after_rows_whose_fields_are_all_hinted_goes_by_the_rule(lake):
+    lake.send()
+    with lake.running(on_unknown="rescue"):
+        wait_for(lake.types, "tables before the first row", within_s=120)
+        lake.send('{"model":"pulse","kcal":1}')
+        wait_for(lambda: len(lake.rows(PULSE)) == 1, "the first row", within_s=120)
+        lake.send('{"model":"pulse","bpm":60}')
+        wait_for(lambda: len(lake.rows(PULSE)) == 2, "the new name", within_s=120)
+    lake.send('{"model":"pulse","at":"noon"}')
+    assert lake.caught_up(on_unknown="rescue") is None
+    assert lake.types() == {"model": "string", "kcal": "integer"}
+    expected = [('{"at":"noon"}',), ('{"bpm":60}',), (None,)]
+    assert lake.rows(PULSE, "_rescued") == expected

@@ -54,6 +54,24 @@ def test_changes_are_kept_in_the_order_of_time_and_each_once(context, settings):
     assert all(entry.at for entry in entries_of(context.lake, "games"))
 
 
+def test_a_clock_that_was_ahead_once_puts_nothing_new_before_what_it_noted(context, monkeypatch):
+    class Clock(datetime):
+        day = 2
+
+        @classmethod
+        def now(cls, tz=None):
+            return cls(2030, 1, cls.day, tzinfo=tz)
+
+    monkeypatch.setattr("lake_assets.logs.schema_log.datetime", Clock)
+    record_changes(context, "games", of({"uno": {"a": "int"}}))
+    Clock.day = 1
+    for kind in ("bigint", "bigint", "double", "double"):
+        record_changes(context, "games", of({"uno": {"a": kind}}))
+    assert [e.type for e in entries_of(context.lake, "games")] == ["int", "bigint", "double"]
+    times = [entry.at for entry in entries_of(context.lake, "games")]
+    assert times == [datetime(2030, 1, 2, 0, 0, 0, us, tzinfo=UTC) for us in range(3)]
+
+
 def test_a_version_comes_back_as_it_was(context):
     (kept,) = record_changes(context, "games", lambda _: [VERSION])
     assert entries_of(context.lake, "games") == [kept]

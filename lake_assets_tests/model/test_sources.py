@@ -9,6 +9,8 @@ from lake_assets.model.sources import KafkaSource
     [
         ({}, "give either `topic` or `topics`"),
         ({"topic": "a", "topics": ["b"]}, "give either `topic` or `topics`"),
+        ({"topic": "a.*"}, "'a.*' is no topic"),
+        ({"topic": ""}, "'' is no topic"),
         ({"topics": []}, "at least 1 item"),
         ({"topics": ""}, "at least 1 item"),
         ({"topics": ["a", "a"]}, "two topics are called a"),

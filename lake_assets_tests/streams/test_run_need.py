@@ -4,9 +4,11 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
+from lake_assets.model.sources import KafkaSource, Source
 from lake_assets.model.tables import bronze_of
 from lake_assets.streams.run_need import is_run_needed
 from lake_assets_tests.events import Topic, framed
+from lake_assets_tests.first_run import begin
 from lake_assets_tests.sample import GAMES, silver_of
 
 ROW = pa.table({"gamer_id": ["a"]})
@@ -21,8 +23,31 @@ def topic(services):
     return found
 
 
-def test_a_topic_without_a_row_needs_no_run(connected, services, topic):
+def test_a_topic_without_a_row_needs_no_run_once_its_begin_is_recorded(connected, services, topic):
+    assert is_run_needed(connected, topic.feed(), services)
+    begin(connected, topic.feed(), services)
     assert not is_run_needed(connected, topic.feed(), services)
+
+
+def test_rows_that_come_after_the_first_tick_are_none_of_those_before_latest(
+    connected, services, topic
+):
+    source = Source(kafka=KafkaSource(topic=topic.name, starting_offsets="latest"))
+    feed = topic.feed(source=source)
+    assert is_run_needed(connected, feed, services)
+    begin(connected, feed, services)
+    topic.produce(framed(0))
+    assert is_run_needed(connected, feed, services)
+    assert set(begin(connected, feed, services).values()) == {0}
+
+
+def test_a_topic_that_a_pattern_finds_later_needs_a_run(connected, services, topic):
+    pattern = Source(kafka=KafkaSource(topics=f"{topic.name}.*"))
+    feed = topic.feed(source=pattern)
+    begin(connected, feed, services)
+    assert not is_run_needed(connected, feed, services)
+    Topic(services, name=f"{topic.name}-b").produce()
+    assert is_run_needed(connected, feed, services)
 
 
 def test_rows_need_one(connected, services, topic):
@@ -40,6 +65,7 @@ def test_live_views_that_silver_is_ahead_of_need_one_and_others_do_not(connected
     write_deltalake(connected.lake_dir / silver_of("uno").relative, ROW)
     view = GAMES.gold[0]
     live = view.model_copy(update={"refresh": timedelta(0)})
+    begin(connected, topic.feed(), services)
     assert is_run_needed(connected, topic.feed(gold=(live,)), services)
     assert not is_run_needed(connected, topic.feed(gold=(view,)), services)
 

@@ -11,6 +11,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -77,7 +78,7 @@ def read_records(values: pa.Array, dialect: Dialect) -> Records:
     read: dict[int, list[str]] = {}
     for row in rows:
         try:
-            own = next(csv.reader([body[row].as_py()], **dialect.reading), [])  # type: ignore[arg-type]
+            own = _fields(body[row].as_py(), dialect)
         except csv.Error as problem:
             problems[row] = str(problem).partition(" - ")[0]
         else:
@@ -90,6 +91,28 @@ def read_records(values: pa.Array, dialect: Dialect) -> Records:
     where[list(found)] = len(fields) + np.arange(len(found))
     every = pa.concat_arrays([fields, pa.array(list(found.values()), fields.type)])
     return Records(fields=every.take(pa.array(where)), problems=problems)
+
+
+def _fields(text: str, dialect: Dialect) -> list[str]:
+    """The fields of a record; none of one that has ends of lines alone.
+
+    Raises:
+        csv.Error: it is no record.
+    """
+    reading: dict[str, Any] = dialect.reading
+    try:
+        return next(csv.reader([text], **reading), [])
+    except csv.Error:
+        if not dialect.escape:
+            raise
+        # After an escaped end of a line the module waits for another line, or a further field.
+        try:
+            *fields, last = next(csv.reader([text + dialect.delimiter], **reading))
+        except csv.Error:
+            fields, last = [], ""
+        if not fields or last:
+            raise
+        return fields
 
 
 def _texts(values: pa.Array) -> tuple[pa.StringArray, dict[int, str]]:

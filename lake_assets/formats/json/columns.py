@@ -1,6 +1,6 @@
 """Which columns a declared schema makes, and which names others can have."""
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 import pyarrow as pa
 
@@ -22,10 +22,6 @@ _SCALARS = {
     "timestamp": pa.timestamp("us", tz="UTC"),
     "binary": pa.binary(),
 }
-
-MOST_COLUMNS = 500
-"""Columns, with the fields of objects, up to which a table gets some that nobody declared. Ids as
-names would else make a column an event; a table of thousands is slow to plan for every engine."""
 
 
 def arrow_schema(columns: Iterable[Column]) -> pa.Schema:
@@ -54,7 +50,11 @@ def column_of(name: str, kind: str) -> pa.Field:
 
 def can_be_added(name: str, taken: Iterable[str]) -> bool:
     """Whether a name can be that of a further column."""
+    return is_addable(name, {other.lower() for other in taken})
+
+
+def is_addable(name: str, taken: Container[str]) -> bool:
+    """As `can_be_added`, of many names: by those that are taken in lower case."""
     lower = name.lower()
-    is_free = lower not in ORIGIN_NAMES and lower != RESCUED
-    is_new = all(lower != other.lower() for other in taken)
-    return ADDABLE.fullmatch(name) is not None and is_free and is_new
+    is_free = lower not in taken and lower not in ORIGIN_NAMES and lower != RESCUED
+    return is_free and ADDABLE.fullmatch(name) is not None

@@ -8,7 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lake_assets.delta.renamed_columns import Renames
-from lake_assets.formats.base import Decoded, Question
+from lake_assets.formats.base import Decoded, NewColumnsQuestion, Question
+from lake_assets.formats.json.folded_types import FoldedColumns
+from lake_assets.formats.json.inference import MOST_COLUMNS, ddl_of
 from lake_assets.formats.json.plain_reader import read_plain
 from lake_assets.formats.json.row_reader import Read, Row, Rules, read_rows
 from lake_assets.formats.json.vector_reader import can_read, read_values
@@ -42,7 +44,8 @@ class JsonDecoder:
             none = pa.nulls(len(values), pa.string())
             unasked = pa.nulls(len(values), pa.int32())
             return Decoded(columns=read, reason=none, detail=none, question=unasked)
-        return _spread(read, parts, rows, is_empty)
+        outcomes = [row for part in parts for row in part.rows or [_FINE] * part.columns.num_rows]
+        return _spread(read, outcomes, self._asked(outcomes), rows, is_empty)
 
     def _read(self, values: pa.Array) -> Iterator[Read]:
         """The values in their order, together where nothing is to be said of any of them."""
@@ -59,6 +62,8 @@ class JsonDecoder:
     def _read_mixed(self, values: pa.Array) -> Read:
         """Values of which some need to be looked at; the others do not wait for that."""
         rest = self.rules.on_unknown
+        if rest is OnUnknown.ADD_COLUMNS and self.rules.room < 1:
+            rest = OnUnknown.RESCUE
         raw = values.to_pylist()
         plain = read_plain(
             raw,
@@ -75,6 +80,26 @@ class JsonDecoder:
         order = np.argsort(np.array([*plain.rows, *others], np.int64))
         columns = pa.concat_batches([plain.columns, read.columns]).take(pa.array(order))
         return Read(columns=columns, rows=rows)
+
+    def _asked(self, outcomes: Sequence[Row]) -> NewColumnsQuestion | None:
+        """The one question of all rows that can have further columns, or wider ones.
+
+        Of new names it has no more than a table may have; the first ones by their names.
+        """
+        folded = FoldedColumns(MOST_COLUMNS)
+        for row in outcomes:
+            for name, kind in row.wider.items():
+                folded.add(name, kind)
+        if not folded.kinds and not folded.crowded:
+            return None
+        known = {*self.rules.fields.names}
+        names = sorted({*folded.kinds, *folded.crowded})
+        new = [name for name in names if name not in known][:MOST_COLUMNS]
+        kept = known.union(new)
+        columns = (
+            (n, ddl_of(folded.kinds[n].type)) for n in names if n in kept & folded.kinds.keys()
+        )
+        return NewColumnsQuestion(tuple(columns), tuple(sorted(folded.crowded & kept)))
 
     def _conformed(self, part: Read) -> pa.RecordBatch:
         """What was read, in the columns of the tables."""
@@ -96,20 +121,27 @@ class JsonDecoder:
         return pa.RecordBatch.from_pylist([], schema=self.columns)
 
 
-def _spread(read: pa.RecordBatch, parts: list[Read], rows: pa.Array, is_empty: pa.Array) -> Decoded:
+def _spread(
+    read: pa.RecordBatch,
+    outcomes: Sequence[Row],
+    asked: NewColumnsQuestion | None,
+    rows: pa.Array,
+    is_empty: pa.Array,
+) -> Decoded:
     """Put what was read back where it came from, and what is to be said beside it.
 
     Args:
         read: the values that are not empty, in their order.
-        parts: what they were read in.
+        outcomes: what became of them.
+        asked: the question of those that can have further columns.
         rows: int64, where they were.
         is_empty: of all rows.
     """
-    outcomes = [row for part in parts for row in part.rows or [_FINE] * part.columns.num_rows]
     questions: dict[Question, int] = {}
+    each = (asked if row.wider else row.question for row in outcomes)
     codes = [
-        None if row.question is None else questions.setdefault(row.question, len(questions))
-        for row in outcomes
+        None if question is None else questions.setdefault(question, len(questions))
+        for question in each
     ]
     where = pc.index_in(pa.arange(0, len(is_empty)), value_set=rows)
 

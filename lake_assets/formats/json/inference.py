@@ -6,11 +6,11 @@ Docs: `docs/decisions/0056-what-is-inferred-from-values.md`.
 """
 
 import re
-from collections.abc import Iterable
 from typing import Any
 
 import pyarrow as pa
 
+from lake_assets.formats.json.folded_types import RANKS, type_of_all
 from lake_assets.formats.json.numbers import NEGATIVE_ZERO, Number, is_bigint
 
 ADDABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
@@ -22,8 +22,9 @@ _DEEPEST = 5
 _INTEGERS = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
 _FRACTIONS = (pa.float32(), pa.float64())
 
-_RANKS = (pa.float64(), pa.int64(), pa.bool_(), pa.string())
-"""Inferred types of scalars, in the order in which the first is chosen."""
+MOST_COLUMNS = 500
+"""Columns, with the fields of objects, up to which a table gets some that nobody declared. Ids as
+names would else make a column an event; a table of thousands is slow to plan for every engine."""
 
 
 def inferred(value: Any, depth: int = 1) -> pa.DataType | None:  # noqa: ANN401 - any JSON value
@@ -52,12 +53,9 @@ def inferred(value: Any, depth: int = 1) -> pa.DataType | None:  # noqa: ANN401 
 
 def _inferred_array(items: list[Any], depth: int) -> pa.DataType | None:
     kinds = {inferred(item, depth + 1) for item in items if not _says_nothing(item)}
-    known = ordered(kind for kind in kinds if kind is not None)
-    if not known or None in kinds:
-        return None
-    kind = all_of(known)
     # Else some items would fit, and an array is rescued as a whole.
-    return pa.list_(pa.field("item", kind)) if all(holds(kind, one) for one in known) else None
+    kind = None if None in kinds else type_of_all(kinds, MOST_COLUMNS)
+    return None if kind is None else pa.list_(pa.field("item", kind))
 
 
 def _says_nothing(item: object) -> bool:
@@ -71,27 +69,6 @@ def _inferred_struct(value: dict[str, Any], depth: int) -> pa.DataType | None:
         if kind is not None and ADDABLE.fullmatch(name):
             fields.setdefault(name.lower(), pa.field(name, kind))
     return pa.struct(list(fields.values())) if fields else None
-
-
-def ordered(kinds: Iterable[pa.DataType]) -> list[pa.DataType]:
-    """Inferred types, each once, in the order in which a column gets them.
-
-    Numbers come before booleans before strings, since text among numbers is a mark for their
-    absence mostly; nested types come last, of these the one that names the most.
-    """
-    return sorted(set(kinds), key=lambda kind: (_rank(kind), -len(ddl_of(kind)), ddl_of(kind)))
-
-
-def _rank(kind: pa.DataType) -> int:
-    return _RANKS.index(kind) if kind in _RANKS else len(_RANKS)
-
-
-def all_of(kinds: Iterable[pa.DataType]) -> pa.DataType:
-    """The first of some types, at least one, made to hold the others as far as it can."""
-    first, *others = kinds
-    for other in others:
-        first = joined(first, other)
-    return first
 
 
 def joined(
@@ -146,6 +123,28 @@ def holds(have: pa.DataType, came: pa.DataType) -> bool:
     return have == came or (have in _FRACTIONS and came in _INTEGERS)
 
 
+def news_of(
+    have: pa.DataType, came: pa.DataType, *, adds: bool = True, rounds: bool = True
+) -> pa.DataType | None:
+    """What of an inferred type makes a column's wider, or None if nothing does; as `joined`."""
+    if pa.types.is_struct(have) and pa.types.is_struct(came):
+        fields = {field.name.lower(): field for field in have}
+        new = []
+        for field in came:
+            before, kind = fields.get(field.name.lower()), None
+            if before is None:
+                kind = field.type if adds else None
+            elif before.name == field.name:
+                kind = news_of(before.type, field.type, adds=adds, rounds=rounds)
+            if kind is not None:
+                new.append(field.with_type(kind))
+        return pa.struct(new) if new else None
+    if pa.types.is_list(have) and pa.types.is_list(came):
+        item = news_of(have.value_type, came.value_type, adds=adds, rounds=rounds)
+        return None if item is None else pa.list_(pa.field("item", item))
+    return came if joined(have, came, adds=adds, rounds=rounds) != have else None
+
+
 def names_in(kind: pa.DataType) -> int:
     """How many values of one kind there are in a column: 1, or the fields of a struct."""
     if pa.types.is_struct(kind):
@@ -163,5 +162,5 @@ def ddl_of(kind: pa.DataType) -> str:
 
 
 _WORDS: dict[pa.DataType, str] = dict(
-    zip(_RANKS, ("double", "bigint", "boolean", "string"), strict=True)
+    zip(RANKS, ("double", "bigint", "boolean", "string"), strict=True)
 )

@@ -67,11 +67,8 @@ def read_plain(values: Sequence[bytes], fields: pa.Schema, *, rest: str | None) 
                 continue
             if left:
                 rescued[row] = text_of(left)
-        if all(
-            parsed[name] is None or test(parsed[name])
-            for name, test in tests.items()
-            if name in parsed
-        ):
+        known = ((tests[name], value) for name, value in parsed.items() if name in tests)
+        if all(value is None or test(value) for test, value in known):
             objects.append(parsed)
             rows.append(row)
     columns, kept = _columns(objects, rows, fields)

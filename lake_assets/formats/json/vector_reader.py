@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.json as pj
 
 from lake_assets.formats.json.parse import DEEPEST
+from lake_assets.formats.text_values import TIME
 
 EXACT = 2**53
 """Below it each integer is a double of its own."""
@@ -182,6 +183,8 @@ def _times(texts: pa.Array, kind: pa.DataType) -> pa.Array:
     """
     if pa.types.is_date(kind):
         return texts.cast(kind)
+    if not _all(pc.match_substring_regex(texts, f"^(?:{TIME})$")):
+        raise pa.ArrowInvalid("Arrow has more forms of times than are read")
     try:
         return texts.cast(kind)
     except pa.ArrowInvalid:

@@ -107,10 +107,30 @@ def test_any_text_is_read_as_pythons_strict_reader_reads_it(values, escape):
 
 
 def strictly(text, escape):
+    found = by_module(text, escape)
+    if escape and isinstance(found, csv.Error):
+        # It takes an escaped end of a line in the last field for the end of what it reads.
+        longer = by_module(f"{text},", escape)
+        if isinstance(longer, list) and longer[1:] and not longer[-1]:
+            return longer[:-1]
+    return found
+
+
+def by_module(text, escape):
     try:
         return next(csv.reader([text], strict=True, escapechar=escape or None), [])
     except csv.Error as problem:
         return problem
+
+
+def test_an_escaped_end_of_a_line_is_part_of_a_field():
+    values = ["a\\\nb", "\\\r", "x,a\\\nb", 'a\\\nb,"",', "a\\", '"a', "a\\\nb\nc"]
+    found = read_records(pa.array([v.encode() for v in values]), Dialect(escape="\\"))
+    assert found.fields.to_pylist() == [
+        *(["a\nb"], None, ["x", "a\nb"], ["a\nb", "", None]),
+        *(None, None, None),
+    ]
+    assert found.problems.keys() == {1, 4, 5, 6}
 
 
 VALUES = st.lists(
@@ -139,12 +159,19 @@ def test_it_keeps_the_contract(rule):
     check_decoder(made.plan(made.newest(), pa.schema([]), ()), batch(*values))
 
 
+OF_SPARKS_TIMES = (
+    *("", "T12", " 12:00", "T12:00:00Z", "T12:00:00.5+05", " 12:00:00-05:30", "T12:00:00+0530"),
+    *("Z", "-05", "+05:00", "T12Z", "T12+05", "T12:00Z", " 12:00+0530", "T12:00:00+18:00"),
+    *("T12:00:00+18:01", "T12:00:00-19", "T12:00:00+23:59", "T12:00:00+05:60"),
+)
+
 OF_SPARK = (
     "1,2,3,0.5,0.25,1.25,true,2026-11-22T12:00:00Z,2026-11-22,a",
     "+1,-2,-128,1e3,3.4e38,-0.5,FALSE,2026-11-22 12:00:00.123456,0001-01-01, b ",
     ",,,,,,,,,",
     '"7","8","9",".5","1.","12","True","2026-11-22T12:00:00+01:00","2026-12-31","c,""d"""',
     "007,9223372036854775807,127,NaN,Inf,99999999.99,true,2026-11-22T12:00:00.5Z,9999-12-31,ünï",
+    *(f",,,,,,,2026-11-22{rest},," for rest in OF_SPARKS_TIMES),
     "1.0,1e3,128,x,x,x,1,noon,yesterday,",
     " 1, 2,3 ,1.5.5,--1,1e,t,2026-13-01T00:00:00Z,2026-02-30,x",
 )

@@ -7,6 +7,15 @@ from lake_assets.formats.base import NewColumnsQuestion
 from lake_assets.model.quarantine import Reason
 from lake_assets_tests.formats.json.given import FITNESS, asked, batch, decoder, read, rows_of
 
+OF_NO_TIME = [
+    f'"2026-11-22{rest}"'
+    for rest in (
+        *("Z", "-05", "+05:00", "T12Z", "T12+05", "T12:00Z", " 12:00+0530"),
+        *("T12:00:00+18:01", "T12:00:00-19", "T12:00:00+23:59", "T12:00:00+05:60"),
+    )
+]
+"""Times that Spark does not take: a zone without seconds before it, or one too far away."""
+
 
 def rescued(row):
     return json.loads(row["_rescued"])
@@ -57,8 +66,15 @@ def test_what_is_rescued_has_the_digits_it_came_with():
         ("v string", ['"a"', '""', '"\\u0000"'], ["1", "true", "{}", '"\\ud800"']),
         (
             "v timestamp",
-            ['"2026-11-22"', '"2026-11-22T12:00Z"', '"2026-11-22 12:00:00.123456789+01:00"'],
-            ["1700000000", '"now"', '"2026-02-30"', '"0000-01-01"', '"2026-11-22T24:00:00"'],
+            ['"2026-11-22"', '"2026-11-22T12"', '"2026-11-22 12:00:00.123456789+01:00"'],
+            [
+                *OF_NO_TIME,
+                "1700000000",
+                '"now"',
+                '"2026-02-30"',
+                '"0000-01-01"',
+                '"2026-11-22T24:00:00"',
+            ],
         ),
         (
             "v date",

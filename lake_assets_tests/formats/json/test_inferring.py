@@ -1,6 +1,7 @@
 """Columns that are inferred from the values, batch after batch, over restarts."""
 
 import json
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -8,8 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lake_assets.errors import UnknownColumnsError
-from lake_assets.formats.base import KeptTypesQuestion, UnknownNamesQuestion
-from lake_assets.formats.json.columns import MOST_COLUMNS
+from lake_assets.formats.base import (
+    KeptTypesQuestion,
+    NewColumnsQuestion,
+    UnknownNamesQuestion,
+)
+from lake_assets.formats.json.inference import MOST_COLUMNS
 from lake_assets.formats.json.payload_format import JsonFormat
 from lake_assets.model.payload import JsonPayload
 from lake_assets.model.quarantine import Reason
@@ -151,6 +156,27 @@ def test_after_the_first_batch_the_rule_says_what_becomes_of_new_names(rule):
             assert rows[1] == {"o": {"x": 1.5}} | ({"_rescued": '{"o":{"new":1}}'} if kept else {})
 
 
+@pytest.mark.parametrize("rule", ["rescue", "ignore", "quarantine", "fail"])
+def test_the_rule_counts_from_the_first_row_on_also_where_all_its_fields_are_hinted(rule):
+    had = []
+    made = replace(inferring(on_unknown=rule, hints="model string"), has_rows=lambda: bool(had))
+    table = Table(made)
+    assert table.take(b"{")[0][0] == Reason.UNDECODABLE  # no row of the tables
+    assert table.take({"model": "a"}) == [{"model": "a"}]
+    had.append("a row")
+    for again in (table, table.restarted()):
+        again.schemas = made.for_next_batch(again.schemas, 0.0)
+        if rule == "fail":
+            with pytest.raises(UnknownColumnsError):
+                again.take({"model": "b", "n": 1})
+        else:
+            row = {"model": "b"} | ({"_rescued": '{"n":1}'} if rule == "rescue" else {})
+            refused = (Reason.UNKNOWN_COLUMN, "no column is declared for n")
+            assert again.take({"model": "b", "n": 1}) == [refused if rule == "quarantine" else row]
+        assert again.types == {"model": "string"}
+    assert made.for_next_batch(table.schemas, 0.0) is table.schemas
+
+
 def test_a_misfit_that_makes_a_column_wider_is_not_quarantined():
     table = Table(inferring(on_mismatch="quarantine"))
     table.take({"n": 1, "s": "a"})
@@ -195,6 +221,67 @@ def test_rows_that_together_ask_for_more_than_there_is_room_for_ask_once():
     rows = table.take({"by": many}, {"by": {f"d{name}": 1 for name in many}})
     assert all("_rescued" in row for row in rows)
     assert table.types == {"n": "int64"}
+
+
+def asked_of(table, *values):
+    """The one question of a batch."""
+    raw = batch(*(json.dumps(value).encode() for value in values))
+    (question,) = table.format.plan(table.schemas, table.have, ()).decode(raw).questions
+    return question
+
+
+def test_rows_with_ids_for_names_ask_as_one_for_no_more_than_a_table_has():
+    of_object = asked_of(Table(), *({"id": n, "by": {f"u{n}": 1}} for n in range(2000)))
+    assert of_object == NewColumnsQuestion((("id", "bigint"),), crowded=("by",))
+    at_the_top = asked_of(Table(), *({f"u{n:04}": 1} for n in range(2000)))
+    assert at_the_top.columns == tuple((f"u{n:04}", "bigint") for n in range(MOST_COLUMNS))
+    in_arrays = asked_of(Table(), {"id": 1, "l": [{f"u{n}": 1} for n in range(2000)]})
+    assert in_arrays == NewColumnsQuestion((("id", "bigint"),))
+
+
+def test_a_name_with_more_fields_than_a_table_has_gets_no_column_and_is_not_asked_again():
+    table = Table()
+    many = [{"id": n, "by": {f"u{n}": 1}} for n in range(MOST_COLUMNS + 1)]
+    assert table.take(*many)[0] == {"id": 0, "_rescued": '{"by":{"u0":1}}'}
+    assert table.types == {"id": "int64"}
+    assert table.take({"by": {"x": 1}, "n": 1}) == [{"n": 1, "_rescued": '{"by":{"x":1}}'}]
+    halves = Table()
+    for task in (many[:400], many[400:]):  # of one batch, by two tasks
+        raw = batch(*(json.dumps(value).encode() for value in task))
+        asked = halves.format.plan(halves.schemas, NOTHING, ()).decode(raw).questions
+        halves.schemas = halves.format.resolve(halves.schemas, frozenset(asked))
+    assert halves.take(many[0])[0] == {"id": 0, "_rescued": '{"by":{"u0":1}}'}
+
+
+def test_objects_whose_fields_may_lack_ask_as_one_for_all_of_them():
+    names = [f"optional_{n}" for n in range(9)]
+    rows = [{"o": {n: 1 for at, n in enumerate(names) if row >> at & 1}} for row in range(1, 512)]
+    fields = ", ".join(f"`{name}`: bigint" for name in names)
+    assert asked_of(Table(), *rows) == NewColumnsQuestion((("o", f"struct<{fields}>"),))
+
+
+def test_a_row_asks_for_what_of_it_is_new_alone():
+    table = Table()
+    table.take({"o": {"x": 1, "many": [{"a": 1}], "s": "t"}})
+    row = {"o": {"x": 2, "many": [{"a": 1.5, "b": True}], "s": {"ids": 1}, "y": "new"}}
+    kind = "struct<`many`: array<struct<`a`: double, `b`: boolean>>, `y`: string>"
+    assert asked_of(table, row) == NewColumnsQuestion((("o", kind),))
+
+
+def test_a_table_that_refused_too_many_names_asks_for_nothing_more():
+    table = Table()
+    table.take({f"c{n}": 1 for n in range(MOST_COLUMNS - 1)})
+    # Each would fit alone, and their rows together do not.
+    table.take(*({f"by{n}": {x: 1}} for n in range(9) for x in "xy"))
+    assert len(table.format.plan(table.schemas, table.have, ()).rules.fixed) == 9
+    table.take(*({f"by{n}": {x: 1}} for n in range(9, MOST_COLUMNS + 1) for x in "xy"))
+    assert table.types.keys().isdisjoint(f"by{n}" for n in range(9))
+    assert table.take({"z": 1}) == [{"_rescued": '{"z":1}'}]
+    assert table.take({"new": 1}, {"c1": 2, "new": [1]}, {"c1": 0.5}) == [
+        {"_rescued": '{"new":1}'},
+        {"c1": 2, "_rescued": '{"new":[1]}'},
+        {"c1": 0.5},
+    ]
 
 
 def test_a_feed_that_is_to_stop_does_so_with_the_names():
@@ -288,3 +375,14 @@ def test_where_types_do_not_go_together_the_earlier_batch_decides():
             table.take(*values)
         made.append(table.types["v"])
     assert made == ["int64", "string", "int64"]
+
+
+def test_of_names_that_differ_by_case_the_earlier_batch_decides_and_in_a_batch_the_alphabet():
+    lower, upper = {"a": 1, "o": {"x": 1}}, {"A": "x", "O": {"y": 1}, "o": {"X": "s"}}
+    made = []
+    for batches in ([lower], [upper]), ([upper], [lower]), ([upper, lower],), ([lower, upper],):
+        table = Table()
+        for values in batches:
+            table.take(*values)
+        made.append(" ".join(sorted(table.types)) + f" {table.types.get('o')}")
+    assert made == ["a o struct<x: int64>", "A O None", "A O None", "A O None"]
