@@ -53,6 +53,10 @@ def _unfit(feed: Feed, target: Feed) -> str:
             f"feed {into!r} has a source of another kind ({target.source.kind}), and rows of both "
             "cannot be told apart in one table"
         )
+    try:
+        filling(feed, target).ensure_routable()
+    except ValueError as problem:
+        return f"feed {into!r} has a route that this one cannot take: {problem}"
     return ""
 
 

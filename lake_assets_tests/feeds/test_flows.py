@@ -67,6 +67,16 @@ def test_a_feed_that_deduplicates_has_its_tables_for_itself(load):
         load(orders=unique, old=OLD)
 
 
+def test_a_route_by_what_its_values_have_not_is_told(load):
+    orders = """feed: orders
+source: {kafka: {topic: orders}}
+payload: {protobuf: {subject: orders-value}}
+route: {message: true, keys: [berlin]}
+"""
+    with pytest.raises(FeedError, match=r"cannot take: .*values of json have no message types"):
+        load(orders=orders, old=OLD)
+
+
 def test_no_feed_fills_the_tables_of_one_that_has_none(load):
     third = OLD.replace("feed: old_orders", "feed: older").replace("orders\n", "old_orders\n")
     third = third.replace("into: orders", "into: old_orders")
