@@ -22,7 +22,7 @@ from lake_assets.model.layouts import (
 from lake_assets.model.payload import Payload
 from lake_assets.model.retention import Age, LayerRetention, SilverRetention
 from lake_assets.model.routed import Routed
-from lake_assets.model.routes import Route
+from lake_assets.model.routes import Route, TableColumns
 from lake_assets.model.sources import Source
 from lake_assets.model.table_names import TableNames
 from lake_assets.model.tables import Layer, TableRef, bronze_of, gold_of_all, quarantine_of
@@ -72,6 +72,10 @@ class Feed(Noun, Routed):
     once to each. One that reads nothing of a row (null, no header) names none. If one names a key
     that no route knows, or none names any, the row is quarantined as a whole; so is one that an
     expectation of any of its keys has quarantined."""
+
+    columns: TableColumns = TableColumns.SHARED
+    """`own`: a key's table has the columns of the messages that go there, and of no others; only
+    with `route: {message: true}`. `shared`: the keys' tables all have the columns of all."""
 
     tables: TableNames = TableNames()
     """What the keys' tables are called."""

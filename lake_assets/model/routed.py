@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from lake_assets.model.routes import Route, Unknown
+from lake_assets.model.routes import Route, TableColumns, Unknown
 
 if TYPE_CHECKING:
     from lake_assets.model.payload import Payload
@@ -20,6 +20,7 @@ class Routed:
         payload: Payload
         route: Route | None
         routes: tuple[Route, ...]
+        columns: TableColumns
 
     @property
     def all_routes(self) -> tuple[Route, ...]:
@@ -42,6 +43,11 @@ class Routed:
     def has_rows_in_several_tables(self) -> bool:
         """Whether a row may be in the tables of several keys."""
         return len(self.all_routes) > 1
+
+    @property
+    def has_own_columns(self) -> bool:
+        """Whether a key's table has the columns of its own messages alone."""
+        return self.columns is TableColumns.OWN
 
     @property
     def routed_by(self) -> str:
@@ -81,4 +87,8 @@ class Routed:
         has_messages = self.payload.format in _WITH_MESSAGES
         if any(route.message for route in self.all_routes) and not has_messages:
             message = f"route: message: values of {self.payload.format} have no message types"
+            raise ValueError(message)
+        by_message = [route.message for route in self.all_routes]
+        if self.has_own_columns and by_message != [True]:
+            message = "columns: own: only messages tell whose columns are whose; route by `message`"
             raise ValueError(message)

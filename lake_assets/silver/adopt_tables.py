@@ -20,6 +20,7 @@ from lake_assets.silver.layouts import (
     tables_columns,
     with_partition_sources,
 )
+from lake_assets.silver.own_columns import own_columns
 from lake_assets.silver.rows import quarantine_of_feed
 from lake_assets.silver.silver_columns import held_columns
 
@@ -65,7 +66,8 @@ def make_tables(
         LakeError: the lake cannot be written.
     """
     decoded = with_partition_sources(feed, decoder.columns, decoder.unused)
-    columns = tables_columns(feed, keys, decoded, decoder.renames)
+    own = own_columns(feed, keys, decoded, decoder)
+    columns = tables_columns(feed, keys, own, decoder.renames)
     owner = Owner(feed=feed.feed)
     aside = [quarantine_of(feed.feed)]
     aside += [waiting_of(feed.feed)] if decoder.has_waiting else []

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from lake_assets.formats.base import Decoder, PayloadFormat
+from lake_assets.formats.base import Decoder, HasMessageColumns, PayloadFormat
 from lake_assets.model.feeds import Feed
 from lake_assets.silver.adopt_tables import adopt_tables, make_tables
 from lake_assets.silver.kept_types import kept_types
@@ -57,8 +57,17 @@ class TableFitting:
             schemas = self.format.resolve(schemas, kept)
             decoder = self.format.plan(schemas, have, columns)
         is_new = last is not None and last.renames != decoder.renames
-        touched = keys if is_new or decoder.columns != before else added
+        is_other = is_new or decoder.columns != before
+        is_other |= self.feed.has_own_columns and _differ(last, decoder)
+        touched = keys if is_other else added
         make_tables(committer, self.feed, touched, decoder, is_new=is_new)
         # Once they are there: what a death keeps out of the history the next start finds.
         self.history.note(schemas, touched)
         return schemas, decoder
+
+
+def _differ(last: Decoder | None, decoder: Decoder) -> bool:
+    """Whether another message makes columns that were another's alone."""
+    if not isinstance(decoder, HasMessageColumns) or not isinstance(last, HasMessageColumns):
+        return False
+    return decoder.message_columns != last.message_columns

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 
 from lake_assets.delta.renamed_columns import Renames
-from lake_assets.formats.base import Decoded, Decoder, ExpressionQuestion
+from lake_assets.formats.base import Decoded, Decoder, ExpressionQuestion, HasMessageColumns
 from lake_assets.silver.arrow_evaluator import NotEvaluableError, values_of
 from lake_assets.silver.mask_values import Masks
 from lake_assets.silver.selection import Output
@@ -43,6 +43,21 @@ class SelectingDecoder:
     def has_waiting(self) -> bool:
         """As the other decoder says."""
         return self.inner.has_waiting
+
+    @property
+    def message_columns(self) -> Mapping[str, frozenset[str]]:
+        """As the other decoder, of what is selected: a column that reads one of a message's is its.
+
+        What reads no column is every message's.
+        """
+        if not isinstance(self.inner, HasMessageColumns):
+            return {}
+        return {
+            message: frozenset(
+                one.name for one in self.outputs if not one.reads or names.intersection(one.reads)
+            )
+            for message, names in self.inner.message_columns.items()
+        }
 
     @property
     def by_spark(self) -> tuple[Output, ...]:

@@ -53,3 +53,24 @@ def test_a_feed_has_one_route_or_several_and_the_keys_of_all():
     assert feed.has_rows_in_several_tables
     with pytest.raises(ValidationError, match="give either `route` or `routes`"):
         Feed.model_validate({**declared, "route": {"column": "a", "keys": ["uno"]}})
+
+
+@pytest.mark.parametrize(
+    "route",
+    [
+        {"route": {"column": "a", "keys": ["uno"]}},
+        {"routes": [{"message": True, "keys": ["uno"]}, {"header": "h", "keys": ["uno"]}]},
+        {},
+    ],
+)
+def test_only_messages_tell_whose_columns_are_whose(route):
+    declared = {
+        "feed": "events",
+        "source": {"kafka": {"topic": "t"}},
+        "payload": {"protobuf": {"subject": "s"}},
+        "columns": "own",
+    }
+    by_message = {"route": {"message": True, "keys": ["uno"]}}
+    assert Feed.model_validate({**declared, **by_message}).has_own_columns
+    with pytest.raises(ValidationError, match="columns: own: only messages tell"):
+        Feed.model_validate({**declared, **route})
