@@ -46,6 +46,8 @@ def _unfit(feed: Feed, target: Feed) -> str:
         return f"feed {into!r} has no silver tables: its rows go into those of {target.into!r}"
     if target.deduplicate is not None:
         return f"feed {into!r} deduplicates its tables, which is not possible with rows of others"
+    if target.has_own_columns:
+        return f"feed {into!r} has `columns: own`, which is not possible with rows of others"
     if generators_in(target.select):
         return f"feed {into!r} makes several rows of one, which is not possible with rows of others"
     if target.source.origin != feed.source.origin:
