@@ -1,8 +1,6 @@
 """Tables that have the columns of their own messages alone, by a real registry."""
 
 import re
-from contextlib import ExitStack
-from datetime import timedelta
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,128 +8,22 @@ import pytest
 import yaml
 from deltalake import DeltaTable
 
-from lake_assets.delta.change_journal import ChangeJournal
-from lake_assets.delta.commit import Batch
-from lake_assets.delta.commit_journal import Journal
-from lake_assets.delta.offset_range import Range
-from lake_assets.errors import FeedError
 from lake_assets.formats.base import Surroundings
 from lake_assets.formats.catalog import format_of
-from lake_assets.gold.refresh import refresh
 from lake_assets.logs.schema_log import entries_of
-from lake_assets.model.deduplication import Deduplicate
 from lake_assets.model.endpoints import RegistryAccess
-from lake_assets.model.expectations import Action, Expectation
 from lake_assets.model.feeds import Feed
-from lake_assets.model.gold_views import GoldView
-from lake_assets.model.routes import Route, TableColumns
-from lake_assets.model.tables import quarantine_of
-from lake_assets.silver.demux import Demux
-from lake_assets.silver.reprocess import Bronze, Redo
-from lake_assets.silver.selecting_format import with_select
-from lake_assets.spark.lake_context import open_lake
-from lake_assets.spark.scan import Rows
-from lake_assets.storage.local import LocalStore
-from lake_assets.storage.uri import LakeUri
-from lake_assets_tests.columns import KAFKA
-from lake_assets_tests.events import Topic
-from lake_assets_tests.formats.protobuf.given import framed, message_of
-from lake_assets_tests.silver.given import bronze_batch, no_position
+from lake_assets.model.routes import Route, TableColumns, Unknown
+from lake_assets.silver.own_columns import message_columns
+from lake_assets_tests.silver.message_types import FIRST, SECOND, chess, open_games, uno
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
-
-FIRST = "message Uno { string player = 1; int32 color = 2; } message Chess { string player = 1; }"
-
-SECOND = (
-    "message Uno { string player = 1; int32 color = 2; } "
-    "message Chess { string player = 1; string opening = 2; int64 elo = 3; }"
-)
-
-BY_MESSAGE = Route(message=True, keys=("uno", "chess"), aliases={"Uno": "uno", "Chess": "chess"})
-
-
-class Lake:
-    """A topic of two message types, and a lake for it."""
-
-    def __init__(self, spark, context, settings, services):
-        self.spark, self.context, self.settings = spark, context, settings
-        self.topic = Topic(services)
-        self.first = self.topic.register_text(FIRST)
-        self.values, self.batches = [], 0
-
-    def feed(self, **changes):
-        own = {"route": BY_MESSAGE, "columns": TableColumns.OWN, "expectations": (), "gold": ()}
-        return self.topic.feed(**{**own, **changes})
-
-    def demux(self, **changes):
-        return self.demux_of(self.feed(**changes))
-
-    def demux_of(self, declared):
-        registry = self.topic.endpoints.registry
-        around = Surroundings(registry=registry, registry_access=RegistryAccess())
-        found = with_select(self.spark, declared, format_of(declared, around), b"")
-        return Demux(
-            feed=declared,
-            context=self.context,
-            journal=Journal(self.settings.state_dir / "games-demux.json"),
-            format=found,
-            schemas=found,
-            report=lambda _: None,
-        )
-
-    def take(self, *values, demux=None, **changes):
-        demux = demux or self.demux(**changes)
-        start = len(self.values)
-        self.values += values
-        rows = bronze_batch(*self.values).slice(start)
-        frame = self.spark.createDataFrame(pa.Table.from_batches([rows]))
-        demux(Rows(frame), Batch("query", self.batches), no_position)
-        self.batches += 1
-        return demux
-
-    def redo(self, **changes):
-        place = LakeUri.local(self.settings.state_dir / "games-redo.json")
-        journal = ChangeJournal(LocalStore.at(self.settings.state_dir), place, KAFKA)
-        return Redo(session=self.spark, demux=self.demux(**changes), journal=journal)
-
-    def bronze(self):
-        rows = pa.Table.from_batches([bronze_batch(*self.values)])
-        ends = {("t", 0): len(self.values)}
-        return Bronze(rows=self.spark.createDataFrame(rows), range=Range(ends=ends))
-
-    def read(self, key):
-        path = self.settings.lake_dir / self.feed().silver_table(key).relative
-        table = DeltaTable(path).to_pyarrow_table()
-        rows = table.sort_by("_offset").to_pylist()
-        return [{n: v for n, v in row.items() if not n.startswith("_")} for row in rows]
-
-    def kind(self, key, column):
-        path = self.settings.lake_dir / self.feed().silver_table(key).relative
-        return DeltaTable(path).to_pyarrow_table().schema.field(column).type
-
-    def columns(self, key):
-        path = self.settings.lake_dir / self.feed().silver_table(key).relative
-        names = [field.name for field in DeltaTable(path).schema().fields]
-        return [name for name in names if not name.startswith("_")]
-
-    def refused(self):
-        path = self.settings.lake_dir / quarantine_of("games").relative
-        rows = DeltaTable(path).to_pyarrow_table().sort_by("offset").to_pylist()
-        return [(row["offset"], row["reason"]) for row in rows]
 
 
 @pytest.fixture
 def lake(spark, settings, services):
-    with ExitStack() as stack:
-        yield Lake(spark, stack.enter_context(open_lake(settings)), settings, services)
-
-
-def uno(schema_id, body=FIRST, **values):
-    return framed(schema_id, message_of(body, "Uno", **values))
-
-
-def chess(schema_id, body=FIRST, **values):
-    return framed(schema_id, message_of(body, "Chess", **values), b"\2\2")
+    with open_games(spark, settings, services) as found:
+        yield found
 
 
 def test_each_table_has_the_columns_of_its_messages_and_widens_by_them_alone(lake):
@@ -208,56 +100,23 @@ def test_a_name_of_two_types_is_refused_and_leaves_the_tables_alone(lake):
     assert lake.refused() == [(1, "incompatible_schema")]
     assert lake.columns("uno") == ["player", "color"]
     assert [row["player"] for row in lake.read("uno")] == ["ann", "cid"]
+    # Fields go by their numbers, so the newest name is also the one of rows that came before.
+    third = lake.topic.register_text(other.replace("bytes color", "bytes side"))
+    lake.take(chess(third, other, player="dan", color=b"b"))
+    assert lake.redo().requeue().rows == {"silver_chess_events": 1}
+    sides = [{"player": "bob", "side": b"w"}, {"player": "dan", "side": b"b"}]
+    assert lake.read("chess") == sides
+    assert (lake.columns("uno"), lake.refused()) == (["player", "color"], [])
 
 
-def test_a_table_without_the_key_of_events_has_no_duplicates(lake):
+def test_a_key_that_comes_along_has_the_columns_of_its_messages(lake):
+    given = {"keys": ("uno",), "aliases": {"Uno": "uno", "Chess": "chess"}}
+    route = Route(message=True, unknown=Unknown.CREATE, **given)
     second = lake.topic.register_text(SECOND)
-    once = Deduplicate(key=("opening",), within=timedelta(hours=1))
-    moves = [chess(second, SECOND, player=name, opening="Réti") for name in ("a", "b")]
-    cards = [uno(second, SECOND, player=name) for name in ("c", "d")]
-    lake.take(*moves, *cards, deduplicate=once)
-    lake.take(*moves, *cards, deduplicate=once)
-    assert [row["player"] for row in lake.read("chess")] == ["a"]
-    assert [row["player"] for row in lake.read("uno")] == ["c", "d", "c", "d"]
-
-
-def test_what_a_table_lacks_is_null_to_expectations_and_views(lake, spark):
-    high = Expectation(name="high", sql="elo > 5", action=Action.QUARANTINE, keys=("chess",))
-    known = Expectation(name="known", sql="elo is null or elo > 0", action=Action.DROP)
-    second = lake.topic.register_text(SECOND)
-    games = [chess(second, SECOND, player=name, elo=n) for name, n in {"a": 9, "b": 1}.items()]
-    lake.take(uno(second, SECOND, player="c"), *games, expectations=(high, known))
-    assert [row["player"] for row in lake.read("chess")] == ["a"]
-    assert [row["player"] for row in lake.read("uno")] == ["c"]
-    view = GoldView(name="top", keys=("player",), measures={"best": "max(elo)"})
-    done = refresh(spark, lake.feed(gold=(view,)), view, ["uno"], lake.context)
-    assert {one.key: one.rows for one in done.refreshed} == {"uno": 1}
-    lake.take(uno(second, SECOND, player="d"))
-    done = refresh(spark, lake.feed(gold=(view,)), view, ["uno", "chess"], lake.context)
-    assert {one.key: one.rows for one in done.refreshed} == {"uno": 2, "chess": 1}
-    wrong = lake.demux(expectations=(Expectation(name="wrong", sql="nobodys > 5"),))
-    with pytest.raises(FeedError, match="nobodys"):
-        wrong.prepare(spark)
-
-
-def test_a_selected_column_is_of_the_messages_that_may_have_a_value_in_it(lake):
-    computed = ("upper(player) as name", "elo / 2d as half", "coalesce(elo, 7) as elo_or_7")
-    select = ("* except (color)", "color as card", *computed, "elo + color as total", "'a' as what")
-    second = lake.topic.register_text(SECOND)
-    values = [chess(lake.first), uno(second, SECOND, color=3), chess(second, SECOND, elo=4)]
-    for value in values:  # each by what is known when it comes
-        lake.take(value, select=select)
-    everywhere = {"player", "name", "elo_or_7", "what"}
-    assert {*lake.columns("uno")} == {*everywhere, "card"}
-    assert {*lake.columns("chess")} == {*everywhere, "opening", "elo", "half"}
-    assert lake.read("uno") == [
-        {"player": "", "name": "", "elo_or_7": 7, "what": "a", "card": 3},
-    ]
-    assert [row["elo_or_7"] for row in lake.read("chess")] == [7, 4]
-    assert [row["half"] for row in lake.read("chess")] == [None, 2.0]
-    before = lake.read("uno"), lake.read("chess")
-    lake.redo(select=select).rebuild(lake.bronze())
-    assert (lake.read("uno"), lake.read("chess")) == before
+    demux = lake.take(uno(second, SECOND, player="ann", color=1), route=route)
+    lake.take(chess(second, SECOND, player="bob", elo=3), demux=demux)
+    assert {*lake.columns("uno")} == {"player", "color"}
+    assert lake.read("chess") == [{"player": "bob", "opening": "", "elo": 3}]
 
 
 def test_the_example_of_the_page_is_true(lake):
@@ -276,3 +135,16 @@ def test_the_example_of_the_page_is_true(lake):
     tables = [DeltaTable(path).to_pyarrow_table().column_names for path in paths]
     own = [{name for name in names if not name.startswith("_")} for names in tables]
     assert own == [{"player", "color"}, {"player", "opening", "elo"}]
+
+
+def test_a_decoder_that_knows_no_messages_is_not_taken_for_one_without_columns():
+    declared = {
+        "feed": "events",
+        "source": {"kafka": {"topic": "t"}},
+        "payload": {"json": {"schema": "a string"}},
+    }
+    around = Surroundings(registry="", registry_access=RegistryAccess())
+    found = format_of(Feed.model_validate(declared), around)
+    decoder = found.plan(found.newest(), pa.schema([]), ())
+    with pytest.raises(TypeError, match="JsonDecoder does not tell"):
+        message_columns(decoder)
