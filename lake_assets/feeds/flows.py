@@ -44,10 +44,13 @@ def _unfit(feed: Feed, target: Feed) -> str:
     into = target.feed
     if target.into is not None:
         return f"feed {into!r} has no silver tables: its rows go into those of {target.into!r}"
-    if target.deduplicate is not None:
-        return f"feed {into!r} deduplicates its tables, which is not possible with rows of others"
-    if generators_in(target.select):
-        return f"feed {into!r} makes several rows of one, which is not possible with rows of others"
+    alone = {
+        "deduplicates its tables": target.deduplicate is not None,
+        "has `columns: own`": target.has_own_columns,
+        "makes several rows of one": bool(generators_in(target.select)),
+    }
+    for fact in (fact for fact, holds in alone.items() if holds):
+        return f"feed {into!r} {fact}, which is not possible with rows of others"
     if target.source.origin != feed.source.origin:
         return (
             f"feed {into!r} has a source of another kind ({target.source.kind}), and rows of both "

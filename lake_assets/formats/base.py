@@ -9,10 +9,10 @@ Nothing here knows a format; `formats.catalog` alone maps what a feed declares t
 Docs: `docs/decisions/0032-what-a-payload-format-is.md`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import pyarrow as pa
 
@@ -157,6 +157,15 @@ class Decoder(Protocol):
         Args:
             batch: at least the columns `FormatType.reads`.
         """
+
+
+@runtime_checkable
+class HasMessageColumns(Protocol):
+    """What a decoder also is whose rows are of message types."""
+
+    @property
+    def message_columns(self) -> Mapping[str, frozenset[str]]:
+        """By name of a type as in `Decoded.messages`, the columns that its rows may have."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -21,8 +21,8 @@ from lake_assets.model.feeds import Feed
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.owners import owner_of_view
 from lake_assets.model.reports import Judged, RefreshReport
+from lake_assets.spark.columns_of_keys import columns_of_keys
 from lake_assets.spark.lake_context import LakeContext
-from lake_assets.spark.read_tables import columns_of_all
 
 
 def refresh(  # noqa: PLR0913 - where, what, and which of it
@@ -67,7 +67,7 @@ def refresh(  # noqa: PLR0913 - where, what, and which of it
     rest = [tables for tables in wanting if tables.source.key not in held_up]
     judged: Mapping[tuple[str, str], Judged] = {}
     if rest:
-        silver = columns_of_all([tables.silver for tables in rest])
+        silver = columns_of_keys(context.lake, feed, [tables.silver for tables in rest])
         compiled_view = compiled_view_of(session, feed, view, silver)
         plans = catch_up(
             view,

@@ -41,8 +41,8 @@ from lake_assets.model.feeds import Feed
 from lake_assets.model.gold_views import GoldView, Windows
 from lake_assets.model.owners import owner_of_view
 from lake_assets.model.reports import Judged, Mode, RefreshReport, ViewRefresh
+from lake_assets.spark.columns_of_keys import columns_of_keys
 from lake_assets.spark.lake_context import LakeContext
-from lake_assets.spark.read_tables import columns_of_all
 
 _JOIN_AT = 16
 """Small files of a view at which they become one, with the rows of the windows that close."""
@@ -86,7 +86,7 @@ def refresh_windows(  # noqa: PLR0913 - where, what, and which of it
     seconds = {}
     if rest:
         ensure_refreshable((each.silver for each in rest), (each.gold for each in rest))
-        silver = columns_of_all([each.silver for each in rest])
+        silver = columns_of_keys(context.lake, feed, [each.silver for each in rest])
         compiled = compile_windows(session, feed, view, silver)
         starts = [
             start_of(view.windows, each, context, compiled, asked=full_refresh) for each in rest

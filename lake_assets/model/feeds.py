@@ -20,7 +20,7 @@ from lake_assets.model.layouts import Layout, PartitionBy
 from lake_assets.model.payload import Payload
 from lake_assets.model.retention import LayerRetention, SilverRetention
 from lake_assets.model.routed import Routed
-from lake_assets.model.routes import Route
+from lake_assets.model.routes import Route, TableColumns
 from lake_assets.model.sources import Source
 from lake_assets.model.table_names import TableNames
 from lake_assets.model.tables import TableRef, gold_of_all
@@ -87,6 +87,11 @@ class Feed(Noun, Routed, LaidOut):
     once to each. One that reads nothing of a row (null, no header) names none. If one names a key
     that no route knows, or none names any, the row is quarantined as a whole; so is one that an
     expectation of any of its keys has quarantined."""
+
+    columns: TableColumns = TableColumns.SHARED
+    """`own`: a key's table has the columns of the messages that go there, and of no others; only
+    with `route: {message: true}`, and not beside `transform`, `explode`, `keyed` or `into`.
+    `shared`: the keys' tables all have the columns of all."""
 
     tables: TableNames = TableNames()
     """What the keys' tables are called."""

@@ -2,10 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from lake_assets.model.routes import Route, Unknown
+from lake_assets.model.routes import Route, TableColumns, Unknown
+from lake_assets.model.transforms import generators_in
 
 if TYPE_CHECKING:
+    from lake_assets.model.gold_views import GoldView
+    from lake_assets.model.keyed import Keyed
     from lake_assets.model.payload import Payload
+    from lake_assets.model.transforms import FunctionName, SelectItem
 
 
 _WITH_MESSAGES = ("protobuf", "avro")
@@ -21,6 +25,11 @@ class Routed:
         payload: Payload
         route: Route | None
         routes: tuple[Route, ...]
+        columns: TableColumns
+        transform: FunctionName | None
+        select: tuple[SelectItem, ...]
+        keyed: Keyed | None
+        gold: tuple[GoldView, ...]
 
     @property
     def all_routes(self) -> tuple[Route, ...]:
@@ -43,6 +52,11 @@ class Routed:
     def has_rows_in_several_tables(self) -> bool:
         """Whether a row may be in the tables of several keys."""
         return len(self.all_routes) > 1
+
+    @property
+    def has_own_columns(self) -> bool:
+        """Whether a key's table has the columns of its own messages alone."""
+        return self.columns is TableColumns.OWN
 
     @property
     def routed_by(self) -> str:
@@ -82,4 +96,24 @@ class Routed:
         has_messages = self.payload.format in _WITH_MESSAGES
         if any(route.message for route in self.all_routes) and not has_messages:
             message = f"route: message: values of {self.payload.format} have no message types"
+            raise ValueError(message)
+        if self.has_own_columns:
+            self._ensure_columns_can_be_own()
+
+    def _ensure_columns_can_be_own(self) -> None:
+        told = {
+            "transform": (self.transform, "a function does not tell whose columns it makes"),
+            "select": (generators_in(self.select), "rows of elements have those of every message"),
+            "keyed": (
+                self.keyed or any(view.keyed for view in self.gold),
+                "keyed tables have all of silver's columns",
+            ),
+            "into": (self.into, "the tables are another feed's, which has other messages"),
+        }
+        for name, (value, why) in told.items():
+            if value:
+                message = f"columns: own: cannot be beside `{name}`, since {why}; leave one out"
+                raise ValueError(message)
+        if [route.message for route in self.all_routes] != [True]:
+            message = "columns: own: only messages tell whose columns are whose; route by `message`"
             raise ValueError(message)

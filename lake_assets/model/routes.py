@@ -23,6 +23,13 @@ class Unknown(StrEnum):
     CREATE = "create"  # the key gets its tables with its first row
 
 
+class TableColumns(StrEnum):
+    """Which columns the tables of a feed's keys have."""
+
+    SHARED = "shared"  # those of all keys
+    OWN = "own"  # those of the messages that go there
+
+
 def _column_path(value: str) -> str:
     if _PATH.fullmatch(value) is None:
         message = (

@@ -3,7 +3,7 @@
 What they look like is `silver.layouts`'; when it is their turn, `silver.demux`'.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
@@ -14,7 +14,7 @@ from lake_assets.formats.base import Decoder
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import origin_of
 from lake_assets.model.owners import Owner, owner_of_silver
-from lake_assets.model.tables import duplicates_of, quarantine_of, waiting_of
+from lake_assets.model.tables import TableRef, duplicates_of, quarantine_of, waiting_of
 from lake_assets.silver.duplicate_rows import duplicates_schema
 from lake_assets.silver.layouts import (
     ensure_fits,
@@ -22,6 +22,7 @@ from lake_assets.silver.layouts import (
     tables_columns,
     with_partition_sources,
 )
+from lake_assets.silver.own_columns import own_columns
 from lake_assets.silver.rows import quarantine_of_feed
 from lake_assets.silver.silver_columns import held_columns
 
@@ -67,7 +68,8 @@ def make_tables(
         LakeError: the lake cannot be written.
     """
     decoded = with_partition_sources(feed, decoder.columns, decoder.unused)
-    columns = tables_columns(feed, keys, decoded, decoder.renames)
+    own = own_columns(feed, keys, decoded, decoder)
+    columns = tables_columns(feed, keys, own, decoder.renames)
     owner = Owner(feed=feed.feed)
     aside = [quarantine_of(feed.feed)]
     aside += [waiting_of(feed.feed)] if decoder.has_waiting else []
@@ -81,7 +83,24 @@ def make_tables(
         owners={**owners, **dict.fromkeys(others, owner)},
     )
     there = {table: schema for table, schema in columns.items() if table not in created}
+    if feed.has_own_columns:
+        all_columns = tables_columns(feed, keys, [decoded] * len(keys), decoder.renames)
+        there = _with_kept(there, all_columns, committer.columns(list(there)))
     widen(committer, there, decoder.renames, is_new=is_new)
     # Made before the feed was routed by a header, they lack it.
     older = [table for table in aside if feed.keeps_headers and table not in created]
     committer.add_columns(dict.fromkeys(older, quarantine_of_feed(feed)))
+
+
+def _with_kept(
+    own: Mapping[TableRef, pa.Schema],
+    all_columns: Mapping[TableRef, pa.Schema],
+    has: Mapping[TableRef, pa.Schema],
+) -> dict[TableRef, pa.Schema]:
+    """A table's own columns, and those of others that it has of another day, as wide as theirs."""
+    return {
+        table: pa.schema(
+            [c for c in all_columns[table] if c.name in {*schema.names, *has[table].names}]
+        )
+        for table, schema in own.items()
+    }

@@ -41,6 +41,7 @@ from lake_assets.silver.demuxed import Demuxed
 from lake_assets.silver.expectation_columns import Reading, evaluated_columns, returned
 from lake_assets.silver.expectation_marks import marks
 from lake_assets.silver.layouts import with_partition_sources, write_layout
+from lake_assets.silver.own_columns import own_columns
 from lake_assets.silver.route_by_spark import Decode, place_routed, route_by_spark, routes_by_spark
 from lake_assets.silver.rows import (
     HEADERS,
@@ -215,22 +216,32 @@ class Job:
     def _write_plan(self) -> WritePlan:
         lake, feed, origin = self.context.lake, self.feed, self.plan.origin
         decoded = with_partition_sources(feed, self.plan.decoder.columns, self.plan.unused)
-        by_key = {key: feed.layout_of(key).partition_by for key in self.plan.keys}
-        kinds = dict.fromkeys(by_key.values())
-        named = {by: f"{_SILVER} {number}" for number, by in enumerate(kinds)}
+        keys_columns = own_columns(feed, self.plan.keys, decoded, self.plan.decoder)
+        by_key = {
+            key: (feed.layout_of(key).partition_by, tuple(own.names))
+            for key, own in zip(self.plan.keys, keys_columns, strict=True)
+        }
+        schemas = {tuple(own.names): own for own in keys_columns}
+        named = {
+            kind: f"{_SILVER} {number}"
+            for number, kind in enumerate(dict.fromkeys(by_key.values()))
+        }
         *keys, quarantine, waiting = (log_of(lake, table).folder for table in self._tables())
         return WritePlan(
             store=lake,
             targets=(
                 *(
-                    Target(folder=folder, layout=named[by])
-                    for folder, by in zip(keys, by_key.values(), strict=True)
+                    Target(folder=folder, layout=named[kind])
+                    for folder, kind in zip(keys, by_key.values(), strict=True)
                 ),
                 Target(folder=quarantine, layout=_QUARANTINE),
                 Target(folder=waiting, layout=_QUARANTINE),
             ),
             layouts={
-                **{name: write_layout(decoded, origin, by) for by, name in named.items()},
+                **{
+                    name: write_layout(schemas[names], origin, by)
+                    for (by, names), name in named.items()
+                },
                 _QUARANTINE: Layout(
                     schema=quarantine_of_feed(feed),
                     sources=quarantine_sources(origin, keeps_headers=feed.keeps_headers),

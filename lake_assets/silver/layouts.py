@@ -41,21 +41,22 @@ def table_columns(
 
 
 def tables_columns(
-    feed: Feed, keys: Iterable[str], decoded: pa.Schema, renames: Renames
+    feed: Feed, keys: Sequence[str], decoded: Sequence[pa.Schema], renames: Renames
 ) -> dict[TableRef, pa.Schema]:
-    """As `table_columns` of each key; those of keys of one layout are one schema.
+    """As `table_columns` of each key; those of keys of one layout and columns are one schema.
 
     Raises:
         FeedError: a table cannot be partitioned as the feed says.
     """
-    made: dict[tuple[PartitionColumn, ...], pa.Schema] = {}
+    made: dict[tuple[tuple[PartitionColumn, ...], tuple[str, ...]], pa.Schema] = {}
     found = {}
-    for key in keys:
+    for key, own in zip(keys, decoded, strict=True):
         by = feed.layout_of(key).partition_by
-        if by not in made:
-            ensure_possible(feed, by, decoded)
-            made[by] = marked(table_columns(decoded, origin_of(feed), by), renames)
-        found[feed.silver_table(key)] = made[by]
+        alike = (by, tuple(own.names))
+        if alike not in made:
+            ensure_possible(feed, by, own)
+            made[alike] = marked(table_columns(own, origin_of(feed), by), renames)
+        found[feed.silver_table(key)] = made[alike]
     return found
 
 

@@ -6,6 +6,7 @@ this tells what the tables hold, while the streams' counts tell what came in.
 
 from collections.abc import Sequence
 
+import pyarrow as pa
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -16,6 +17,7 @@ from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Judged
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
+from lake_assets.spark.columns_of_keys import columns_of_keys
 from lake_assets.spark.conditions import holds
 from lake_assets.spark.key_column import key_column, named_for_keys
 from lake_assets.spark.read_tables import read_tables
@@ -46,13 +48,15 @@ def recheck(settings: Settings, feed: Feed, keys: Sequence[str]) -> dict[tuple[s
         return nothing
     session = start_session(settings, ensure_runtime(settings))
     try:
-        return nothing | count(session, feed, list(handles.values()))
+        opened = list(handles.values())
+        columns = columns_of_keys(lake_of(settings), feed, opened)
+        return nothing | count(session, feed, opened, columns)
     finally:
         session.stop()
 
 
 def count(
-    session: SparkSession, feed: Feed, handles: Sequence[DeltaTable]
+    session: SparkSession, feed: Feed, handles: Sequence[DeltaTable], columns: pa.Schema
 ) -> dict[tuple[str, str], Judged]:
     """As `recheck`, with Spark started and the tables open; keys without rows are left out."""
     violated = [
@@ -61,9 +65,8 @@ def count(
     ]
     key = key_column(feed).alias(_KEY)
     seen = F.count(F.lit(1)).alias(_SEEN)
-    counted = (
-        read_tables(session, handles, named=named_for_keys(feed)).groupBy(key).agg(seen, *violated)
-    )
+    rows = read_tables(session, handles, columns, named=named_for_keys(feed))
+    counted = rows.groupBy(key).agg(seen, *violated)
     return {
         (row[_KEY], expectation.name): Judged(seen=row[_SEEN], violated=row[_violated(expectation)])
         for row in counted.collect()

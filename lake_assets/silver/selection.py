@@ -17,6 +17,7 @@ from lake_assets.model.sources import ORIGIN_NAMES
 from lake_assets.silver.arrow_evaluator import Column, Node, is_sure
 from lake_assets.silver.catalyst_to_arrow import defined_below, node_of, spark_part
 from lake_assets.silver.explosion import Explosion, explosion_of, without_generators
+from lake_assets.silver.null_propagation import is_null_with_any
 from lake_assets.silver.storable_types import storable
 from lake_assets.spark.conditions import without_ansi
 from lake_assets.spark.determinism import is_repeatable
@@ -43,6 +44,9 @@ class Output:
 
     node: Node | None = None
     """How tasks compute it; None if it is a decoded column, or Spark's to compute."""
+
+    is_null_with_any: bool = False
+    """Whether it is null where any of what it reads is: rows without that column have none."""
 
     spark_part: str = ""
     """Where Spark computes it, the part of it that tasks cannot."""
@@ -214,7 +218,14 @@ def _outputs(selected: DataFrame, rows: DataFrame, columns: pa.Schema) -> Iterat
         source = _source(expression, below)
         if source is not None:
             kind = columns.field(source).type
-            yield Output(name=name, kind=kind, source=source, reads=reads, needs=reads)
+            yield Output(
+                name=name,
+                kind=kind,
+                source=source,
+                reads=reads,
+                needs=reads,
+                is_null_with_any=True,
+            )
             continue
         node, part = nodes.get(expression.exprId().id(), (None, ""))
         yield Output(
@@ -222,6 +233,7 @@ def _outputs(selected: DataFrame, rows: DataFrame, columns: pa.Schema) -> Iterat
             kind=storable(selected.schema[name]),
             reads=reads,
             needs=reads,
+            is_null_with_any=is_null_with_any(expression, below),
             node=node,
             spark_part=part,
         )

@@ -77,6 +77,19 @@ route: {message: true, keys: [berlin]}
         load(orders=orders, old=OLD)
 
 
+def test_a_feed_whose_keys_have_own_columns_has_its_tables_for_itself(load):
+    by_message = "route: {message: true, keys: [berlin]}\ncolumns: own"
+    payload = "payload: {protobuf: {subject: orders-value}}"
+    own = ORDERS.replace("route: {column: shop, keys: [berlin]}", by_message)
+    own = own.replace(ORDERS.splitlines()[2], payload)
+    load(orders=own)
+    old = OLD.replace(OLD.splitlines()[2], payload)
+    with pytest.raises(FeedError, match="line 4: into: feed 'orders' has `columns: own`, which"):
+        load(orders=own, old=old)
+    with pytest.raises(FeedError, match="line 5: columns: is of the tables"):
+        load(orders=ORDERS, old=f"{OLD}columns: shared\n")
+
+
 def test_no_feed_fills_the_tables_of_one_that_has_none(load):
     third = OLD.replace("feed: old_orders", "feed: older").replace("orders\n", "old_orders\n")
     third = third.replace("into: orders", "into: old_orders")

@@ -53,3 +53,49 @@ def test_a_feed_has_one_route_or_several_and_the_keys_of_all():
     assert feed.has_rows_in_several_tables
     with pytest.raises(ValidationError, match="give either `route` or `routes`"):
         Feed.model_validate({**declared, "route": {"column": "a", "keys": ["uno"]}})
+
+
+@pytest.mark.parametrize(
+    "route",
+    [
+        {"route": {"column": "a", "keys": ["uno"]}},
+        {"routes": [{"message": True, "keys": ["uno"]}, {"header": "h", "keys": ["uno"]}]},
+        {},
+    ],
+)
+def test_only_messages_tell_whose_columns_are_whose(route):
+    declared = {
+        "feed": "events",
+        "source": {"kafka": {"topic": "t"}},
+        "payload": {"protobuf": {"subject": "s"}},
+        "columns": "own",
+    }
+    by_message = {"route": {"message": True, "keys": ["uno"]}}
+    assert Feed.model_validate({**declared, **by_message}).has_own_columns
+    with pytest.raises(ValidationError, match="columns: own: only messages tell"):
+        Feed.model_validate({**declared, **route})
+
+
+KEYED = {"by": "id", "order": "version"}
+
+
+@pytest.mark.parametrize(
+    ("name", "beside"),
+    [
+        ("transform", {"transform": "package.module:function"}),
+        ("select", {"select": ["*", "explode(moves) as move"]}),
+        ("keyed", {"keyed": KEYED}),
+        ("keyed", {"gold": [{"name": "now", "keyed": KEYED}]}),
+        ("into", {"into": "others", "route": None}),
+    ],
+)
+def test_own_columns_are_refused_beside_what_knows_no_messages(name, beside):
+    declared = {
+        "feed": "events",
+        "source": {"kafka": {"topic": "t"}},
+        "payload": {"protobuf": {"subject": "s"}},
+        "route": {"message": True, "keys": ["uno"]},
+    }
+    with pytest.raises(ValidationError, match=f"columns: own: cannot be beside `{name}`, since"):
+        Feed.model_validate({**declared, **beside, "columns": "own"})
+    Feed.model_validate({**declared, **beside})

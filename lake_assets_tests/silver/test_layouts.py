@@ -69,7 +69,7 @@ def test_keys_of_several_layouts_have_columns_of_their_own():
     found = feed(
         partition_by={"day": "date(at)"}, layouts={"vita": {"partition_by": {"day": "date(later)"}}}
     )
-    columns = tables_columns(found, ["pulse", "vita"], two, Renames())
+    columns = tables_columns(found, ["pulse", "vita"], [two, two], Renames())
     made_of = [schema.field("day").metadata[MADE_OF.encode()] for schema in columns.values()]
     assert made_of == [b"date(at)", b"date(later)"]
 

@@ -46,6 +46,11 @@ class AvroDecoder:
         return self.plan.renames
 
     @property
+    def message_columns(self) -> Mapping[str, frozenset[str]]:
+        """By record, the columns that its rows may have."""
+        return self.plan.message_columns
+
+    @property
     def has_waiting(self) -> bool:
         """Whether rows of some schema ids wait for the registry."""
         return bool(self.plan.waiting_ids)

@@ -40,6 +40,9 @@ class Decoding:
     renames: Renames = field(default_factory=Renames)
     """Older names of the columns' fields, under which rows may have been stored."""
 
+    message_columns: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """By record, the columns of those of its versions that rows may have."""
+
     unusable: Mapping[int, str] = field(default_factory=dict)
     """By schema id: why all its rows are refused."""
 
@@ -78,6 +81,7 @@ def plan_decoding(schemas: SchemaSet, have: pa.Schema, route: str | None = None)
         subject=schemas.subject,
         columns=plan.columns,
         readers=plan.readers,
+        message_columns={name: frozenset(names) for name, names in plan.own.items()},
         open_ids=frozenset(plan.versions) - plan.readers.keys() - plan.unusable.keys(),
         renames=renames_of(list(plan.versions.values())),
         unusable=plan.unusable,
@@ -111,6 +115,8 @@ class _Work:
 
     readers: dict[int, Type] = field(default_factory=dict)
     unusable: dict[int, str] = field(default_factory=dict)
+    own: dict[str, set[str]] = field(default_factory=dict)
+    """By record, its columns."""
 
     def elect(self) -> None:
         """Find the newest version whose rows fit the tables: it leads, and its columns are ours."""
@@ -144,6 +150,8 @@ class _Work:
         elif merged == self.columns or not only_if_ready:
             self.columns = merged
             self.readers[schema_id] = record
+            filled = (fill.column for fill in record.fills)
+            self.own.setdefault(record.name, set()).update(own.names, filled)
 
     def _in_order(self, ids: Collection[int]) -> list[int]:
         """The versions newest first, but what was deleted after the newest of the others last."""

@@ -4,7 +4,7 @@ Runs in Spark's workers and knows no registry: what `Decoding` has no answer for
 question. What a refused row is worth is its caller's business.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -41,6 +41,11 @@ class ProtobufDecoder:
     def renames(self) -> Renames:
         """Older names of columns."""
         return self.plan.renames
+
+    @property
+    def message_columns(self) -> Mapping[str, frozenset[str]]:
+        """By message type, the columns that its rows may have."""
+        return self.plan.message_columns
 
     @property
     def has_waiting(self) -> bool:

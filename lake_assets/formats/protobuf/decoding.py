@@ -58,6 +58,9 @@ class Decoding:
     renames: Renames = field(default_factory=Renames)
     """Older names of the columns' fields, under which rows may have been stored."""
 
+    message_columns: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """By message type, the columns of those of its versions that rows may have."""
+
     unusable: Mapping[int, str] = field(default_factory=dict)
     """By schema id: why all its rows are refused."""
 

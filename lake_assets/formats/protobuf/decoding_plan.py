@@ -61,6 +61,7 @@ def plan_decoding(schemas: SchemaSet, have: pa.Schema, route: str | None = None)
         places=plan.places,
         refusals=plan.refusals,
         messages={version_id: frozenset(paths) for version_id, paths in plan.messages.items()},
+        message_columns={name: frozenset(names) for name, names in plan.own.items()},
         unusable=plan.unusable,
         unknown_ids=schemas.unknown_ids,
         foreign_ids=schemas.foreign_ids,
@@ -118,6 +119,8 @@ class _Work:
     refusals: dict[Pair, tuple[Reason, str]] = field(default_factory=dict)
     messages: dict[int, dict[Path, str]] = field(default_factory=dict)
     unusable: dict[int, str] = field(default_factory=dict)
+    own: dict[str, set[str]] = field(default_factory=dict)
+    """By message type, its columns."""
 
     def open(self, schema_id: int) -> None:
         """Look at the messages of a version, and refuse those that the feed does not take."""
@@ -179,6 +182,7 @@ class _Work:
         elif merged == self.columns or not only_if_ready:
             self.columns = merged
             self.places[pair] = self.readers.setdefault(reader, len(self.readers))
+            self.own.setdefault(reader.kind, set()).update(own.names)
 
     def unused(self) -> pa.Schema:
         """What the newest versions have beyond the columns, as far as they go together."""

@@ -188,3 +188,10 @@ def test_a_version_is_left_out_that_would_round_a_column_which_is_to_stay():
     assert kept.columns == have
     assert kept.unusable[2].startswith("field i is struct<x: double> in version 2, and the column")
     assert plan_decoding(subject(old, new).keep_integers(["other"]), have).readers.keys() == {1, 2}
+
+
+def test_what_is_filled_in_of_a_record_is_its_column():
+    old, new = record(("id", "int")), record(("id", "int"), ("n", "int", 7))
+    found = plan_decoding(subject(old, new), NOTHING)
+    ((name, columns),) = found.message_columns.items()
+    assert (name, columns) == (next(iter(found.readers.values())).name, {"id", "n"})

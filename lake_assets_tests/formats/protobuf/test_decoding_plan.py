@@ -251,3 +251,36 @@ def test_settling_twice_changes_nothing():
     known = schemas(ONE, "message event { int64 b = 2; repeated uint64 c = 3; }")
     found = plan_decoding(known, NOTHING)
     assert plan_decoding(known, found.columns) == found
+
+
+GAMES = "message Uno { string player = 1; int32 color = 2; } message Chess { string player = 1; }"
+MORE_GAMES = (
+    "message Uno { string player = 1; int32 color = 2; } "
+    "message Chess { string player = 1; string opening = 2; }"
+)
+UNO, CHESS = (0,), (1,)
+
+
+@pytest.mark.parametrize(
+    ("met", "have", "expected"),
+    [
+        # Uno is alike in both, and all that the first Chess has is there by then.
+        ({(1, UNO)}, NOTHING, {"Uno": {"player", "color"}, "Chess": {"player"}}),
+        ({(1, CHESS)}, NOTHING, {"Chess": {"player"}}),
+        (
+            {(2, CHESS), (1, UNO)},
+            NOTHING,
+            {"Uno": {"player", "color"}, "Chess": {"player", "opening"}},
+        ),
+        # After a restart the tables alone tell what rows had.
+        (
+            set(),
+            pa.schema([(name, pa.string()) for name in ("player", "opening")]),
+            {"Chess": {"player", "opening"}},
+        ),
+    ],
+)
+def test_a_message_has_the_columns_of_its_versions_that_are_ready(met, have, expected):
+    found = plan_decoding(schemas(GAMES, MORE_GAMES, met=frozenset(met)), have)
+    assert found.message_columns == expected
+    assert set().union(*found.message_columns.values()) <= {*found.columns.names}
