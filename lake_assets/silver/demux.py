@@ -261,7 +261,6 @@ class Demux:
             routes=self._routes.last,
             keeps_headers=self.feed.keeps_headers,
             keys=tuple(self._keys),
-            create_unknown=self.feed.creates_keys,
             refused_keys=dict(self._refused),
             refused_at=pa.scalar(datetime.now(UTC), pa.timestamp("us", tz="UTC")),
             keep_values=keep_values

@@ -52,9 +52,6 @@ class DecodePlan:
     """Keys with a table; a row's `#table` is its key's index, `len(keys)` for quarantine, or one
     more for rows that wait for the registry."""
 
-    create_unknown: bool
-    """Whether an unknown key raises a question instead of going to quarantine."""
-
     refused_at: pa.Scalar
     """Time of the batch."""
 

@@ -79,7 +79,7 @@ class RouteCompiler:
             text = "route of feed %r: Spark computes %s, for which rows travel through the JVM"
             _LOG.info(text, self.feed.feed, route.what, extra={"feed": self.feed.feed})
             return RouteValue(route=route, topic=topic, sql=sql, reads=output.reads)
-        return RouteValue(route=route, topic=topic, node=node)
+        return RouteValue(route=route, topic=topic, node=node, reads=output.reads)
 
 
 def _is_not_there(problem: FeedError) -> bool:

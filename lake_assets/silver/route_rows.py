@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from lake_assets.formats.base import Decoded, Decoder
 from lake_assets.model.quarantine import Reason
+from lake_assets.model.routes import Unknown
 from lake_assets.model.tables import KEY_NAME
 from lake_assets.silver.arrow_evaluator import NotEvaluableError
 from lake_assets.silver.questions import KeyQuestion, RouteQuestion, encoded
@@ -34,10 +35,6 @@ class RoutePlan(Protocol):
     @property
     def keys(self) -> Sequence[str]:
         """Those with a table."""
-
-    @property
-    def create_unknown(self) -> bool:
-        """Whether an unknown key raises a question."""
 
     @property
     def refused_keys(self) -> Mapping[str, str]:
@@ -100,6 +97,8 @@ def route(
         if pc.any(is_lost).as_py():
             lost = _both(lost, _judge_lost(value, texts, keys, is_lost, plan))
     is_nowhere = pc.and_(is_decoded, pc.is_null(pc.coalesce(*tables)))
+    if lost is not None:  # of which a route has said something else
+        is_nowhere = pc.and_(is_nowhere, pc.is_null(pc.coalesce(lost.reason, lost.question)))
     if is_several and pc.any(is_nowhere).as_py():
         lost = _both(lost, _nowhere(is_nowhere, shown))
     return Routed(tuple(tables), lost)
@@ -180,8 +179,8 @@ def _judge_lost(
     is_taken = pc.and_(is_lost, pc.is_valid(taken))
     is_bad = pc.and_(is_lost, pc.invert(fits))
     is_new = pc.and_(pc.and_(is_lost, fits), pc.invert(is_taken))
-    named = value.shown(texts)
-    refused = pc.or_(is_bad, is_taken) if plan.create_unknown else is_lost
+    named, creates = value.shown(texts), value.route.unknown is Unknown.CREATE
+    refused = pc.or_(is_bad, is_taken) if creates else is_lost
     word = pc.if_else(is_bad, Reason.BAD_KEY_NAME.value, Reason.UNKNOWN_KEY.value)
     word = pc.if_else(is_taken, Reason.TABLE_TAKEN.value, word)
     whose = pa.array(plan.refused_keys.values(), pa.string()).take(taken)
@@ -189,9 +188,7 @@ def _judge_lost(
     return Lost(
         reason=pc.if_else(refused, word, _NONE),
         detail=pc.if_else(refused, named, _NONE),
-        question=_ask_for_keys(is_new, keys)
-        if plan.create_unknown
-        else pa.nulls(len(keys), pa.string()),
+        question=_ask_for_keys(is_new, keys) if creates else pa.nulls(len(keys), pa.string()),
     )
 
 

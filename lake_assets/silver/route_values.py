@@ -33,7 +33,7 @@ class RouteValue:
     """What Spark computes; empty if tasks do."""
 
     reads: tuple[str, ...] = ()
-    """Columns of silver that this reads."""
+    """Columns of silver that its SQL reads, whoever computes it."""
 
     def texts(
         self, batch: pa.RecordBatch, decoded: Decoded, decoder: Decoder, computed: pa.Array | None

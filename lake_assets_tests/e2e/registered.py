@@ -21,6 +21,7 @@ from lake_assets.model.tables import TableRef
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.reprocess import Redo
 from lake_assets.spark.lake_context import open_lake
+from lake_assets.state.files import streams_lock
 from lake_assets.streams.demux_loop import Follower
 from lake_assets.streams.noted_changes import reprocess_journal
 from lake_assets.streams.pipeline import Pipeline, demux_of, follower_of, start_ingest
@@ -66,7 +67,7 @@ class RegisteredLake:
     @contextmanager
     def streaming(self) -> Iterator[None]:
         """While streams run; some version is registered."""
-        with open_lake(self.settings) as context:
+        with streams_lock(self.settings.state_dir), open_lake(self.settings) as context:
             self.pipeline = Pipeline(
                 session=self.spark,
                 endpoints=self.services,

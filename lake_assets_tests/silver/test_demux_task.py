@@ -8,7 +8,7 @@ from lake_assets.formats.confluent.schemas import SchemaSet, Version
 from lake_assets.formats.protobuf.arrow import ProtobufDecoder
 from lake_assets.formats.protobuf.decoding_plan import plan_decoding
 from lake_assets.model.quarantine import Reason
-from lake_assets.model.routes import Route
+from lake_assets.model.routes import Route, Unknown
 from lake_assets.parquet.writer import TABLE, UNRESOLVED
 from lake_assets.silver.demux_task import DecodePlan, decode_task, stage_schema
 from lake_assets.silver.questions import KeyQuestion, encoded
@@ -53,19 +53,18 @@ UNFIT_NAMES = [
 ]
 
 
-def by(column):
+def by(column, unknown=Unknown.QUARANTINE):
     if column is None:
         return ()
-    return (RouteValue(route=Route(column=column, keys=GAMES), topic="topic"),)
+    return (RouteValue(route=Route(column=column, keys=GAMES, unknown=unknown), topic="topic"),)
 
 
 def place(*values, create_unknown=False, version=0, route="game_name", refused=None, keys=GAMES):
     plan = DecodePlan(
         decoder=ProtobufDecoder(decoding_of(version)),
         origin=KAFKA,
-        routes=by(route),
+        routes=by(route, Unknown.CREATE if create_unknown else Unknown.QUARANTINE),
         keys=keys,
-        create_unknown=create_unknown,
         refused_keys=refused or {},
         refused_at=pa.scalar(NOW, pa.timestamp("us", tz="UTC")),
     )
@@ -203,7 +202,6 @@ def test_a_route_of_bytes_may_be_no_text():
         origin=KAFKA,
         routes=by("game_name"),
         keys=GAMES,
-        create_unknown=False,
         refused_at=pa.scalar(NOW, pa.timestamp("us", tz="UTC")),
     )
     values = [frame(KNOWN, message_of(body, game_name=name)) for name in (b"uno", b"\xff", b"uno")]
@@ -220,7 +218,6 @@ def test_columns_that_no_row_has_used_yet_are_null_for_conditions():
         unused=columns,
         routes=by("game_name"),
         keys=GAMES,
-        create_unknown=False,
         refused_at=pa.scalar(NOW, pa.timestamp("us", tz="UTC")),
     )
     (found,) = decode_task([bronze_batch(framed(KNOWN), b"x")], plan)
