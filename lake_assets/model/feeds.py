@@ -77,7 +77,7 @@ class Feed(Noun, Routed, LaidOut):
     mask: dict[ColumnName, Mask] = Field(default_factory=dict)
     """By column of silver that holds text, how it is hidden before it is written: `hash` (with the
     key of the settings' `masking`; equal texts stay equal), `redact` or `last4`. Route and
-    expectations see the text itself; bronze and quarantine keep the value as it came."""
+    expectations see what is written; bronze and quarantine keep the value as it came."""
 
     route: Route | None = None
     """Which table a row goes to; unset, all rows are of one key, which is called as the feed."""

@@ -1,13 +1,32 @@
-"""What the names in a feed's `select` and `mask` keep from being columns that values bring along.
+"""Names of columns that no value brings along, since a feed gives them to others; pure.
 
 Only names are read; what an expression means Spark says.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from lake_assets.model.ddl import columns_of_ddl
 from lake_assets.model.feeds import Feed
 from lake_assets.model.payload import RESCUED, JsonPayload
+from lake_assets.model.tables import STATE
+from lake_assets.model.tombstones import TOMBSTONE
+from lake_assets.model.transforms import ELEMENT
+
+_OF_HISTORIES = ("__start_at", "__end_at", f"{STATE}order", f"{STATE}end")
+"""Columns of keyed tables beside silver's (`gold.keyed_changes`)."""
+
+
+def names_taken(feed: Feed, given: Collection[str] = ()) -> tuple[str, ...]:
+    """Names that no value makes a column of a feed's silver by.
+
+    Args:
+        feed: whose.
+        given: names of columns that its function gives.
+    """
+    declared = {column.name for column in feed.payload.declared_columns}
+    of_keyed = _OF_HISTORIES if any(view.keyed for view in feed.gold) else ()
+    names = {*given, *names_given(feed.select)} - declared
+    return (*feed.partition_days, ELEMENT, TOMBSTONE, *of_keyed, *sorted(names))
 
 
 def names_given(items: Sequence[str]) -> frozenset[str]:
@@ -23,16 +42,20 @@ def names_given(items: Sequence[str]) -> frozenset[str]:
     return frozenset(name for name in found if name.lower() not in own)
 
 
-def with_masked_as_text(feed: Feed) -> Feed:
+def with_masked_as_text(feed: Feed, given: Collection[str] = ()) -> Feed:
     """The feed whose masked columns are text from the start, if values would say of which type.
 
     One number among the texts of the first batch would make them a number's, which nothing hides.
+
+    Args:
+        feed: whose.
+        given: names of columns that its function gives.
     """
     payload = feed.payload.json_
     if payload is None or not feed.payload.grows:
         return feed
     known = {column.name.lower() for column in payload.columns}
-    known |= {name.lower() for name in (*names_given(feed.select), RESCUED)}
+    known |= {name.lower() for name in (*names_given(feed.select), *given, RESCUED)}
     new = [name for name in feed.mask if name.lower() not in known and _can_be_declared(name)]
     return feed if not new else _with_columns(feed, payload, new)
 

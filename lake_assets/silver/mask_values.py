@@ -30,6 +30,9 @@ class Masks:
     hidden_names: frozenset[str] = frozenset()
     """The decoded columns that they are made of, in any case: what did not fit is in `_rescued`."""
 
+    hides_rescued: bool = False
+    """Whether all of `_rescued` is hidden: what a function made of which column is not known."""
+
     key: bytes = field(default=b"", repr=False)
     """Of `hash`."""
 
@@ -41,9 +44,13 @@ class Masks:
 
     def without_rescued(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         """Decoded rows without what did not fit a column that is hidden, whoever selects it."""
-        names = self.hidden_names
-        if names and RESCUED in rows.schema.names and rows[RESCUED].null_count < rows.num_rows:
-            rows = _replaced(rows, RESCUED, _of_values(rows[RESCUED], _without(names)))
+        if RESCUED not in rows.schema.names or rows[RESCUED].null_count == rows.num_rows:
+            return rows
+        if self.hides_rescued:
+            rows = _replaced(rows, RESCUED, self._hidden(rows[RESCUED], Mask.REDACT))
+        elif self.hidden_names:
+            hide = _without(self.hidden_names)
+            rows = _replaced(rows, RESCUED, _of_values(rows[RESCUED], hide))
         return rows
 
     def _hidden(self, texts: pa.Array, mask: Mask) -> pa.Array:

@@ -134,4 +134,9 @@ def masks_of(feed: Feed, outputs: Sequence[Output], columns: pa.Schema, key: byt
         hidden.update(by_name[column.name].reads if column.name in by_name else ())
     if feed.mask and feed.payload.csv is not None:
         hidden.add(RECORD)  # a record that is rescued as a whole has all of its fields
-    return Masks(by_column=by_column, hidden_names=frozenset(hidden), key=key)
+    return Masks(
+        by_column=by_column,
+        hidden_names=frozenset(hidden),
+        hides_rescued=bool(feed.mask) and feed.transform is not None,
+        key=key,
+    )

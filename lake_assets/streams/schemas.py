@@ -2,26 +2,27 @@
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
 from pyspark.sql import SparkSession
 
 from lake_assets.errors import RegistryError, StreamError
+from lake_assets.feeds.functions import find_function
 from lake_assets.formats.base import PayloadFormat, Question, Surroundings
 from lake_assets.formats.catalog import format_of
 from lake_assets.formats.tombstones import with_tombstones
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Stage, Waiting
-from lake_assets.model.selected_names import names_given, with_masked_as_text
-from lake_assets.model.tombstones import TOMBSTONE, tombstone_columns
+from lake_assets.model.selected_names import names_taken, with_masked_as_text
+from lake_assets.model.tombstones import tombstone_columns
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.selecting_format import with_select
 from lake_assets.silver.selection import Output
 from lake_assets.silver.silver_rows import has_rows
-from lake_assets.silver.transforming_format import with_transform
+from lake_assets.silver.transforming_format import TransformingFormat, with_transform
 from lake_assets.state.select_notes import SelectedColumn, SelectNote, note_select
 from lake_assets.storage.open_store import lake_of
 
@@ -119,15 +120,15 @@ def format_with(
         FeedError: the feed hashes texts, and there is no key for it; or its function cannot be
             imported.
     """
-    by, feed = tombstone_columns(feed.gold), with_masked_as_text(feed)
-    given = names_given(feed.select) - {column.name for column in feed.payload.declared_columns}
     surroundings = Surroundings(
         registry=endpoints.registry,
         registry_access=endpoints.registry_access,
         cache=settings.state_dir / "schemas",
-        taken=(*feed.partition_days, *([TOMBSTONE] if by else []), *sorted(given)),
         has_rows=partial(has_rows, lake_of(settings), feed),
     )
+    by, given = tombstone_columns(feed.gold), _given_by_function(feed, surroundings)
+    feed = with_masked_as_text(feed, given)
+    surroundings = replace(surroundings, taken=names_taken(feed, given))
     inner = with_tombstones(feed.feed, by, format_of(feed, surroundings))
     inner = with_transform(feed, inner)
 
@@ -141,3 +142,11 @@ def format_with(
         note_select(settings.state_dir, feed.feed, SelectNote(select=feed.select, columns=columns))
 
     return with_select(session, feed, inner, settings.masking.key_bytes, note, rotates=rotates)
+
+
+def _given_by_function(feed: Feed, surroundings: Surroundings) -> frozenset[str]:
+    """The columns that a feed's function makes of declared ones, where values may bring others."""
+    if feed.transform is None or not feed.payload.grows:
+        return frozenset()
+    found = TransformingFormat(feed, format_of(feed, surroundings), find_function(feed.transform))
+    return found.computed(found.newest())

@@ -1,7 +1,7 @@
 import pytest
 
 from lake_assets.model.feeds import Feed
-from lake_assets.model.selected_names import names_given, with_masked_as_text
+from lake_assets.model.selected_names import names_given, names_taken, with_masked_as_text
 
 
 @pytest.mark.parametrize(
@@ -46,3 +46,25 @@ def test_masked_columns_that_values_bring_along_are_text(json, mask, declared):
     )
     found = with_masked_as_text(feed).payload.json_
     assert (found.hints if found.infer else found.ddl) == declared
+
+
+def test_names_that_the_feed_itself_has_are_taken():
+    feed = Feed.model_validate(
+        {
+            "feed": "f",
+            "source": {"kafka": {"topic": "f"}},
+            "payload": {"json": {"infer": True, "hints": "id int, at int"}},
+            "select": ["*", "at + 1 as later"],
+            "keyed": {"by": "id", "order": "at", "history": 2},
+        }
+    )
+    taken = names_taken(feed, {"country", "at"})
+    assert {"_element", "_tombstone", "__start_at", "__end_at", "later", "country"} <= {*taken}
+    assert "at" not in taken
+
+
+def test_masked_columns_that_a_function_gives_are_none_of_the_values():
+    payload = {"json": {"infer": True}}
+    declared = {"feed": "f", "source": {"kafka": {"topic": "f"}}, "payload": payload}
+    feed = Feed.model_validate({**declared, "mask": {"contact": "hash"}})
+    assert with_masked_as_text(feed, {"contact"}) is feed

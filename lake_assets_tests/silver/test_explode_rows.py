@@ -204,6 +204,18 @@ def test_a_rebuild_gives_the_same(silver, keys):
 BY_ELEMENT = {"route": {"column": "sku", "keys": ["s1", "s2"]}}
 
 
+@pytest.mark.parametrize("read", [{"column": "item.sku"}, {"sql": "lower(item.sku)"}])
+def test_elements_that_say_their_key_by_a_field_are_done_for_all_keys_at_once(silver, read):
+    declared = orders(route={**read, "keys": ["s1", "s2"]})
+    values = [order(1, 2, 1), order(2), order(1, 3)]
+    silver.take(declared, *values)
+    assert elements(silver, declared, "s2") == {0: [1], 1: [0]}
+    with pytest.raises(FeedError, match="Do it for all keys at once"):
+        silver.redo(declared).requeue(["s1"])
+    with pytest.raises(FeedError, match="Do it for all keys at once"):
+        silver.redo(declared).rebuild(silver.bronze(*values), ["s1"])
+
+
 def test_elements_may_go_to_tables_of_their_own(silver):
     declared = orders(**BY_ELEMENT)
     values = [order(1, 2, 1), order(2), order(1, 3)]

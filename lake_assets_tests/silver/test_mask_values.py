@@ -8,6 +8,7 @@ import pytest
 from lake_assets.formats.csv.payload_format import CsvFormat
 from lake_assets.formats.json.payload_format import JsonFormat
 from lake_assets.model.feeds import Feed
+from lake_assets.silver.mask_values import Masks
 from lake_assets.silver.selected_columns import masks_of
 from lake_assets.silver.selecting_decoder import SelectingDecoder
 from lake_assets.silver.selection import Output
@@ -57,3 +58,9 @@ def test_the_rescued_column_may_be_masked_itself():
     values = b'{"id": 1}', b'{"id": 2, "ssn": "123-45-6789"}'
     rows = read(payload, {"_rescued": "redact"}, *values)
     assert [row["_rescued"] for row in rows] == [None, "***"]
+
+
+def test_behind_a_function_all_that_is_rescued_is_hidden():
+    rows = pa.RecordBatch.from_pydict({"_rescued": ['{"phone":4712345678}', None]})
+    masks = Masks(hidden_names=frozenset({"contact"}), hides_rescued=True)
+    assert masks.without_rescued(rows)["_rescued"].to_pylist() == ["***", None]

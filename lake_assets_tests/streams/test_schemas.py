@@ -1,13 +1,17 @@
 import threading
 from dataclasses import dataclass, field
 
+import pyarrow as pa
 import pytest
 
 from lake_assets.errors import RegistryError, StreamError
 from lake_assets.formats.base import SchemaIdQuestion
 from lake_assets.formats.protobuf.payload_format import ProtobufFormat
+from lake_assets.model.endpoints import Endpoints
+from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Stage, Waiting
-from lake_assets.streams.schemas import Schemas
+from lake_assets.model.selected_names import with_masked_as_text
+from lake_assets.streams.schemas import Schemas, format_with
 from lake_assets_tests.sample import GAMES
 from lake_assets_tests.silver.given import schemas_of
 
@@ -143,3 +147,46 @@ def test_a_real_event_ends_the_wait_at_once(said):
     schemas = Schemas(feed=GAMES, format=payload_format, stop=stop, announce=said.append)
     with pytest.raises(StreamError):
         schemas.newest()
+
+
+@pytest.mark.parametrize(
+    "json",
+    [
+        {"infer": True, "hints": "id bigint"},
+        {"schema": "id bigint", "on_unknown": "add_columns"},
+    ],
+)
+def test_a_value_brings_no_column_that_the_feeds_function_gives(settings, json):
+    feed = Feed.model_validate(
+        {
+            "feed": "m",
+            "source": {"kafka": {"topic": "m"}},
+            "payload": {"json": json},
+            "transform": f"{__name__}:with_country",
+            "mask": {"country": "redact"},
+        }
+    )
+    # The mask alone asks Spark; it is of the same columns.
+    found = format_with(settings, ENDPOINTS, feed.model_copy(update={"mask": {}}), None)
+    masked = with_masked_as_text(feed, {"country"})
+    assert masked.payload == feed.payload
+    schemas, have = found.newest(), pa.schema([])
+    values = [b'{"id": 3}', b'{"id": 4, "country": "se", "new": 1}']
+    rows = pa.RecordBatch.from_pydict({"value": pa.array(values, pa.binary())})
+    decoded = found.plan(schemas, have, ()).decode(rows)
+    schemas = found.resolve(schemas, frozenset(decoded.questions))
+    decoder = found.plan(schemas, have, ())
+    assert not decoder.decode(rows).questions
+    read = decoder.decode(rows).columns.to_pylist()
+    assert [(row["country"], row["_rescued"]) for row in read] == [
+        ("no", None),
+        ("no", '{"country":"se"}'),
+    ]
+    assert [row["new"] for row in read] == [None, 1]
+
+
+def with_country(rows):
+    return rows.append_column("country", pa.array(["no"] * rows.num_rows, pa.string()))
+
+
+ENDPOINTS = Endpoints(kafka="k", registry="http://r")
