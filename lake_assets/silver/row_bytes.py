@@ -31,7 +31,7 @@ def row_bytes(column: pa.Array) -> npt.NDArray[np.int64]:
 
 def _is_text(kind: pa.DataType) -> bool:
     is_small = pa.types.is_string(kind) or pa.types.is_binary(kind)
-    return is_small or pa.types.is_large_string(kind) or pa.types.is_large_binary(kind)
+    return bool(is_small or pa.types.is_large_string(kind) or pa.types.is_large_binary(kind))
 
 
 def _numbers(lengths: pa.Array) -> npt.NDArray[np.int64]:

@@ -19,7 +19,8 @@ def of_refused(batch: pa.RecordBatch, quarantine: int) -> npt.NDArray[np.bool_]:
     """Which rows are of a value of which a row is refused; arguments as of `refused_whole`."""
     is_refused = pc.equal(batch[TABLE], quarantine).fill_null(fill_value=False)
     value = np.cumsum(_are_first(batch)) - 1
-    return np.isin(value, value[is_refused.to_numpy(zero_copy_only=False)])
+    found: npt.NDArray[np.bool_] = np.isin(value, value[is_refused.to_numpy(zero_copy_only=False)])
+    return found
 
 
 def refused_whole(batch: pa.RecordBatch, quarantine: int) -> pa.RecordBatch:
@@ -55,7 +56,8 @@ def refused_whole(batch: pa.RecordBatch, quarantine: int) -> pa.RecordBatch:
 
 def _are_first(batch: pa.RecordBatch) -> npt.NDArray[np.bool_]:
     numbers: npt.NDArray[np.int64] = batch[ELEMENT].fill_null(0).to_numpy(zero_copy_only=False)
-    return numbers == 0
+    are_first: npt.NDArray[np.bool_] = numbers == 0
+    return are_first
 
 
 def _skipped_first(batch: pa.RecordBatch, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
