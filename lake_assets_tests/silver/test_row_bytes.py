@@ -1,4 +1,4 @@
-"""Rows cut before their elements become rows: whole values, by rows and by bytes."""
+"""How many bytes rows have, and how they are cut by it before their elements become rows."""
 
 import pyarrow as pa
 import pytest
