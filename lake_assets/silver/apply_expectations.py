@@ -24,7 +24,7 @@ from lake_assets.parquet.writer import TABLE
 from lake_assets.silver.expectation_columns import MARKS_PER_COLUMN, Marks
 from lake_assets.silver.rows import DETAIL, REASON
 from lake_assets.silver.rows_in_several_tables import are_first, spread_to_rows
-from lake_assets.silver.whole_values import refused_whole
+from lake_assets.silver.whole_values import of_refused, refused_whole
 
 EXAMPLES = 3
 """Origins kept of the rows that violate an expectation, a key."""
@@ -139,9 +139,13 @@ class Judge:
         """The rows to write."""
         for batch, marks in self._decode(batches):
             places = _places(batch)
-            judged = self._act(batch, marks, places)
-            whole = refused_whole(judged, self._quarantine) if self._explodes else judged
-            yield self._in_scope(whole, places)
+            judged, dropped = self._act(batch, marks, places)
+            if self._explodes:
+                dropped &= ~of_refused(judged, self._quarantine)
+                judged = refused_whole(judged, self._quarantine)
+            for key, count in self._by_key(places[dropped]):
+                self._found[key].dropped += count
+            yield self._in_scope(judged, places)
 
     def notes(self) -> Iterable[str]:
         """A JSON object by index of the key, for `outcomes`."""
@@ -155,16 +159,23 @@ class Judge:
     def _count(self, places: _Ints) -> _Mask:
         """Count the keys' rows; tell which rows are a key's."""
         is_key = (places >= 0) & (places < self._quarantine)
-        counts = np.bincount(places[is_key], minlength=self._quarantine)
-        for key in np.flatnonzero(counts):
-            self._found[key].seen += int(counts[key])
+        for key, count in self._by_key(places[is_key]):
+            self._found[key].seen += count
         return is_key
 
-    def _act(self, batch: pa.RecordBatch, marks: Marks, places: _Ints) -> pa.RecordBatch:
+    def _by_key(self, places: _Ints) -> Iterator[tuple[int, int]]:
+        """Keys that have some of these places, and how many."""
+        counts = np.bincount(places, minlength=self._quarantine)
+        return ((int(key), int(counts[key])) for key in np.flatnonzero(counts))
+
+    def _act(
+        self, batch: pa.RecordBatch, marks: Marks, places: _Ints
+    ) -> tuple[pa.RecordBatch, _Mask]:
+        """The rows where they go, each for itself, and which of them are dropped."""
         is_key = self._count(places)
-        if not marks:
-            return batch
         dropped = np.zeros(len(places), dtype=np.bool_)
+        if not marks:
+            return batch, dropped
         quarantined: dict[str, _Mask] = {}
         skipped = np.zeros(len(places), dtype=np.bool_)
         for index, rule in enumerate(self._rules):
@@ -207,10 +218,9 @@ class Judge:
 
     def _note(self, rule: int, batch: pa.RecordBatch, places: _Ints, violated: _Mask) -> None:
         rows = np.flatnonzero(violated)
-        counts = np.bincount(places[rows], minlength=self._quarantine)
-        for key in np.flatnonzero(counts):
+        for key, count in self._by_key(places[rows]):
             tally = self._found[key]
-            tally.violated[rule] += int(counts[key])
+            tally.violated[rule] += count
             missing = EXAMPLES - len(tally.examples[rule])
             if missing > 0:
                 first = rows[places[rows] == key][:missing]
@@ -223,16 +233,13 @@ class Judge:
         dropped: _Mask,
         quarantined: Mapping[str, _Mask],
         skipped: _Mask,
-    ) -> pa.RecordBatch:
+    ) -> tuple[pa.RecordBatch, _Mask]:
         kept = np.zeros(len(places), dtype=np.bool_)
         quarantined = {name: spread_to_rows(batch, m) for name, m in quarantined.items()}
         for mask in quarantined.values():
             kept |= mask
         skipped = spread_to_rows(batch, skipped)
         dropped &= ~kept
-        counts = np.bincount(places[dropped], minlength=self._quarantine)
-        for key in np.flatnonzero(counts):
-            self._found[key].dropped += int(counts[key])
         nothing = pa.scalar(None, pa.int32())
         table = pc.if_else(pa.array(dropped), nothing, batch[TABLE])
         table = pc.if_else(pa.array(kept & ~are_first(batch)), nothing, table)
@@ -249,7 +256,7 @@ class Judge:
             changes[REASON] = pc.if_else(pa.array(kept), word, batch[REASON])
             changes[DETAIL] = pc.if_else(pa.array(kept), named, batch[DETAIL])
         arrays = [changes.get(name, batch[name]) for name in batch.schema.names]
-        return pa.RecordBatch.from_arrays(arrays, schema=batch.schema)
+        return pa.RecordBatch.from_arrays(arrays, schema=batch.schema), dropped
 
 
 def outcomes(notes: Iterable[str], rules: Sequence[Rule]) -> dict[int, Outcome]:

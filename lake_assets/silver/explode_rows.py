@@ -3,7 +3,7 @@
 A row without elements, whether its array is null or empty or it was not decoded, stays one row.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,12 +11,17 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lake_assets.model.payload import RESCUED
 from lake_assets.model.transforms import ELEMENT
 from lake_assets.silver.arrow_evaluator import Column, Constant, Node, parts_of, values_of
 from lake_assets.silver.explosion import Explosion
+from lake_assets.silver.row_bytes import row_bytes
 
 MOST_ROWS = 1 << 16
 """Rows that come out at once, unless a single value has more elements: a batch may become many."""
+
+MOST_BYTES = 1 << 26
+"""Bytes that come out at once of what is repeated beside each element, unless of a single value."""
 
 _VALUE = "value"
 
@@ -32,7 +37,8 @@ class Elements:
     """Which are the first of their row."""
 
     columns: Mapping[str, pa.Array]
-    """`Explosion.columns`; null where there is no element."""
+    """`Explosion.columns`; null where there is no element. And what did not fit of a value, with
+    its first row alone: it grows with the elements, so that repeated it would be their square."""
 
     def bronze(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """For each the row of bronze; the value with the first one alone, since it may be large."""
@@ -44,14 +50,36 @@ class Elements:
         return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
 
 
-def pieces(explosion: Explosion, rows: pa.RecordBatch, most: int) -> Iterator[tuple[int, int]]:
-    """Where to cut rows so that each piece becomes `most` at most, or is one row: start, length."""
-    ends = np.cumsum(np.maximum(_lengths(values_of(explosion.array, rows)), 1))
-    start = before = 0
+def pieces(
+    explosion: Explosion,
+    rows: pa.RecordBatch,
+    repeated: Sequence[pa.Array] = (),
+    *,
+    most_rows: int = MOST_ROWS,
+    most_bytes: int = MOST_BYTES,
+) -> Iterator[tuple[int, int]]:
+    """Where to cut rows so that each piece becomes few enough, or is one row: start, length.
+
+    Args:
+        explosion: what makes several of one.
+        rows: with the array.
+        repeated: columns of the same rows that are there for each element.
+        most_rows: rows that a piece may become.
+        most_bytes: bytes of `repeated` that it may become.
+    """
+    counts = np.maximum(_lengths(values_of(explosion.array, rows)), 1)
+    sizes = sum(map(row_bytes, repeated), np.zeros(rows.num_rows, np.int64))
+    rows_until, bytes_until = np.cumsum(counts), np.cumsum(counts * sizes)
+    start = rows_before = bytes_before = 0
     while start < rows.num_rows:
-        end = max(int(np.searchsorted(ends, before + most, "right")), start + 1)
+        end = min(
+            int(np.searchsorted(rows_until, rows_before + most_rows, "right")),
+            int(np.searchsorted(bytes_until, bytes_before + most_bytes, "right")),
+        )
+        end = max(end, start + 1)
         yield start, end - start
-        start, before = end, int(ends[end - 1])
+        start = end
+        rows_before, bytes_before = int(rows_until[end - 1]), int(bytes_until[end - 1])
 
 
 def elements_of(explosion: Explosion, rows: pa.RecordBatch) -> Elements:
@@ -74,7 +102,10 @@ def elements_of(explosion: Explosion, rows: pa.RecordBatch) -> Elements:
         made |= {name: pc.struct_field(found, [index]) for index, name in enumerate(own)}
     else:
         made |= dict.fromkeys(own, found)
-    return Elements(pa.array(parents, pa.int64()), numbers == 0, made)
+    is_first = numbers == 0
+    if RESCUED in rows.schema.names and RESCUED not in made:
+        made[RESCUED] = rows[RESCUED].take(pa.array(parents, mask=~is_first))
+    return Elements(pa.array(parents, pa.int64()), is_first, made)
 
 
 def _lengths(arrays: pa.Array) -> npt.NDArray[np.int64]:
@@ -91,6 +122,12 @@ class Exploded:
         self._of_elements = pa.RecordBatch.from_pydict(dict(elements.columns))
         self._of_rows: dict[Node, pa.Array] = {}
         self._known: dict[Node, pa.Array] = {}
+
+    def column(self, name: str) -> pa.Array:
+        """A column of the elements, or of the rows for each of them."""
+        if name in self._elements.columns:
+            return self._elements.columns[name]
+        return self._rows[name].take(self._elements.parents)
 
     def values_of(self, node: Node) -> pa.Array:
         """What an expression comes to for each element.

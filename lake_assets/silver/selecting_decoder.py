@@ -12,8 +12,9 @@ import pyarrow as pa
 
 from lake_assets.delta.renamed_columns import Renames
 from lake_assets.formats.base import Decoded, Decoder, ExpressionQuestion
+from lake_assets.model.payload import RESCUED
 from lake_assets.silver.arrow_evaluator import Node, NotEvaluableError, values_of
-from lake_assets.silver.explode_rows import MOST_ROWS, Elements, Exploded, elements_of, pieces
+from lake_assets.silver.explode_rows import Elements, Exploded, elements_of, pieces
 from lake_assets.silver.explosion import Explosion
 from lake_assets.silver.mask_values import Masks
 from lake_assets.silver.selection import Output
@@ -64,8 +65,6 @@ class SelectingDecoder:
     """Columns of `inner`, and of what an element gives, that this reads."""
 
     renames: Renames = field(default_factory=Renames)
-    most_rows: int = MOST_ROWS
-    """Rows that come out at once where elements become rows."""
 
     @property
     def has_waiting(self) -> bool:
@@ -102,7 +101,7 @@ class SelectingDecoder:
         if self.explosion is None:
             yield self._of_rows(batch, decoded, rows)
             return
-        for start, length in pieces(self.explosion, rows, self.most_rows):
+        for start, length in pieces(self.explosion, rows, self._repeated(batch, rows)):
             part = rows.slice(start, length)
             elements = elements_of(self.explosion, part)
             yield self._of_elements(
@@ -150,11 +149,11 @@ class SelectingDecoder:
     def _of_elements(
         self, bronze: pa.RecordBatch, decoded: Decoded, rows: pa.RecordBatch, elements: Elements
     ) -> Computed:
-        count, parents = bronze.num_rows, elements.parents
+        count = bronze.num_rows
         exploded = Exploded(rows, elements)
         try:
             made = {
-                one.name: rows[one.source].take(parents)
+                one.name: exploded.column(str(one.source))
                 if one.node is None
                 else exploded.values_of(one.node)
                 for one in self.outputs
@@ -163,7 +162,7 @@ class SelectingDecoder:
         except NotEvaluableError as problem:
             decoded, made = _asked(decoded, str(problem)), self._nothing(count)
         travelling = {
-            name: elements.columns[name] if name in elements.columns else rows[name].take(parents)
+            name: exploded.column(name)
             for name in self._needed
             if name in elements.columns or name in rows.schema.names
         }
@@ -173,6 +172,17 @@ class SelectingDecoder:
             made=made,
             travelling=self._packed(travelling, count),
         )
+
+    def _repeated(self, batch: pa.RecordBatch, rows: pa.RecordBatch) -> list[pa.Array]:
+        """What is there for each element of a value, as far as it may be large."""
+        of_bronze = [batch[name] for name in batch.schema.names if name != "value"]
+        selected = {one.source for one in self.outputs if one.source} | self._needed
+        for one in self.outputs:
+            if one.node is not None and not pa.types.is_primitive(one.kind):
+                selected |= {*one.reads}
+        assert self.explosion is not None  # noqa: S101 - who asks has elements
+        selected -= {self.explosion.holder, RESCUED}
+        return [*of_bronze, *(rows[name] for name in rows.schema.names if name in selected)]
 
     @property
     def _needed(self) -> frozenset[str]:

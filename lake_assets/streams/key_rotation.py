@@ -5,8 +5,16 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from lake_assets.delta.catalog import keys_found
+from lake_assets.errors import ExpectationFailedError
+from lake_assets.model.tables import TableRef
 from lake_assets.silver.demux import Demux
-from lake_assets.silver.masking_key import has_others, record
+from lake_assets.silver.masking_key import (
+    begin_rotation,
+    cancel_rotation,
+    has_others,
+    is_rotating,
+    record,
+)
 from lake_assets.silver.selecting_format import hashing_key
 from lake_assets.state.files import streams_lock
 
@@ -15,23 +23,35 @@ from lake_assets.state.files import streams_lock
 def rotating(demux: Demux, state_dir: Path) -> Iterator[None]:
     """In the block all of silver is derived with the key that is set now; then the tables say so.
 
-    A death before that leaves tables that still name the former key, so that streams refuse them
-    until the rebuild has run again.
+    Where that is another key than before, the tables say from before the block on that they go over
+    to it. A death leaves tables that say so, and streams refuse them with any key until all of
+    silver was derived again: with this key, the former one or a third.
 
     Raises:
         StreamsLockedError: it is another key than the tables were hashed with, and the streams run.
         LakeError: the lake cannot be read or written.
     """
-    key, feed, committer = hashing_key(demux.format), demux.feed, demux.context.committer
+    key, committer = hashing_key(demux.format), demux.context.committer
     if not key:
         yield
         return
-    keys = keys_found(demux.context.lake, feed)
-    is_other = has_others(committer, map(feed.silver_table, keys), key)
+    tables = _tables(demux)
+    broke_off = is_rotating(committer, tables)
+    is_other = broke_off or has_others(committer, tables, key)
     if is_other:
-        with streams_lock(state_dir):
-            pass  # whoever streams has the former key
-    yield
-    # They may have been started meanwhile, and have the former key then.
+        with streams_lock(state_dir):  # whoever streams has the former key
+            begin_rotation(committer, tables, key)
+    try:
+        yield
+    except ExpectationFailedError:
+        if is_other and not broke_off:  # it is found before anything is committed
+            cancel_rotation(committer, tables)
+        raise
+    # They may have been started meanwhile, and look at tables only with the first batch.
     with streams_lock(state_dir) if is_other else nullcontext():
-        record(committer, map(feed.silver_table, keys_found(demux.context.lake, feed)), key)
+        record(committer, _tables(demux), key)
+
+
+def _tables(demux: Demux) -> list[TableRef]:
+    feed = demux.feed
+    return [*map(feed.silver_table, keys_found(demux.context.lake, feed))]

@@ -4,7 +4,6 @@ import json
 import re
 from contextlib import ExitStack
 
-import pyarrow as pa
 import pytest
 
 from lake_assets.delta.commit import Batch
@@ -12,9 +11,6 @@ from lake_assets.errors import FeedError
 from lake_assets.model.feeds import Feed
 from lake_assets.model.origins import Origin
 from lake_assets.model.tables import quarantine_of
-from lake_assets.silver.arrow_evaluator import Column
-from lake_assets.silver.explode_rows import elements_of, pieces
-from lake_assets.silver.explosion import Explosion
 from lake_assets.spark.conditions import without_ansi
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.streams.trace import trace
@@ -256,6 +252,25 @@ def test_ten_thousand_elements_do_not_repeat_their_value(silver):
     assert list(refused(silver)) == [1]
 
 
+@pytest.mark.parametrize("more", [(), ("_rescued || date_format(at, 'E') as both",)])
+def test_what_did_not_fit_of_a_value_is_beside_its_first_element_alone(silver, more):
+    declared = orders(["model", "_rescued", "at", "length(_rescued) > 0 as odd", *ITEMS[1:], *more])
+    value = order(*range(20_000), at="2026-11-25T10:00:00Z")
+    value["items"][-1]["colour"] = "red"
+    silver.take(declared, value, order(1))
+    assert silver.by_spark == bool(more)
+    rows = silver.read_all(declared.silver_table("pulse"))
+    rows.sort(key=lambda row: (row["_offset"], row["_element"]))
+    assert len(rows) == 20_001
+    first = rows[0]
+    assert json.loads(first["_rescued"])["items"][-1]["colour"] == "red"
+    assert first["odd"] is True
+    assert {(row["_rescued"], row["odd"]) for row in rows[1:]} == {(None, None)}
+    if more:
+        assert first["both"].startswith(first["_rescued"])
+        assert {row["both"] for row in rows[1:]} == {None}
+
+
 def test_a_batch_of_other_code_goes_on_with_tables_that_have_no_elements_yet(silver):
     silver.take(orders(["model"]), order(1, 2))
     declared = orders(["model", "explode(items) as item"])
@@ -301,18 +316,6 @@ def test_a_text_of_which_arrow_is_not_sure_is_left_to_spark(silver):
 def test_what_cannot_be_exploded_is_told_before_the_first_row(silver, spark, select, fact):
     with pytest.raises(FeedError, match=fact):
         silver.demux(orders(select)).prepare(spark)
-
-
-def test_pieces_hold_whole_values():
-    schema = pa.schema([("x", pa.int64()), ("_element", pa.int32())])
-    explosion = Explosion(array=Column("xs"), holder="xs", columns=schema)
-    arrays = pa.array([[1, 2], None, [], [3] * 5, [4], [5, 6]], pa.list_(pa.int64()))
-    rows = pa.RecordBatch.from_pydict({"xs": arrays})
-    assert list(pieces(explosion, rows, 3)) == [(0, 2), (2, 1), (3, 1), (4, 2)]
-    for start, length in [(0, 6), *pieces(explosion, rows, 3)]:
-        found = elements_of(explosion, rows.slice(start, length))
-        wanted = [x for one in arrays.to_pylist()[start : start + length] for x in one or [None]]
-        assert found.columns["x"].to_pylist() == wanted
 
 
 def test_a_trace_counts_the_rows_of_a_value(silver):
