@@ -54,8 +54,9 @@ class Keyed(Noun):
     tombstones: bool = False
     """Whether rows without a value delete the row that Kafka's key names, as in a compacted topic:
     the key is an object of JSON with the columns of `by`, or the text of the one column there is.
-    They have no value to read `order` from, so it must be `_offset`. Silver has them, too, with
-    `_tombstone`; where this is false, rows without a value go to quarantine."""
+    They have no value to read `order` from, so it must be `_offset`; nor one for a `transform`, and
+    a route reads a column of `by`. Silver has them, too, with `_tombstone`, which a `select` hands
+    on; where this is false, rows without a value go to quarantine."""
 
     history: History = History.NEWEST
     """`1`: the table has the newest version of each row. `2`: it has all of them, each from

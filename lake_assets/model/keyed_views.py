@@ -12,6 +12,7 @@ from lake_assets.model.expectations import Expectation
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.keyed import History, Keyed
 from lake_assets.model.origins import OriginColumns
+from lake_assets.model.routes import Route
 from lake_assets.model.tombstones import refuse_untold_tombstones
 
 LAST_DELETE, LAST_TRUNCATE = "last_delete", "last_truncate"
@@ -107,7 +108,7 @@ def keyed_parts(
     keyed: Keyed | None,
     gold: Iterable[GoldView],
     origin: OriginColumns,
-    route: str | None,
+    routes: Iterable[Route],
     *,
     has_ages: bool,
 ) -> KeyedParts:
@@ -117,7 +118,7 @@ def keyed_parts(
         keyed: of the feed.
         gold: its views.
         origin: its source's columns.
-        route: the column that names a row's key, if there is one.
+        routes: what says where a row goes.
         has_ages: whether rows leave silver for their age.
 
     Raises:
@@ -132,7 +133,7 @@ def keyed_parts(
     if has_ages:
         message = "retention: a keyed table is what all changes come to, so silver keeps them"
         raise ValueError(message)
-    refuse_untold_tombstones(views, origin, route)
+    refuse_untold_tombstones(views, origin, tuple(routes))
     return KeyedParts(
         views=with_deletes(views, origin.in_silver.identity),
         refusals=tuple(view.keyed.expectation(view.name) for view in views if view.keyed),
