@@ -48,10 +48,14 @@ def deletes_of(view: GoldView, identity: tuple[str, ...]) -> GoldView | None:
     Args:
         view: of any kind.
         identity: silver's columns with the origin of a row.
+
+    Raises:
+        ValueError: a column of `by` has the name of another of the view's.
     """
     keyed = view.keyed
     if keyed is None or not keyed.removes:
         return None
+    _refuse_names_of_deletes(view.name, keyed)
     place = keyed.place(identity)
     condition = f"{keyed.is_delete} and {keyed.is_complete}"
     keys = {name: f"case when {condition} then `{name}` end" for name in keyed.by}
@@ -75,7 +79,7 @@ def with_deletes(views: Iterable[GoldView], identity: tuple[str, ...]) -> tuple[
     """The views, and after them those that their keyed tables need, each once.
 
     Raises:
-        ValueError: another view has the name of one of these.
+        ValueError: another view has the name of one of these; as `deletes_of`.
     """
     all_views = list(views)
     for view in tuple(all_views):
@@ -87,6 +91,14 @@ def with_deletes(views: Iterable[GoldView], identity: tuple[str, ...]) -> tuple[
             raise ValueError(message)
         all_views.append(needed)
     return tuple(all_views)
+
+
+def _refuse_names_of_deletes(keyed_table: str, keyed: Keyed) -> None:
+    taken = [name for name in keyed.by if name in {LAST_DELETE, LAST_TRUNCATE, DELETED}]
+    if taken:
+        message = f"by: {taken[0]} is a column of {name_of_deletes(keyed_table)}; give silver's "
+        message += f"another name with `select`: {taken[0]} as {taken[0]}_of_row"
+        raise ValueError(message)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -52,6 +52,11 @@ def test_a_truncate_needs_no_key():
     )
 
 
+def test_names_of_what_is_remembered_are_free_where_nothing_is():
+    (view,) = feed(keyed={"by": "last_delete", "order": "version"}).gold
+    assert view.keyed.by == ("last_delete",)
+
+
 def test_a_feed_that_is_read_back_is_the_same():
     made = feed(keyed=CHANGES, gold=[{"name": "history", "keyed": {**CHANGES, "history": 2}}])
     assert Feed.model_validate(made.model_dump(mode="json")) == made
@@ -89,6 +94,10 @@ def test_history_is_one_or_two():
                 "gold": [{"name": "current_deletes", "sql": SQL}],
             },
             "call the other one otherwise",
+        ),
+        *(
+            ({"keyed": {**CHANGES, "by": by, "history": 2}}, "is a column of history_deletes")
+            for by in (["id", "deleted"], "last_delete", ["last_truncate", "id"])
         ),
         (
             {"keyed": CHANGES, "gold": [{"name": "current", "sql": SQL}]},
