@@ -148,5 +148,5 @@ def keyed_parts(
     refuse_untold_tombstones(views, origin, tuple(routes))
     return KeyedParts(
         views=with_deletes(views, origin.in_silver.identity),
-        refusals=tuple(view.keyed.expectation(view.name) for view in views if view.keyed),
+        refusals=tuple(view.keyed.expectation(view.name, origin) for view in views if view.keyed),
     )
