@@ -48,6 +48,8 @@ def _unfit(feed: Feed, target: Feed) -> str:
         "deduplicates its tables": target.deduplicate is not None,
         "has `columns: own`": target.has_own_columns,
         "makes several rows of one": bool(generators_in(target.select)),
+        # Places of changes (`model.keyed`) are those of one feed's rows.
+        "has keyed tables": any(view.keyed for view in target.gold),
     }
     for fact in (fact for fact, holds in alone.items() if holds):
         return f"feed {into!r} {fact}, which is not possible with rows of others"

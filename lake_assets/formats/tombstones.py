@@ -1,11 +1,12 @@
 """A payload format that reads rows without a value by their key: tombstones of compacted topics.
 
-The key names columns of a keyed table's `by`: as an object of JSON (also below `payload`, beside a
-`schema`, as Kafka Connect writes it), or as text, if it is one column. What no key says is refused
-as before. Values are the other format's.
+The key names columns of a keyed table's `by`: as an object of JSON, or, if it is one column, as a
+string, number or boolean of JSON, or as text; all of JSON also below `payload`, beside a `schema`,
+as Kafka Connect writes it. What no key says is refused as before. Values are the other format's.
 """
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -186,28 +187,38 @@ def _texts(key: bytes, by: Sequence[str]) -> list[str] | None:
     except UnicodeDecodeError:
         return None
     try:
-        found = json.loads(text, parse_int=_Digits, parse_float=_Digits)
+        found = json.loads(
+            text, parse_int=_AsItStands, parse_float=_AsItStands, parse_constant=_AsItStands
+        )
     except (ValueError, RecursionError):
-        found = None
+        found = _AsItStands(text)
+    if isinstance(found, bool | _AsItStands):
+        # It stands for itself; what is framed, as Avro and protobuf are, has control characters.
+        return [text] if len(by) == 1 and not _CONTROL.search(text) else None
     if isinstance(found, dict) and found.keys() == {"schema", "payload"}:
         found = found["payload"]
     if isinstance(found, dict):
         values = [found.get(name) for name in by]
-        return [_text(one) for one in values] if all(map(_is_plain, values)) else None
-    if len(by) > 1:
+    elif len(by) == 1:
+        values = [found]
+    else:
         return None
-    # A text in quotes is one of JSON's.
-    return [str(found)] if type(found) is str else [text]
+    return [_text(one) for one in values] if all(map(_is_plain, values)) else None
 
 
-class _Digits(str):
-    """A number as it stands."""
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+"""Half a character, which JSON may escape and no column holds."""
+
+
+class _AsItStands(str):
+    """A number of JSON, or a text that is no JSON, as it stands."""
 
     __slots__ = ()
 
 
 def _is_plain(value: object) -> bool:
-    return isinstance(value, str | bool)
+    return isinstance(value, bool) or (isinstance(value, str) and not _SURROGATE.search(value))
 
 
 def _text(value: object) -> str:

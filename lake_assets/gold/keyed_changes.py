@@ -20,7 +20,7 @@ from lake_assets.model.keyed import History, Keyed
 from lake_assets.model.tables import STATE
 from lake_assets.spark.determinism import is_repeatable
 from lake_assets.spark.jvm import spark_schema
-from lake_assets.spark.key_column import key_column
+from lake_assets.spark.key_column import key_column, with_table_names
 
 START, END = "__start_at", "__end_at"
 """Columns of a history, as they are called in Spark's and Databricks' AUTO CDC."""
@@ -187,7 +187,7 @@ def compiled_keyed_of(
     draft = CompiledKeyed(
         feed=feed, view=view, keyed=keyed, silver=tuple(own), columns=pa.schema([])
     )
-    nothing = session.createDataFrame([], spark_schema(silver))
+    nothing = with_table_names(session.createDataFrame([], spark_schema(silver)), feed)
     conditions = [keyed.is_delete, keyed.is_truncate, keyed.is_complete, draft.place]
     try:
         changes = draft.states_of(nothing)

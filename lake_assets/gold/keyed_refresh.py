@@ -24,6 +24,7 @@ from lake_assets.model.gold_views import GoldView
 from lake_assets.model.keyed_views import LAST_DELETE, LAST_TRUNCATE, deletes_of
 from lake_assets.model.owners import owner_of_view
 from lake_assets.model.reports import Judged, Mode, RefreshReport, ViewRefresh
+from lake_assets.spark.key_column import named_for_keys
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.spark.read_tables import Contents, columns_of_all, read_contents, read_tables
 
@@ -131,7 +132,8 @@ def _with_remembered(
             files=tuple(file for plan in plans for file in plan.silver_files),
             versions=tuple(one for plan in plans for one in plan.silver_versions),
         )
-        gained = compiled.truncates_of(read_contents(session, contents, silver))
+        named = named_for_keys(compiled.feed)
+        gained = compiled.truncates_of(read_contents(session, contents, silver, named=named))
         emptied = {row[KEY] for row in gained.select(f"`{KEY}`").distinct().collect()}
         plans = [replace(one, is_whole=one.is_whole or one.source.key in emptied) for one in plans]
         if rows is not None:

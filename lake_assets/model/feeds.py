@@ -24,6 +24,7 @@ from lake_assets.model.routes import Route, TableColumns
 from lake_assets.model.sources import Source
 from lake_assets.model.table_names import TableNames
 from lake_assets.model.tables import TableRef, gold_of_all
+from lake_assets.model.tombstones import refuse_unmarked_tombstones
 from lake_assets.model.transforms import (
     FunctionName,
     Mask,
@@ -213,8 +214,9 @@ class Feed(Noun, Routed, LaidOut):
     @model_validator(mode="after")
     def _keyed_tables_are_views(self) -> Self:
         has_ages = self.retention or any(layout.retention for layout in self.layouts.values())
-        whose = (self.source.origin, self.route_column)
+        whose = (self.source.origin, self.all_routes)
         found = keyed_parts(self.keyed, self.gold, *whose, has_ages=bool(has_ages))
+        refuse_unmarked_tombstones(found.views, self.select, self.transform)
         if found.views:
             # Frozen for everybody else; this is still its making.
             expectations = (*self.expectations, *found.missing_from(self.expectations))

@@ -3,6 +3,7 @@
 What the changes come to is computed by `gold.keyed_changes`.
 """
 
+import re
 from enum import IntEnum
 from typing import Annotated, Self
 
@@ -10,6 +11,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from lake_assets.model.base import Identifier, Noun
 from lake_assets.model.expectations import Action, Expectation
+from lake_assets.model.origins import FEED, SCHEMA_ID, OriginColumns
 from lake_assets.model.unique_names import refuse_twins
 
 
@@ -54,8 +56,10 @@ class Keyed(Noun):
     tombstones: bool = False
     """Whether rows without a value delete the row that Kafka's key names, as in a compacted topic:
     the key is an object of JSON with the columns of `by`, or the text of the one column there is.
-    They have no value to read `order` from, so it must be `_offset`. Silver has them, too, with
-    `_tombstone`; where this is false, rows without a value go to quarantine."""
+    They have no value to read `order` from, so it must be `_offset`; nor one for a `transform`, and
+    a route reads a column of `by`. Expectations hold for them. Silver has them, too, with
+    `_tombstone`, which a `select` hands on; where this is false, rows without a value go to
+    quarantine."""
 
     history: History = History.NEWEST
     """`1`: the table has the newest version of each row. `2`: it has all of them, each from
@@ -124,13 +128,28 @@ class Keyed(Noun):
         of_origin = [f"'{name.strip('_')}', `{name}`" for name in identity]
         return f"named_struct({', '.join([*of_order, *of_origin])})"
 
-    def expectation(self, view: str) -> Expectation:
+    def expectation(self, view: str, origin: OriginColumns) -> Expectation:
         """Of a row before it is silver: one that could change nothing is refused, with this name.
 
-        Columns with a row's origin are never null, and are not there yet.
+        What of `order` reads where a row came from is left out: that is not there yet.
+
+        Args:
+            view: the keyed table.
+            origin: the source's columns.
         """
-        of_rows = tuple(sql for sql in self.order if not sql.strip(" `").startswith("_"))
+        not_yet = {*origin.in_silver.names, f"_{SCHEMA_ID}", FEED}
+        of_rows = tuple(sql for sql in self.order if not not_yet & _columns_in(sql))
         told = self.model_copy(update={"order": of_rows})
         return Expectation(
             name=f"{view}_has_key_and_order", sql=told.is_complete, action=Action.QUARANTINE
         )
+
+
+_TEXT = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
+_COLUMN = re.compile(r"(?<![\w.`])(?:`([^`]+)`|(\w+))")
+
+
+def _columns_in(sql: str) -> set[str]:
+    """Names that may be columns in an expression, in lower case; fields of columns are none."""
+    rest = re.sub(r"\s*\.\s*", ".", _TEXT.sub("''", sql))
+    return {(quoted or plain).lower() for quoted, plain in _COLUMN.findall(rest)}

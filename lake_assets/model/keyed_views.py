@@ -12,6 +12,7 @@ from lake_assets.model.expectations import Expectation
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.keyed import History, Keyed
 from lake_assets.model.origins import OriginColumns
+from lake_assets.model.routes import Route
 from lake_assets.model.tombstones import refuse_untold_tombstones
 
 LAST_DELETE, LAST_TRUNCATE = "last_delete", "last_truncate"
@@ -47,10 +48,14 @@ def deletes_of(view: GoldView, identity: tuple[str, ...]) -> GoldView | None:
     Args:
         view: of any kind.
         identity: silver's columns with the origin of a row.
+
+    Raises:
+        ValueError: a column of `by` has the name of another of the view's.
     """
     keyed = view.keyed
     if keyed is None or not keyed.removes:
         return None
+    _refuse_names_of_deletes(view.name, keyed)
     place = keyed.place(identity)
     condition = f"{keyed.is_delete} and {keyed.is_complete}"
     keys = {name: f"case when {condition} then `{name}` end" for name in keyed.by}
@@ -74,7 +79,7 @@ def with_deletes(views: Iterable[GoldView], identity: tuple[str, ...]) -> tuple[
     """The views, and after them those that their keyed tables need, each once.
 
     Raises:
-        ValueError: another view has the name of one of these.
+        ValueError: another view has the name of one of these; as `deletes_of`.
     """
     all_views = list(views)
     for view in tuple(all_views):
@@ -86,6 +91,14 @@ def with_deletes(views: Iterable[GoldView], identity: tuple[str, ...]) -> tuple[
             raise ValueError(message)
         all_views.append(needed)
     return tuple(all_views)
+
+
+def _refuse_names_of_deletes(keyed_table: str, keyed: Keyed) -> None:
+    taken = [name for name in keyed.by if name in {LAST_DELETE, LAST_TRUNCATE, DELETED}]
+    if taken:
+        message = f"by: {taken[0]} is a column of {name_of_deletes(keyed_table)}; give silver's "
+        message += f"another name with `select`: {taken[0]} as {taken[0]}_of_row"
+        raise ValueError(message)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,7 +120,7 @@ def keyed_parts(
     keyed: Keyed | None,
     gold: Iterable[GoldView],
     origin: OriginColumns,
-    route: str | None,
+    routes: Iterable[Route],
     *,
     has_ages: bool,
 ) -> KeyedParts:
@@ -117,7 +130,7 @@ def keyed_parts(
         keyed: of the feed.
         gold: its views.
         origin: its source's columns.
-        route: the column that names a row's key, if there is one.
+        routes: what says where a row goes.
         has_ages: whether rows leave silver for their age.
 
     Raises:
@@ -132,8 +145,8 @@ def keyed_parts(
     if has_ages:
         message = "retention: a keyed table is what all changes come to, so silver keeps them"
         raise ValueError(message)
-    refuse_untold_tombstones(views, origin, route)
+    refuse_untold_tombstones(views, origin, tuple(routes))
     return KeyedParts(
         views=with_deletes(views, origin.in_silver.identity),
-        refusals=tuple(view.keyed.expectation(view.name) for view in views if view.keyed),
+        refusals=tuple(view.keyed.expectation(view.name, origin) for view in views if view.keyed),
     )

@@ -1,12 +1,15 @@
 """Tombstones of a compacted topic: rows without a value, whose key says what they delete. Pure.
 
-What silver calls the column that marks one, and which keyed tables take them.
+What silver calls the column that marks one, which keyed tables take them, and what cannot be
+beside them.
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.origins import OriginColumns
+from lake_assets.model.routes import Route
 
 TOMBSTONE = "_tombstone"
 """Column of silver, of feeds that take them: true of a tombstone, else null."""
@@ -24,9 +27,9 @@ def tombstone_columns(views: Iterable[GoldView]) -> tuple[str, ...]:
 
 
 def refuse_untold_tombstones(
-    views: Iterable[GoldView], origin: OriginColumns, route: str | None
+    views: Iterable[GoldView], origin: OriginColumns, routes: Iterable[Route]
 ) -> None:
-    """Refuse tombstones that would not say which row they delete, or when.
+    """Refuse tombstones that would not say which row they delete, when, or of which table.
 
     Raises:
         ValueError: there are such.
@@ -39,9 +42,49 @@ def refuse_untold_tombstones(
         if keyed.order != (offset,):
             message = f"tombstones: they have no value to read `order` from, so order by {offset}"
             raise ValueError(message)
-        if route is not None and route not in keyed.by:
-            message = f"tombstones: their key must say where they go, so {route} belongs to `by`"
-            raise ValueError(message)
+        for route in routes:
+            if route.plain_column is None:
+                message = f"tombstones: their key must say where they go, and {route.what} is no "
+                message += "column of it; route by a column of `by`"
+                raise ValueError(message)
+            if route.plain_column not in keyed.by:
+                message = "tombstones: their key must say where they go, so "
+                message += f"{route.plain_column} belongs to `by`"
+                raise ValueError(message)
         if keyed.by != tombstone_columns(taking):
             message = f"tombstones: {taking[0].name} and {view.name} read other columns from a key"
             raise ValueError(message)
+
+
+_ALL_BUT = re.compile(r"\*(?:\s*except\s*\((?P<names>.*)\))?", re.IGNORECASE | re.DOTALL)
+
+
+def refuse_unmarked_tombstones(
+    views: Iterable[GoldView], select: Sequence[str], transform: str | None
+) -> None:
+    """Refuse what would take tombstones' mark from them, and make rows of nulls of them.
+
+    Args:
+        views: of a feed.
+        select: its items.
+        transform: its function.
+
+    Raises:
+        ValueError: it does.
+    """
+    if not tombstone_columns(views):
+        return
+    if transform is not None:
+        message = f"tombstones: they have no values for {transform}; leave out `transform`"
+        raise ValueError(message)
+    if select and not any(map(_gives_mark, select)):
+        message = f"tombstones: `select` has not the column that tells them; add {TOMBSTONE}"
+        raise ValueError(message)
+
+
+def _gives_mark(item: str) -> bool:
+    """Whether an item of `select` has the mark as it is."""
+    found = _ALL_BUT.fullmatch(item)
+    names = item if found is None else found["names"] or ""
+    is_named = TOMBSTONE in (name.strip(" `\n\t").lower() for name in names.split(","))
+    return is_named if found is None else not is_named

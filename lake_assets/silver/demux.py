@@ -25,6 +25,7 @@ from lake_assets.formats.base import Question as FormatQuestion
 from lake_assets.model.expectations import Action
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import origin_of
+from lake_assets.model.judged_rows import as_judged
 from lake_assets.model.reports import BatchReport, Span
 from lake_assets.silver.apply_expectations import EVERYTHING, Scope
 from lake_assets.silver.batch_notes import note_of, refused_report, report_of
@@ -92,7 +93,7 @@ class Demux:
 
     def __post_init__(self) -> None:
         """Nothing is compiled yet."""
-        self._compiler = Compiler(self.feed.expectations)
+        self._compiler = Compiler(as_judged(self.feed))
         self._routes = RouteCompiler(self.feed)
         self.partitions = ManyPartitions(self.feed)
         self.duplicates = deduplication_of(self.feed, self.context, self.turn)

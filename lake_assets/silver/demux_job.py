@@ -19,6 +19,7 @@ from lake_assets.errors import FeedError
 from lake_assets.model.expectations import Action, Expectation
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import is_shared
+from lake_assets.model.judged_rows import as_judged
 from lake_assets.model.reports import Judged
 from lake_assets.model.tables import TableRef, quarantine_of, waiting_of
 from lake_assets.parquet.writer import Beside, Layout, Target, WritePlan
@@ -187,7 +188,7 @@ class Job:
         schema = stage_schema(self.plan)
         seen = pa.schema([schema.field(name) for name in reading.columns])
         judged = frame.mapInArrow(decode, spark_schema(seen))
-        return judged.select(*marks(self.feed.expectations))
+        return judged.select(*marks(as_judged(self.feed)))
 
     def _placed(self, read: Read) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
         """What makes placed rows of bronze's, or of what Spark computed of them."""

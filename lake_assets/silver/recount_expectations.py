@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 from lake_assets.delta.log_history import open_table
 from lake_assets.model.expectations import Expectation
 from lake_assets.model.feeds import Feed
+from lake_assets.model.judged_rows import as_judged
 from lake_assets.model.reports import Judged
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
@@ -61,7 +62,7 @@ def count(
     """As `recheck`, with Spark started and the tables open; keys without rows are left out."""
     violated = [
         F.count_if(~holds(expectation.sql)).alias(_violated(expectation))
-        for expectation in feed.expectations
+        for expectation in as_judged(feed, columns.names)
     ]
     key = key_column(feed).alias(_KEY)
     seen = F.count(F.lit(1)).alias(_SEEN)

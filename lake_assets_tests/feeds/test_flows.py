@@ -67,6 +67,21 @@ def test_a_feed_that_deduplicates_has_its_tables_for_itself(load):
         load(orders=unique, old=OLD)
 
 
+@pytest.mark.parametrize(
+    "keyed",
+    [
+        "keyed: {by: shop, order: total}",
+        "keyed: {by: shop, order: _offset, tombstones: true}",
+        "gold: [{name: rows, keyed: {by: shop, order: total}}]",
+    ],
+)
+def test_a_feed_with_keyed_tables_has_its_tables_for_itself(load, keyed):
+    """The order of its changes is told by one feed's origin alone."""
+    load(orders=f"{ORDERS}{keyed}\n")
+    with pytest.raises(FeedError, match="line 4: into: feed 'orders' has keyed tables, which is"):
+        load(orders=f"{ORDERS}{keyed}\n", old=OLD)
+
+
 def test_a_route_by_what_its_values_have_not_is_told(load):
     orders = """feed: orders
 source: {kafka: {topic: orders}}

@@ -55,6 +55,8 @@ def decoded(by, *rows, **more):
         {"schema": {"type": "struct"}, "payload": {"id": 7}},
         7,
         "7",
+        {"schema": {"type": "int64"}, "payload": 7},
+        {"schema": {"type": "string"}, "payload": "7"},
     ],
 )
 def test_a_key_tells_the_row_that_its_tombstone_deletes(key):
@@ -68,7 +70,9 @@ def test_a_key_may_be_of_several_columns():
     assert rows == [{"id": 9007199254740993, "shop": "nord", "_tombstone": True}, "empty_value"]
 
 
-@pytest.mark.parametrize("text", ["ann", "a b", '"ann', "{", "[1]", "007", "null", "", "ä"])
+@pytest.mark.parametrize(
+    "text", ["ann", "a b", '"ann', "{", "007", "7", "7.50", " 7", "true", "NaN", "", "ä"]
+)
 def test_of_text_a_key_is_taken_as_it_is(text):
     rows, _ = decoded(("name",), (text.encode(), None))
     assert rows == [{"name": text, "_tombstone": True}]
@@ -81,6 +85,36 @@ def test_what_a_key_does_not_tell_is_refused(key):
     rows, details = decoded(("id",), (key, None), (b"7", b'{"id": 7}'))
     assert rows == ["empty_value", {"id": 7}]
     assert details == ["its key does not tell id", None]
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        b'"\\ud800"',
+        b'{"name": "\\ud800"}',
+        b'{"name": "a\\udc00b"}',
+        b'{"schema": null, "payload": "\\ud800"}',
+        b"\0\0\0\0\x07\x06abc",
+        b'\0\0\0\0\x07{"name":"abc"}',
+        b"\0\0\0\0\x07\0\n\x03abc",
+        b"\0\0\0\0\0\0\0\x07",
+        "a\x85b".encode(),
+        b"null",
+        b"[7]",
+        b"{}",
+        b'{"schema": {"type": "array"}, "payload": [7]}',
+        b'{"schema": {"type": "string"}, "payload": null}',
+        b'{"key": "abc"}',
+    ],
+)
+def test_of_text_too_a_key_that_tells_nothing_is_refused_and_no_other(key):
+    rows, details = decoded(("name",), (b"ann", None), (key, None), (b'"\\ud83d\\ude00"', None))
+    assert rows == [
+        {"name": "ann", "_tombstone": True},
+        "empty_value",
+        {"name": "\U0001f600", "_tombstone": True},
+    ]
+    assert details == [None, "its key does not tell name", None]
 
 
 def test_rows_that_are_no_tombstones_are_as_before():

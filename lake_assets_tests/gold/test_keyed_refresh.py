@@ -6,6 +6,7 @@ from lake_assets.delta.widen import widen
 from lake_assets.errors import ExpectationFailedError, FeedError
 from lake_assets.gold.keyed_refresh import refresh_keyed
 from lake_assets.gold.refresh import refresh
+from lake_assets.model.feeds import Feed
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.reports import Mode
 from lake_assets_tests.gold.changes import (
@@ -231,3 +232,52 @@ def test_a_table_s_expectations_are_judged(spark, context, lake):
     append_silver(lake, "uno", rows_of([(2, 2, "U", "b", 2)]), FEED)
     report = refresh_keyed(spark, FEED, view, ["uno"], context)
     assert report.judged["uno", "has_value"].violated == 0
+
+
+@pytest.mark.parametrize(
+    "route",
+    [
+        {"routes": [{"column": "game_name", "keys": ["uno"]}, {"column": "op", "keys": ["vip"]}]},
+        {"route": {"sql": "lower(game_name)", "keys": ["uno", "vip"]}},
+        {"route": {"header": "game", "keys": ["uno", "vip"]}},
+        {"route": {"topic": True, "keys": ["uno", "vip"]}},
+        {
+            "route": {
+                "column": "game_name",
+                "keys": ["uno", "vip"],
+                "aliases": {"Uno": "uno", "VIP": "vip"},
+            }
+        },
+    ],
+)
+def test_whatever_says_a_rows_key_its_tables_have_their_own_changes(spark, context, lake, route):
+    """Where no column holds the keys, what table a row is in tells its key."""
+    declared = {**FEED.model_dump(exclude={"route", "keyed", "expectations", "gold"}), **route}
+    feed = Feed.model_validate({**declared, "gold": [CURRENT.model_dump()]})
+
+    def bring():
+        refresh(spark, feed, feed.view("current_deletes"), feed.keys, context)
+        done = refresh_keyed(spark, feed, feed.view("current"), feed.keys, context).refreshed
+        found = {}
+        for key in feed.keys:
+            table = DeltaTable(lake / feed.gold_table(CURRENT, key).relative).to_pyarrow_table()
+            names = ("id", "version", "value", "_offset")
+            columns = [table[name].to_pylist() for name in names]
+            found[key] = sorted(zip(*columns, strict=True))
+        return {one.mode for one in done}, found
+
+    changes: dict[str, list[tuple]] = {
+        "uno": [(1, 1, "I", "a", 0), (2, 1, "I", "b", 1), (3, 9, "I", "c", 2)],
+        "vip": [(1, 1, "I", "d", 3), (2, 1, "I", "e", 4)],
+    }
+    for key, some in changes.items():
+        append_silver(lake, key, rows_of(some, key.title()), feed)
+    assert bring() == ({Mode.FULL}, {key: newest_of(some) for key, some in changes.items()})
+    more: dict[str, list[tuple]] = {
+        "uno": [(None, 5, "T", None, 5), (4, 4, "I", "late", 6)],
+        "vip": [(2, 2, "D", None, 7), (3, 1, "I", "f", 8)],
+    }
+    for key, some in more.items():
+        append_silver(lake, key, rows_of(some, key.title()), feed)
+        changes[key] = [*changes[key], *some]
+    assert bring() == ({Mode.INCREMENTAL}, {key: newest_of(some) for key, some in changes.items()})

@@ -45,11 +45,41 @@ def test_rows_that_change_nothing_are_refused_before_silver():
     assert refusal.sql == "`id` is not null and (version) is not null"
 
 
+@pytest.mark.parametrize(
+    ("order", "told"),
+    [
+        ("__lsn", True),
+        ("_version", True),
+        ("`_seq`", True),
+        ("source._offset", True),
+        ("source . `_offset`", True),
+        ("concat(name, '_offset')", True),
+        ("_offset", False),
+        ("`_offset`", False),
+        ("(_OFFSET)", False),
+        ("-_partition", False),
+        ("coalesce(lsn, _kafka_timestamp)", False),
+        ("concat(_topic, '\\'', name)", False),
+        ("_schema_id", False),
+    ],
+)
+def test_an_order_is_judged_unless_it_reads_where_a_row_came_from(order, told):
+    (refusal,) = feed(keyed={"by": "id", "order": order}).expectations
+    assert refusal.sql == (
+        f"`id` is not null and ({order}) is not null" if told else "`id` is not null"
+    )
+
+
 def test_a_truncate_needs_no_key():
     (refusal,) = feed(keyed={**CHANGES, "truncates": "op = 'T'"}).expectations
     assert refusal.sql == (
         "(`id` is not null or coalesce((op = 'T'), false)) and (version) is not null"
     )
+
+
+def test_names_of_what_is_remembered_are_free_where_nothing_is():
+    (view,) = feed(keyed={"by": "last_delete", "order": "version"}).gold
+    assert view.keyed.by == ("last_delete",)
 
 
 def test_a_feed_that_is_read_back_is_the_same():
@@ -89,6 +119,10 @@ def test_history_is_one_or_two():
                 "gold": [{"name": "current_deletes", "sql": SQL}],
             },
             "call the other one otherwise",
+        ),
+        *(
+            ({"keyed": {**CHANGES, "by": by, "history": 2}}, "is a column of history_deletes")
+            for by in (["id", "deleted"], "last_delete", ["last_truncate", "id"])
         ),
         (
             {"keyed": CHANGES, "gold": [{"name": "current", "sql": SQL}]},

@@ -33,6 +33,28 @@ def test_a_table_that_takes_tombstones_remembers_them():
             "shop belongs to `by`",
         ),
         (
+            {"routes": [{"column": "id", "keys": ["1"]}, {"column": "shop", "keys": ["nord"]}]},
+            "shop belongs to `by`",
+        ),
+        ({"route": {"sql": "lower(id)", "keys": ["1"]}}, r"lower\(id\) is no column"),
+        ({"route": {"column": "id.part", "keys": ["1"]}}, "id.part is no column"),
+        ({"route": {"header": "shop", "keys": ["nord"]}}, "header shop is no column"),
+        ({"route": {"topic": True, "keys": ["nord"]}}, "topic is no column"),
+        (
+            {"routes": [{"column": "id", "keys": ["1"]}, {"header": "shop", "keys": ["nord"]}]},
+            "header shop is no column",
+        ),
+        ({"transform": "json:loads"}, "no values for json:loads; leave out `transform`"),
+        *(
+            ({"select": items}, "`select` has not the column that tells them; add _tombstone")
+            for items in (
+                ["id", "upper(shop) as shop"],
+                ["* except (shop, _tombstone)", "upper(shop) as shop"],
+                ["* EXCEPT(`_Tombstone`)"],
+                ["id", "false as _tombstone"],
+            )
+        ),
+        (
             {"keyed": KEYED, "gold": [{"name": "other", "keyed": {**KEYED, "by": "shop"}}]},
             "read other columns from a key",
         ),
@@ -40,4 +62,28 @@ def test_a_table_that_takes_tombstones_remembers_them():
 )
 def test_tombstones_that_would_not_tell_are_refused(more, fact):
     with pytest.raises(ValidationError, match=fact):
-        feed(**more)
+        feed(**{"keyed": KEYED, **more})
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        ["*"],
+        ["* except (shop)", "upper(shop) as shop"],
+        ["id", "_tombstone"],
+        ["id", "`_tombstone`"],
+        ["* except (_tombstone)", "_tombstone"],
+    ],
+)
+def test_a_select_with_the_mark_may_be_beside_tombstones(items):
+    assert tombstone_columns(feed(keyed=KEYED, select=items).gold) == ("id",)
+
+
+def test_routes_by_what_a_key_tells_may_be_beside_tombstones():
+    by = {**KEYED, "by": ["id", "shop"]}
+    routes = [{"column": "shop", "keys": ["nord"]}, {"column": "id", "keys": ["1"]}]
+    assert tombstone_columns(feed(keyed=by, routes=routes).gold) == ("id", "shop")
+
+
+def test_a_feed_that_takes_no_tombstones_needs_no_mark():
+    assert feed(keyed={"by": "id", "order": "_offset"}, select=["id"]).gold

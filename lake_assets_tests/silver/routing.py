@@ -13,9 +13,11 @@ from lake_assets.delta.commit_journal import Journal
 from lake_assets.delta.offset_range import Range
 from lake_assets.formats.base import Surroundings
 from lake_assets.formats.catalog import format_of
+from lake_assets.formats.tombstones import with_tombstones
 from lake_assets.model.endpoints import RegistryAccess
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import quarantine_of
+from lake_assets.model.tombstones import tombstone_columns
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.reprocess import Bronze, Redo
 from lake_assets.silver.selecting_format import with_select
@@ -86,7 +88,9 @@ class Lake:
 
     def demux(self, declared):
         surroundings = Surroundings(registry_access=RegistryAccess())
-        found = with_select(self.spark, declared, format_of(declared, surroundings), b"")
+        inner = format_of(declared, surroundings)
+        inner = with_tombstones(declared.feed, tombstone_columns(declared.gold), inner)
+        found = with_select(self.spark, declared, inner, b"")
         return Demux(
             feed=declared,
             context=self.context,
