@@ -30,23 +30,25 @@ def silver(lake, declared):
     return [[row[one] for one in names] for row in lake.read(declared.silver_table("events"))]
 
 
+def counted(lake, declared):
+    handle = open_table(lake_of(lake.settings), declared.silver_table("events"))
+    assert handle is not None
+    return count(lake.spark, declared, [handle], pa.schema(handle.schema()))
+
+
 @pytest.mark.parametrize("action", ["drop", "quarantine", "fail"])
 @pytest.mark.parametrize("sql", ["kind is not null -- known", "replace(kind, ' ', '') = kind"])
 def test_what_is_expected_of_values_is_not_expected_of_tombstones(lake, action, sql):
     """Also where Spark judges, and not the tasks that decode."""
     expectations = [{"name": "has_kind", "sql": sql, "action": action}]
     declared = feed([], keyed=KEYED, expectations=expectations)
-    (declared_one, _) = declared.expectations
-    assert declared_one.sql == sql
+    assert declared.expectations[0].sql == sql
     lake.take(declared, changes((b"1", {"level": 1, "kind": "a"}), (b"1", None)))
     assert silver(lake, declared) == [[1, "a", None], [1, None, True]]
     if action != "fail":
         lake.take(declared, changes((b"2", {"level": 2}), (b"1", {"level": 1, "kind": "b"})))
         assert [row[:2] for row in silver(lake, declared)] == [[1, "a"], [1, "b"], [1, None]]
-    handle = open_table(lake_of(lake.settings), declared.silver_table("events"))
-    columns = pa.schema(handle.schema())
-    counted = count(lake.spark, declared, [handle], columns)
-    assert counted["events", "has_kind"].violated == 0
+    assert counted(lake, declared)["events", "has_kind"].violated == 0
 
 
 def test_a_tombstone_that_a_select_took_its_key_from_is_refused(lake):
@@ -62,9 +64,7 @@ def test_silver_from_before_tombstones_is_counted_as_it_is(lake):
     before = feed([], expectations=expectations)
     lake.take(before, bronze_rows({"level": 1}, {"level": 2, "kind": "b"}))
     declared = feed([], keyed=KEYED, expectations=expectations)
-    handle = open_table(lake_of(lake.settings), declared.silver_table("events"))
-    counted = count(lake.spark, declared, [handle], pa.schema(handle.schema()))
-    assert counted["events", "has_kind"] == Judged(seen=2, violated=1)
+    assert counted(lake, declared)["events", "has_kind"] == Judged(seen=2, violated=1)
 
 
 @pytest.mark.parametrize(
