@@ -101,8 +101,13 @@ def conformed(made: pa.RecordBatch, columns: pa.Schema) -> pa.RecordBatch:
 
 
 def words(problem: Exception) -> str:
-    """What the last line of a traceback says: the kind of error, and its message."""
-    return f"{type(problem).__name__}: {first_line(problem)}"[:_SHOWN]
+    """What the last line of a traceback says, in any case: the kind of error, and its message."""
+    try:
+        said = first_line(problem)
+    except Exception:  # noqa: BLE001 - a function may raise errors of its own kind
+        said = "<exception str() failed>"  # as Python's own tracebacks say
+    text = f"{type(problem).__name__}: {said}"[:_SHOWN]
+    return text.encode(errors="backslashreplace").decode()  # half a character is no text
 
 
 def _nulls(columns: pa.Schema, rows: int) -> pa.RecordBatch:

@@ -220,14 +220,19 @@ def _stored(kind: pa.DataType) -> pa.DataType | None:
         return _stored_nested(kind)
     if types.is_timestamp(kind):
         return pa.timestamp("us", "UTC") if kind.tz else None
-    is_ours = types.is_signed_integer(kind) or types.is_decimal128(kind) or kind in _KEPT
+    if types.is_decimal128(kind):
+        return kind if 0 <= kind.scale <= kind.precision else None
+    is_ours = types.is_signed_integer(kind) or kind in _KEPT
     return kind if is_ours else _PLAIN.get(kind)
 
 
 def _stored_nested(kind: pa.DataType) -> pa.DataType | None:
     if pa.types.is_struct(kind):
         fields = [(field.name, _stored(field.type)) for field in kind]
-        return None if any(inner is None for _, inner in fields) else pa.struct(fields)
+        is_ours = fields and all(
+            inner is not None for _, inner in fields
+        )  # Parquet has no empty one
+        return pa.struct(fields) if is_ours else None
     if pa.types.is_map(kind):
         key, item = _stored(kind.key_type), _stored(kind.item_type)
         return None if key is None or item is None else pa.map_(key, item)

@@ -12,6 +12,7 @@ from deltalake import DeltaTable
 from lake_assets.delta.catalog import keys_found
 from lake_assets.delta.change_journal import TableChange
 from lake_assets.delta.data_files import active_files, are_whole
+from lake_assets.delta.feeds_in_table import others_in
 from lake_assets.delta.increments import Point
 from lake_assets.delta.offset_range import Range
 from lake_assets.delta.restores import is_restored
@@ -52,18 +53,24 @@ def under_new_names(redo: Redo, renamed: Mapping[TableRef, TableRef]) -> Redone:
     return redone
 
 
-def ensure_renamable(feed: Feed, renamed: Mapping[TableRef, TableRef]) -> None:
+def ensure_renamable(lake: Store, feed: Feed, renamed: Mapping[TableRef, TableRef]) -> None:
     """Refuse to derive under new names what other feeds' rows are in, too: they would be dropped.
 
     Raises:
-        FeedError: several feeds fill the feed's silver.
+        FeedError: several feeds fill the feed's silver, or did: a table has another one's rows.
+        LakeError: a table cannot be read.
     """
+    table, now = next(iter(renamed.items()))
+    who = ""
     if is_shared(feed):
-        table, now = next(iter(renamed.items()))
+        who = f"{', '.join(beside_it(feed))} fills it, too"
+    elif found := others_in(lake, renamed, feed.feed):
+        (table, other), now = found, renamed[found[0]]
+        who = f"it has rows of {other}, which would be dropped with it"
+    if who:
         raise FeedError(
             f"feed {feed.feed!r}",
-            f"{table.name} would be {now.name} by its `tables`, and {', '.join(beside_it(feed))} "
-            "fills it, too",
+            f"{table.name} would be {now.name} by its `tables`, and {who}",
             "Put `tables` back as it was: tables that several feeds fill keep their names",
         )
 

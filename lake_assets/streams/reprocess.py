@@ -152,7 +152,7 @@ def rebuild(
     if keys is not None or since is not None:
         ensure_none_renamed(context.lake, feed, Layer.SILVER)
     elif renamed := movable_tables(context.lake, feed, Layer.SILVER):
-        ensure_renamable(feed, renamed)
+        ensure_renamable(context.lake, feed, renamed)
         accept_restores(redo)
         lay_out_tables(redo.demux, state_dir, keys)
         with streams_lock(state_dir):

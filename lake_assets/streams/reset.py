@@ -3,30 +3,41 @@
 import shutil
 
 from lake_assets.delta.catalog import tables_of
+from lake_assets.delta.feeds_in_table import others_in
 from lake_assets.delta.table_log import drop_table
 from lake_assets.errors import FeedError
 from lake_assets.gold.view_turns import turn_of_views
 from lake_assets.model.feeds import Feed, Reset
 from lake_assets.model.flows import beside_it, is_shared
-from lake_assets.model.tables import TableRef, bronze_of
+from lake_assets.model.tables import Layer, TableRef, bronze_of
 from lake_assets.settings.schema import Settings
 from lake_assets.state.files import streams_lock, turn
 from lake_assets.state.lake_id import ensure_bound
 from lake_assets.storage.open_store import lake_of
+from lake_assets.storage.store import Store
 from lake_assets.streams.pipeline import checkpoint_of
 
 
-def ensure_alone(feed: Feed) -> None:
+def ensure_alone(lake: Store, feed: Feed) -> None:
     """Refuse to drop silver that has other feeds' rows, or to read again what stays in it.
 
     Raises:
-        FeedError: several feeds fill the feed's silver.
+        FeedError: several feeds fill the feed's silver, or did: a table has another one's rows.
+        LakeError: a table cannot be read.
     """
+    fact = ""
     if is_shared(feed):
         others = ", ".join(beside_it(feed))
+        fact = f"its rows are in silver tables that {others} fills, too"
+    else:
+        silver = (table for table in tables_of(lake, feed) if table.layer is Layer.SILVER)
+        if found := others_in(lake, silver, feed.feed):
+            table, other = found
+            fact = f"{table.name} would be dropped with it, and has rows of {other}"
+    if fact:
         raise FeedError(
             bronze_of(feed.feed).name,
-            f"cannot be dropped: its rows are in silver tables that {others} fills, too",
+            f"cannot be dropped: {fact}",
             "To derive its rows of silver again, run `lake-assets rebuild silver`",
         )
 
@@ -42,7 +53,7 @@ def reset_bronze(settings: Settings, feed: Feed) -> list[TableRef]:
         The tables that were deleted.
 
     Raises:
-        FeedError: the feed is protected, which is the default, or fills tables beside others.
+        FeedError: the feed is protected, which is the default, or silver has rows of others, too.
         StreamsLockedError: the streams run.
     """
     if feed.reset is Reset.PROTECTED:
@@ -52,9 +63,9 @@ def reset_bronze(settings: Settings, feed: Feed) -> list[TableRef]:
             f"To drop it all the same, write `reset: {Reset.ALLOWED}` into the feed's file; to "
             "derive silver again without dropping anything, run `lake-assets rebuild silver`",
         )
-    ensure_alone(feed)
     ensure_bound(settings)
     state_dir, lake = settings.state_dir, lake_of(settings)
+    ensure_alone(lake, feed)
     with (
         streams_lock(state_dir),
         turn(state_dir, "redo"),

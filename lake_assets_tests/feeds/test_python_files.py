@@ -75,6 +75,30 @@ def feeds():
     assert feed.transform == "own_feeds:change"
 
 
+FLOWS = """
+def feeds():
+    source = {"kafka": {"topic": "b"}}
+    payload = {"json": {"schema": "kind string, price double"}}
+    flow = {"feed": "b", "into": "a", "source": source, "payload": payload}
+    return [shop("a"), Feed.model_validate(flow)%s]
+"""
+
+
+def test_a_feed_may_fill_the_tables_of_another(load):
+    assert [(feed.feed, feed.into) for feed in load(FLOWS % "")] == [("a", None), ("b", "a")]
+
+
+def test_what_is_of_the_tables_is_told_of_a_feed_that_says_so_however_it_was_made(load):
+    with pytest.raises(FeedError, match="feed 'b': checks: is of the tables"):
+        load(FLOWS % ".model_copy(update={'checks': ()})")
+
+
+def test_a_feed_with_keyed_tables_may_be_made_in_python(load):
+    keyed = "{'by': 'kind', 'order': '_offset'}"
+    (feed,) = load(f"def feeds(): return [shop('a', keyed={keyed})]")
+    assert [view.name for view in feed.gold] == ["current"]
+
+
 LINE = len(HEAD.splitlines())
 
 

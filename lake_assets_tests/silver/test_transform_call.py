@@ -44,6 +44,30 @@ def test_a_failure_is_told_as_in_the_last_line_of_its_traceback():
     assert made.failures == ((1, "ValueError: no 4"),)
 
 
+class WordlessError(Exception):
+    def __str__(self):
+        raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    ("problem", "detail"),
+    [
+        (ValueError("key \ud800 is unknown"), "ValueError: key \\ud800 is unknown"),
+        (WordlessError(), "WordlessError: <exception str() failed>"),
+    ],
+)
+def test_what_cannot_be_text_fails_its_row_alone(problem, detail):
+    def function(rows):
+        if 4 in rows["n"].to_pylist():
+            raise problem
+        return rows.append_column("twice", pc.multiply(rows["n"], 2))
+
+    made = transformed(function, batch(3, 4), GIVES)
+    assert made.failures == ((1, detail),)
+    assert pa.array([detail], pa.string()).to_pylist() == [detail]
+    assert made.columns["twice"].to_pylist() == [6, None]
+
+
 def test_few_calls_find_a_row_that_fails():
     doubling = Doubling(700)
     made = transformed(doubling, batch(*range(1000)), GIVES)

@@ -1,5 +1,6 @@
 import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 
 from lake_assets.delta.commit_journal import journal_of
 from lake_assets.errors import FeedError
@@ -57,4 +58,13 @@ def test_all_that_was_made_of_a_feed_goes_and_nothing_of_another(lake):
 def test_a_protected_feed_says_how_to_lift_it(lake):
     with pytest.raises(FeedError, match="write `reset: allowed`"):
         reset_bronze(lake, GAMES)
+    assert all((lake.lake_dir / table.relative).exists() for table in OWN)
+
+
+def test_a_table_with_rows_of_a_feed_that_is_declared_no_more_stays(lake):
+    rows = pa.table({"a": [1], "_feed": ["retired"]})
+    folder = lake.lake_dir / silver_of("poker").relative
+    write_deltalake(folder, rows, mode="append", schema_mode="merge")
+    with pytest.raises(FeedError, match=r"silver_poker_events would be .* has rows of retired"):
+        reset_bronze(lake, GAMES.model_copy(update={"reset": Reset.ALLOWED}))
     assert all((lake.lake_dir / table.relative).exists() for table in OWN)

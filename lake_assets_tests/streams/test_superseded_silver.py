@@ -5,11 +5,12 @@ import pytest
 from deltalake import write_deltalake
 
 from lake_assets.delta.renamed_tables import renamed_tables
-from lake_assets.errors import StreamError
+from lake_assets.errors import FeedError, StreamError
 from lake_assets.model.owners import Owner
 from lake_assets.model.tables import Layer, bronze_of
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.streams.bronze_ranges import ensure_reaches
+from lake_assets.streams.rebuild_all import ensure_renamable
 from lake_assets.streams.superseded_silver import drop_superseded, offsets_of_silver
 from lake_assets_tests.columns import ORIGIN
 from lake_assets_tests.sample import GAMES, RENAMED
@@ -80,3 +81,13 @@ def test_a_table_whose_new_name_is_anothers_stays(context):
     drop_superseded(context, MOVED, renamed_tables(context.lake, MOVED, Layer.SILVER))
     silver = sorted(path.name for path in (context.lake.root.as_path() / "silver").iterdir())
     assert silver == ["go_fish_in_silver", "silver_uno_events", "uno_in_silver"]
+
+
+def test_tables_with_rows_of_a_feed_that_is_declared_no_more_keep_their_names(context):
+    renamed = renamed_tables(context.lake, MOVED, Layer.SILVER)
+    ensure_renamable(context.lake, MOVED, renamed)
+    rows = pa.table({"_offset": pa.array([3], pa.int64()), "_feed": ["retired"]})
+    folder = context.lake.root.as_path() / GAMES.silver_table("go_fish").relative
+    write_deltalake(folder, rows, mode="append", schema_mode="merge")
+    with pytest.raises(FeedError, match=r"go_fish_events would be .* it has rows of retired"):
+        ensure_renamable(context.lake, MOVED, renamed)
