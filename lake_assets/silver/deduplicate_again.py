@@ -58,7 +58,7 @@ def unique_again(
     if deduplication is None:
         yield demuxed
         return
-    with deduplication.turn():
+    with deduplication.turn(finishes=not is_all):
         files = deduplication.files_in(demuxed)
         gone: list[Gone] = []
         for table in dict.fromkeys(table for table, _ in files):
