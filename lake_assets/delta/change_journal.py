@@ -51,13 +51,21 @@ class TablesChange:
 
     def moved(self, lake: Store) -> Origins:
         """The rows in its new files."""
-        origins = Origins(self.origin)
-        for part in self.tables:
-            log = log_of(lake, part.table)
-            for file in part.files:
-                columns = origins.columns(columns_of_file(log, file))
-                origins.add(read_file(log, file, columns))
-        return origins
+        files = {part.table: part.files for part in self.tables}
+        return origins_in(lake, files, self.origin)
+
+
+def origins_in(
+    lake: Store, files: Mapping[TableRef, Iterable[DataFile]], origin: OriginColumns
+) -> Origins:
+    """The rows in some files of tables, whether a commit names them or not."""
+    origins = Origins(origin)
+    for table, its in files.items():
+        log = log_of(lake, table)
+        for file in its:
+            columns = origins.columns(columns_of_file(log, file))
+            origins.add(read_file(log, file, columns))
+    return origins
 
 
 @dataclass(frozen=True, slots=True)

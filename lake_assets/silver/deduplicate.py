@@ -6,9 +6,9 @@ with silver; files that have duplicates are written again without them, and the 
 gets a row for each. The rule is `silver.first_rows`'.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from lake_assets.silver.keyed_rows import KeyedRows, concatenated
 from lake_assets.silver.keys_beside import KeysBeside, fetched, keys_folder, sweep
 from lake_assets.silver.seen_keys import SeenKeys
 from lake_assets.silver.stored_keys import FileKeys, KeyReader, reader_of
+from lake_assets.silver.turn import Turn, no_turn
 from lake_assets.silver.without_duplicates import Gone, Rewriting
 from lake_assets.spark.lake_context import LakeContext
 
@@ -49,7 +50,7 @@ class Deduplication:
 
     feed: Feed
     context: LakeContext
-    turn: Callable[[], AbstractContextManager[None]] = nullcontext
+    turn: Turn = no_turn
     """Held from the look at silver until rows are committed: nobody else adds rows meanwhile."""
 
     folder: Path | None = None

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 from deltalake import DeltaTable
 
+from lake_assets.delta.change_journal import origins_in
 from lake_assets.delta.commit import DataFile
 from lake_assets.delta.commit_journal import Journal
 from lake_assets.delta.data_files import are_whole
@@ -48,7 +49,8 @@ def unique_again(
     Args:
         deduplication: of the feed; None if it does not deduplicate.
         demuxed: what was derived; its files stay where this fails.
-        leaving: by table, which rows give way to it; None are those that are derived.
+        leaving: by table, which rows give way to it; None are those that are derived, to
+            whichever table.
         journal: of the feed's batches, one of which may wait to be finished.
         is_all: whether all of silver gives way, so that files of it may be gone or torn.
 
@@ -58,13 +60,19 @@ def unique_again(
     if deduplication is None:
         yield demuxed
         return
-    with deduplication.turn():
-        files = deduplication.files_in(demuxed)
-        gone: list[Gone] = []
-        for table in dict.fromkeys(table for table, _ in files):
+    with deduplication.turn(finishes=not is_all):
+        files, gone = deduplication.files_in(demuxed), list[Gone]()
+        tables = dict.fromkeys(table for table, _ in files)
+        origin = deduplication.feed.source.origin
+        given = {table: leaving.get(table, _NOTHING) for table in tables}
+        goes = {t: span.rows(origin) for t, span in given.items() if span is not None}
+        if len(goes) < len(tables):
+            came = {table: written.files for table, written in demuxed.written.items()}
+            derived = origins_in(deduplication.context.lake, came, origin)
+            goes = {table: goes.get(table, derived) for table in tables}
+        for table in tables:
             its = [file for of, file in files if of == table]
-            goes = leaving.get(table, Range(ends={}))
-            gone += _Again(deduplication, table, its, goes, journal, is_all).gone()
+            gone += _Again(deduplication, table, its, goes[table], journal, is_all).gone()
         yield deduplication.without(demuxed, files, gone)[0] if files else demuxed
 
 
@@ -75,7 +83,7 @@ class _Again:
     deduplication: Deduplication
     table: TableRef
     files: Sequence[DataFile]
-    leaving: Range | None
+    goes: RowSet
     journal: Journal
     may_be_missing: bool
 
@@ -98,14 +106,10 @@ class _Again:
         return [_joined(those) for those in found]
 
     def _judged(self, new: Sequence[NewFile], stored: Iterator[FileKeys]) -> list[Gone]:
-        reader, origin = self.deduplication.reader, self.deduplication.feed.source.origin
-        derived, had = Origins(origin), Origins(origin)
-        for one in new:
-            derived.add(reader.origins(one.keys.rows))
-        goes: RowSet = derived if self.leaving is None else self.leaving.rows(origin)
-        stay: list[KeyedRows] = []
+        reader = self.deduplication.reader
+        had, stay = Origins(self.deduplication.feed.source.origin), list[KeyedRows]()
         for keys in stored:
-            is_going = goes.mask(reader.origins(keys.rows))
+            is_going = self.goes.mask(reader.origins(keys.rows))
             had.add(reader.origins(keys.rows.take(is_going)))
             stay.append(keys.rows.take(~is_going))
         was_there = [had.mask(reader.origins(one.keys.rows)) for one in new]
@@ -147,3 +151,6 @@ def _joined(parts: Sequence[Gone]) -> Gone:
         numbers=np.concatenate([one.numbers for one in parts]),
         first=concatenated([one.first for one in parts]),
     )
+
+
+_NOTHING = Range(ends={})

@@ -7,7 +7,6 @@ before anything of it was committed.
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from time import perf_counter, time
@@ -45,6 +44,7 @@ from lake_assets.silver.schema_history import SchemaHistory
 from lake_assets.silver.selecting_decoder import explodes
 from lake_assets.silver.shared_tables import while_it_commits
 from lake_assets.silver.stored_keys import ensure_deduplicable
+from lake_assets.silver.turn import Turn, no_turn
 from lake_assets.spark.fan_out import UnresolvedError
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.spark.scan import Rows
@@ -76,7 +76,7 @@ class Demux:
     rounds: bool = True
     """As `silver.fit_tables` has it."""
 
-    turn: Callable[[], AbstractContextManager[None]] = nullcontext
+    turn: Turn = no_turn
     """As `silver.deduplicate` has it."""
 
     _schemas: Any = None

@@ -1,6 +1,5 @@
 """What demux asks of deduplication, whether its feed deduplicates or not."""
 
-from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
@@ -8,12 +7,11 @@ from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import BatchReport
 from lake_assets.silver.deduplicate import Deduplication
 from lake_assets.silver.demuxed import Demuxed
+from lake_assets.silver.turn import Turn
 from lake_assets.spark.lake_context import LakeContext
 
 
-def deduplication_of(
-    feed: Feed, context: LakeContext, turn: Callable[[], AbstractContextManager[None]]
-) -> Deduplication | None:
+def deduplication_of(feed: Feed, context: LakeContext, turn: Turn) -> Deduplication | None:
     """What takes duplicates out of a feed's batches; None if it does not deduplicate."""
     if feed.deduplicate is None:
         return None

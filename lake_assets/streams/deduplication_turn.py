@@ -4,27 +4,27 @@ Between the look at silver and the commit nobody else may add rows, or both woul
 in. Who died meanwhile has let the turn go and left a note; what is noted is finished first.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from lake_assets.delta.multi_table_change import finish
 from lake_assets.model.feeds import Feed
+from lake_assets.silver.turn import Turn
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.state.files import turn
 from lake_assets.streams.noted_changes import reprocess_journal
 
 
-def deduplication_turn(
-    context: LakeContext, state_dir: Path, feed: Feed
-) -> Callable[[], AbstractContextManager[None]]:
+def deduplication_turn(context: LakeContext, state_dir: Path, feed: Feed) -> Turn:
     """What `silver.deduplicate` holds while it compares rows of a feed and they are committed."""
 
     @contextmanager
-    def held() -> Iterator[None]:
+    def held(*, finishes: bool = True) -> Iterator[None]:
         with turn(state_dir, f"deduplicate-{feed.feed}"):
-            # Whoever noted it would hold the turn if it were alive.
-            finish(reprocess_journal(context.lake, feed), context.committer)
+            if finishes:
+                # Whoever noted it would hold the turn if it were alive.
+                finish(reprocess_journal(context.lake, feed), context.committer)
             yield
 
     return held

@@ -294,8 +294,8 @@ def test_a_key_stays_the_same_when_its_column_becomes_wider(settings, context, k
 
 
 def redone(lake, rows, leaving):
-    """A rebuild of rows: what leaves silver, and what comes."""
-    given = dict.fromkeys(TABLES, leaving)
+    """A rebuild of rows: what leaves silver, of all tables or by table, and what comes."""
+    given = leaving if isinstance(leaving, dict) else dict.fromkeys(TABLES, leaving)
     with unique_again(
         lake.deduplication, lake.written(rows), given, lake.journal, is_all=False
     ) as unique:
@@ -323,6 +323,24 @@ def test_rows_derived_again_stay_as_they_were_though_others_have_their_turn_befo
     assert redone(lake, [*early, *late], everything) == {(TABLES[0], 1, 0): 1}
     lake.handle(TABLES[0]).delete()  # nothing is there that could stay
     assert redone(lake, [*early, *late], everything) == {(TABLES[0], 0, 0): 1}
+
+
+@pytest.mark.parametrize("at_once", [10_000, 1])
+@pytest.mark.parametrize("key", ["a", None])
+def test_a_row_is_no_duplicate_of_one_that_leaves_for_another_table_or_has_another_key(
+    lake, monkeypatch, at_once, key
+):
+    """As a rebuild of one table's key has it after another route: all that is derived leaves."""
+    monkeypatch.setattr(deduplicate_again, "_ROWS_AT_ONCE", at_once)
+    (first, second) = sent(("a", 0), ("a", 0.5))
+    lake.batch([replace(first, table=1), second])
+    swapped = [replace(first, key=key), replace(second, table=1)]
+    found = redone(lake, swapped, {TABLES[0]: None, TABLES[1]: Range(ends={("t", 0): 10})})
+    assert found == {(TABLES[0], 0, 0): 1, (TABLES[1], 0, 1): 1}
+    # The one that stays in its table gets another key, by which it may be in another part.
+    for other in ("b", "c", "d", None):
+        again = [replace(second, key=other), replace(first, table=0)]
+        assert redone(lake, again, dict.fromkeys(TABLES)).total() == 2
 
 
 def test_rows_that_a_requeue_brings_are_compared_with_silver_and_with_a_batch_cut_off(lake):

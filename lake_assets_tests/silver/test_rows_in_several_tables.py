@@ -225,3 +225,33 @@ def test_the_example_of_the_page_is_true(lake):
         "high_stakes": [0],
         "audited": [0],
     }
+
+
+ONCE = {"key": ["kind"], "within": "1h", "time": "at"}
+
+
+@pytest.mark.spark
+def test_rows_that_change_places_are_no_duplicates_of_each_other(lake):
+    def declared(one, other):
+        sql = f"case when level = 1 then '{one}' else '{other}' end"
+        return feed({"sql": sql, "keys": ["uno", "poker"]}, deduplicate=ONCE)
+
+    event = {"kind": "e", "at": "2026-11-25T10:00:00Z"}
+    rows = bronze_rows({**event, "level": 1}, {**event, "level": 2})
+    lake.take(declared("uno", "poker"), rows)
+    swapped = declared("poker", "uno")
+    lake.redo(swapped).rebuild(lake.bronze(rows), ["uno"])
+    assert lake.offsets(swapped) == {"uno": [1], "poker": [0]}
+
+
+@pytest.mark.spark
+def test_nor_is_one_a_duplicate_of_a_row_that_leaves_the_table_and_stays_in_another(lake):
+    def declared(level):
+        high = {"sql": f"case when level = {level} then 'high' end", "keys": ["high"]}
+        return feed([KIND, high], deduplicate={**ONCE, "key": ["at"]})
+
+    event = {"at": "2026-11-25T10:00:00Z"}
+    rows = bronze_rows({**event, "kind": "uno", "level": 1}, {**event, "kind": "poker", "level": 2})
+    lake.take(declared(1), rows)
+    lake.redo(declared(2)).rebuild(lake.bronze(rows), ["uno", "poker"])
+    assert lake.offsets(declared(2)) == {"uno": [0], "poker": [1], "high": [1]}
