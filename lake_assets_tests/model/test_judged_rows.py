@@ -33,6 +33,7 @@ def silver(lake, declared):
 def counted(lake, declared):
     handle = open_table(lake_of(lake.settings), declared.silver_table("events"))
     assert handle is not None
+    assert handle is not None
     return count(lake.spark, declared, [handle], pa.schema(handle.schema()))
 
 
