@@ -59,10 +59,11 @@ class JsonLake(StreamedLake):
         return follower_of(pipeline, self._demux(pipeline, declared))
 
     @contextmanager
-    def redo(self):
+    def redo(self, feed=None):
+        feed = feed or self.feed
         with self.pipeline() as pipeline:
-            journal = reprocess_journal(pipeline.context.lake, self.feed)
-            demux = self._demux(pipeline, self.feed)
+            journal = reprocess_journal(pipeline.context.lake, feed)
+            demux = self._demux(pipeline, feed)
             yield Redo(session=self.spark, demux=demux, journal=journal)
 
     def land(self, *values):
