@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from lake_assets.errors import FeedError, first_line
 from lake_assets.model.payload import RESCUED
 from lake_assets.model.sources import ORIGIN_NAMES
+from lake_assets.model.transforms import ELEMENT
 from lake_assets.silver.arrow_evaluator import Column, Node, is_sure
 from lake_assets.silver.catalyst_to_arrow import defined_below, node_of, spark_part
 from lake_assets.silver.explosion import Explosion, explosion_of, without_generators
@@ -118,7 +119,9 @@ def select(
             fact += "the same rows"
             raise FeedError(thing, fact, "Use what the row has, such as its own time")
         names = selected.columns if explosion is None else selected.columns[:-1]
-        _refuse_names(thing, names, columns.names)
+        # Its number is no name that values brought along.
+        decoded = [n for n in columns.names if explosion is None or n != ELEMENT]
+        _refuse_names(thing, names, decoded)
         named = [item for item in items if not _is_star(item)]
         reads = _all_reads(rows.selectExpr(*named), rows) if named else set[str]()
         outputs = tuple(_outputs(selected, rows, columns))
