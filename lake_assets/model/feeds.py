@@ -24,7 +24,7 @@ from lake_assets.model.routes import Route, TableColumns
 from lake_assets.model.sources import Source
 from lake_assets.model.table_names import TableNames
 from lake_assets.model.tables import TableRef, gold_of_all
-from lake_assets.model.tombstones import refuse_unmarked_tombstones
+from lake_assets.model.tombstones import refuse_unmarked_tombstones, tombstone_columns
 from lake_assets.model.transforms import (
     FunctionName,
     Mask,
@@ -217,6 +217,9 @@ class Feed(Noun, Routed, LaidOut):
         whose = (self.source.origin, self.all_routes)
         found = keyed_parts(self.keyed, self.gold, *whose, has_ages=bool(has_ages))
         refuse_unmarked_tombstones(found.views, self.select, self.transform)
+        if self.deduplicate and tombstone_columns(found.views):
+            message = "deduplicate: it would take a tombstone for a copy of what it deletes"
+            raise ValueError(message)
         if found.views:
             # Frozen for everybody else; this is still its making.
             expectations = (*self.expectations, *found.missing_from(self.expectations))

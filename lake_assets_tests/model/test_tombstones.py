@@ -44,6 +44,7 @@ def test_a_table_that_takes_tombstones_remembers_them():
             {"routes": [{"column": "id", "keys": ["1"]}, {"header": "shop", "keys": ["nord"]}]},
             "header shop is no column",
         ),
+        ({"deduplicate": {"key": ["id"], "within": "1h"}}, "take a tombstone for a copy"),
         ({"transform": "json:loads"}, "no values for json:loads; leave out `transform`"),
         *(
             ({"select": items}, "`select` has not the column that tells them; add _tombstone")

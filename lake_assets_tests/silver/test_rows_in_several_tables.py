@@ -215,7 +215,8 @@ def test_any_rebuild_and_requeue_leave_what_the_routes_say(lake, seed):
 @pytest.mark.spark
 def test_the_example_of_the_page_is_true(lake):
     page = (Path(__file__).parents[2] / "docs" / "routes.md").read_text()
-    (text,) = re.findall(r"```yaml\n(.*?)```", page.split("## Several tables")[1], re.DOTALL)
+    section = page.split("## Several tables")[1].split("\n## ")[0]
+    (text,) = re.findall(r"```yaml\n(.*?)```", section, re.DOTALL)
     declared = Feed.model_validate(yaml.safe_load(text))
     rows = [{"game": "poker", "stake": 2000}, {"game": "uno", "stake": 5}]
     lake.take(declared, bronze_rows(*rows, headers=[[("audit", b"yes")], None]))
