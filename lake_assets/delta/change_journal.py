@@ -31,7 +31,7 @@ class TableChange:
     """New ones, written and in no commit yet."""
 
     leaving: Range | None = None
-    """Rows that leave it; if not given, those that are in the change's new files."""
+    """Rows that leave it; if not given, those that the change moves."""
 
     info: Mapping[str, str] = field(default_factory=dict)
     transactions: Sequence[Batch] = ()
@@ -49,10 +49,15 @@ class TablesChange:
     companions: Sequence[TableRef] = ()
     """Tables whose numbers of changes the last part records a checksum of."""
 
+    dropped: Spans = field(default_factory=dict)
+    """Rows that leave as those that are in new files, though they are in none."""
+
     def moved(self, lake: Store) -> Origins:
-        """The rows in its new files."""
+        """The rows in its new files, and those that were dropped."""
         files = {part.table: part.files for part in self.tables}
-        return origins_in(lake, files, self.origin)
+        origins = origins_in(lake, files, self.origin)
+        origins.add_spans(self.dropped)
+        return origins
 
 
 def origins_in(
@@ -79,11 +84,13 @@ class ChangeJournal:
 
     def write(self, change: TablesChange) -> None:
         """Note a change whose new files are all written."""
-        noted = {
+        noted: dict[str, object] = {
             "batch": asdict(change.batch),
             "tables": [_noted(part) for part in change.tables],
             "companions": [_named(table) for table in change.companions],
         }
+        if change.dropped:  # earlier releases do not know of it
+            noted["dropped"] = _listed(change.dropped)
         with self.store.open_for_writing(self.file, durable=True) as stream:
             stream.write(json.dumps(noted).encode())
         self.store.sync(self.file)
@@ -101,6 +108,7 @@ class ChangeJournal:
                 origin=self.origin,
                 tables=[_part(entry) for entry in noted["tables"]],
                 companions=[_table(entry) for entry in noted["companions"]],
+                dropped=_spans(noted.get("dropped", ())),
             )
         except FileNotFoundError:
             return None
@@ -137,7 +145,7 @@ def _bounds(leaving: Range) -> Iterator[tuple[str, object]]:
     if leaving.retained:  # earlier releases do not know of it
         yield "retained", as_json(leaving.retained)
     if leaving.apart:
-        yield "apart", [[*place, list(spans)] for place, spans in leaving.apart.items()]
+        yield "apart", _listed(leaving.apart)
 
 
 def _part(entry: Mapping[str, Any]) -> TableChange:
@@ -153,6 +161,10 @@ def _part(entry: Mapping[str, Any]) -> TableChange:
         info=entry["info"],
         transactions=[Batch(**transaction) for transaction in entry["transactions"]],
     )
+
+
+def _listed(spans: Spans) -> list[object]:
+    return [[*place, list(its)] for place, its in spans.items()]
 
 
 def _spans(found: Iterable[tuple[str, int, Sequence[tuple[int, int]]]]) -> Spans:

@@ -206,6 +206,23 @@ class Origins:
         for place, _, offsets in _by_place(rows, self._origin):
             self._offsets.setdefault(place, []).append(offsets)
 
+    def add_spans(self, spans: Spans) -> None:
+        """Add the rows of these spans."""
+        for place, its in spans.items():
+            offsets = [np.arange(first, end, dtype=np.int64) for first, end in its]
+            if offsets:
+                self._offsets.setdefault(place, []).extend(offsets)
+
+    @property
+    def spans(self) -> Spans:
+        """The rows that were added."""
+        found: dict[Place, list[tuple[int, int]]] = {}
+        for place, parts in self._offsets.items():
+            offsets = np.unique(np.concatenate(parts))
+            runs = np.split(offsets, np.flatnonzero(np.diff(offsets) > 1) + 1)
+            found[place] = [(int(run[0]), int(run[-1]) + 1) for run in runs if len(run)]
+        return found
+
     def __len__(self) -> int:
         """Rows that were added."""
         return sum(len(part) for parts in self._offsets.values() for part in parts)

@@ -20,7 +20,7 @@ from lake_assets.delta.data_files import are_whole
 from lake_assets.delta.deletion_vectors import kept_rows
 from lake_assets.delta.log_history import is_done
 from lake_assets.delta.offset_range import Range
-from lake_assets.delta.origins import Origins, RowSet
+from lake_assets.delta.origins import Origins, RowSet, Spans
 from lake_assets.delta.table_log import log_of
 from lake_assets.errors import LakeError
 from lake_assets.model.tables import TableRef
@@ -43,6 +43,7 @@ def unique_again(
     journal: Journal,
     *,
     is_all: bool,
+    dropped: Spans | None = None,
 ) -> Iterator[Demuxed]:
     """What was derived again, without duplicates; to be committed within the block.
 
@@ -53,6 +54,7 @@ def unique_again(
             whichever table.
         journal: of the feed's batches, one of which may wait to be finished.
         is_all: whether all of silver gives way, so that files of it may be gone or torn.
+        dropped: rows that leave as those that are derived.
 
     Raises:
         LakeError: a table cannot be read or written.
@@ -69,6 +71,7 @@ def unique_again(
         if len(goes) < len(tables):
             came = {table: written.files for table, written in demuxed.written.items()}
             derived = origins_in(deduplication.context.lake, came, origin)
+            derived.add_spans(dropped or {})
             goes = {table: goes.get(table, derived) for table in tables}
         for table in tables:
             its = [file for of, file in files if of == table]

@@ -18,6 +18,7 @@ from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.multi_table_change import finish
 from lake_assets.delta.offset_range import Range
+from lake_assets.delta.origins import Spans
 from lake_assets.delta.source_offsets import offsets_of_rows
 from lake_assets.delta.table_features import Use
 from lake_assets.delta.table_log import TableLog, log_of
@@ -35,6 +36,7 @@ from lake_assets.silver.layouts import split_of
 from lake_assets.silver.own_rows import own_rows
 from lake_assets.silver.redone import Redone
 from lake_assets.silver.rows import HEADERS, demux_names
+from lake_assets.silver.rows_had import RowsHad
 from lake_assets.silver.set_aside import set_aside
 from lake_assets.spark.fan_out import Written
 from lake_assets.spark.scan import Rows
@@ -136,13 +138,16 @@ class Redo:
         given = self._given(bronze.rows)
         parts = [self.demux.derive(given, _scope(keys, Refused.JUDGED))]
         parts[0][0].ensure_undivided(parts[0][1])
-        parts += self._strays(bronze, keys)
+        chosen = {self.demux.feed.silver_table(key): bronze.range for key in keys}
+        had = RowsHad.of(self.demux.context, self._origin, chosen)
+        parts += self._strays(bronze, keys, had)
         self._stop_if_failing(parts)
         both = joined([demuxed for _, demuxed in parts])
-        chosen = {self.demux.feed.silver_table(key): bronze.range for key in keys}
         # Rows that come to these keys may have been others' before.
         others = {table: None for table in self._silver() if table not in chosen}
-        return _told(self._change(both, {**chosen, **others}, record), bronze)
+        beside = [*others, *self._aside(), self._quarantine]
+        dropped = had.dropped(both, bronze.range, beside)
+        return _told(self._change(both, {**chosen, **others}, record, dropped), bronze)
 
     @property
     def _origin(self) -> OriginColumns:
@@ -173,18 +178,13 @@ class Redo:
         tables = (of(self.demux.feed.feed) for of in (waiting_of, duplicates_of))
         return [table for table in tables if self._log(table).exists()]
 
-    def _strays(self, bronze: Bronze, keys: Sequence[str]) -> list[tuple[Job, Demuxed]]:
+    def _strays(
+        self, bronze: Bronze, keys: Sequence[str], had: RowsHad
+    ) -> list[tuple[Job, Demuxed]]:
         """Rows that were some key's and are no longer: to where they belong now."""
-        was = [
-            self._read(t, files).select(*self._origin.identity)
-            for t in map(self.demux.feed.silver_table, keys)
-            if self._log(t).exists() and (files := self._active(t))
-        ]
-        if not was:
+        origins = had.identities(self.session)
+        if origins is None:
             return []
-        origins = was[0]
-        for more in was[1:]:
-            origins = origins.unionByName(more)
         rows = bronze.rows.join(origins, list(self._origin.identity), "left_semi")
 
         def others(known: tuple[str, ...]) -> Scope:
@@ -206,6 +206,7 @@ class Redo:
         demuxed: Demuxed,
         leaving: Mapping[TableRef, Range | None],
         record: Callable[[], TableChange] | None = None,
+        dropped: Spans | None = None,
     ) -> Redone:
         """Commit what was derived; the quarantine's part comes last and makes the change whole.
 
@@ -214,16 +215,18 @@ class Redo:
             leaving: by table, which rows leave it; None are those that are derived, wherever they
                 go. They leave quarantine and the waiting rows anyway.
             record: what else the last part records.
+            dropped: rows that leave as those that are derived, though they are not.
         """
-        redo = self.demux.duplicates, demuxed, leaving, self.demux.journal
-        with unique_again(*redo, is_all=record is not None) as unique:
-            return self._commit(unique, leaving, record)
+        redo, dropped = (self.demux.duplicates, demuxed, leaving, self.demux.journal), dropped or {}
+        with unique_again(*redo, is_all=record is not None, dropped=dropped) as unique:
+            return self._commit(unique, leaving, record, dropped)
 
     def _commit(
         self,
         demuxed: Demuxed,
         leaving: Mapping[TableRef, Range | None],
         record: Callable[[], TableChange] | None,
+        dropped: Spans,
     ) -> Redone:
         aside = [*self._aside(), self._quarantine]
         touched = {*demuxed.written, *leaving}
@@ -247,9 +250,8 @@ class Redo:
         committer.judge(given, batch)
         committer.ensure_usable([t for t in order if t in leaving or t in aside], Use.REWRITE)
         companions = {*self._silver(), *self._aside(), *order} - {self._quarantine}
-        self.journal.write(
-            TablesChange(batch=batch, origin=self._origin, tables=parts, companions=[*companions])
-        )
+        change = TablesChange(batch=batch, origin=self._origin, tables=parts, dropped=dropped)
+        self.journal.write(replace(change, companions=[*companions]))
         removed = finish(self.journal, self.demux.context.committer)
         return Redone(
             number=batch.version,

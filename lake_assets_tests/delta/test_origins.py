@@ -57,6 +57,18 @@ def test_rows_are_told_one_by_one():
     assert some.mask(rows(("a", 0, 7))).tolist() == [True]
 
 
+def test_rows_that_were_named_are_listed_as_spans_and_named_by_them():
+    some = Origins(KAFKA)
+    some.add(rows(("a", 0, 6), ("a", 0, 5), ("b", 0, 9), ("a", 1, 1)))
+    some.add(rows(("a", 0, 9), ("a", 0, 6)))
+    spans = {("a", 0): [(5, 7), (9, 10)], ("b", 0): [(9, 10)], ("a", 1): [(1, 2)]}
+    assert some.spans == spans
+    again = Origins(KAFKA)
+    again.add_spans({**spans, ("c", 0): []})
+    assert again.spans == spans
+    assert again.mask(rows(*ROWS, ("a", 0, 7))).tolist() == [True, False, False, True, False]
+
+
 def test_no_rows_have_no_mask():
     assert not np.any(Origins(KAFKA).mask(rows()))
     assert len(Origins(KAFKA).mask(rows(*ROWS))) == 4

@@ -2,6 +2,7 @@
 
 import random
 import re
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +10,13 @@ import pyarrow as pa
 import pytest
 import yaml
 
+from lake_assets.delta.multi_table_change import finish
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Judged
 from lake_assets.silver.rows import ROW
 from lake_assets.silver.rows_in_several_tables import are_first, spread_to_rows
 from lake_assets_tests.silver.routing import bronze_rows, feed, open_events
+from lake_assets_tests.silver.test_reprocess import dying
 
 KIND = {"column": "kind", "keys": ["uno", "poker"], "aliases": {"UNO": "uno"}}
 
@@ -256,3 +259,20 @@ def test_nor_is_one_a_duplicate_of_a_row_that_leaves_the_table_and_stays_in_anot
     lake.take(declared(1), rows)
     lake.redo(declared(2)).rebuild(lake.bronze(rows), ["uno", "poker"])
     assert lake.offsets(declared(2)) == {"uno": [0], "poker": [1], "high": [1]}
+
+
+@pytest.mark.spark
+def test_a_row_that_all_its_tables_drop_leaves_those_whose_keys_are_not_rebuilt(lake):
+    values = [{"kind": "uno", "level": level} for level in (20, 30, 5)]
+    values += [{"kind": "poker", "level": 20}]
+    rows = bronze_rows(*values)
+    lake.take(feed([KIND, LEVEL]), rows)
+    big = feed([KIND, LEVEL], expectations=[{"name": "big", "sql": "level > 25", "action": "drop"}])
+    redo = dying(lake.redo(big))
+    with suppress(KeyboardInterrupt):
+        redo.rebuild(lake.bronze(rows), ["uno"])
+    finish(redo.journal, lake.context.committer)
+    # The poker row is no row of uno, and waits for a rebuild of its own.
+    assert lake.offsets(big) == {"uno": [1], "poker": [3], "high": [1, 3]}
+    lake.redo(big).rebuild(lake.bronze(rows), ["poker"])
+    assert lake.offsets(big) == {"uno": [1], "poker": [], "high": [1]}
