@@ -5,10 +5,17 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from lake_assets.delta.catalog import keys_found
+from lake_assets.delta.table_owners import is_there
+from lake_assets.model.feeds import Feed
+from lake_assets.model.flows import beside_it
+from lake_assets.model.tables import quarantine_of
+from lake_assets.model.transforms import Mask
 from lake_assets.silver.demux import Demux
+from lake_assets.silver.lost_rows import note_lost
 from lake_assets.silver.masking_key import has_others, record
 from lake_assets.silver.selecting_format import hashing_key
 from lake_assets.state.files import streams_lock
+from lake_assets.storage.store import Store
 
 
 @contextmanager
@@ -16,7 +23,8 @@ def rotating(demux: Demux, state_dir: Path) -> Iterator[None]:
     """In the block all of silver is derived with the key that is set now; then the tables say so.
 
     A death before that leaves tables that still name the former key, so that streams refuse them
-    until the rebuild has run again.
+    until the rebuild has run again. Other feeds whose hashes are in the tables are refused until
+    theirs has run, too.
 
     Raises:
         StreamsLockedError: it is another key than the tables were hashed with, and the streams run.
@@ -31,7 +39,21 @@ def rotating(demux: Demux, state_dir: Path) -> Iterator[None]:
     if is_other:
         with streams_lock(state_dir):
             pass  # whoever streams has the former key
+        _tell_others(demux.context.lake, feed)
     yield
     # They may have been started meanwhile, and have the former key then.
     with streams_lock(state_dir) if is_other else nullcontext():
         record(committer, map(feed.silver_table, keys_found(demux.context.lake, feed)), key)
+
+
+def _tell_others(lake: Store, feed: Feed) -> None:
+    """Have other feeds with hashes in the tables derive their rows again, too, before they go on.
+
+    Before the feed's own rows have the new key: a death leaves a rebuild too many, not too few.
+    """
+    hashing = {one.feed for one in feed.others if Mask.HASH in one.mask.values()}
+    begun = [
+        name for name in beside_it(feed) if name in hashing and is_there(lake, quarantine_of(name))
+    ]
+    fact = f"feed {feed.feed!r}, which fills its tables, too, went over to another masking key"
+    note_lost(lake, begun, fact)
