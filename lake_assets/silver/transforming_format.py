@@ -76,9 +76,8 @@ class TransformingFormat:
         decoder = self.inner.plan(schemas, pa.schema(before), asked)
         takes = _in_order(alone.names, _known(decoder))
         trial = self._tried(takes)
-        unused = {name for name in decoder.unused.names if name in trial.passed}
-        made = pa.schema([one for one in trial.columns if one.name not in unused])
-        columns = self._merged(have, made, trial)
+        # All that it gives: it may fill for any row what no message has brought yet.
+        columns = self._merged(have, trial.columns, trial)
         self._ensure_there(route, trial.columns)
         return TransformingDecoder(
             inner=decoder,
@@ -86,15 +85,14 @@ class TransformingFormat:
             takes=takes,
             gives=trial.columns,
             columns=columns,
-            unused=pa.schema([one for one in trial.columns if one.name in unused]),
             renames=_renames(decoder.renames, trial),
         )
 
     def made_by(self, schemas: Any, route: Sequence[str]) -> list[pa.Schema]:  # noqa: ANN401
-        """The columns of each kind of row, as far as they are handed on, and the function's own."""
+        """What the function gives, of each kind of row: it may fill any column of any."""
         trial = self._tried(_known(self.inner.plan(schemas, pa.schema([]), ())))
         kinds = self.inner.made_by(schemas, [name for name in route if name in trial.passed])
-        return [_given(kind, trial) for kind in kinds]
+        return [trial.columns for _ in kinds]
 
     def computed(self, schemas: Any) -> frozenset[str]:  # noqa: ANN401 - the other's
         """The columns that are not decoded ones as they came."""
@@ -160,13 +158,6 @@ def _in_order(names: Sequence[str], columns: pa.Schema) -> pa.Schema:
 
 def _among(columns: pa.Schema, names: set[str]) -> pa.Schema:
     return pa.schema([one for one in columns if one.name in names])
-
-
-def _given(kind: pa.Schema, trial: Trial) -> pa.Schema:
-    """A kind of row's columns as the function gives them."""
-    return pa.schema(
-        [one for one in trial.columns if one.name not in trial.passed or one.name in kind.names]
-    )
 
 
 def _renames(renames: Renames, trial: Trial) -> Renames:

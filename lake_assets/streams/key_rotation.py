@@ -5,9 +5,14 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from lake_assets.delta.catalog import keys_found
+from lake_assets.delta.table_owners import is_there
 from lake_assets.errors import ExpectationFailedError
-from lake_assets.model.tables import TableRef
+from lake_assets.model.feeds import Feed
+from lake_assets.model.flows import beside_it
+from lake_assets.model.tables import TableRef, quarantine_of
+from lake_assets.model.transforms import Mask
 from lake_assets.silver.demux import Demux
+from lake_assets.silver.lost_rows import note_lost
 from lake_assets.silver.masking_key import (
     begin_rotation,
     cancel_rotation,
@@ -17,6 +22,7 @@ from lake_assets.silver.masking_key import (
 )
 from lake_assets.silver.selecting_format import hashing_key
 from lake_assets.state.files import streams_lock
+from lake_assets.storage.store import Store
 
 
 @contextmanager
@@ -26,6 +32,8 @@ def rotating(demux: Demux, state_dir: Path) -> Iterator[None]:
     Where that is another key than before, the tables say from before the block on that they go over
     to it. A death leaves tables that say so, and streams refuse them with any key until all of
     silver was derived again: with this key, the former one or a third.
+
+    Other feeds whose hashes are in the tables are refused until theirs has run, too.
 
     Raises:
         StreamsLockedError: it is another key than the tables were hashed with, and the streams run.
@@ -41,6 +49,7 @@ def rotating(demux: Demux, state_dir: Path) -> Iterator[None]:
     if is_other:
         with streams_lock(state_dir):  # whoever streams has the former key
             begin_rotation(committer, tables, key)
+        _tell_others(demux.context.lake, demux.feed)
     try:
         yield
     except ExpectationFailedError:
@@ -55,3 +64,16 @@ def rotating(demux: Demux, state_dir: Path) -> Iterator[None]:
 def _tables(demux: Demux) -> list[TableRef]:
     feed = demux.feed
     return [*map(feed.silver_table, keys_found(demux.context.lake, feed))]
+
+
+def _tell_others(lake: Store, feed: Feed) -> None:
+    """Have other feeds with hashes in the tables derive their rows again, too, before they go on.
+
+    Before the feed's own rows have the new key: a death leaves a rebuild too many, not too few.
+    """
+    hashing = {one.feed for one in feed.others if Mask.HASH in one.mask.values()}
+    begun = [
+        name for name in beside_it(feed) if name in hashing and is_there(lake, quarantine_of(name))
+    ]
+    fact = f"feed {feed.feed!r}, which fills its tables, too, went over to another masking key"
+    note_lost(lake, begun, fact)
