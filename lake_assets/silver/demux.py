@@ -144,7 +144,7 @@ class Demux:
         """
         began = perf_counter()
         with while_it_commits(self.feed), deduplicated(self.duplicates, demuxed) as unique:
-            unique_s = perf_counter() - began
+            unique_s = perf_counter() - began if self.duplicates else 0.0
             commits = commits_of(self.feed, unique, reached)
             commit_batch(self.context, self.journal, commits, batch, note_of(unique))
         self.partitions.tell(unique.written)

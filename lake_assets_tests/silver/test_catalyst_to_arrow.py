@@ -102,7 +102,7 @@ FOR_SPARK = [
     "trim('a' from name) <> ''",
     "substring(name, -1, 1) = 'a'",
     "cast(share as string) = '0.1'",
-    "size(tags) > 0",
+    "array_contains(tags, 'a')",
     "name rlike '(?i)a'",
     "name rlike 'a|b'",
     "name rlike '[a&&b]'",
