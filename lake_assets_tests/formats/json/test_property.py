@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lake_assets.formats.base import NewColumnsQuestion
 from lake_assets.formats.json.plain_reader import read_plain
 from lake_assets.formats.json.row_reader import read_rows
 from lake_assets.formats.json.vector_reader import can_read, read_values
@@ -145,7 +146,12 @@ RULES = st.fixed_dictionaries(
 def test_rows_that_are_read_together_are_as_each_alone(rows, rules):
     plan = decoder(DDL, **rules)
     alone = [rows_of(plan.decode(batch(row)))[0] for row in rows]
-    assert rows_of(plan.decode(batch(*rows))) == alone
+    assert _each(rows_of(plan.decode(batch(*rows)))) == _each(alone)
+
+
+def _each(rows):
+    """Rows to compare where some were beside others: what these ask for is told as one."""
+    return [NewColumnsQuestion if isinstance(row, NewColumnsQuestion) else row for row in rows]
 
 
 @given(st.lists(objects().map(str.encode), min_size=1, max_size=4), st.booleans())
