@@ -16,16 +16,11 @@ from lake_assets.gold.compiled_view import BUCKET, KEY, nullable_arrow
 from lake_assets.gold.refresh_need import unmergeable
 from lake_assets.model.feeds import Feed
 from lake_assets.model.gold_views import GoldView
-from lake_assets.model.keyed import History, Keyed
-from lake_assets.model.tables import STATE
+from lake_assets.model.keyed import END, END_PLACE, PLACE, START, History, Keyed
 from lake_assets.spark.determinism import is_repeatable
 from lake_assets.spark.jvm import spark_schema
 from lake_assets.spark.key_column import key_column, with_table_names
 
-START, END = "__start_at", "__end_at"
-"""Columns of a history, as they are called in Spark's and Databricks' AUTO CDC."""
-
-_PLACE, _END_PLACE = f"{STATE}order", f"{STATE}end"
 _DELETED = "#deleted"
 """boolean: whether a change deletes its row."""
 
@@ -71,7 +66,7 @@ class CompiledKeyed:
         changes = rows.where(f"{keyed.is_complete} and not {keyed.is_truncate}").select(
             key_column(self.feed).alias(KEY),
             *(_named(name) for name in self.silver),
-            F.expr(self.place).alias(_PLACE),
+            F.expr(self.place).alias(PLACE),
             F.expr(keyed.is_delete).alias(_DELETED),
         )
         if self.remembered.deletes is not None:
@@ -86,15 +81,15 @@ class CompiledKeyed:
         own = gold.select(
             key.alias(KEY),
             *(_named(name) for name in self.silver),
-            _named(_PLACE),
+            _named(PLACE),
             F.expr("false").alias(_DELETED),
         )
         if self.keyed.history is History.NEWEST:
             return own
-        ends = gold.where(f"`{_END_PLACE}` is not null").select(
+        ends = gold.where(f"`{END_PLACE}` is not null").select(
             key.alias(KEY),
             *(_named(name) for name in self.keyed.by),
-            _named(_END_PLACE).alias(_PLACE),
+            _named(END_PLACE).alias(PLACE),
             F.expr("true").alias(_DELETED),
         )
         return own.unionByName(ends, allowMissingColumns=True)
@@ -108,15 +103,15 @@ class CompiledKeyed:
         if self.keyed.history is History.ALL:
             # By bucket, too, as the rows lie already.
             row = [KEY, BUCKET, *self.keyed.by]
-            following = Window.partitionBy(*map(_named, row)).orderBy(_PLACE)
-            changes = changes.withColumn(_END_PLACE, F.lead(_PLACE).over(following)).withColumns(
-                {START: self._order_of(_PLACE), END: self._order_of(_END_PLACE)}
+            following = Window.partitionBy(*map(_named, row)).orderBy(PLACE)
+            changes = changes.withColumn(END_PLACE, F.lead(PLACE).over(following)).withColumns(
+                {START: self._order_of(PLACE), END: self._order_of(END_PLACE)}
             )
         changes = changes.where(f"not `{_DELETED}`")
         if self.remembered.truncates is not None:
-            last = self.remembered.truncates.withColumnRenamed(_PLACE, "#truncated")
+            last = self.remembered.truncates.withColumnRenamed(PLACE, "#truncated")
             changes = changes.join(F.broadcast(last), KEY, "left").where(
-                f"`#truncated` is null or `{_PLACE}` > `#truncated`"
+                f"`#truncated` is null or `{PLACE}` > `#truncated`"
             )
         return changes.select(*map(_named, [*self.columns.names, KEY, BUCKET]))
 
@@ -124,23 +119,23 @@ class CompiledKeyed:
         """`#key` and place of the truncates among silver's rows."""
         condition = f"{self.keyed.is_complete} and {self.keyed.is_truncate}"
         return rows.where(condition).select(
-            key_column(self.feed).alias(KEY), F.expr(self.place).alias(_PLACE)
+            key_column(self.feed).alias(KEY), F.expr(self.place).alias(PLACE)
         )
 
     def deletes_in(self, rows: DataFrame, column: str) -> DataFrame:
         """`#key`, `by` and place of what a view of deletes holds in one of its columns."""
         whose = map(_named, [KEY, *self.keyed.by])
-        return rows.where(f"`{column}` is not null").select(*whose, _named(column).alias(_PLACE))
+        return rows.where(f"`{column}` is not null").select(*whose, _named(column).alias(PLACE))
 
     def truncates_in(self, rows: DataFrame, column: str) -> DataFrame:
         """`#key` and place of what a view of deletes holds in one of its columns."""
         found = rows.where(f"`{column}` is not null")
-        return found.select(_named(KEY), _named(column).alias(_PLACE))
+        return found.select(_named(KEY), _named(column).alias(PLACE))
 
     @staticmethod
     def last_of(truncates: DataFrame) -> DataFrame:
         """The last truncate of each key."""
-        return truncates.groupBy(_named(KEY)).agg(F.max(_PLACE).alias(_PLACE))
+        return truncates.groupBy(_named(KEY)).agg(F.max(PLACE).alias(PLACE))
 
     @property
     def place(self) -> str:
@@ -151,11 +146,11 @@ class CompiledKeyed:
         """The last change of each row; of a history, the last of each that has the same order."""
         whose = [*map(_named, [KEY, *beside, *self.keyed.by])]
         if self.keyed.history is History.ALL:
-            whose.append(self._order_of(_PLACE).alias("#order"))
+            whose.append(self._order_of(PLACE).alias("#order"))
         rest = [name for name in self.silver if name not in self.keyed.by]
-        all_of_it = F.struct(*map(_named, [*rest, _PLACE, _DELETED]))
+        all_of_it = F.struct(*map(_named, [*rest, PLACE, _DELETED]))
         # A version and the end that it made of the one before it have one place: the version.
-        later = F.struct(_named(_PLACE), ~_named(_DELETED))
+        later = F.struct(_named(PLACE), ~_named(_DELETED))
         last = changes.groupBy(*whose).agg(F.max_by(all_of_it, later).alias("#last"))
         return last.select(*map(_named, [KEY, *beside, *self.keyed.by]), "`#last`.*")
 
@@ -197,15 +192,15 @@ def compiled_keyed_of(
         )
         if not is_repeatable(places, conditions):
             raise _bad(feed, view, silver, "depends on when it is computed, or on chance")
-        full = changes.withColumn(_END_PLACE, _named(_PLACE)).withColumns(
-            {START: draft._order_of(_PLACE), END: draft._order_of(_END_PLACE)}  # noqa: SLF001
+        full = changes.withColumn(END_PLACE, _named(PLACE)).withColumns(
+            {START: draft._order_of(PLACE), END: draft._order_of(END_PLACE)}  # noqa: SLF001
         )
         kinds = nullable_arrow(full.schema)
     except AnalysisException as problem:
         fact = f"does not compile ({first_line(problem)})"
         raise _bad(feed, view, silver, fact) from problem
-    of_history = (START, END, _PLACE, _END_PLACE)
-    more = of_history if keyed.history is History.ALL else (_PLACE,)
+    of_history = (START, END, PLACE, END_PLACE)
+    more = of_history if keyed.history is History.ALL else (PLACE,)
     taken = [name for name in own if name in more]
     if taken:
         fact = f"has a column {taken[0]}, which silver has, too"

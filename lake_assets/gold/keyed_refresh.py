@@ -7,7 +7,6 @@ one twice changes nothing.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from time import perf_counter
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -18,12 +17,13 @@ from lake_assets.gold.commit_rewritten import commit_rewritten
 from lake_assets.gold.compiled_view import KEY
 from lake_assets.gold.job import compute
 from lake_assets.gold.keyed_changes import CompiledKeyed, Remembered, compiled_keyed_of
+from lake_assets.gold.keys_behind import Phases, keys_behind
 from lake_assets.gold.refresh_plan import Opened, RefreshPlan, catch_up, open_all, report_of
 from lake_assets.model.feeds import Feed
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.keyed_views import LAST_DELETE, LAST_TRUNCATE, deletes_of
 from lake_assets.model.owners import owner_of_view
-from lake_assets.model.reports import Judged, Mode, RefreshReport, ViewRefresh
+from lake_assets.model.reports import Mode, RefreshReport
 from lake_assets.spark.key_column import named_for_keys
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.spark.read_tables import Contents, columns_of_all, read_contents, read_tables
@@ -51,51 +51,34 @@ def refresh_keyed(  # noqa: PLR0913 - where, what, and which of it
         LakeError: the lake cannot be read or written.
         TableOwnedError: a key's table is there, and is another feed's, key's or view's.
     """
-    began, blocked = perf_counter(), blocked or {}
+    phases = Phases()
     for key in keys:
         claim(context.lake, feed.gold_table(view, key), owner_of_view(feed, view.name, key))
     deletes = _deletes(feed, view, keys, context)
     # After them, so that they know of nothing that the table's silver has not.
-    opened = open_all(feed, view, keys, context)
-    wanting = [one for one in opened if full_refresh or one.source.is_behind]
-    lacking = {one.source.key for one in wanting}
-    rest = [one for one in wanting if one.source.key not in blocked]
-    refreshed: list[ViewRefresh] = []
-    judged: Mapping[tuple[str, str], Judged] = {}
-    seconds = {}
-    if rest:
-        silver = columns_of_all([one.silver for one in rest])
-        compiled = compiled_keyed_of(session, feed, view, silver)
-        plans = catch_up(
-            view,
-            compiled.columns,
-            compiled.why_full,
-            rest,
-            context,
-            full_refresh=full_refresh,
-            beside=None if deletes is None else {key: one.source for key, one in deletes.items()},
-        )
-        compiled, plans = _with_remembered(session, compiled, silver, plans, deletes or {})
-        planned = perf_counter()
-        computed = compute(session, compiled, silver, plans, context)
-        done = perf_counter()
-        commit_rewritten(computed.rewritten, compiled, context)
-        judged = computed.judged
-        refreshed = [report_of(one, view) for one in computed.rewritten]
-        seconds = {
-            "plan": planned - began,
-            "job": done - planned,
-            "commit": perf_counter() - done,
-        }
-    return RefreshReport(
-        refreshed=tuple(refreshed),
-        up_to_date=tuple(
-            (one.source.key, view.name) for one in opened if one.source.key not in lacking
-        ),
-        judged=judged,
-        blocked={key: reason for key, reason in blocked.items() if key in lacking},
-        seconds=seconds,
+    behind = keys_behind(feed, view, keys, context, blocked or {}, full_refresh=full_refresh)
+    rest = behind.rest
+    if not rest:
+        return behind.report()
+    silver = columns_of_all([one.silver for one in rest])
+    compiled = compiled_keyed_of(session, feed, view, silver)
+    plans = catch_up(
+        view,
+        compiled.columns,
+        compiled.why_full,
+        rest,
+        context,
+        full_refresh=full_refresh,
+        beside=None if deletes is None else {key: one.source for key, one in deletes.items()},
     )
+    compiled, plans = _with_remembered(session, compiled, silver, plans, deletes or {})
+    phases.end("plan")
+    computed = compute(session, compiled, silver, plans, context)
+    phases.end("job")
+    commit_rewritten(computed.rewritten, compiled, context)
+    phases.end("commit")
+    refreshed = [report_of(one, view) for one in computed.rewritten]
+    return behind.report(refreshed, computed.judged, phases.seconds)
 
 
 def _deletes(

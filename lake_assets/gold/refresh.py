@@ -6,7 +6,6 @@ job.
 """
 
 from collections.abc import Mapping, Sequence
-from time import perf_counter
 
 from pyspark.sql import SparkSession
 
@@ -15,6 +14,7 @@ from lake_assets.gold.arrow_merge import merge_in_arrow
 from lake_assets.gold.commit_rewritten import commit_rewritten
 from lake_assets.gold.compiled_view import compiled_view_of
 from lake_assets.gold.job import compute
+from lake_assets.gold.keys_behind import Phases
 from lake_assets.gold.refresh_plan import Rewritten, catch_up, open_all, report_of
 from lake_assets.gold.view_heads import ViewHead, small_gain_of, view_heads_of
 from lake_assets.model.feeds import Feed
@@ -50,7 +50,7 @@ def refresh(  # noqa: PLR0913 - where, what, and which of it
         LakeError: the lake cannot be read or written.
         TableOwnedError: a key's table is there, and is another feed's, key's or view's.
     """
-    phases, blocked = _Phases(), blocked or {}
+    phases, blocked = Phases(), blocked or {}
     for key in keys:
         claim(context.lake, feed.gold_table(view, key), owner_of_view(feed, view.name, key))
     heads = {} if full_refresh else view_heads_of(feed, view, keys, context)
@@ -98,7 +98,7 @@ def _merge_small_gains(
     view: GoldView,
     heads: Sequence[ViewHead],
     context: LakeContext,
-    phases: "_Phases",
+    phases: Phases,
 ) -> list[Rewritten]:
     gains = small_gain_of(view, heads, context)
     phases.end("plan")
@@ -109,17 +109,3 @@ def _merge_small_gains(
     context.committer.replace_files([refreshed.commit for refreshed in merged])
     phases.end("commit")
     return merged
-
-
-class _Phases:
-    """Seconds by phase, each of which may come again."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-        self._since = perf_counter()
-
-    def end(self, phase: str) -> None:
-        """What was done since the last end was of this phase."""
-        now = perf_counter()
-        self.seconds[phase] = self.seconds.get(phase, 0.0) + now - self._since
-        self._since = now

@@ -6,7 +6,6 @@ those files of silver that may have rows of theirs, in one Spark job for all key
 """
 
 from collections.abc import Mapping, Sequence
-from time import perf_counter
 
 from pyspark.sql import SparkSession
 
@@ -16,8 +15,8 @@ from lake_assets.delta.log_history import rows_of
 from lake_assets.delta.refresh_position import STATE_FORMAT
 from lake_assets.delta.table_owners import claim
 from lake_assets.delta.window_position import WindowPosition
+from lake_assets.gold.keys_behind import Phases, keys_behind
 from lake_assets.gold.refresh_need import info_of
-from lake_assets.gold.refresh_plan import open_all
 from lake_assets.gold.usable_tables import ensure_refreshable
 from lake_assets.gold.window_job import (
     CompiledWindows,
@@ -40,7 +39,7 @@ from lake_assets.gold.windows import LateRows, range_of
 from lake_assets.model.feeds import Feed
 from lake_assets.model.gold_views import GoldView, Windows
 from lake_assets.model.owners import owner_of_view
-from lake_assets.model.reports import Judged, Mode, RefreshReport, ViewRefresh
+from lake_assets.model.reports import Mode, RefreshReport, ViewRefresh
 from lake_assets.spark.columns_of_keys import columns_of_keys
 from lake_assets.spark.lake_context import LakeContext
 
@@ -74,45 +73,25 @@ def refresh_windows(  # noqa: PLR0913 - where, what, and which of it
     """
     if view.windows is None:
         raise ValueError(view.name)
-    began, blocked = perf_counter(), blocked or {}
+    phases = Phases()
     for key in keys:
         claim(context.lake, feed.gold_table(view, key), owner_of_view(feed, view.name, key))
-    opened = open_all(feed, view, keys, context)
-    wanting = [each for each in opened if full_refresh or each.source.is_behind]
-    lacking = {each.source.key for each in wanting}
-    rest = [each for each in wanting if each.source.key not in blocked]
-    refreshed: list[ViewRefresh] = []
-    judged: Mapping[tuple[str, str], Judged] = {}
-    seconds = {}
-    if rest:
-        ensure_refreshable((each.silver for each in rest), (each.gold for each in rest))
-        silver = columns_of_keys(context.lake, feed, [each.silver for each in rest])
-        compiled = compile_windows(session, feed, view, silver)
-        starts = [
-            start_of(view.windows, each, context, compiled, asked=full_refresh) for each in rest
-        ]
-        work = _work(session, view.windows, compiled, starts, context)
-        planned = perf_counter()
-        result = compute_windows(session, compiled, work, context)
-        done = perf_counter()
-        each = [(start, one, result) for start, one in zip(starts, work, strict=True)]
-        _commit(feed, view, compiled, each, context)
-        judged = result.judged
-        refreshed = [_report(view, *one) for one in each]
-        seconds = {
-            "plan": planned - began,
-            "job": done - planned,
-            "commit": perf_counter() - done,
-        }
-    return RefreshReport(
-        refreshed=tuple(refreshed),
-        up_to_date=tuple(
-            (each.source.key, view.name) for each in opened if each.source.key not in lacking
-        ),
-        judged=judged,
-        blocked={key: reason for key, reason in blocked.items() if key in lacking},
-        seconds=seconds,
-    )
+    behind = keys_behind(feed, view, keys, context, blocked or {}, full_refresh=full_refresh)
+    rest = behind.rest
+    if not rest:
+        return behind.report()
+    ensure_refreshable((each.silver for each in rest), (each.gold for each in rest))
+    silver = columns_of_keys(context.lake, feed, [each.silver for each in rest])
+    compiled = compile_windows(session, feed, view, silver)
+    starts = [start_of(view.windows, each, context, compiled, asked=full_refresh) for each in rest]
+    work = _work(session, view.windows, compiled, starts, context)
+    phases.end("plan")
+    result = compute_windows(session, compiled, work, context)
+    phases.end("job")
+    done = [(start, one, result) for start, one in zip(starts, work, strict=True)]
+    _commit(feed, view, compiled, done, context)
+    phases.end("commit")
+    return behind.report([_report(view, *one) for one in done], result.judged, phases.seconds)
 
 
 def _work(

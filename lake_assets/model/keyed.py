@@ -12,7 +12,14 @@ from pydantic import BeforeValidator, Field, model_validator
 from lake_assets.model.base import Identifier, Noun
 from lake_assets.model.expectations import Action, Expectation
 from lake_assets.model.origins import FEED, SCHEMA_ID, OriginColumns
+from lake_assets.model.tables import STATE
 from lake_assets.model.unique_names import refuse_twins
+
+START, END = "__start_at", "__end_at"
+"""Columns of a history, as they are called in Spark's and Databricks' AUTO CDC."""
+
+PLACE, END_PLACE = f"{STATE}order", f"{STATE}end"
+"""Columns beside them: where in the order of changes a version begins, and where it ends."""
 
 
 class History(IntEnum):

@@ -7,13 +7,10 @@ from collections.abc import Collection, Iterator, Sequence
 
 from lake_assets.model.ddl import columns_of_ddl
 from lake_assets.model.feeds import Feed
+from lake_assets.model.keyed import END, END_PLACE, PLACE, START
 from lake_assets.model.payload import RESCUED, JsonPayload
-from lake_assets.model.tables import STATE
 from lake_assets.model.tombstones import TOMBSTONE
 from lake_assets.model.transforms import ELEMENT
-
-_OF_HISTORIES = ("__start_at", "__end_at", f"{STATE}order", f"{STATE}end")
-"""Columns of keyed tables beside silver's (`gold.keyed_changes`)."""
 
 
 def names_taken(feed: Feed, given: Collection[str] = ()) -> tuple[str, ...]:
@@ -24,7 +21,7 @@ def names_taken(feed: Feed, given: Collection[str] = ()) -> tuple[str, ...]:
         given: names of columns that its function gives.
     """
     declared = {column.name for column in feed.payload.declared_columns}
-    of_keyed = _OF_HISTORIES if any(view.keyed for view in feed.gold) else ()
+    of_keyed = (START, END, PLACE, END_PLACE) if any(view.keyed for view in feed.gold) else ()
     names = {*given, *names_given(feed.select)} - declared
     return (*feed.partition_days, ELEMENT, TOMBSTONE, *of_keyed, *sorted(names))
 

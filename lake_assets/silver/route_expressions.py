@@ -12,10 +12,10 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from lake_assets.errors import FeedError
-from lake_assets.formats.schema_merge import in_words
 from lake_assets.model.feeds import Feed
-from lake_assets.model.routes import KEY_TYPES, Route
+from lake_assets.model.routes import Route
 from lake_assets.silver.arrow_evaluator import Column, is_sure
+from lake_assets.silver.computed_columns import kind_without_keys
 from lake_assets.silver.route_values import RouteValue
 from lake_assets.silver.selection import Output, select
 
@@ -66,8 +66,7 @@ class RouteCompiler:
             if self.feed.payload.grows and _is_not_there(problem):
                 return RouteValue(route=route, topic=topic)  # until a value brings it along
             raise
-        kind = in_words(output.kind)
-        if kind not in {*KEY_TYPES, "binary"}:  # bytes of protobuf are read as text
+        if kind := kind_without_keys(output.kind):
             fact = f"reads {route.what}, which is {kind} and holds no keys"
             step = f"Make it text: `sql: cast({route.what} as string)`"
             raise FeedError(thing, fact, step)

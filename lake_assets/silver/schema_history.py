@@ -58,11 +58,13 @@ class SchemaHistory:
         self._versions = versions
 
     def versions(self) -> tuple[RegisteredVersion, ...]:
-        """All that the log has of versions, in the order of time.
+        """All that the log has of versions, in the order of time; none without a registry.
 
         Raises:
             LakeError: the lake cannot be read.
         """
+        if not self.feed.payload.needs_registry:
+            return ()
         entries = entries_of(self.context.lake, self.feed.feed)
         return tuple(made for one in entries if (made := one.registered) is not None)
 

@@ -9,11 +9,11 @@ import pyarrow as pa
 
 from lake_assets.delta.renamed_columns import Renames
 from lake_assets.errors import FeedError, LakeError
-from lake_assets.formats.schema_merge import Mismatch, in_words, merge
+from lake_assets.formats.schema_merge import Mismatch, in_words
 from lake_assets.model.feeds import Feed
 from lake_assets.model.payload import RECORD
-from lake_assets.model.routes import KEY_TYPES
 from lake_assets.model.transforms import ELEMENT, Mask
+from lake_assets.silver.computed_columns import kind_without_keys, with_computed
 from lake_assets.silver.mask_values import Masks
 from lake_assets.silver.selection import Output
 
@@ -69,20 +69,12 @@ def renames_of(renames: Renames, outputs: Sequence[Output]) -> Renames:
 def merged_columns(
     feed: Feed, have: pa.Schema, made: Sequence[pa.Field], computed: set[str]
 ) -> pa.Schema:
-    """Columns that hold the tables' rows and new ones.
-
-    Decoded ones get wider as their format lets them, computed ones only where the values stay.
+    """As `with_computed`.
 
     Raises:
         LakeError: the types of one do not go together.
     """
-    of_computed = pa.schema([one for one in made if one.name in computed])
-    before = pa.schema([one for one in have if one.name in computed])
-    widens = feed.payload
-    merged = merge(before, of_computed)
-    if not isinstance(merged, Mismatch):
-        promotes = widens.promotes
-        merged = merge(have, pa.schema(made), rounds=widens.infers, promotes=promotes)
+    merged = with_computed(feed.payload, have, made, computed)
     if isinstance(merged, Mismatch):
         raise LakeError(
             f"silver of feed {feed.feed!r}",
@@ -103,8 +95,7 @@ def ensure_routed(feed: Feed, route: Sequence[str], columns: pa.Schema) -> None:
         fact = f"leaves out {missing[0]}, which says where a row goes"
         raise FeedError(f"select of feed {feed.feed!r}", fact, "Select it, too")
     for name in (name for name in route if name in columns.names):
-        kind = in_words(columns.field(name).type)
-        if kind not in {*KEY_TYPES, "binary"}:  # bytes of protobuf are read as text
+        if kind := kind_without_keys(columns.field(name).type):
             fact = f"makes {name} {kind}, which holds no keys"
             step = f"Make it text: `cast(… as string) as {name}`"
             raise FeedError(f"select of feed {feed.feed!r}", fact, step)

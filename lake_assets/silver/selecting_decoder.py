@@ -16,13 +16,11 @@ from lake_assets.model.payload import RESCUED
 from lake_assets.silver.arrow_evaluator import Node, NotEvaluableError, values_of
 from lake_assets.silver.explode_rows import Elements, Exploded, elements_of, pieces
 from lake_assets.silver.explosion import Explosion
+from lake_assets.silver.kept_rows import travelling_columns
 from lake_assets.silver.mask_values import Masks
 from lake_assets.silver.selection import Output
 
 _NO_COLUMNS = pa.schema([])
-
-_ROW = pa.field("#row", pa.bool_())
-"""Travels where no expression reads a column."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,8 +81,7 @@ class SelectingDecoder:
             return _NO_COLUMNS
         of_elements = self.explosion.columns if self.explosion else _NO_COLUMNS
         known = (*self.inner.columns, *self.inner.unused, *of_elements)
-        read = [column for column in known if column.name in self.by_spark_reads]
-        return pa.schema([column.remove_metadata() for column in read] or [_ROW])
+        return travelling_columns(pa.schema(known), self.by_spark_reads)
 
     def decode(self, batch: pa.RecordBatch) -> Decoded:
         """Decode bronze rows, and compute what is selected, where each remains one row."""

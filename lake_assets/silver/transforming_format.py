@@ -14,9 +14,9 @@ from lake_assets.delta.renamed_columns import Renames
 from lake_assets.errors import FeedError, LakeError
 from lake_assets.feeds.functions import NamedFunction, find_function
 from lake_assets.formats.base import Decoder, KeptTypesQuestion, PayloadFormat, Question
-from lake_assets.formats.schema_merge import Mismatch, in_words, merge
+from lake_assets.formats.schema_merge import Mismatch
 from lake_assets.model.feeds import Feed
-from lake_assets.model.routes import KEY_TYPES
+from lake_assets.silver.computed_columns import kind_without_keys, with_computed
 from lake_assets.silver.transform_trial import Trial, try_transform
 from lake_assets.silver.transforming_decoder import TransformingDecoder
 
@@ -117,11 +117,7 @@ class TransformingFormat:
         Decoded ones get wider as their format lets them, computed ones only where values stay.
         """
         computed = set(trial.columns.names) - trial.passed
-        merged = merge(_among(have, computed), _among(made, computed))
-        if not isinstance(merged, Mismatch):
-            payload = self.feed.payload
-            promotes = payload.promotes
-            merged = merge(have, made, rounds=payload.infers, promotes=promotes)
+        merged = with_computed(self.feed.payload, have, made, computed)
         if isinstance(merged, Mismatch):
             raise LakeError(
                 f"silver of feed {self.feed.feed!r}",
@@ -139,8 +135,7 @@ class TransformingFormat:
                     continue  # rows may bring it along
                 fact = f"{self.function.name} leaves out {name}, which says where a row goes"
                 raise FeedError(thing, fact, "Give it, too")
-            kind = in_words(columns.field(name).type)
-            if kind not in {*KEY_TYPES, "binary"}:  # bytes of protobuf are read as text
+            if kind := kind_without_keys(columns.field(name).type):
                 fact = f"{self.function.name} gives {name} as {kind}, which holds no keys"
                 raise FeedError(thing, fact, "Give it as text")
 
@@ -154,10 +149,6 @@ def _in_order(names: Sequence[str], columns: pa.Schema) -> pa.Schema:
     """The columns in the order of the names, then others: tables have them in one of their own."""
     places = {name: place for place, name in enumerate(names)}
     return pa.schema(sorted(columns, key=lambda one: places.get(one.name, len(places))))
-
-
-def _among(columns: pa.Schema, names: set[str]) -> pa.Schema:
-    return pa.schema([one for one in columns if one.name in names])
 
 
 def _renames(renames: Renames, trial: Trial) -> Renames:

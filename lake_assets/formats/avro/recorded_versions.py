@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from lake_assets.errors import SchemaUnusableError
 from lake_assets.formats.avro.schema import Type, parse
+from lake_assets.formats.column_reasons import versions_in
 from lake_assets.formats.confluent.schemas import SchemaSet, Version
 from lake_assets.model.schema_history import RegisteredVersion
 
@@ -22,15 +23,7 @@ def with_recorded(schemas: SchemaSet, recorded: Iterable[RegisteredVersion]) -> 
         schemas: what the registry has now.
         recorded: what it or another one had, in the order of time.
     """
-    now = [
-        RegisteredVersion(
-            version=version.number,
-            schema_id=schema_id,
-            schema=version.descriptor_set,
-            note=version.problem,
-        )
-        for schema_id, version in schemas.versions.items()
-    ]
+    now = versions_in(schemas)
     known: dict[int, tuple[int, Type]] = {}
     texts: dict[int, bytes] = {}
     for one in (*recorded, *now):
