@@ -1,37 +1,29 @@
 """A feed of Avro from a real topic and registry to its tables, through changes of its schema."""
 
 import json
-import re
-import subprocess
-import sys
 import threading
-from pathlib import Path
 from typing import Any
 
 import pytest
 from confluent_kafka.schema_registry import Schema
 from deltalake import DeltaTable
 
-from lake_assets.feeds.load import load_feeds
 from lake_assets.formats.confluent.registry_client import registry_client
 from lake_assets.model.endpoints import RegistryAccess
 from lake_assets.model.feeds import Feed
 from lake_assets.model.payload import Payload
 from lake_assets.model.routes import Route
 from lake_assets.model.tables import quarantine_of
-from lake_assets.settings.load import child_environment
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.streams.pipeline import Pipeline, demux_of, follower_of, start_ingest
 from lake_assets.streams.schemas import Schemas, format_with
-from lake_assets_tests.commandline import lake_assets_here
+from lake_assets_tests.e2e.page_example import run_example
 from lake_assets_tests.e2e.registered import RegisteredLake
 from lake_assets_tests.events import Topic
 from lake_assets_tests.formats.avro.given import datum, framed, record
 from lake_assets_tests.sample import silver_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
-
-ROOT = Path(__file__).parents[2]
 
 KEY = ("game", "string")
 SCORE = {"name": "score", "type": "int"}
@@ -170,32 +162,7 @@ def test_rows_that_were_refused_move_and_all_are_derived_again(spark, connected,
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_the_example_of_the_page_runs(connected, services, tmp_path):
-    page = (ROOT / "docs" / "avro.md").read_text()
-    (text,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
-    (program,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    topic = Topic(services)
-    folder = tmp_path / "feeds"
-    folder.mkdir()
-    (folder / "payments.yaml").write_text(
-        re.sub("(topic|subject): payments", rf"\1: {topic.name}", text)
-    )
-    settings = connected.model_copy(update={"feeds": folder})
-    (feed,) = load_feeds(folder)
-    topic.produce()
-    produced = subprocess.run(  # noqa: S603 - the page's own program
-        [sys.executable, "-c", program.replace('"payments"', f'"{topic.name}"')],
-        env=child_environment(settings),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert produced.returncode == 0, produced.stderr
-    streamed = lake_assets_here(settings, "stream", "--until-caught-up")
-    assert streamed.returncode == 0, streamed.stderr
-    counts = {
-        key: DeltaTable(settings.lake_dir / feed.silver_table(key).relative).to_pyarrow_table()
-        for key in feed.keys
-    }
+    _, counts = run_example("avro.md", "payments", Topic(services), connected, tmp_path / "feeds")
     assert {key: table.num_rows for key, table in counts.items()} == {"at": 2, "de": 1}
     (paid,) = counts["de"].select(["id", "amount", "method", "note"]).to_pylist()
     assert (paid["id"][-1], str(paid["amount"])) == ("1", "19.90")

@@ -1,27 +1,19 @@
 """A feed of JSON Schema from a real topic and registry to its tables, through changes of schema."""
 
 import json
-import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 from confluent_kafka.schema_registry import SchemaReference
-from deltalake import DeltaTable
 
-from lake_assets.feeds.load import load_feeds
 from lake_assets.model.tables import quarantine_of
-from lake_assets.settings.load import child_environment
-from lake_assets_tests.commandline import lake_assets_here, sparkless_here
+from lake_assets_tests.commandline import sparkless_here
+from lake_assets_tests.e2e.page_example import run_example
 from lake_assets_tests.e2e.registered import RegisteredLake
 from lake_assets_tests.events import Topic
 from lake_assets_tests.formats.json_schema.given import document, framed
 from lake_assets_tests.sample import silver_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
-
-ROOT = Path(__file__).parents[2]
 
 UNO, CHESS = silver_of("uno"), silver_of("chess")
 
@@ -84,34 +76,9 @@ def of_two_subjects(lake):
 
 @pytest.mark.timeout(900)
 def test_the_example_of_the_page_runs(connected, services, tmp_path):
-    page = (ROOT / "docs" / "json-and-csv.md").read_text()
-    (program,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    (text,) = [
-        one for one in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL) if "subject:" in one
-    ]
-    topic = Topic(services)
-    folder = tmp_path / "feeds"
-    folder.mkdir()
-    (folder / "orders.yaml").write_text(
-        re.sub("(topic|subject): orders", rf"\1: {topic.name}", text)
+    settings, found = run_example(
+        "json-and-csv.md", "orders", Topic(services), connected, tmp_path / "feeds"
     )
-    settings = connected.model_copy(update={"feeds": folder})
-    (feed,) = load_feeds(folder)
-    topic.produce()
-    produced = subprocess.run(  # noqa: S603 - the page's own program
-        [sys.executable, "-c", program.replace('"orders"', f'"{topic.name}"')],
-        env=child_environment(settings),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert produced.returncode == 0, produced.stderr
-    streamed = lake_assets_here(settings, "stream", "--until-caught-up")
-    assert streamed.returncode == 0, streamed.stderr
-    found = {
-        key: DeltaTable(settings.lake_dir / feed.silver_table(key).relative).to_pyarrow_table()
-        for key in feed.keys
-    }
     assert {key: table.num_rows for key, table in found.items()} == {"at": 2, "de": 1}
     (order,) = found["de"].to_pylist()
     assert (order["id"], order["note"], order["labels"]) == (1, None, [("channel", "web")])

@@ -33,6 +33,11 @@ def feed_of(*views: GoldView) -> Feed:
     )
 
 
+CURRENT = GoldView(name="current", keyed=NEWEST)
+HISTORY = GoldView(name="history", keyed=ALL)
+FEED = feed_of(CURRENT, HISTORY)
+
+
 def rows_of(changes, key="uno"):
     """Changes `(id, version, op, value, offset)` as silver's rows."""
     names = ("id", "version", "op", "value", "_offset")

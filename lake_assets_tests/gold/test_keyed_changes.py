@@ -10,14 +10,13 @@ from hypothesis import strategies as st
 from lake_assets.delta.committer import Committer
 from lake_assets.gold.keyed_refresh import refresh_keyed
 from lake_assets.gold.refresh import refresh
-from lake_assets.model.gold_views import GoldView
 from lake_assets.model.reports import Mode
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.storage.local import LocalStore
 from lake_assets_tests.gold.changes import (
-    ALL,
-    NEWEST,
-    feed_of,
+    CURRENT,
+    FEED,
+    HISTORY,
     history_of,
     newest_of,
     rows_of,
@@ -26,9 +25,6 @@ from lake_assets_tests.gold.silver import append_silver
 
 pytestmark = pytest.mark.spark
 
-CURRENT = GoldView(name="current", keyed=NEWEST)
-HISTORY = GoldView(name="history", keyed=ALL)
-FEED = feed_of(CURRENT, HISTORY)
 
 CHANGE = st.tuples(
     st.sampled_from([1, 2, 3, 4, None]),

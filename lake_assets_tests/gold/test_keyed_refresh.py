@@ -10,10 +10,10 @@ from lake_assets.model.feeds import Feed
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.reports import Mode
 from lake_assets_tests.gold.changes import (
-    ALL,
-    NEWEST,
+    CURRENT,
+    FEED,
+    HISTORY,
     SCHEMA,
-    feed_of,
     history_of,
     newest_of,
     rows_of,
@@ -21,10 +21,6 @@ from lake_assets_tests.gold.changes import (
 from lake_assets_tests.gold.silver import append_silver
 
 pytestmark = pytest.mark.spark
-
-CURRENT = GoldView(name="current", keyed=NEWEST)
-HISTORY = GoldView(name="history", keyed=ALL)
-FEED = feed_of(CURRENT, HISTORY)
 
 
 @pytest.fixture

@@ -50,9 +50,12 @@ class Silver:
         self.reports, self.by_spark = [], None
         self.offsets = 0
 
+    def decoding(self, declared):
+        """The format below what is selected."""
+        return format_of(declared, Surroundings(registry_access=RegistryAccess()))
+
     def demux(self, declared, key=KEY, **more):
-        surroundings = Surroundings(registry_access=RegistryAccess())
-        found = with_select(self.spark, declared, format_of(declared, surroundings), key, **more)
+        found = with_select(self.spark, declared, self.decoding(declared), key, **more)
         return Demux(
             feed=declared,
             context=self.context,

@@ -10,23 +10,17 @@ import pytest
 
 from lake_assets.delta.change_journal import ChangeJournal
 from lake_assets.delta.commit import Batch
-from lake_assets.delta.commit_journal import Journal
 from lake_assets.errors import FeedError, LakeError
 from lake_assets.feeds.load import load_feeds
-from lake_assets.formats.base import Surroundings
-from lake_assets.formats.catalog import format_of
-from lake_assets.model.endpoints import RegistryAccess
 from lake_assets.model.schema_history import Why
 from lake_assets.model.tables import quarantine_of
-from lake_assets.silver.demux import Demux
 from lake_assets.silver.reprocess import Redo
-from lake_assets.silver.selecting_format import with_select
 from lake_assets.silver.transforming_format import with_transform
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.storage.local import LocalStore
 from lake_assets.storage.uri import LakeUri
 from lake_assets_tests.columns import KAFKA
-from lake_assets_tests.silver.selecting import KEY, Silver
+from lake_assets_tests.silver.selecting import Silver
 from lake_assets_tests.silver.test_selecting_format import beat, without_origin
 
 pytestmark = pytest.mark.spark
@@ -60,17 +54,8 @@ class Transformed(Silver):
         (feed,) = load_feeds(self.folder)
         return feed
 
-    def demux(self, declared, key=KEY, **more):
-        inner = format_of(declared, Surroundings(registry_access=RegistryAccess()))
-        found = with_select(self.spark, declared, with_transform(declared, inner), key, **more)
-        return Demux(
-            feed=declared,
-            context=self.context,
-            journal=Journal(self.settings.state_dir / "tracker-demux.json"),
-            format=found,
-            schemas=found,
-            report=self.reports.append,
-        )
+    def decoding(self, declared):
+        return with_transform(declared, super().decoding(declared))
 
 
 @pytest.fixture

@@ -7,20 +7,7 @@ from hypothesis import strategies as st
 
 from lake_assets.formats.json.folded_types import FoldedColumns, type_of_all
 from lake_assets.formats.json.inference import ddl_of, joined, names_in
-
-KINDS = st.recursive(
-    st.sampled_from([pa.int64(), pa.float64(), pa.bool_(), pa.string()]),
-    lambda inner: st.one_of(
-        inner.map(lambda kind: pa.list_(pa.field("item", kind))),
-        st.lists(
-            st.tuples(st.sampled_from(["x", "y", "z", "X"]), inner),
-            min_size=1,
-            max_size=3,
-            unique_by=lambda field: field[0].lower(),
-        ).map(pa.struct),
-    ),
-    max_leaves=6,
-)
+from lake_assets_tests.formats.json.inferred_kinds import KINDS
 
 
 def folded(kinds, most=500):

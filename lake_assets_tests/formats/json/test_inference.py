@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from lake_assets.formats.json.inference import ddl_of, holds, inferred, joined, names_in
 from lake_assets.formats.json.parse import parse
+from lake_assets_tests.formats.json.inferred_kinds import KINDS
 
 
 def of(text):
@@ -74,21 +75,6 @@ def test_what_a_column_becomes(have, came, wider):
 def test_what_may_not_round_or_grow_does_not():
     assert joined(X, XY, rounds=False) == pa.struct([("x", pa.int64()), ("y", pa.string())])
     assert joined(X, XY, adds=False) == pa.struct([("x", pa.float64())])
-
-
-KINDS = st.recursive(
-    st.sampled_from([pa.int64(), pa.float64(), pa.bool_(), pa.string()]),
-    lambda inner: st.one_of(
-        inner.map(lambda kind: pa.list_(pa.field("item", kind))),
-        st.lists(
-            st.tuples(st.sampled_from(["x", "y", "z", "X"]), inner),
-            min_size=1,
-            max_size=3,
-            unique_by=lambda field: field[0].lower(),
-        ).map(pa.struct),
-    ),
-    max_leaves=6,
-)
 
 
 @given(KINDS, KINDS)
