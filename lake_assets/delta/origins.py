@@ -218,7 +218,7 @@ class Origins:
         """The rows that were added."""
         found: dict[Place, list[tuple[int, int]]] = {}
         for place, parts in self._offsets.items():
-            offsets = np.unique(np.concatenate(parts))
+            offsets = np.sort(np.concatenate(parts))  # one that is there twice parts no run
             runs = np.split(offsets, np.flatnonzero(np.diff(offsets) > 1) + 1)
             found[place] = [(int(run[0]), int(run[-1]) + 1) for run in runs if len(run)]
         return found

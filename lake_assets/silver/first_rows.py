@@ -38,7 +38,16 @@ def repeated(rows: KeyedRows) -> Mask:
     again = ordered[1:][ordered[1:] == ordered[:-1]]
     if len(again) > len(ordered) // _MANY:
         return np.ones(len(rows), np.bool_)
-    return is_among(rows.high, np.unique(again))
+    return is_among(rows.high, again)
+
+
+def in_order(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Sorted, each once. NumPy's `unique` takes a hundred times as long for hashes."""
+    ordered = np.sort(values)
+    is_new = np.ones(len(ordered), np.bool_)
+    is_new[1:] = ordered[1:] != ordered[:-1]
+    distinct: npt.NDArray[np.uint64] = ordered[is_new]
+    return distinct
 
 
 def is_among(values: npt.NDArray[np.uint64], ordered: npt.NDArray[np.uint64]) -> Mask:

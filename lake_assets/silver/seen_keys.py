@@ -22,7 +22,7 @@ from lake_assets.delta.deletion_vectors import kept_rows
 from lake_assets.delta.log_tail import actions_of, file_of
 from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.model.tables import TableRef
-from lake_assets.silver.first_rows import is_among
+from lake_assets.silver.first_rows import in_order, is_among
 from lake_assets.silver.key_hashes import Words
 from lake_assets.silver.keyed_rows import Ints, KeyedRows, concatenated
 from lake_assets.silver.stored_keys import KeyReader
@@ -125,8 +125,7 @@ class SeenKeys:
             wanted = self._wanted(rows.time)
             self._load(table, wanted - self._known[table].loaded)
             needed |= wanted
-        every = concatenated(list(new.values()))
-        ordered = np.unique(every.high)
+        ordered = in_order(np.concatenate([rows.high for rows in new.values()]))
         found = [
             rows
             for at in sorted(needed)
