@@ -16,6 +16,9 @@ PRIMITIVES = frozenset(
     {"null", "boolean", "int", "long", "float", "double", "bytes", "string"},
 )
 
+OWN = "="
+"""In place of a member's name: the column of the plain type itself."""
+
 MOST_TYPES = 5_000
 """Types that a schema may have with its references inlined. Named types that use each other twice
 double with each of them, so a few lines of text could else take all memory."""
@@ -50,7 +53,8 @@ class Type:
     """A type of a schema, with all that is nested in it."""
 
     kind: str
-    """A primitive's name, or `fixed`, `enum`, `array`, `map`, `union`, `record`."""
+    """A primitive's name, or `fixed`, `enum`, `array`, `map`, `union`, `record`; `only` is a type
+    that becomes a member of a struct as a union's branch would, without being one in the bytes."""
 
     logical: str = ""
     """The logical type, if it is known and of the right kind; others are their base type."""
@@ -71,6 +75,15 @@ class Type:
     members: tuple[str, ...] = ()
     """Of a union of several types: the struct's field for each branch, empty for null."""
 
+    beside: bool = False
+    """Whether `members` name what stands beside a column, and `OWN` what is in it."""
+
+    skipped: tuple[int, ...] = ()
+    """Branches that are passed over, as if they were null; of another type any says so of it."""
+
+    extras: tuple[tuple[str, "Type"], ...] = ()
+    """What else is read of the same bytes: what its column's name has more, and what of them."""
+
     fields: tuple["Field", ...] = ()
 
     fills: tuple["Fill", ...] = ()
@@ -80,6 +93,10 @@ class Type:
     def branches(self) -> tuple["Type", ...]:
         """Of a union, those that are not null."""
         return tuple(one for one in self.inner if one.kind != "null")
+
+    def parts(self, name: str) -> "list[tuple[str, Type]]":
+        """The columns that a value makes: the one of this name, and those beside it."""
+        return [(name, self), *((f"{name}{more}", one) for more, one in self.extras)]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
