@@ -11,6 +11,7 @@ import fastavro
 import pytest
 from deltalake import DeltaTable
 
+from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import TableRef, quarantine_of
 from lake_assets_tests.e2e.registered import RegisteredLake
 from lake_assets_tests.formats.avro.given import framed, record
@@ -127,3 +128,33 @@ def test_streams_a_requeue_and_rebuilds_make_the_same_tables(spark, connected, s
         assert dict(spark.read.format("delta").load(str(folder)).dtypes) == types
         lake.stream(framed(third, datum(THIRD, at=9, score=7, play={"turns": 2})))
         assert (9, None, other(7), None, other({"turns": 2})) in values(uno)
+
+
+class SelectingLake(RegisteredLake):
+    """Whose feed says that numbers are times."""
+
+    selects = False
+
+    def feed(self, *more_keys: str) -> Feed:
+        items = ("*", "timestamp_millis(at) AS happened_at") if self.selects else ()
+        return super().feed(*more_keys).model_copy(update={"select": items})
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_numbers_that_are_times_are_selected_as_such_and_a_rebuild_gives_them_to_all(
+    spark, connected, services
+):
+    lake = SelectingLake(spark, connected, services, "avro", "AVRO")
+    uno = silver_of("uno")
+    first = lake.register(FIRST)
+    with lake.streaming():
+        lake.stream(framed(first, datum(FIRST, at=MS, score="a", play={"card": "red"})))
+        second = lake.register(SECOND)
+        moved = datum(SECOND, at=NOON, score="c", play=("Move", {"card": "green"}))
+        lake.stream(framed(second, moved))
+        assert lake.rows(uno, "at", "happened_at") == [(MS, None), (MS, None)]
+    lake.selects = True
+    with lake.streaming():
+        lake.rebuild()
+        assert lake.rows(uno, "at", "happened_at") == [(MS, NOON), (MS, NOON)]
