@@ -51,9 +51,9 @@ def as_column(own: Sequence[Type], one: Type) -> Type:
     """A type as its column has it: a time as the number that it is, or a number as the time."""
     first = own[0]
     if not first.logical:
-        is_raw = one.logical and _same_bytes(first, one)
+        is_raw = one.logical and same_bytes(first, one)
         return replace(one, logical="", precision=0, scale=0) if is_raw else one
-    if one.logical or not _same_bytes(first, one):
+    if one.logical or not same_bytes(first, one):
         return one
     like = next(its for its in reversed(own) if its.logical)
     return replace(one, logical=like.logical, precision=like.precision, scale=like.scale)
@@ -67,6 +67,12 @@ def is_alike(one: Type, other: Type) -> bool:
     return pair <= _INTEGERS or pair <= _REALS
 
 
+def same_bytes(first: Type, one: Type) -> bool:
+    """Whether values of both are the same bytes, or numbers of any size."""
+    pair = {first.kind, one.kind}
+    return pair <= _INTEGERS or (pair in ({"bytes"}, {"fixed"}) and first.size == one.size)
+
+
 def _holds_plain(own: Sequence[Type], one: Type) -> bool:
     """Whether a column holds what has no logical type."""
     first = own[0]
@@ -74,7 +80,7 @@ def _holds_plain(own: Sequence[Type], one: Type) -> bool:
         return one.kind not in _REALS or not _units(own)
     if first.logical == "uuid" and one.kind != "fixed":
         return True  # texts both
-    return _same_bytes(first, one)
+    return same_bytes(first, one)
 
 
 def _holds_meaning(own: Sequence[Type], one: Type) -> bool:
@@ -84,13 +90,7 @@ def _holds_meaning(own: Sequence[Type], one: Type) -> bool:
     if one.logical == "uuid" and one.kind == "string":
         return first.kind != "fixed"
     is_mixed = any(its.kind in _REALS for its in own)
-    return _same_bytes(first, one) and not is_mixed and _units(own) <= {_unit(one)}
-
-
-def _same_bytes(first: Type, one: Type) -> bool:
-    """Whether values of both are the same bytes, or numbers of any size."""
-    pair = {first.kind, one.kind}
-    return pair <= _INTEGERS or (pair in ({"bytes"}, {"fixed"}) and first.size == one.size)
+    return same_bytes(first, one) and not is_mixed and _units(own) <= {_unit(one)}
 
 
 def _units(own: Sequence[Type]) -> set[Meaning]:

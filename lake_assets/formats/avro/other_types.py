@@ -10,6 +10,7 @@ from dataclasses import replace
 from lake_assets.formats.avro.columns import type_of
 from lake_assets.formats.avro.schema import OWN, Field, Fill, Type
 from lake_assets.formats.avro.union_branches import placed
+from lake_assets.formats.avro.walk import width_of
 
 OTHER_TYPES = "_other_types"
 """What the name of such a column has more than the other's."""
@@ -66,6 +67,8 @@ def _is_nothing(kind: Type) -> bool:
         )
     if kind.kind == "null" or (kind.skipped and kind.kind != "union"):
         return True
+    if kind.kind == "array" and not width_of(kind.inner[0]):
+        return True  # such items are not read
     if kind.kind in {"array", "map", "union", "only"}:
         read = (one for place, one in enumerate(kind.inner) if place not in kind.skipped)
         return all(map(_is_nothing, read))

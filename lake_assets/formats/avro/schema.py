@@ -6,7 +6,7 @@ other versions is `naming`'s business, and what becomes of a type in Arrow that 
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -61,6 +61,9 @@ class Type:
 
     name: str = ""
     """Full name of a record, an enum or a fixed type."""
+
+    aliases: tuple[str, ...] = ()
+    """Older names of it, without namespaces."""
 
     size: int = 0
     """Bytes of a fixed type."""
@@ -200,11 +203,13 @@ class _Parsing:
     def _named(self, found: Any, name: str, place: str) -> Type:  # noqa: ANN401
         kind = found["type"]
         if kind == "enum":
-            return Type(kind=kind, name=name, symbols=tuple(found["symbols"]))
+            symbols = tuple(found["symbols"])
+            return Type(kind=kind, name=name, symbols=symbols, aliases=_aliases(found))
         if kind == "fixed":
             if not isinstance(found["size"], int) or found["size"] < 0:
                 raise _unusable(f"has at {place} a fixed type of {found['size']} bytes")
-            return _with_logical(Type(kind=kind, name=name, size=found["size"]), found, place)
+            fixed = Type(kind=kind, name=name, size=found["size"], aliases=_aliases(found))
+            return _with_logical(fixed, found, place)
         if name in self.open:
             raise _unusable(f"has at {place} a record {name} that contains itself: no column can")
         self.open.append(name)
@@ -217,7 +222,7 @@ class _Parsing:
                 how = "twice" if before == one.name else f"beside {before}, by case alone another"
                 raise _unusable(f"has in record {name} a field {one.name} {how}")
             seen[one.name.lower()] = one.name
-        return Type(kind="record", name=name, fields=fields)
+        return Type(kind="record", name=name, fields=fields, aliases=_aliases(found))
 
     def _field(self, found: Mapping[str, Any], place: str) -> Field:
         name = found["name"]
@@ -228,6 +233,10 @@ class _Parsing:
             aliases=tuple(found.get("aliases", ())),
             default=json.dumps(found["default"]) if "default" in found else None,
         )
+
+
+def _aliases(found: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(str(one).rpartition(".")[2] for one in found.get("aliases", ()))
 
 
 def _with_logical(base: Type, found: Mapping[str, Any], place: str) -> Type:
@@ -241,7 +250,7 @@ def _with_logical(base: Type, found: Mapping[str, Any], place: str) -> Type:
         return _decimal(base, found, place)
     if not is_known:
         return base  # as the specification asks for
-    return Type(kind=base.kind, name=base.name, size=base.size, logical=str(logical))
+    return replace(base, logical=str(logical))
 
 
 def _decimal(base: Type, found: Mapping[str, Any], place: str) -> Type:
@@ -253,11 +262,4 @@ def _decimal(base: Type, found: Mapping[str, Any], place: str) -> Type:
     if precision > MOST_DIGITS:
         fact = f"has at {place} a decimal of {precision} digits; columns have {MOST_DIGITS} at most"
         raise _unusable(fact)
-    return Type(
-        kind=base.kind,
-        name=base.name,
-        size=base.size,
-        logical="decimal",
-        precision=precision,
-        scale=scale,
-    )
+    return replace(base, logical="decimal", precision=precision, scale=scale)

@@ -4,15 +4,23 @@ A place that had one type when it came is a column of it; one that had several i
 members. Types that a column does not hold are members, too: of a struct beside it.
 
 Named types are matched as Avro's specification has it, by their names without a namespace, so that
-a namespace may move. Full names decide where a union has two types of one simple name. No two types
-of one union are ever the same, so none takes the other's values.
+a namespace may move. Full names decide where a union has two types of one simple name, and aliases
+count where no name is the same. No two types of one union are ever the same, so none takes the
+other's values.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any, TypeAlias
 
-from lake_assets.formats.avro.column_types import Fit, as_column, fit, is_alike
+from lake_assets.formats.avro.column_types import (
+    Fit,
+    as_column,
+    fit,
+    is_alike,
+    same_bytes,
+)
 from lake_assets.formats.avro.schema import OWN, Type
 
 Place: TypeAlias = tuple[str, ...]
@@ -125,16 +133,23 @@ def _own(types: Mapping[int, Type], known: _Known, *, is_single: bool) -> dict[i
         indices[at]: to for at, to in _matched(several, known.own, _sort).items()
     }
     theirs = {indices[at] for at in _matched(several, known.members, _sort)}
-    likes = {at: at_own for at, at_own in found.items() if at_own is not None}
-    for at, one in types.items():
-        if at in found or at in theirs or fit(known.own, one) is not Fit.COLUMN:
-            continue
+    likes = {at: to for at, to in found.items() if to is not None}
+    left = {
+        at: one
+        for at, one in types.items()
+        if at not in found and at not in theirs and fit(known.own, one) is Fit.COLUMN
+    }
+    for at, one in left.items():
         like = next((to for to, its in enumerate(known.own) if is_alike(its, one)), None)
         if is_single or like is not None:
             found[at] = None
             likes[at] = len(known.own) if like is None else like
-    if is_single or not found:
+    if is_single:
         return found
+    if not found:
+        # Such as a time, where its number was.
+        said = (at for at, one in left.items() if not one.name and same_bytes(known.own[0], one))
+        return dict.fromkeys(islice(said, 1))
     kept = types[max(likes, key=lambda at: likes[at])]
     return {at: to for at, to in found.items() if types[at] is kept or is_alike(types[at], kept)}
 
@@ -163,15 +178,14 @@ def is_struct(kind: Type) -> bool:
 def _matched(
     own: Sequence[Type], others: Sequence[Type], sort: Callable[[Type], Any]
 ) -> dict[int, int]:
-    """Indices of the same types, each at most once: by full names, then by simple ones."""
+    """Indices of the same types, each at most once: by full names, simple ones, then aliases."""
     pairs: dict[int, int] = {}
-    for name_of in (_full_name, _simple_name):
+    for is_same in (_same_name, _same_simple_name, _is_alias):
         left = [place for place in range(len(others)) if place not in pairs.values()]
         for index, one in enumerate(own):
             if index in pairs:
                 continue
-            sign = (sort(one), name_of(one))
-            same = (at for at in left if (sort(others[at]), name_of(others[at])) == sign)
+            same = (at for at in left if sort(others[at]) == sort(one) and is_same(one, others[at]))
             found = next(same, None)
             if found is not None:
                 pairs[index] = found
@@ -187,9 +201,18 @@ def _sort(one: Type) -> tuple[str, str, int]:
     return one.kind, one.logical, one.scale
 
 
-def _full_name(one: Type) -> str:
-    return one.name
+def _same_name(one: Type, other: Type) -> bool:
+    return one.name == other.name
 
 
-def _simple_name(one: Type) -> str:
+def _same_simple_name(one: Type, other: Type) -> bool:
+    return _simple(one) == _simple(other)
+
+
+def _is_alias(one: Type, other: Type) -> bool:
+    """Whether one of them has an older name of the other, whichever is the newer."""
+    return _simple(one) in other.aliases or _simple(other) in one.aliases
+
+
+def _simple(one: Type) -> str:
     return one.name.rpartition(".")[2]

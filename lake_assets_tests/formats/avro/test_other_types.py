@@ -17,6 +17,7 @@ from lake_assets_tests.formats.avro.given import NOTHING, framed, record, rows_o
 MILLIS = {"type": "long", "logicalType": "timestamp-millis"}
 MICROS = {"type": "long", "logicalType": "timestamp-micros"}
 DATE = {"type": "int", "logicalType": "date"}
+MOMENT = pa.timestamp("us", tz="UTC")
 NOON = datetime(2026, 11, 25, 12, tzinfo=UTC)
 
 
@@ -80,13 +81,16 @@ B = record(("y", "string"), name="B")
         ([decimal(9, 2), decimal(9, 4)], pa.decimal128(9, 2), pa.decimal128(9, 4)),
         (["long", ["null", MILLIS]], pa.int64(), None),
         (["int", DATE], pa.int32(), None),
+        (["long", ["null", MILLIS, "string"]], pa.int64(), pa.string()),
+        ([MILLIS, ["string", "long"], ["null", "long"]], MOMENT, pa.string()),
+        (["int", ["int", MILLIS]], pa.int32(), MOMENT),
         (["int", MILLIS], pa.int64(), None),
-        ([MILLIS, "long"], pa.timestamp("us", tz="UTC"), None),
+        ([MILLIS, "long"], MOMENT, None),
         ([DATE, "int"], pa.date32(), None),
-        ([MILLIS, MICROS, "long"], pa.timestamp("us", tz="UTC"), None),
-        (["long", MILLIS, MICROS], pa.int64(), pa.timestamp("us", tz="UTC")),
-        ([DATE, MILLIS], pa.date32(), pa.timestamp("us", tz="UTC")),
-        (["double", MILLIS], pa.float64(), pa.timestamp("us", tz="UTC")),
+        ([MILLIS, MICROS, "long"], MOMENT, None),
+        (["long", MILLIS, MICROS], pa.int64(), MOMENT),
+        ([DATE, MILLIS], pa.date32(), MOMENT),
+        (["double", MILLIS], pa.float64(), MOMENT),
         (["bytes", decimal(5, 2)], pa.binary(), None),
         ([decimal(5, 2), "bytes"], pa.decimal128(5, 2), None),
         (["bytes", decimal(5, 2), decimal(5, 3)], pa.binary(), pa.decimal128(5, 3)),
@@ -293,3 +297,12 @@ def test_a_record_that_had_no_fields_is_null_before_and_after_it_has_some():
     row = framed(1, datum(old, {"r": {}, "i": 1}))
     assert rows_of(subject(old), row) == [{"i": 1}]
     assert rows_of(subject(old, new), row) == [{"r": None, "i": 1}]
+
+
+def test_items_without_bytes_are_null_whatever_they_get_later():
+    old, new = (
+        record(("l", {"type": "array", "items": record(*fields, name="I")}), ("i", "int"))
+        for fields in ((), ({"name": "x", "type": "int", "default": 7},))
+    )
+    row = framed(1, datum(old, {"l": [{}, {}], "i": 1}))
+    assert rows_of(subject(old, new), row) == [{"l": None, "i": 1}]
