@@ -31,6 +31,7 @@ OF_NO_ROOM = {
     Path("test_definitions.py"),
     Path("formats/protobuf/test_property.py"),
     Path("formats/avro/test_property.py"),
+    Path("formats/avro/test_random_versions.py"),
     Path("formats/json/test_property.py"),
     Path("formats/json/test_inferring.py"),
     Path("formats/json_schema/test_property.py"),

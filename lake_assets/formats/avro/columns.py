@@ -6,7 +6,6 @@ import pyarrow as pa
 
 from lake_assets.errors import SchemaUnusableError
 from lake_assets.formats.avro.schema import Type
-from lake_assets.formats.avro.union_branches import is_struct
 from lake_assets.formats.avro.walk import width_of
 from lake_assets.formats.confluent.version_columns import NEXT_STEP, columns_of
 
@@ -77,22 +76,25 @@ def _twice(names: Iterable[str]) -> str | None:
 def _fields(record: Type) -> list[pa.Field]:
     made = []
     for one in record.fields:
-        kind = type_of(one.type)
-        if kind is not None:
-            comment = MICROSECONDS if _is_time(one.type) else None
-            made.append(pa.field(one.column, kind, nullable=True, metadata=comment))
+        for name, read in one.type.parts(one.column):
+            kind = type_of(read)
+            if kind is not None:
+                comment = MICROSECONDS if _is_time(read) else None
+                made.append(pa.field(name, kind, nullable=True, metadata=comment))
     return made
 
 
 def _is_time(kind: Type) -> bool:
     """Whether a field's numbers are microseconds, of whichever of its types."""
     if kind.kind in {"union", "array"}:
-        return any(_is_time(one) for one in kind.inner) and not is_struct(kind)
+        return not kind.members and any(map(_is_time, _read(kind)))
     return kind.logical.startswith("time-")
 
 
 def type_of(kind: Type) -> pa.DataType | None:
     """A type in Arrow; None if nothing can have it."""
+    if kind.skipped and kind.kind != "union":
+        return None
     if kind.logical == "decimal":
         return pa.decimal128(kind.precision, kind.scale)
     if kind.logical:
@@ -119,22 +121,30 @@ def _map(kind: Type) -> pa.DataType | None:
 
 
 def _union(kind: Type) -> pa.DataType | None:
-    if is_struct(kind):
-        pairs = ((member, one) for member, one in zip(kind.members, kind.inner, strict=True))
+    if kind.members:
+        pairs = zip(kind.members, kind.inner, strict=True)
         fields = [
-            pa.field(member, made)
+            pa.field(name, made)
             for member, one in sorted(pairs, key=lambda pair: (len(pair[0]), pair[0]))
-            if member and (made := type_of(one)) is not None
+            if member
+            for name, read in one.parts(member)
+            if (made := type_of(read)) is not None
         ]
         return pa.struct(fields) if fields else None
-    made = [found for one in kind.branches if (found := type_of(one)) is not None]
+    made = [found for one in _read(kind) if (found := type_of(one)) is not None]
     # Of `int` and `long`, or of `float` and `double`, the second in this order.
     return max(made, key=lambda one: one.bit_width if len(made) > 1 else 0, default=None)
+
+
+def _read(kind: Type) -> list[Type]:
+    """The inner types whose values are not passed over."""
+    return [one for place, one in enumerate(kind.inner) if place not in kind.skipped]
 
 
 _NESTED: Mapping[str, Callable[[Type], pa.DataType | None]] = {
     "record": _record,
     "union": _union,
+    "only": _union,
     "array": _array,
     "map": _map,
 }

@@ -67,6 +67,10 @@ class Cursor:
         """Some of them, to read in; `join` brings their positions back."""
         return Cursor(self.source, self.rows[which], self.at[which], self.end[which])
 
+    def copy(self) -> "Cursor":
+        """To read the same once more."""
+        return Cursor(self.source, self.rows, self.at.copy(), self.end)
+
     def join(self, which: npt.NDArray[np.intp], part: "Cursor") -> None:
         """Go on where a subset stands."""
         self.at[which] = part.at

@@ -39,6 +39,8 @@ def check(kind: Type) -> None:
 
 
 def _encode(kind: Type, value: Any) -> bytes:  # noqa: ANN401 - any JSON
+    if kind.kind == "only":
+        return _encode(kind.inner[0], value)
     if kind.kind == "union":
         return _union(kind, value)
     written = _NESTED[kind.kind](kind, value) if kind.kind in _NESTED else _simple(kind, value)

@@ -8,12 +8,15 @@ versions is `union_branches`' to say.
 from collections.abc import Sequence
 from dataclasses import replace
 
+from lake_assets.formats.avro.other_types import with_columns
 from lake_assets.formats.avro.schema import Field, Fill, Type
-from lake_assets.formats.avro.union_branches import Members, branches_of, counterparts
+from lake_assets.formats.avro.union_branches import Members, branches_of, counterparts, placed
 
 
 def named(versions: Sequence[Type], numbers: Sequence[int] = ()) -> list[Type]:
     """Records with the names of columns, of a union's members, and what readers fill in.
+
+    What stands beside a column is among its type's `extras`.
 
     Args:
         versions: a record of each version, the one whose names hold first, then newest first.
@@ -29,7 +32,7 @@ def named(versions: Sequence[Type], numbers: Sequence[int] = ()) -> list[Type]:
         place: members.applied(done[place], ())
         for place in sorted(range(len(done)), key=lambda place: ages[place])
     }
-    return [_filled(numbered[place], numbered[0]) for place in range(len(done))]
+    return [with_columns(_filled(numbered[place], numbered[0])) for place in range(len(done))]
 
 
 def _named(kind: Type, newer: Sequence[Type]) -> Type:
@@ -87,11 +90,18 @@ def _match(name: str, siblings: set[str], record: Type) -> Field | None:
 
 def _filled(kind: Type, reader: Type) -> Type:
     """With the defaults of the reader's fields that the writer lacks."""
-    if kind.kind == "union":
-        return replace(kind, inner=tuple(_filled_branches(kind, reader)))
-    same = counterparts([kind], branches_of(reader)).get(0)
-    if same is None:
-        return kind
+    theirs = placed(reader)
+
+    def branch(name: str, one: Type) -> Type:
+        others = [its for its_name, its in theirs if its_name == name and its.kind != "null"]
+        same = counterparts([one], others).get(0)
+        return one if same is None else _filled_from(one, same)
+
+    made = tuple(branch(name, one) for name, one in placed(kind))
+    return replace(kind, inner=made) if kind.kind == "union" else made[0]
+
+
+def _filled_from(kind: Type, same: Type) -> Type:
     if kind.kind in {"array", "map"}:
         return replace(kind, inner=(_filled(kind.inner[0], same.inner[0]),))
     if kind.kind != "record":
@@ -110,12 +120,3 @@ def _filled(kind: Type, reader: Type) -> Type:
         if one.column not in own and one.default is not None and one.default != "null"
     )
     return replace(kind, fields=fields, fills=fills)
-
-
-def _filled_branches(kind: Type, reader: Type) -> list[Type]:
-    """The types of a union, each as the reader's own of the same member."""
-    if not kind.members or not reader.members:
-        return [_filled(one, reader) for one in kind.inner]
-    theirs = dict(zip(reader.members, reader.inner, strict=True))
-    pairs = zip(kind.members, kind.inner, strict=True)
-    return [_filled(one, theirs[name]) if name in theirs else one for name, one in pairs]

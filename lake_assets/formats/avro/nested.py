@@ -3,7 +3,7 @@
 A field is read in all rows before the next one is, so the cost of a step is shared by the rows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -28,18 +28,14 @@ def decode(kind: Type, to: pa.DataType | None, cursor: Cursor, place: str = "") 
         cursor: where the values are; goes on behind them.
         place: the field, for what is wrong; empty for the whole datum.
     """
-    if kind.kind == "record":
-        arrays = decode_fields(kind, () if to is None else list(to), cursor, place)
-        if to is None:
-            return None
-        return pa.StructArray.from_arrays(arrays, fields=list(to))
-    if kind.kind == "union":
-        return _union(kind, to, cursor, place)
-    if kind.kind == "array":
-        return _array(kind, to, cursor, place)
-    if kind.kind == "map":
-        return _map(kind, to, cursor, place)
-    return leaf(kind, to, cursor, place)
+    if kind.skipped and kind.kind != "union":
+        _decode(kind, None, cursor, place)
+        return None if to is None else pa.nulls(len(cursor), to)
+    return _decode(kind, to, cursor, place)
+
+
+def _decode(kind: Type, to: pa.DataType | None, cursor: Cursor, place: str) -> pa.Array | None:
+    return _NESTED.get(kind.kind, leaf)(kind, to, cursor, place)
 
 
 def decode_fields(
@@ -54,10 +50,10 @@ def decode_fields(
         place: the field that holds the record.
     """
     types = {column.name: column.type for column in columns}
-    found: dict[str, pa.Array | None] = {}
+    found: dict[str, pa.Array] = {}
     for one in kind.fields:
         below = f"{place}.{one.name}" if place else one.name
-        found[one.column] = decode(one.type, types.get(one.column), cursor, below)
+        found |= _parts(one.column, one.type, types, cursor, below)
     zeros = pa.array(np.zeros(len(cursor), np.int64))
     for fill in kind.fills:
         if fill.column in types:
@@ -66,12 +62,48 @@ def decode_fields(
     return [pa.nulls(len(cursor), to) if one is None else one for one, to in made]
 
 
+def _parts(
+    name: str, kind: Type, types: Mapping[str, pa.DataType], cursor: Cursor, place: str
+) -> dict[str, pa.Array]:
+    """Read one value of each, as often as it has columns: those of them that are wanted."""
+    begin = cursor.copy() if kind.extras else cursor
+    made = decode(kind, types.get(name), cursor, place)
+    found = {} if made is None else {name: made}
+    for column, one in kind.parts(name)[1:]:
+        if column in types:
+            found[column] = decode(one, types[column], begin.copy(), place)
+    return found
+
+
+def _types(to: pa.DataType | None) -> Mapping[str, pa.DataType]:
+    return {} if to is None else {one.name: one.type for one in to}
+
+
+def _struct(
+    found: Mapping[str, pa.Array], to: pa.DataType, total: int, is_null: pa.Array | None = None
+) -> pa.Array:
+    arrays = [
+        found[one.name] if one.name in found else pa.nulls(total, one.type) for one in list(to)
+    ]
+    return pa.StructArray.from_arrays(arrays, fields=list(to), mask=is_null)
+
+
 @lru_cache(maxsize=1024)
 def _default(fill: Fill, to: pa.DataType) -> pa.Array:
     """The default as an array of one value; null if no column can have it, such as the year 0."""
     source, start, end = Source.of(pa.array([encode(fill.type, fill.default)], pa.binary()))
     made = decode(fill.type, to, Cursor(source, np.zeros(1, np.int64), start, end))
     return pa.nulls(1, to) if source.problems else made
+
+
+def _record(kind: Type, to: pa.DataType | None, cursor: Cursor, place: str) -> pa.Array | None:
+    arrays = decode_fields(kind, () if to is None else list(to), cursor, place)
+    return None if to is None else pa.StructArray.from_arrays(arrays, fields=list(to))
+
+
+def _only(kind: Type, to: pa.DataType | None, cursor: Cursor, place: str) -> pa.Array | None:
+    found = _parts(kind.members[0], kind.inner[0], _types(to), cursor, place)
+    return None if to is None else _struct(found, to, len(cursor))
 
 
 def _union(kind: Type, to: pa.DataType | None, cursor: Cursor, place: str) -> pa.Array | None:
@@ -87,32 +119,22 @@ def _union(kind: Type, to: pa.DataType | None, cursor: Cursor, place: str) -> pa
         rows = np.flatnonzero(which == index)
         if branch.kind == "null" or not len(rows):
             continue
-        member = kind.members[index] if kind.members else ""
-        wanted = to.field(member).type if to is not None and _has(to, member) else None
-        own = wanted if member else to
         part = cursor.subset(rows)
-        made = decode(branch, own, part, place)
+        if kind.members and kind.members[index]:
+            made = _parts(kind.members[index], branch, _types(to), part, place)
+            members |= {name: _scattered([one], [rows], len(cursor)) for name, one in made.items()}
+        else:
+            is_read = not kind.members and index not in kind.skipped
+            own = decode(branch, to if is_read else None, part, place)
+            parts += [] if own is None else [own]
+            places += [] if own is None else [rows]
         cursor.join(rows, part)
-        if made is not None and member:
-            members[member] = _scattered([made], [rows], len(cursor))
-        elif made is not None:
-            parts.append(made)
-            places.append(rows)
     if to is None:
         return None
     if kind.members:
-        is_null = np.isin(which, [i for i, one in enumerate(kind.inner) if one.kind == "null"])
-        arrays = [
-            members[field.name] if field.name in members else pa.nulls(len(cursor), field.type)
-            for field in to
-        ]
-        mask = pa.array(is_null | (which < 0))
-        return pa.StructArray.from_arrays(arrays, fields=list(to), mask=mask)
+        is_null = np.isin(which, [-1, *(i for i, name in enumerate(kind.members) if not name)])
+        return _struct(members, to, len(cursor), pa.array(is_null))
     return _scattered(parts, places, len(cursor)) if parts else pa.nulls(len(cursor), to)
-
-
-def _has(to: pa.DataType, member: str) -> bool:
-    return bool(member) and to.get_field_index(member) >= 0
 
 
 def _scattered(parts: list[pa.Array], places: list[Longs], total: int) -> pa.Array:
@@ -164,3 +186,12 @@ def _last_of_each_key(keys: pa.Array, parents: Longs) -> Longs | None:
 
 def _offsets(counts: Longs) -> pa.Array:
     return pa.array(np.concatenate([[0], np.cumsum(counts)]).astype(np.int32))
+
+
+_NESTED: Mapping[str, Callable[[Type, pa.DataType | None, Cursor, str], pa.Array | None]] = {
+    "record": _record,
+    "only": _only,
+    "union": _union,
+    "array": _array,
+    "map": _map,
+}

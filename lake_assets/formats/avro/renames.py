@@ -9,7 +9,6 @@ from collections.abc import Sequence
 
 from lake_assets.delta.renamed_columns import Renames
 from lake_assets.formats.avro.schema import Type
-from lake_assets.formats.avro.union_branches import is_struct
 
 
 def renames_of(versions: Sequence[Type]) -> Renames:
@@ -23,15 +22,22 @@ def renames_of(versions: Sequence[Type]) -> Renames:
     """
     meant: dict[str, set[str]] = defaultdict(set)
     within: dict[str, list[Type]] = defaultdict(list)
-    for record in (one for version in versions for one in _records(version)):
-        for field in record.fields:
-            meant[field.name].add(field.column)
-            within[field.column].append(field.type)
-    unions = [one for version in versions for one in _unions(version)]
-    for union in unions:
+    beside: dict[str, set[str]] = defaultdict(set)
+    fields = [
+        field for version in versions for record in _records(version) for field in record.fields
+    ]
+    for field in fields:
+        beside[field.column].update(more for more, _ in field.type.extras)
+        for name, read in field.type.parts(field.column):
+            within[name].append(read)
+    for field in fields:
+        # What stands beside a column goes with it, also in versions that have none of it.
+        for more in ("", *beside[field.column]):
+            meant[f"{field.name}{more}"].add(f"{field.column}{more}")
+    for union in (one for version in versions for one in _unions(version)):
         for member, branch in zip(union.members, union.inner, strict=True):
-            if member:
-                within[member].append(branch)
+            for name, read in branch.parts(member) if member else ():
+                within[name].append(read)
     inner = {name: renames_of(types) for name, types in within.items()}
     now = {
         old: column
@@ -47,13 +53,14 @@ def _records(kind: Type) -> list[Type]:
     """The records that a value of a type is, or has as items; not those within a struct."""
     if kind.kind == "record":
         return [kind]
-    if is_struct(kind):
+    if kind.members:
         return []
-    return [found for one in kind.inner for found in _records(one)]
+    read = (one for place, one in enumerate(kind.inner) if place not in kind.skipped)
+    return [found for one in read for found in _records(one)]
 
 
 def _unions(kind: Type) -> list[Type]:
     """The unions that are structs, likewise."""
-    if is_struct(kind):
+    if kind.members:
         return [kind]
     return [] if kind.kind == "record" else [f for one in kind.inner for f in _unions(one)]

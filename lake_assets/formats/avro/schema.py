@@ -6,7 +6,7 @@ other versions is `naming`'s business, and what becomes of a type in Arrow that 
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -15,6 +15,9 @@ from lake_assets.errors import SchemaUnusableError
 PRIMITIVES = frozenset(
     {"null", "boolean", "int", "long", "float", "double", "bytes", "string"},
 )
+
+OWN = "="
+"""In place of a member's name: the column of the plain type itself."""
 
 MOST_TYPES = 5_000
 """Types that a schema may have with its references inlined. Named types that use each other twice
@@ -50,13 +53,17 @@ class Type:
     """A type of a schema, with all that is nested in it."""
 
     kind: str
-    """A primitive's name, or `fixed`, `enum`, `array`, `map`, `union`, `record`."""
+    """A primitive's name, or `fixed`, `enum`, `array`, `map`, `union`, `record`; `only` is a type
+    that becomes a member of a struct as a union's branch would, without being one in the bytes."""
 
     logical: str = ""
     """The logical type, if it is known and of the right kind; others are their base type."""
 
     name: str = ""
     """Full name of a record, an enum or a fixed type."""
+
+    aliases: tuple[str, ...] = ()
+    """Older names of it, without namespaces."""
 
     size: int = 0
     """Bytes of a fixed type."""
@@ -71,6 +78,15 @@ class Type:
     members: tuple[str, ...] = ()
     """Of a union of several types: the struct's field for each branch, empty for null."""
 
+    beside: bool = False
+    """Whether `members` name what stands beside a column, and `OWN` what is in it."""
+
+    skipped: tuple[int, ...] = ()
+    """Branches that are passed over, as if they were null; of another type any says so of it."""
+
+    extras: tuple[tuple[str, "Type"], ...] = ()
+    """What else is read of the same bytes: what its column's name has more, and what of them."""
+
     fields: tuple["Field", ...] = ()
 
     fills: tuple["Fill", ...] = ()
@@ -80,6 +96,10 @@ class Type:
     def branches(self) -> tuple["Type", ...]:
         """Of a union, those that are not null."""
         return tuple(one for one in self.inner if one.kind != "null")
+
+    def parts(self, name: str) -> "list[tuple[str, Type]]":
+        """The columns that a value makes: the one of this name, and those beside it."""
+        return [(name, self), *((f"{name}{more}", one) for more, one in self.extras)]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -183,11 +203,13 @@ class _Parsing:
     def _named(self, found: Any, name: str, place: str) -> Type:  # noqa: ANN401
         kind = found["type"]
         if kind == "enum":
-            return Type(kind=kind, name=name, symbols=tuple(found["symbols"]))
+            symbols = tuple(found["symbols"])
+            return Type(kind=kind, name=name, symbols=symbols, aliases=_aliases(found))
         if kind == "fixed":
             if not isinstance(found["size"], int) or found["size"] < 0:
                 raise _unusable(f"has at {place} a fixed type of {found['size']} bytes")
-            return _with_logical(Type(kind=kind, name=name, size=found["size"]), found, place)
+            fixed = Type(kind=kind, name=name, size=found["size"], aliases=_aliases(found))
+            return _with_logical(fixed, found, place)
         if name in self.open:
             raise _unusable(f"has at {place} a record {name} that contains itself: no column can")
         self.open.append(name)
@@ -200,7 +222,7 @@ class _Parsing:
                 how = "twice" if before == one.name else f"beside {before}, by case alone another"
                 raise _unusable(f"has in record {name} a field {one.name} {how}")
             seen[one.name.lower()] = one.name
-        return Type(kind="record", name=name, fields=fields)
+        return Type(kind="record", name=name, fields=fields, aliases=_aliases(found))
 
     def _field(self, found: Mapping[str, Any], place: str) -> Field:
         name = found["name"]
@@ -211,6 +233,10 @@ class _Parsing:
             aliases=tuple(found.get("aliases", ())),
             default=json.dumps(found["default"]) if "default" in found else None,
         )
+
+
+def _aliases(found: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(str(one).rpartition(".")[2] for one in found.get("aliases", ()))
 
 
 def _with_logical(base: Type, found: Mapping[str, Any], place: str) -> Type:
@@ -224,7 +250,7 @@ def _with_logical(base: Type, found: Mapping[str, Any], place: str) -> Type:
         return _decimal(base, found, place)
     if not is_known:
         return base  # as the specification asks for
-    return Type(kind=base.kind, name=base.name, size=base.size, logical=str(logical))
+    return replace(base, logical=str(logical))
 
 
 def _decimal(base: Type, found: Mapping[str, Any], place: str) -> Type:
@@ -236,11 +262,4 @@ def _decimal(base: Type, found: Mapping[str, Any], place: str) -> Type:
     if precision > MOST_DIGITS:
         fact = f"has at {place} a decimal of {precision} digits; columns have {MOST_DIGITS} at most"
         raise _unusable(fact)
-    return Type(
-        kind=base.kind,
-        name=base.name,
-        size=base.size,
-        logical="decimal",
-        precision=precision,
-        scale=scale,
-    )
+    return replace(base, logical="decimal", precision=precision, scale=scale)

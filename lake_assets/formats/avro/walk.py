@@ -28,6 +28,8 @@ def width_of(kind: Type) -> int:
         return sum(width_of(one.type) for one in kind.fields)
     if kind.kind == "union":
         return 1 + min(map(width_of, kind.inner))
+    if kind.kind == "only":
+        return width_of(kind.inner[0])
     return _WIDTHS.get(kind.kind, kind.size if kind.kind == "fixed" else 1)
 
 
@@ -35,6 +37,8 @@ def is_fixed(kind: Type) -> bool:
     """Whether all values have `width_of` bytes."""
     if kind.kind == "record":
         return all(is_fixed(one.type) for one in kind.fields)
+    if kind.kind == "only":
+        return is_fixed(kind.inner[0])
     return kind.kind in {"null", "boolean", "float", "double", "fixed"}
 
 
@@ -122,8 +126,9 @@ def skip_of(kind: Type) -> Skip:
         return _counted
     if kind.kind == "record":
         return _record(tuple(skip_of(one.type) for one in kind.fields))
-    if kind.kind == "union":
-        return _union(tuple(map(skip_of, kind.inner)))
+    if kind.kind in {"union", "only"}:
+        skips = tuple(map(skip_of, kind.inner))
+        return _union(skips) if kind.kind == "union" else skips[0]
     if kind.kind in {"array", "map"}:
         keys = (_counted,) if kind.kind == "map" else ()
         return _items((*keys, skip_of(kind.inner[0])), len(keys) + width_of(kind.inner[0]))

@@ -47,6 +47,15 @@ WIDER = {
 these are in `test_decoding_plan`, as are items that change, which it takes for other arrays."""
 
 
+TIMED = (
+    {"type": "long", "logicalType": "timestamp-millis"},
+    {"type": "int", "logicalType": "date"},
+)
+TIMES_OF = {str(one["type"]): (one,) for one in TIMED}
+"""What a number may be said to be later, or be said no more; `was` marks one that was a time, so
+that it gets values that are."""
+
+
 @dataclass
 class Names:
     """Names that a case has not had yet."""
@@ -109,6 +118,8 @@ def a_value(draw: st.DrawFn, schema: Schema) -> Any:  # noqa: C901, PLR0911
     if isinstance(schema, str):
         return None if schema == "null" else draw(PRIMITIVES[schema])
     kind, logical = schema["type"], schema.get("logicalType")
+    if kind in PRIMITIVES and logical is None:
+        return draw(st.integers(0, 20_000))
     if logical == "decimal":
         size = 10 ** schema["precision"] - 1
         unscaled = draw(st.integers(-size, size))
@@ -135,11 +146,18 @@ def _digits(number: int) -> tuple[int, ...]:
 def later(draw: st.DrawFn, names: Names, schema: Schema, *, is_deep: bool = True) -> Schema:
     """What a type becomes some time later, so that its older values can still be read."""
     if isinstance(schema, str):
-        choices = [schema, *WIDER.get(schema, ())]
+        choices = [schema, *WIDER.get(schema, ()), *TIMES_OF.get(schema, ())]
         made = draw(st.sampled_from(choices))
         return ["null", made] if is_deep and draw(st.booleans()) else made
-    if isinstance(schema, list) or "logicalType" in schema:
+    if isinstance(schema, list):
         return schema
+    if "logicalType" in schema:
+        said = {"type": schema["type"], "logicalType": schema["logicalType"]}
+        return (
+            {"type": said["type"], "was": "a time"}
+            if said in TIMED and draw(st.booleans())
+            else schema
+        )
     match schema["type"]:
         case "enum":
             return {**schema, "symbols": [*schema["symbols"], "Z"]}
@@ -148,11 +166,29 @@ def later(draw: st.DrawFn, names: Names, schema: Schema, *, is_deep: bool = True
     return schema
 
 
+def with_others(draw: st.DrawFn, kind: Schema) -> Schema:
+    """A type among several, none of which Apache's writer takes for it."""
+    own = next(one for one in kind if one != "null") if isinstance(kind, list) else kind
+    name = own if isinstance(own, str) else own["type"]
+    texts, lists = ["string"], [{"type": "array", "items": "int"}]
+    others = [*(texts * (name not in {"string", "enum"})), *(lists * (name != "array"))]
+    return draw(st.permutations(["null", own, *others]))
+
+
+def _may_be_several(old: Schema, new: Schema) -> bool:
+    """Whether a column is of one type and stays so: fractions among several are not integers."""
+    branches = [one for one in (new if isinstance(new, list) else [new]) if one != "null"]
+    is_single = len(branches) == 1 and not isinstance(old, list)
+    return is_single and not (old in ("int", "long") and branches[0] in ("float", "double"))
+
+
 def later_record(draw: st.DrawFn, names: Names, schema: Schema) -> Schema:
     """Fields kept, changed, renamed, removed, added, in another order."""
     fields = []
     for one in schema["fields"]:
         kind = later(draw, names, one["type"])
+        if _may_be_several(one["type"], kind) and draw(st.integers(0, 3)) == 0:
+            kind = with_others(draw, kind)
         match draw(st.sampled_from(["keep", "keep", "rename", "remove"])):
             case "keep":
                 fields.append({"name": one["name"], "type": kind})
@@ -199,7 +235,7 @@ def renamed(old: Schema, new: Schema) -> Schema:
     Apache's reader for Python leaves that out.
     """
     if isinstance(new, list) and not isinstance(old, list):
-        return renamed(old, next(one for one in new if one != "null"))
+        return renamed(old, next((one for one in new if _sort(one) == _sort(old)), old))
     if isinstance(old, str | list):
         return old
     match old["type"]:
@@ -210,6 +246,10 @@ def renamed(old: Schema, new: Schema) -> Schema:
         case "record":
             return {**old, "fields": [_renamed(one, new["fields"]) for one in old["fields"]]}
     return old
+
+
+def _sort(schema: Schema) -> str:
+    return str(schema["type"] if isinstance(schema, dict) else schema)
 
 
 def _renamed(field: dict[str, Any], others: list[dict[str, Any]]) -> dict[str, Any]:

@@ -139,14 +139,6 @@ def test_a_version_that_does_not_fit_the_tables_harms_its_own_rows_alone():
     assert rows == [{"a": 1}, {"refused": ("incompatible_schema", detail)}]
 
 
-def test_a_plain_number_is_no_time():
-    at = {"type": "long", "logicalType": "timestamp-millis"}
-    plan = plan_decoding(
-        subject(record(("a", "long")), record(("a", at))), pa.schema([("a", pa.int64())])
-    )
-    assert plan.unusable == {2: "field a is timestamp in version 2, and the column is bigint"}
-
-
 def test_decimals_get_more_digits():
     def of(precision):
         return {"type": "bytes", "logicalType": "decimal", "precision": precision, "scale": 2}

@@ -3,6 +3,7 @@
 import io
 import json
 import warnings
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import avro.io
@@ -12,7 +13,14 @@ from hypothesis import HealthCheck, given, settings
 
 from lake_assets.formats.avro.decoding_plan import plan_decoding
 from lake_assets_tests.formats.avro.given import NOTHING, datum, decode_all, framed, subject
-from lake_assets_tests.formats.avro.random_schemas import Case, Schema, a_case, micros, renamed
+from lake_assets_tests.formats.avro.random_schemas import (
+    EPOCH,
+    Case,
+    Schema,
+    a_case,
+    micros,
+    renamed,
+)
 
 PROFILE = settings(
     max_examples=60,
@@ -47,8 +55,7 @@ def expected(schema: Schema, value: Any, kind: pa.DataType) -> Any:  # noqa: C90
     if name == "record":
         row = dict.fromkeys(one.name for one in kind)
         for one in schema["fields"]:
-            inner = kind.field(kind.get_field_index(one["name"])).type
-            row[one["name"]] = expected(one["type"], value[one["name"]], inner)
+            row |= columns_of(one, value[one["name"]], kind)
         return row
     if name == "array":
         return [expected(schema["items"], one, kind.value_type) for one in value]
@@ -57,9 +64,44 @@ def expected(schema: Schema, value: Any, kind: pa.DataType) -> Any:  # noqa: C90
         return sorted(found.items())
     if pa.types.is_floating(kind):
         return float(value)
+    if pa.types.is_integer(kind) and isinstance(value, date):
+        return number_of(value)
+    if pa.types.is_date(kind) and isinstance(value, int):
+        return date(1970, 1, 1) + timedelta(days=value)
+    if pa.types.is_timestamp(kind) and isinstance(value, int):
+        return EPOCH + timedelta(milliseconds=value)
     if pa.types.is_binary(kind) and isinstance(value, str):
         return value.encode()
     return micros(value)
+
+
+def columns_of(field: Any, value: Any, row: pa.DataType) -> dict[str, Any]:
+    """A field's value in its column, or in the one beside it."""
+    name, kind = field["name"], field["type"]
+    inner = row.field(row.get_field_index(name)).type
+    beside = row.get_field_index(f"{name}_other_types")
+    if beside < 0 or not isinstance(kind, list) or value is None:
+        return {name: expected(kind, value, inner)}
+    others = [one for one in kind if one in ("string", {"type": "array", "items": "int"})]
+    own = [one for one in kind if one not in ("null", *others)]
+    if not own:  # it is one of these itself
+        first = "string" if pa.types.is_string(inner) else {"type": "array", "items": "int"}
+        own, others = [first], [one for one in others if one != first]
+    found = next((at for at, one in enumerate(others) if is_of(one, value)), None)
+    if found is None:
+        return {name: expected(own[0], value, inner)}
+    struct = row.field(beside).type
+    member = f"member{found + 1}"
+    made = expected(others[found], value, struct.field(member).type)
+    members = {one.name: None for one in struct}
+    return {name: None, f"{name}_other_types": {**members, member: made}}
+
+
+def number_of(value: date) -> int:
+    """The number that a time is in Avro."""
+    if isinstance(value, datetime):
+        return (value - EPOCH) // timedelta(milliseconds=1)
+    return (value - date(1970, 1, 1)).days
 
 
 def is_of(schema: Schema, value: Any) -> bool:

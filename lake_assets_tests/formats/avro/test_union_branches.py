@@ -93,6 +93,22 @@ def test_renames_of_one_type_are_none_of_another_of_its_simple_name():
     ]
 
 
+def test_a_type_that_is_renamed_by_an_alias_is_the_same_and_so_are_its_fields():
+    renamed = {"name": "x2", "type": "int", "aliases": ["x"]}
+    new = {**named("n.B", renamed), "aliases": ["A"]}
+    versions = [event(named("A"), named("C")), event(named("C"), new), event(named("A"), new)]
+    first, second, a, b = decoded(
+        versions,
+        (0, ("A", {"x": 1})),
+        (1, ("n.B", {"x2": 2})),
+        (2, ("A", {"x": 3})),
+        (2, ("n.B", {"x2": 4})),
+    )
+    assert (first["member0"], second["member0"]) == ({"x2": 1}, {"x2": 2})
+    # Where a version has both names, they are two.
+    assert (a["member2"], b["member0"]) == ({"x": 3}, {"x2": 4})
+
+
 def nested(depth):
     kind: object = "int"
     for _ in range(depth):
