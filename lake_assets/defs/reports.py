@@ -6,7 +6,7 @@ from datetime import datetime
 
 import dagster as dg
 
-from lake_assets.defs.column_lineage import in_words, noted_columns
+from lake_assets.defs.column_lineage import in_words, noted_columns_of
 from lake_assets.defs.gap_check import gap_evaluation
 from lake_assets.defs.internals.asset_checks import evaluation
 from lake_assets.defs.internals.materializations import latest_id, latest_ids
@@ -103,7 +103,7 @@ def results_of(
 def _table_event(settings: Settings, feed: Feed, change: Change) -> TableEvent:
     what = "refresh" if change.table.layer is Layer.GOLD else "batch"
     is_silver = change.table.layer is Layer.SILVER
-    made = in_words(noted_columns(settings, feed)) if is_silver else None
+    made = in_words(noted_columns_of(settings, feed, change.key)) if is_silver else None
     metadata = table_metadata(lake_of(settings), change.table, made)
     metadata |= pace_metadata(change.pace, what)
     if change.table.layer is Layer.GOLD:

@@ -3,7 +3,7 @@
 Which columns are selected, and of which decoded ones, is found by `silver.selection`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
@@ -101,16 +101,33 @@ def ensure_routed(feed: Feed, route: Sequence[str], columns: pa.Schema) -> None:
             raise FeedError(f"select of feed {feed.feed!r}", fact, step)
 
 
-def masks_of(feed: Feed, outputs: Sequence[Output], columns: pa.Schema, key: bytes) -> Masks:
-    """How a feed's columns are hidden.
+def masks_of(
+    feed: Feed,
+    outputs: Sequence[Output],
+    columns: pa.Schema,
+    key: bytes,
+    masks: Mapping[str, Mask] | None = None,
+    *,
+    whose: str = "",
+) -> Masks:
+    """How columns are hidden.
+
+    Args:
+        feed: whose.
+        outputs: what is selected.
+        columns: the same, with their types.
+        key: of `hash`.
+        masks: by column; the feed's by default.
+        whose: what errors call them, as `mask of key 'poker'`; the feed's mask by default.
 
     Raises:
         FeedError: one is not there, or no text.
     """
+    masks = feed.mask if masks is None else masks
     by_name = {one.name: one for one in outputs}
-    thing, hidden = f"mask of feed {feed.feed!r}", {*feed.mask}
+    thing, hidden = whose or f"mask of feed {feed.feed!r}", {*masks}
     by_column: dict[str, Mask] = {}
-    for name, mask in feed.mask.items():
+    for name, mask in masks.items():
         # Spark's names have no case: nor must a text be seen because a value writes it otherwise.
         column = next((one for one in columns if one.name.lower() == name.lower()), None)
         if column is None and feed.payload.grows:
@@ -123,11 +140,11 @@ def masks_of(feed: Feed, outputs: Sequence[Output], columns: pa.Schema, key: byt
             raise FeedError(thing, fact, f"Select it as text: `cast({name} as string) as {name}`")
         by_column[column.name] = mask
         hidden.update(by_name[column.name].reads if column.name in by_name else ())
-    if feed.mask and feed.payload.csv is not None:
+    if masks and feed.payload.csv is not None:
         hidden.add(RECORD)  # a record that is rescued as a whole has all of its fields
     return Masks(
         by_column=by_column,
         hidden_names=frozenset(hidden),
-        hides_rescued=bool(feed.mask) and feed.transform is not None,
+        hides_rescued=bool(masks) and feed.transform is not None,
         key=key,
     )

@@ -47,6 +47,7 @@ def test_a_feed_fills_the_tables_of_another(load):
         ),
         ("into: orders\ngold: []", "line 5: gold: is of the tables"),
         ("into: orders\nchecks: []", "line 5: checks: is of the tables"),
+        ("into: orders\nmasks: {}", "line 5: masks: is of the tables"),
         ("into: orders\nretention: {keep: 7d}", "line 5: retention: is of the tables"),
         ("into: Orders", "line 4: into"),
         (
