@@ -170,6 +170,7 @@ def merged_outputs(by_key: Mapping[str, Collection[Output]]) -> list[Output]:
         merged[one.name] = replace(
             other,
             source=other.source if other.source == one.source else None,
+            node=other.node if other.node == one.node else None,
             reads=tuple(sorted({*other.reads, *one.reads})),
             spark_part="; ".join(parts),
         )

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
-from lake_assets.delta.renamed_columns import Renames
 from lake_assets.errors import FeedError, LakeError
 from lake_assets.formats.schema_merge import Mismatch, in_words
 from lake_assets.model.feeds import Feed
@@ -50,20 +49,6 @@ def selected(kind: pa.Schema, outputs: Sequence[Output]) -> pa.Schema:
         elif one.source in kind.names:
             fields.append(kind.field(one.source).with_name(one.name))
     return pa.schema(fields)
-
-
-def renames_of(renames: Renames, outputs: Sequence[Output]) -> Renames:
-    """Older names of the columns that are selected under their own, and of fields within any."""
-    own = {one.name for one in outputs if one.source == one.name}
-    others = {one.name for one in outputs} - own  # no older name of anything
-    return Renames(
-        now={old: new for old, new in renames.now.items() if new in own and old not in others},
-        within={
-            one.name: renames.within[one.source]
-            for one in outputs
-            if one.source is not None and one.source in renames.within
-        },
-    )
 
 
 def merged_columns(

@@ -25,7 +25,8 @@ from lake_assets.silver.key_selections import (
     passed_on,
 )
 from lake_assets.silver.mask_values import Masks
-from lake_assets.silver.selected_columns import merged_columns, renames_of, selected
+from lake_assets.silver.selected_columns import merged_columns, selected
+from lake_assets.silver.selected_renames import renames_of
 from lake_assets.silver.selecting_by_key import KeySelect, SelectingByKeyDecoder
 from lake_assets.silver.selecting_decoder import SelectingDecoder
 from lake_assets.silver.selecting_format import SelectedSchemas, SelectingFormat
@@ -68,7 +69,7 @@ class SelectingByKeyFormat(SelectingFormat):
             by_key={key: number for number, one in enumerate(found) for key in one.keys},
             columns=merged_columns(self.feed, have, made, computed),
             unused=pa.schema(unused),
-            renames=renames_of(rows.renames, passed_on(found)),
+            renames=renames_of(rows.renames, passed_on(found), known),
         )
 
     def made_by(self, schemas: SelectedSchemas, route: Sequence[str]) -> list[pa.Schema]:
@@ -130,7 +131,7 @@ class SelectingByKeyFormat(SelectingFormat):
                 found.append(KeySelection.of_all(group, columns))
                 continue
             if group.items not in known:
-                renames = rows.renames.now if rows else None
+                renames = rows.renames if rows else None
                 thing = f"selects of feed {self.feed.feed!r}, key {group.keys[0]}"
                 known[group.items] = select(
                     self.session, self.feed.feed, columns, group.items, renames, thing=thing

@@ -26,10 +26,10 @@ from lake_assets.silver.selected_columns import (
     ensure_routed,
     masks_of,
     merged_columns,
-    renames_of,
     selected,
     sources_of,
 )
+from lake_assets.silver.selected_renames import renames_of
 from lake_assets.silver.selecting_decoder import SelectingDecoder
 from lake_assets.silver.selection import Output, Selection, has_star, select, sure_only
 
@@ -123,7 +123,12 @@ class SelectingFormat:
             explosion=selection.explosion,
             masks=self._masks(selection.outputs, told),
             unused=pa.schema(unused),
-            renames=renames_of(decoder.renames, selection.outputs),
+            renames=renames_of(
+                decoder.renames,
+                selection.outputs,
+                pa.schema(list(known.values())),
+                selection.explosion,
+            ),
             by_spark_sql=selection.sql,
             by_spark_reads=frozenset(selection.reads),
         )
@@ -167,7 +172,7 @@ class SelectingFormat:
         columns = pa.schema([*decoder.columns, *decoder.unused]).remove_metadata()
         found = self._analyzed.get(columns)
         if found is None:
-            renames = decoder.renames.now
+            renames = decoder.renames
             found = select(self.session, self.feed.feed, columns, self._items, renames)
             self._analyzed.clear()
             self._analyzed[columns] = found
