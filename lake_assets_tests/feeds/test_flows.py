@@ -106,6 +106,13 @@ def test_a_feed_whose_keys_have_own_columns_has_its_tables_for_itself(load):
         load(orders=ORDERS, old=f"{OLD}columns: shared\n")
 
 
+@pytest.mark.parametrize("own", ["selects: {berlin: [shop]}", "masks: {berlin: {shop: redact}}"])
+def test_a_feed_whose_keys_select_has_its_tables_for_itself(load, own):
+    load(orders=f"{ORDERS}{own}\n")
+    with pytest.raises(FeedError, match="line 4: into: feed 'orders' selects or hides by key"):
+        load(orders=f"{ORDERS}{own}\n", old=OLD)
+
+
 def test_no_feed_fills_the_tables_of_one_that_has_none(load):
     third = OLD.replace("feed: old_orders", "feed: older").replace("orders\n", "old_orders\n")
     third = third.replace("into: orders", "into: old_orders")

@@ -10,10 +10,15 @@ from deltalake import DeltaTable
 
 from lake_assets.delta.commit import Batch
 from lake_assets.errors import FeedError, LakeError
+from lake_assets.gold.refresh import refresh
 from lake_assets.model.feeds import Feed
+from lake_assets.model.gold_views import GoldView
+from lake_assets.model.reports import Judged
 from lake_assets.model.selected_names import names_taken, with_masked_as_text
 from lake_assets.model.tables import quarantine_of
+from lake_assets.silver.recount_expectations import count
 from lake_assets.silver.transforming_format import with_transform
+from lake_assets.spark.columns_of_keys import columns_of_keys
 from lake_assets.spark.lake_context import open_lake
 from lake_assets_tests.silver.selecting import KEY, Silver, feed
 
@@ -297,6 +302,28 @@ def test_a_function_of_python_comes_before_both(silver):
     silver.take(declared, beat(), beat(model="vita"))
     assert [own(row) for row in silver.rows(declared)] == [{"next": 181}]
     assert [row["heart_bpm"] for row in silver.rows(declared, "vita")] == [180]
+
+
+def test_views_and_counts_read_null_where_a_table_has_no_such_column(silver):
+    declared = feed(
+        selects={"pulse": ["heart_bpm / 60d as hz"]},
+        expectations=[{"name": "slow", "sql": "hz is null or hz < 2"}],
+    )
+    silver.take(declared, beat(), beat(heart_bpm=180), beat(model="vita"))
+    view = GoldView(name="top", keys={"who": "model"}, measures={"best": "max(hz)"})
+    told = declared.model_copy(update={"gold": (view,)})
+    refresh(silver.spark, told, view, ["pulse", "vita"], silver.context)
+    best = {key: silver.read_all(told.gold_table(view, key)) for key in ("pulse", "vita")}
+    assert [(row["who"], row["best"]) for row in best["pulse"]] == [(None, 3.0)]
+    assert [(row["who"], row["best"]) for row in best["vita"]] == [("vita", None)]
+    tables = [
+        DeltaTable(silver.settings.lake_dir / declared.silver_table(key).relative)
+        for key in ("pulse", "vita")
+    ]
+    columns = columns_of_keys(silver.context.lake, declared, tables)
+    counted = count(silver.spark, declared, tables, columns)
+    assert counted["pulse", "slow"] == Judged(seen=2, violated=1)
+    assert counted["vita", "slow"] == Judged(seen=1, violated=0)
 
 
 @pytest.mark.parametrize(
