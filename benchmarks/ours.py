@@ -13,7 +13,7 @@ from lake_assets.formats.catalog import format_of
 from lake_assets.model.deduplication import Deduplicate
 from lake_assets.model.expectations import Expectation
 from lake_assets.model.reports import BatchReport, Stage, Waiting
-from lake_assets.silver.selecting_format import with_select
+from lake_assets.silver.selecting import with_select
 from lake_assets.silver.transforming_format import with_transform
 from lake_assets.spark.lake_context import LakeContext, open_lake
 from lake_assets.streams.pipeline import Pipeline, demux_of, follower_of, start_ingest

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from benchmarks import routed
+from benchmarks import routed, selected
 from benchmarks.batches import FOREACH_BATCH, run_batches
 from benchmarks.floor import FLOOR, append
 from benchmarks.ground import Ground
@@ -95,6 +95,9 @@ PEERS = (
     Peer((COPIES,), with_copies),
     Peer((SAME_COLUMNS,), with_same_columns),
     Peer((BY_SPARK,), with_select_by_spark),
+    Peer((selected.PER_KEY,), selected.per_key),
+    Peer((selected.ALIKE,), selected.alike),
+    Peer((selected.BY_SPARK,), selected.by_spark),
     Peer((SHARED,), into_the_same),
     Peer((APART,), into_their_own),
     Peer((routed.BY_SQL,), routed.by_sql),

@@ -11,7 +11,7 @@ import dagster as dg
 from lake_assets.defs.keys import bronze_key
 from lake_assets.model.feeds import Feed
 from lake_assets.settings.schema import Settings
-from lake_assets.state.select_notes import SelectedColumn, read_select
+from lake_assets.state.select_notes import SelectedColumn, SelectNote, read_select
 
 LINEAGE = "dagster/column_lineage"
 """The key that Dagster knows lineage of columns by."""
@@ -22,8 +22,22 @@ _PAYLOAD = "value"
 
 def noted_columns(settings: Settings, feed: Feed) -> Mapping[str, SelectedColumn]:
     """What the streams noted of a feed's silver; empty where nothing is selected, or noted yet."""
-    note = read_select(settings.state_dir, feed.feed, feed.select) if feed.select else None
+    note = _note_of(settings, feed)
     return {} if note is None else note.columns
+
+
+def noted_columns_of(
+    settings: Settings, feed: Feed, key: str | None
+) -> Mapping[str, SelectedColumn]:
+    """The same of one key's table, where keys select for themselves."""
+    note = _note_of(settings, feed)
+    return {} if note is None else note.of_key(key or "")
+
+
+def _note_of(settings: Settings, feed: Feed) -> SelectNote | None:
+    if not feed.select and not feed.selects:
+        return None
+    return read_select(settings.state_dir, feed.feed, feed.select, feed.selects)
 
 
 def in_words(columns: Mapping[str, SelectedColumn]) -> dict[str, str]:

@@ -12,6 +12,12 @@ from datetime import UTC, datetime
 
 import dagster as dg
 
+from lake_assets.defs.gold_lineage import (
+    ViewWords,
+    view_lineage,
+    view_lineage_metadata,
+    view_words,
+)
 from lake_assets.defs.keys import (
     OWNERS,
     gold_key,
@@ -129,6 +135,7 @@ def _spec(settings: Settings, feed: Feed, view: GoldView) -> dg.AssetSpec:
     pattern = feed.gold_table(view, key_pattern(feed))
     keys = view.scopes(keys_of(lake, feed))
     example = feed.gold_table(view, keys[0]) if keys else pattern
+    lineage = view_lineage(lake, feed, view)
     return dg.AssetSpec(
         gold_key(feed, view),
         deps=deps_of(feed, view),
@@ -138,7 +145,10 @@ def _spec(settings: Settings, feed: Feed, view: GoldView) -> dg.AssetSpec:
         description="\n\n".join(_description(view)),
         kinds={"delta", "spark"},
         owners=OWNERS,
-        metadata=family_metadata(lake, pattern, example),
+        metadata={
+            **family_metadata(lake, pattern, example, view_words(lineage)),
+            **view_lineage_metadata(feed, lineage),
+        },
     )
 
 
@@ -207,6 +217,7 @@ def _events(
     """What a refresh did, and, once, what others did before it."""
     views = {view.name: view for view in feed.gold}
     instance, run_id = context.instance, context.run.run_id
+    words = ViewWords(lake_of(settings), feed)
     yield from results_of(instance, run_id, silver_key(feed), found.silver_checks)
     for report in found.reports:
         context.log.info("%s", report.seconds)
@@ -223,7 +234,9 @@ def _events(
         tables, told = [], ToldColumns()
         for scope, name in sorted(refreshed | unseen):
             table = feed.gold_table(views[name], scope)
-            metadata = done.get(scope) or table_metadata(lake_of(settings), table)
+            metadata = done.get(scope) or table_metadata(
+                lake_of(settings), table, words.of(views[name])
+            )
             asset, partition = gold_key(feed, views[name]), partition_of(scope)
             tables.append(TableEvent(asset=asset, partition=partition, metadata=metadata))
         for asset in {event.asset for event in tables}:

@@ -6,6 +6,7 @@ from hashlib import blake2b
 
 import dagster as dg
 
+from lake_assets.defs.gold_lineage import ViewWords
 from lake_assets.delta.column_types import Column, column_types, columns_of
 from lake_assets.delta.log_history import open_table, state_of
 from lake_assets.model.feeds import Feed
@@ -71,11 +72,15 @@ def family_metadata(
 
 def refresh_metadata(lake: Store, feed: Feed, report: RefreshReport) -> dict[str, Metadata]:
     """By key, its view's table as it is now and what the refresh did to it."""
-    views = {view.name: view for view in feed.gold}
+    views, words = {view.name: view for view in feed.gold}, ViewWords(lake, feed)
     seconds = {phase: round(duration, 3) for phase, duration in report.seconds.items()}
     return {
         refresh.key: {
-            **table_metadata(lake, feed.gold_table(views[refresh.view], refresh.key)),
+            **table_metadata(
+                lake,
+                feed.gold_table(views[refresh.view], refresh.key),
+                words.of(views[refresh.view]),
+            ),
             **view_metadata(refresh),
             "seconds_of_all_keys": dg.MetadataValue.json(seconds),
             **pace_metadata(Pace(seconds=sum(report.seconds.values())), "refresh"),

@@ -6,8 +6,9 @@ from datetime import datetime
 
 import dagster as dg
 
-from lake_assets.defs.column_lineage import in_words, noted_columns
+from lake_assets.defs.column_lineage import in_words, noted_columns_of
 from lake_assets.defs.gap_check import gap_evaluation
+from lake_assets.defs.gold_lineage import ViewWords
 from lake_assets.defs.internals.asset_checks import evaluation
 from lake_assets.defs.internals.materializations import latest_id, latest_ids
 from lake_assets.defs.keys import (
@@ -50,7 +51,8 @@ def events_of(
     materialization that came before it, and one without its checks would make Dagster call them
     unknown, so each comes with its own.
     """
-    tables = [_table_event(settings, feed, change) for change in changes if not change.is_finding]
+    words = ViewWords(lake_of(settings), feed)
+    tables = [_table_event(settings, feed, one, words) for one in changes if not one.is_finding]
     yield from told.materializations(tables)
     if any(change.table == bronze_of(feed.feed) for change in changes):
         yield gap_evaluation(settings, feed, instance, run_id)
@@ -100,10 +102,13 @@ def results_of(
         yield result_of(asset, result, Target(run_id=run_id, storage_id=latest))
 
 
-def _table_event(settings: Settings, feed: Feed, change: Change) -> TableEvent:
+def _table_event(settings: Settings, feed: Feed, change: Change, words: ViewWords) -> TableEvent:
     what = "refresh" if change.table.layer is Layer.GOLD else "batch"
-    is_silver = change.table.layer is Layer.SILVER
-    made = in_words(noted_columns(settings, feed)) if is_silver else None
+    made: Mapping[str, str] = {}
+    if change.table.layer is Layer.SILVER:
+        made = in_words(noted_columns_of(settings, feed, change.key))
+    elif change.table.layer is Layer.GOLD:
+        made = words.of_table(change.table, str(change.key))
     metadata = table_metadata(lake_of(settings), change.table, made)
     metadata |= pace_metadata(change.pace, what)
     if change.table.layer is Layer.GOLD:

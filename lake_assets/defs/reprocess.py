@@ -7,7 +7,7 @@ from enum import Enum
 import dagster as dg
 from pydantic import Field
 
-from lake_assets.defs.column_lineage import in_words, noted_columns
+from lake_assets.defs.column_lineage import in_words, noted_columns_of
 from lake_assets.defs.keys import gold_key, partition_of, quarantine_key, silver_key
 from lake_assets.defs.lake_scope import lake_tags
 from lake_assets.defs.metadata import refresh_metadata, table_metadata
@@ -88,7 +88,7 @@ def _silver(
     for key in keys or keys_found(lake_of(settings), feed):
         silver = feed.silver_table(key)
         if silver.name in touched:
-            made = in_words(noted_columns(settings, feed))
+            made = in_words(noted_columns_of(settings, feed, key))
             metadata = table_metadata(lake_of(settings), silver, made)
             yield dg.AssetMaterialization(silver_key(feed), partition=key, metadata=metadata)
     if quarantine_of(feed.feed).name in touched:

@@ -111,7 +111,7 @@ def _unusable_function(feed: Feed, folder: Path) -> Iterator[tuple[Loc, str]]:
 def unhinted_partitions(feed: Feed) -> Iterator[tuple[Loc, str]]:
     """Partitions by columns whose type rows decide: they might get one that partitions nothing."""
     hinted = {column.name for column in feed.payload.declared_columns}
-    computes = feed.select or feed.transform
+    computes = feed.select or feed.selects or feed.transform
     sources = dict.fromkeys(column.source for by in feed.partitions for column in by)
     for name in sources if feed.payload.infers and not computes else ():
         if name not in hinted:

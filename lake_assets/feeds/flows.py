@@ -46,6 +46,7 @@ def _unfit(feed: Feed, target: Feed) -> str:
         return f"feed {into!r} has no silver tables: its rows go into those of {target.into!r}"
     alone = {
         "deduplicates its tables": target.deduplicate is not None,
+        "selects or hides by key": target.selects_by_key,
         "has `columns: own`": target.has_own_columns,
         "makes several rows of one": bool(generators_in(target.select)),
         # Places of changes (`model.keyed`) are those of one feed's rows.

@@ -21,6 +21,7 @@ from lake_assets.model.payload import Payload
 from lake_assets.model.retention import LayerRetention, SilverRetention
 from lake_assets.model.routed import Routed
 from lake_assets.model.routes import Route, TableColumns
+from lake_assets.model.selects import Masks, SelectedByKey, Selects
 from lake_assets.model.sources import Source
 from lake_assets.model.table_names import TableNames
 from lake_assets.model.tables import TableRef, gold_of_all
@@ -45,7 +46,7 @@ class Reset(StrEnum):
     ALLOWED = "allowed"
 
 
-class Feed(Noun, Routed, LaidOut):
+class Feed(Noun, Routed, LaidOut, SelectedByKey):
     """One declared stream, from its source to its gold views."""
 
     feed: Identifier
@@ -79,6 +80,14 @@ class Feed(Noun, Routed, LaidOut):
     """By column of silver that holds text, how it is hidden before it is written: `hash` (with the
     key of the settings' `masking`; equal texts stay equal), `redact` or `last4`. Route and
     expectations see what is written; bronze and quarantine keep the value as it came."""
+
+    selects: Selects = Field(default_factory=dict)
+    """By key, what becomes of its rows once they are routed, as `select` says it, of the columns
+    that this gave: `{poker: ["* except (ante)", "ante / 100d as stake"]}`. Each table then has what
+    its own rows have; without an item here, all that `select` gave."""
+
+    masks: Masks = Field(default_factory=dict)
+    """By key, a `mask` of its own columns, beside the feed's: `{poker: {mail: hash}}`."""
 
     route: Route | None = None
     """Which table a row goes to; unset, all rows are of one key, which is called as the feed."""
@@ -192,6 +201,7 @@ class Feed(Noun, Routed, LaidOut):
     @model_validator(mode="after")
     def _rows_can_be_routed(self) -> Self:
         self.ensure_routable()
+        self.ensure_selectable()
         return self
 
     @model_validator(mode="after")
@@ -200,15 +210,6 @@ class Feed(Noun, Routed, LaidOut):
         names = ("routes", "deduplicate", "into", "keyed")
         told = {name: getattr(self, name) for name in names} | {"a keyed view": views}
         refuse_beside_elements(self.select, told)
-        return self
-
-    @model_validator(mode="after")
-    def _layouts_are_of_its_keys(self) -> Self:
-        strange = sorted(set(self.layouts) - {*self.keys})
-        if strange and not self.creates_keys:
-            keys = ", ".join(self.keys)
-            message = f"layouts: {strange[0]} is no key of this feed, which has {keys}"
-            raise ValueError(message)
         return self
 
     @model_validator(mode="after")

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from lake_assets.model.gold_views import GoldView
     from lake_assets.model.keyed import Keyed
     from lake_assets.model.payload import Payload
+    from lake_assets.model.selects import Selects
     from lake_assets.model.transforms import FunctionName, SelectItem
 
 
@@ -28,6 +29,8 @@ class Routed:
         columns: TableColumns
         transform: FunctionName | None
         select: tuple[SelectItem, ...]
+        selects: Selects
+        selects_by_key: bool
         keyed: Keyed | None
         gold: tuple[GoldView, ...]
 
@@ -55,8 +58,8 @@ class Routed:
 
     @property
     def has_own_columns(self) -> bool:
-        """Whether a key's table has the columns of its own messages alone."""
-        return self.columns is TableColumns.OWN
+        """Whether a key's table has the columns of its own rows alone."""
+        return self.columns is TableColumns.OWN or bool(self.selects)
 
     @property
     def routed_by(self) -> str:
@@ -76,8 +79,8 @@ class Routed:
     @property
     def key_column(self) -> str | None:
         """Silver's column whose values are the keys themselves; None if there is none."""
-        has_aliases = any(route.aliases for route in self.all_routes)
-        return None if has_aliases else self.route_column
+        is_other = any(route.aliases for route in self.all_routes) or self.selects_by_key
+        return None if is_other else self.route_column
 
     @property
     def keeps_headers(self) -> bool:
@@ -97,7 +100,7 @@ class Routed:
         if any(route.message for route in self.all_routes) and not has_messages:
             message = f"route: message: values of {self.payload.format} have no message types"
             raise ValueError(message)
-        if self.has_own_columns:
+        if self.columns is TableColumns.OWN:
             self._ensure_columns_can_be_own()
 
     def _ensure_columns_can_be_own(self) -> None:

@@ -22,7 +22,7 @@ def names_taken(feed: Feed, given: Collection[str] = ()) -> tuple[str, ...]:
     """
     declared = {column.name for column in feed.payload.declared_columns}
     of_keyed = (START, END, PLACE, END_PLACE) if any(view.keyed for view in feed.gold) else ()
-    names = {*given, *names_given(feed.select)} - declared
+    names = {*given, *_selected(feed)} - declared
     return (*feed.partition_days, ELEMENT, TOMBSTONE, *of_keyed, *sorted(names))
 
 
@@ -52,9 +52,15 @@ def with_masked_as_text(feed: Feed, given: Collection[str] = ()) -> Feed:
     if payload is None or not feed.payload.grows:
         return feed
     known = {column.name.lower() for column in payload.columns}
-    known |= {name.lower() for name in (*names_given(feed.select), *given, RESCUED)}
-    new = [name for name in feed.mask if name.lower() not in known and _can_be_declared(name)]
+    known |= {name.lower() for name in (*_selected(feed), *given, RESCUED)}
+    masked = dict.fromkeys(name for mask in (feed.mask, *feed.masks.values()) for name in mask)
+    new = [name for name in masked if name.lower() not in known and _can_be_declared(name)]
     return feed if not new else _with_columns(feed, payload, new)
+
+
+def _selected(feed: Feed) -> frozenset[str]:
+    """The names that its `select` gives to what is computed, and those of its keys."""
+    return frozenset(name for items in feed.all_selects for name in names_given(items))
 
 
 def _can_be_declared(name: str) -> bool:

@@ -13,7 +13,7 @@ from lake_assets.services.finding import Finding, Health
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.layouts import RELAYOUT_STEP, misfits_in
 from lake_assets.state.run_notes import run_note_of
-from lake_assets.state.select_notes import read_select
+from lake_assets.state.select_notes import SelectNote, read_select
 from lake_assets.storage.open_store import lake_of
 
 
@@ -31,21 +31,34 @@ def look_at_feeds(settings: Settings) -> Iterator[Finding]:
 def _selects(settings: Settings, feeds: Sequence[Feed]) -> Iterator[Finding]:
     """Which columns Spark computes, as the streams noted it."""
     for feed in feeds:
-        if not feed.select:
+        if not feed.select and not feed.selects:
             continue
         thing, note = (
             f"select of feed {feed.feed!r}",
-            read_select(settings.state_dir, feed.feed, feed.select),
+            read_select(settings.state_dir, feed.feed, feed.select, feed.selects),
         )
         if note is None:
             fact = "where it is computed is not known yet: the streams note it when they start"
             yield Finding(thing=thing, health=Health.LATER, fact=fact, fix="lake-assets stream")
             continue
-        parts = {name: one.spark_part for name, one in note.columns.items() if one.spark_part}
-        told = "; ".join(f"{name}, for {part}" for name, part in parts.items())
+        told = "; ".join(_by_spark(note))
         fact = f"Spark computes {told}" if told else "tasks compute all of it"
         fix = "It is right as it is, and slower than what tasks compute" if told else ""
         yield Finding(thing=thing, health=Health.OK, fact=fact, fix=fix)
+
+
+def _by_spark(note: SelectNote) -> dict[str, None]:
+    """In words, each column that Spark computes, and of which keys where these have their own."""
+    of_keys: dict[tuple[str, str], list[str]] = {}
+    for key, columns in (note.by_key or {"": note.columns}).items():
+        for name, one in columns.items():
+            if one.spark_part:
+                of_keys.setdefault((name, one.spark_part), []).append(key)
+    found: dict[str, None] = {}
+    for (name, part), keys in of_keys.items():
+        whose = "" if "" in keys else f" of {', '.join(keys)}"
+        found[f"{name}{whose}, for {part}"] = None
+    return found
 
 
 def _layouts(settings: Settings, feeds: Sequence[Feed]) -> Iterator[Finding]:

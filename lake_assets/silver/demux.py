@@ -41,6 +41,7 @@ from lake_assets.silver.many_partitions import ManyPartitions
 from lake_assets.silver.questions import KeyQuestion, RouteQuestion, SqlQuestion, decoded
 from lake_assets.silver.route_expressions import RouteCompiler
 from lake_assets.silver.schema_history import SchemaHistory
+from lake_assets.silver.selecting_by_key import decoder_of_rows, keys_selects
 from lake_assets.silver.selecting_decoder import explodes
 from lake_assets.silver.shared_tables import while_it_commits
 from lake_assets.silver.stored_keys import ensure_deduplicable
@@ -244,7 +245,8 @@ class Demux:
         decoder = self._decoder
         assert decoder is not None  # noqa: S101 - the caller adopted schemas
         columns = pa.schema([*decoder.columns, *decoder.unused])
-        self._routes.compiled(session, columns)
+        rows = decoder_of_rows(decoder)
+        self._routes.compiled(session, pa.schema([*rows.columns, *rows.unused]))
         ensure_deduplicable(self.feed, columns)
         return self._compiler.compiled(session, columns)
 
@@ -256,7 +258,8 @@ class Demux:
         wanted = {*compiled.reading.columns, *split.names}
         read = [field for field in decoder.unused if field.name in wanted]
         return DecodePlan(
-            decoder=decoder,
+            decoder=decoder_of_rows(decoder),
+            by_key=keys_selects(decoder),
             origin=origin_of(self.feed),
             unused=pa.schema(read),
             routes=self._routes.last,

@@ -43,7 +43,13 @@ from lake_assets.silver.expectation_columns import Reading, evaluated_columns, r
 from lake_assets.silver.expectation_marks import marks
 from lake_assets.silver.layouts import with_partition_sources, write_layout
 from lake_assets.silver.own_columns import own_columns
-from lake_assets.silver.route_by_spark import Decode, place_routed, route_by_spark, routes_by_spark
+from lake_assets.silver.route_by_spark import (
+    Decode,
+    place_routed,
+    route_by_spark,
+    routed_rows,
+    routes_by_spark,
+)
 from lake_assets.silver.rows import (
     HEADERS,
     quarantine_of_feed,
@@ -51,6 +57,12 @@ from lake_assets.silver.rows import (
     silver_schema,
 )
 from lake_assets.silver.select_by_spark import select_by_spark, selected_rows, selects_by_spark
+from lake_assets.silver.select_keys_by_spark import (
+    Route,
+    select_keys_by_spark,
+    selected_keys,
+    selects_keys_by_spark,
+)
 from lake_assets.silver.selecting_decoder import decoded_rows, divides, explodes
 from lake_assets.sources.kafka.headers import as_lists
 from lake_assets.spark.conditions import without_ansi
@@ -99,8 +111,8 @@ class Job:
     @property
     def is_all_in_tasks(self) -> bool:
         """Whether the writing tasks take bronze rows, and need nothing of Spark SQL."""
-        by_spark = selects_by_spark(self.plan) or routes_by_spark(self.plan)
-        return self._judges_in_tasks and not by_spark
+        kinds = (selects_by_spark, routes_by_spark, selects_keys_by_spark)
+        return self._judges_in_tasks and not any(by_spark(self.plan) for by_spark in kinds)
 
     @property
     def _judges_in_tasks(self) -> bool:
@@ -133,7 +145,7 @@ class Job:
     @property
     def _silver_columns(self) -> pa.Schema:
         """Of the rows that come to silver, days that it is partitioned by aside."""
-        decoded = with_partition_sources(self.feed, self.plan.decoder.columns, self.plan.unused)
+        decoded = with_partition_sources(self.feed, self.plan.columns, self.plan.unused)
         return silver_schema(decoded, self.plan.origin)
 
     def failures(self, demuxed: Demuxed) -> dict[tuple[str, str], Judged]:
@@ -178,6 +190,8 @@ class Job:
         frame = select_by_spark(bronze, plan) if selects_by_spark(plan) else bronze.frame
         if routes_by_spark(plan):
             frame = route_by_spark(frame, self._decoded(bronze.read), plan)
+        if selects_keys_by_spark(plan):
+            frame = select_keys_by_spark(frame, self._routed(bronze.read), plan)
         if self._judges_in_tasks:
             return frame
         reading, placed = self.reading, self._placed(bronze.read)
@@ -193,9 +207,18 @@ class Job:
     def _placed(self, read: Read) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
         """What makes placed rows of bronze's, or of what Spark computed of them."""
         plan, decoded = self.plan, self._decoded(read)
+        if selects_keys_by_spark(plan):
+            return lambda rows: selected_keys(rows, plan)
         if routes_by_spark(plan):
             return lambda rows: place_routed(rows, plan)
         return lambda rows: place_rows(decoded(rows), plan)
+
+    def _routed(self, read: Read) -> Route:
+        """What makes rows that are to be placed of bronze's, or of what Spark computed of them."""
+        plan, decoded = self.plan, self._decoded(read)
+        if routes_by_spark(plan):
+            return lambda rows: routed_rows(rows, plan)
+        return lambda rows: ((batch, one, None) for batch, one in decoded(rows))
 
     def _decoded(self, read: Read) -> Decode:
         """What makes decoded rows of bronze's, or of what Spark computed of them."""
@@ -216,8 +239,9 @@ class Job:
 
     def _write_plan(self) -> WritePlan:
         lake, feed, origin = self.context.lake, self.feed, self.plan.origin
-        decoded = with_partition_sources(feed, self.plan.decoder.columns, self.plan.unused)
-        keys_columns = own_columns(feed, self.plan.keys, decoded, self.plan.decoder)
+        decoded = with_partition_sources(feed, self.plan.columns, self.plan.unused)
+        decoder = self.plan.by_key or self.plan.decoder
+        keys_columns = own_columns(feed, self.plan.keys, decoded, decoder)
         by_key = {
             key: (feed.layout_of(key).partition_by, tuple(own.names))
             for key, own in zip(self.plan.keys, keys_columns, strict=True)

@@ -6,11 +6,12 @@ It marks rows that violate expectations, too, where Arrow can tell. What becomes
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake_assets.formats.base import Decoded, Decoder
+from lake_assets.formats.base import Decoded, Decoder, ExpressionQuestion
 from lake_assets.model.origins import OriginColumns
 from lake_assets.model.quarantine import Reason
 from lake_assets.parquet.writer import TABLE, UNRESOLVED
@@ -32,6 +33,7 @@ from lake_assets.silver.rows import (
     named_feed,
     silver_origin,
 )
+from lake_assets.silver.selecting_by_key import SelectingByKeyDecoder
 from lake_assets.silver.selecting_decoder import decoded_rows
 from lake_assets.sources.kafka import headers
 
@@ -67,6 +69,14 @@ class DecodePlan:
     keeps_headers: bool = False
     """Whether quarantine keeps headers."""
 
+    by_key: SelectingByKeyDecoder | None = None
+    """What keys make of the rows that `decoder` makes; None where they leave them as they are."""
+
+    @property
+    def columns(self) -> pa.Schema:
+        """The columns of the keys' tables."""
+        return self.decoder.columns if self.by_key is None else self.by_key.columns
+
     @property
     def has_rows_in_several_tables(self) -> bool:
         """Whether a row may go to several tables."""
@@ -79,6 +89,10 @@ class DecodePlan:
         return ("value", *bronze_names(self.origin), *own)
 
 
+Unplaced: TypeAlias = tuple[pa.RecordBatch, Decoded, Mapping[int, pa.Array] | None]
+"""Bronze's rows, what became of them, and what Spark computed of the routes, as `place` has it."""
+
+
 def stage_schema(plan: DecodePlan) -> pa.Schema:
     """What `decode_task` yields: decoded columns, origin, and the internal columns.
 
@@ -86,7 +100,7 @@ def stage_schema(plan: DecodePlan) -> pa.Schema:
     """
     return pa.schema(
         [
-            *plan.decoder.columns,
+            *plan.columns,
             *plan.unused,
             *silver_origin(plan.origin),
             pa.field(VALUE, pa.binary()),
@@ -153,6 +167,17 @@ def place(
         schema: `stage_schema` of the plan.
         computed: by place among the routes, what Spark made of its SQL.
     """
+    return place_with_rows(batch, decoded, plan, schema, computed)[0]
+
+
+def place_with_rows(
+    batch: pa.RecordBatch,
+    decoded: Decoded,
+    plan: DecodePlan,
+    schema: pa.Schema,
+    computed: Mapping[int, pa.Array] | None = None,
+) -> tuple[pa.RecordBatch, pa.RecordBatch]:
+    """As `place`, and the same rows as they were decoded, of which keys make their columns."""
     values = batch["value"]
     reason, detail, questions = decoded.reason, decoded.detail, _asked(decoded)
     is_decoded = pc.and_(pc.is_null(reason), pc.is_null(questions))
@@ -166,8 +191,8 @@ def place(
     if plan.decoder.has_waiting:
         is_waiting = pc.equal(reason, Reason.WAITING.value).fill_null(fill_value=False)
         alone = pc.if_else(is_waiting, pa.scalar(len(plan.keys) + 1, pa.int32()), alone)
+    rows = decoded.columns
     arrays = [
-        *decoded.columns.columns,
         *(pa.nulls(batch.num_rows, field.type) for field in plan.unused),
         *(batch[name] for name in bronze_names(plan.origin)),
         *named_feed(plan.origin, batch.num_rows),
@@ -181,17 +206,40 @@ def place(
         row, table = in_all_tables(routed.tables, alone)
         if len(row) > batch.num_rows:  # else each is there once, in its order
             arrays = [array.take(row) for array in arrays]
-            questions = questions.take(row)
-        arrays += [row, table, questions]
+            rows, questions = rows.take(row), questions.take(row)
+        arrays += [row]
     else:
-        arrays += [pc.coalesce(alone, routed.tables[0]), questions]
+        table = pc.coalesce(alone, routed.tables[0])
+    own, questions = _columns(rows, table, questions, plan)
+    arrays = [*own, *arrays, table, questions]
     if plan.keeps_headers:
         at = schema.get_field_index(KEPT_HEADERS)
         schema = schema.set(at, pa.field(KEPT_HEADERS, arrays[at].type))
+    return _as(schema, arrays), rows
+
+
+def _as(schema: pa.Schema, arrays: Sequence[pa.Array]) -> pa.RecordBatch:
     pairs = zip(arrays, schema, strict=True)
     cast = [array if array.type == f.type else array.cast(f.type) for array, f in pairs]
     return pa.RecordBatch.from_arrays(cast, schema=schema)
 
+
+def _columns(
+    rows: pa.RecordBatch, table: pa.Array, questions: pa.Array, plan: DecodePlan
+) -> tuple[Sequence[pa.Array], pa.Array]:
+    """The columns of the tables, of rows as they were decoded; and what rows ask by now."""
+    if plan.by_key is None:
+        return rows.columns, questions
+    try:
+        return plan.by_key.columns_of(rows, table, plan.keys), questions
+    except NotEvaluableError as problem:
+        asked = encoded(ExpressionQuestion(str(problem)))
+        is_key = pc.less(table, len(plan.keys)).fill_null(fill_value=False)
+        nulls = [pa.nulls(rows.num_rows, one.type) for one in plan.columns]
+        return nulls, pc.coalesce(questions, pc.if_else(is_key, pa.scalar(asked), _NO_QUESTION))
+
+
+_NO_QUESTION = pa.scalar(None, pa.string())
 
 _NOWHERE = pa.scalar(None, pa.int32())
 

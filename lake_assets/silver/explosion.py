@@ -41,6 +41,14 @@ class Explosion:
     """Whether the elements are structs whose fields are the columns."""
 
     @property
+    def holders(self) -> tuple[Node, ...]:
+        """The array, and the structs that it is in, from within."""
+        found: list[Node] = [self.array]
+        while isinstance(found[-1], StructField):
+            found.append(found[-1].struct)
+        return tuple(found)
+
+    @property
     def items(self) -> tuple[str, ...]:
         """The columns' names, as items of a `select`."""
         return tuple(f"`{name}`" for name in self.columns.names)
@@ -91,7 +99,7 @@ def explosion_of(
     made = zip(names, _types(kind, of.value_type), strict=True)
     return Explosion(
         array=array,
-        holder=_holder(array),
+        holder=_name_of_holder(array),
         columns=pa.schema([*made, (ELEMENT, pa.int32())]),
         position=names[0] if kind == "PosExplode" else None,
         is_inline=kind == "Inline",
@@ -130,7 +138,7 @@ def _type_of(node: Node, columns: pa.Schema) -> pa.DataType:
     return columns.field(node.name).type
 
 
-def _holder(node: Node) -> str:
+def _name_of_holder(node: Node) -> str:
     while isinstance(node, StructField):
         node = node.struct
     assert isinstance(node, Column)  # noqa: S101 - as above

@@ -13,7 +13,7 @@ from lake_assets.model.flows import is_shared
 from lake_assets.silver.adopt_tables import adopt_tables, make_tables
 from lake_assets.silver.kept_types import kept_types
 from lake_assets.silver.masking_key import ensure_same, record
-from lake_assets.silver.own_columns import message_columns
+from lake_assets.silver.own_columns import columns_apart
 from lake_assets.silver.schema_history import SchemaHistory
 from lake_assets.silver.selecting_format import hashing_key, rotates_key
 from lake_assets.silver.shared_tables import while_it_fits
@@ -87,8 +87,8 @@ class TableFitting:
         is_new = last is not None and last.renames != decoder.renames
         is_other = is_new or decoder.columns != before
         if last is not None and self.feed.has_own_columns:
-            # A message may get columns that another has already.
-            is_other |= message_columns(last) != message_columns(decoder)
+            # A message or a key may get columns that another has already.
+            is_other |= columns_apart(last) != columns_apart(decoder)
         touched = keys if is_other else added
         make_tables(committer, self.feed, touched, decoder, is_new=is_new)
         if key:

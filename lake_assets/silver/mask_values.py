@@ -36,6 +36,15 @@ class Masks:
     key: bytes = field(default=b"", repr=False)
     """Of `hash`."""
 
+    def of(self, name: str) -> Mask | None:
+        """How a column is hidden; None if it is not."""
+        return self.by_column.get(name)
+
+    def hidden(self, name: str, values: pa.Array) -> pa.Array:
+        """The values of a column, hidden if it is; nulls stay null."""
+        mask = self.by_column.get(name)
+        return values if mask is None else self._hidden(values, mask)
+
     def masked(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         """Selected rows with the columns hidden; nulls stay null."""
         for name, mask in self.by_column.items():

@@ -1,4 +1,4 @@
-"""Which decoded columns a key's table has, where each has those of its own messages alone."""
+"""Which columns a key's table has, where each has those of its own rows alone."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,6 +6,7 @@ import pyarrow as pa
 
 from lake_assets.formats.base import Decoder, HasMessageColumns
 from lake_assets.model.feeds import Feed
+from lake_assets.silver.selecting_by_key import SelectingByKeyDecoder
 from lake_assets.silver.selecting_decoder import SelectingDecoder
 from lake_assets.silver.selection import Output
 
@@ -26,19 +27,38 @@ def own_columns(
     """
     if not feed.has_own_columns:
         return [decoded] * len(keys)
-    (route,) = feed.all_routes
-    names: dict[str, set[str]] = {}
-    for message, columns in message_columns(decoder).items():
-        names.setdefault(route.aliases.get(message, message), set()).update(columns)
+    names = _names_of(feed, keys, decoder)
     made: dict[frozenset[str], pa.Schema] = {}
     found = []
     for key in keys:
         split = {column.source for column in feed.layout_of(key).partition_by}
-        own = frozenset(names.get(key, set()) | split)
+        own = names.get(key, frozenset()) | split
         if own not in made:
             made[own] = pa.schema([column for column in decoded if column.name in own])
         found.append(made[own])
     return found
+
+
+def columns_apart(decoder: Decoder) -> Mapping[str, frozenset[str]]:
+    """Of keys or message types, whichever tell, the columns that their rows may have.
+
+    Raises:
+        TypeError: the decoder does not tell.
+    """
+    if isinstance(decoder, SelectingByKeyDecoder):
+        return {key: decoder.names_of(key) for key in ("", *decoder.by_key)}
+    return message_columns(decoder)
+
+
+def _names_of(feed: Feed, keys: Sequence[str], decoder: Decoder) -> Mapping[str, frozenset[str]]:
+    if isinstance(decoder, SelectingByKeyDecoder):
+        return {key: decoder.names_of(key) for key in keys}
+    (route,) = feed.all_routes
+    names: dict[str, frozenset[str]] = {}
+    for message, columns in message_columns(decoder).items():
+        key = route.aliases.get(message, message)
+        names[key] = names.get(key, frozenset()) | columns
+    return names
 
 
 def message_columns(decoder: Decoder) -> Mapping[str, frozenset[str]]:

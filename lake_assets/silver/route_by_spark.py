@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from lake_assets.formats.base import Decoded
-from lake_assets.silver.demux_task import DecodePlan, place, stage_schema
+from lake_assets.silver.demux_task import DecodePlan, Unplaced, place, stage_schema
 from lake_assets.silver.kept_rows import decoded_of, kept, travelling, travelling_columns
 from lake_assets.spark.batch_spill import receive, send
 from lake_assets.spark.jvm import spark_schema
@@ -59,10 +59,16 @@ def route_by_spark(frame: DataFrame, decode: Decode, plan: DecodePlan) -> DataFr
 
 def place_routed(rows: Iterable[pa.RecordBatch], plan: DecodePlan) -> Iterator[pa.RecordBatch]:
     """Place the rows that were kept, by what Spark computed; as `demux_task.decode_task`."""
-    schema, names = stage_schema(plan), plan.decoder.columns.names
+    schema = stage_schema(plan)
+    for batch, decoded, computed in routed_rows(rows, plan):
+        yield place(batch, decoded, plan, schema, computed)
+
+
+def routed_rows(rows: Iterable[pa.RecordBatch], plan: DecodePlan) -> Iterator[Unplaced]:
+    """The rows that were kept, with what Spark computed of the routes."""
+    names = plan.decoder.columns.names
     for batch, made in receive(rows, _SPILL):
-        decoded = decoded_of(batch, names)
-        yield place(batch, decoded, plan, schema, _by_route(plan, made.columns))
+        yield batch, decoded_of(batch, names), _by_route(plan, made.columns)
 
 
 def _by_route(plan: DecodePlan, made: Sequence[pa.Array]) -> dict[int, pa.Array]:

@@ -16,6 +16,7 @@ from lake_assets.model.feeds import Feed
 from lake_assets.model.routes import Route
 from lake_assets.silver.arrow_evaluator import Column, is_sure
 from lake_assets.silver.computed_columns import kind_without_keys
+from lake_assets.silver.key_masks import ensure_unmasked
 from lake_assets.silver.route_values import RouteValue
 from lake_assets.silver.selection import Output, select
 
@@ -38,10 +39,12 @@ class RouteCompiler:
         """The routes for rows with these columns.
 
         Raises:
-            FeedError: one does not fit them, or is not the same of the same row each time.
+            FeedError: one does not fit them, is not the same of the same row each time, or reads
+                what is hidden later.
         """
         if self._columns != columns:
             self.last = tuple(self._value(session, columns, one) for one in self.feed.all_routes)
+            ensure_unmasked(self.feed, self.last, columns.names)
             self._columns = columns
         return self.last
 

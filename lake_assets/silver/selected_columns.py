@@ -3,11 +3,10 @@
 Which columns are selected, and of which decoded ones, is found by `silver.selection`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
-from lake_assets.delta.renamed_columns import Renames
 from lake_assets.errors import FeedError, LakeError
 from lake_assets.formats.schema_merge import Mismatch, in_words
 from lake_assets.model.feeds import Feed
@@ -52,20 +51,6 @@ def selected(kind: pa.Schema, outputs: Sequence[Output]) -> pa.Schema:
     return pa.schema(fields)
 
 
-def renames_of(renames: Renames, outputs: Sequence[Output]) -> Renames:
-    """Older names of the columns that are selected under their own, and of fields within any."""
-    own = {one.name for one in outputs if one.source == one.name}
-    others = {one.name for one in outputs} - own  # no older name of anything
-    return Renames(
-        now={old: new for old, new in renames.now.items() if new in own and old not in others},
-        within={
-            one.name: renames.within[one.source]
-            for one in outputs
-            if one.source is not None and one.source in renames.within
-        },
-    )
-
-
 def merged_columns(
     feed: Feed, have: pa.Schema, made: Sequence[pa.Field], computed: set[str]
 ) -> pa.Schema:
@@ -101,16 +86,33 @@ def ensure_routed(feed: Feed, route: Sequence[str], columns: pa.Schema) -> None:
             raise FeedError(f"select of feed {feed.feed!r}", fact, step)
 
 
-def masks_of(feed: Feed, outputs: Sequence[Output], columns: pa.Schema, key: bytes) -> Masks:
-    """How a feed's columns are hidden.
+def masks_of(
+    feed: Feed,
+    outputs: Sequence[Output],
+    columns: pa.Schema,
+    key: bytes,
+    masks: Mapping[str, Mask] | None = None,
+    *,
+    whose: str = "",
+) -> Masks:
+    """How columns are hidden.
+
+    Args:
+        feed: whose.
+        outputs: what is selected.
+        columns: the same, with their types.
+        key: of `hash`.
+        masks: by column; the feed's by default.
+        whose: what errors call them, as `mask of key 'poker'`; the feed's mask by default.
 
     Raises:
         FeedError: one is not there, or no text.
     """
+    masks = feed.mask if masks is None else masks
     by_name = {one.name: one for one in outputs}
-    thing, hidden = f"mask of feed {feed.feed!r}", {*feed.mask}
+    thing, hidden = whose or f"mask of feed {feed.feed!r}", {*masks}
     by_column: dict[str, Mask] = {}
-    for name, mask in feed.mask.items():
+    for name, mask in masks.items():
         # Spark's names have no case: nor must a text be seen because a value writes it otherwise.
         column = next((one for one in columns if one.name.lower() == name.lower()), None)
         if column is None and feed.payload.grows:
@@ -123,11 +125,11 @@ def masks_of(feed: Feed, outputs: Sequence[Output], columns: pa.Schema, key: byt
             raise FeedError(thing, fact, f"Select it as text: `cast({name} as string) as {name}`")
         by_column[column.name] = mask
         hidden.update(by_name[column.name].reads if column.name in by_name else ())
-    if feed.mask and feed.payload.csv is not None:
+    if masks and feed.payload.csv is not None:
         hidden.add(RECORD)  # a record that is rescued as a whole has all of its fields
     return Masks(
         by_column=by_column,
         hidden_names=frozenset(hidden),
-        hides_rescued=bool(feed.mask) and feed.transform is not None,
+        hides_rescued=bool(masks) and feed.transform is not None,
         key=key,
     )

@@ -5,14 +5,13 @@ found in `silver.selection`; `silver.selecting_decoder` computes.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from lake_assets.errors import FeedError
 from lake_assets.formats.base import (
     Decoder,
     ExpressionQuestion,
@@ -21,20 +20,28 @@ from lake_assets.formats.base import (
     Question,
 )
 from lake_assets.model.feeds import Feed
-from lake_assets.model.transforms import Mask
+from lake_assets.silver.mask_values import Masks
 from lake_assets.silver.selected_columns import (
     decoded_columns,
     ensure_routed,
     masks_of,
     merged_columns,
-    renames_of,
     selected,
     sources_of,
 )
+from lake_assets.silver.selected_renames import renames_of
 from lake_assets.silver.selecting_decoder import SelectingDecoder
 from lake_assets.silver.selection import Output, Selection, has_star, select, sure_only
 
 _LOG = logging.getLogger(__name__)
+
+
+Note: TypeAlias = Callable[[Sequence[Output], Mapping[str, Sequence[Output]]], None]
+"""Is told of what is selected: of all columns, and by key that selects itself, of its own."""
+
+
+def untold(outputs: Sequence[Output], by_key: Mapping[str, Sequence[Output]]) -> None:
+    """A `Note` of which nothing is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,37 +55,6 @@ class SelectedSchemas:
     """Whether values came of which Arrow is not sure; such come again."""
 
 
-def with_select(
-    session: SparkSession,
-    feed: Feed,
-    inner: PayloadFormat[Any],
-    mask_key: bytes,
-    note: Callable[[Sequence[Output]], None] = lambda _: None,
-    *,
-    rotates: bool = False,
-) -> PayloadFormat[Any]:
-    """The format of a feed's values, with what it selects and hides, if it does.
-
-    Args:
-        session: which resolves the expressions.
-        feed: whose.
-        inner: what decodes.
-        mask_key: of `mask: hash`; empty if there is none.
-        note: is told of each plan what is selected.
-        rotates: whether all of silver is hashed anew, so that tables may have another key's hashes.
-
-    Raises:
-        FeedError: texts are to be hashed without a key.
-    """
-    if not feed.select and not feed.mask:
-        return inner
-    if Mask.HASH in feed.mask.values() and not mask_key:
-        fact = "hashes texts, and there is no key for it"
-        step = "Set LAKE_ASSETS_MASKING_KEY to a secret of your own, and keep it: with another key "
-        raise FeedError(f"mask of feed {feed.feed!r}", fact, f"{step}equal texts differ")
-    return SelectingFormat(session, feed, inner, mask_key, note, rotates)
-
-
 @dataclass(frozen=True, slots=True)
 class SelectingFormat:
     """A `formats.base.PayloadFormat` over another one."""
@@ -87,7 +63,7 @@ class SelectingFormat:
     feed: Feed
     inner: PayloadFormat[Any]
     mask_key: bytes
-    note: Callable[[Sequence[Output]], None] = lambda _: None
+    note: Note = untold
     rotates: bool = False
 
     _analyzed: dict[pa.Schema, Selection] = field(default_factory=dict)
@@ -145,9 +121,14 @@ class SelectingFormat:
             outputs=selection.outputs,
             columns=columns,
             explosion=selection.explosion,
-            masks=masks_of(self.feed, selection.outputs, told, self.mask_key),
+            masks=self._masks(selection.outputs, told),
             unused=pa.schema(unused),
-            renames=renames_of(decoder.renames, selection.outputs),
+            renames=renames_of(
+                decoder.renames,
+                selection.outputs,
+                pa.schema(list(known.values())),
+                selection.explosion,
+            ),
             by_spark_sql=selection.sql,
             by_spark_reads=frozenset(selection.reads),
         )
@@ -155,6 +136,9 @@ class SelectingFormat:
     @property
     def _items(self) -> tuple[str, ...]:
         return self.feed.select or ("*",)
+
+    def _masks(self, outputs: Sequence[Output], columns: pa.Schema) -> Masks:
+        return masks_of(self.feed, outputs, columns, self.mask_key)
 
     def made_by(self, schemas: SelectedSchemas, route: Sequence[str]) -> list[pa.Schema]:
         """The columns of each kind of row, as far as they are selected, and the computed ones."""
@@ -188,14 +172,14 @@ class SelectingFormat:
         columns = pa.schema([*decoder.columns, *decoder.unused]).remove_metadata()
         found = self._analyzed.get(columns)
         if found is None:
-            renames = decoder.renames.now
+            renames = decoder.renames
             found = select(self.session, self.feed.feed, columns, self._items, renames)
             self._analyzed.clear()
             self._analyzed[columns] = found
         return sure_only(found) if schemas.is_spark_asked else found
 
     def _tell(self, outputs: Sequence[Output]) -> None:
-        self.note(outputs)
+        self.note(outputs, {})
         by_spark = [one.name for one in outputs if one.is_by_spark]
         if by_spark:
             text = "select of feed %r: Spark computes %s, for which rows travel through the JVM"
@@ -206,7 +190,7 @@ def hashing_key(payload_format: PayloadFormat[Any]) -> bytes:
     """What a format hashes columns with; empty if it hashes none."""
     if not isinstance(payload_format, SelectingFormat):
         return b""
-    return payload_format.mask_key if Mask.HASH in payload_format.feed.mask.values() else b""
+    return payload_format.mask_key if payload_format.feed.hashes else b""
 
 
 def rotates_key(payload_format: PayloadFormat[Any]) -> bool:

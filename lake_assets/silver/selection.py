@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
+from lake_assets.delta.renamed_columns import Renames
 from lake_assets.errors import FeedError, first_line
 from lake_assets.model.payload import RESCUED
 from lake_assets.model.sources import ORIGIN_NAMES
@@ -78,7 +79,7 @@ def select(
     feed: str,
     columns: pa.Schema,
     items: Sequence[str],
-    renames: Mapping[str, str] | None = None,
+    renames: Renames | None = None,
     *,
     thing: str = "",
 ) -> Selection:
@@ -89,7 +90,7 @@ def select(
         feed: whose they are.
         columns: of the rows.
         items: as in Spark's `SELECT`.
-        renames: by older name of a decoded column, the newest; for what is told of such.
+        renames: older names of columns and of fields, for what is told of such.
         thing: what errors call them; the feed's select by default.
 
     Raises:
@@ -110,7 +111,7 @@ def select(
             selected = rows.selectExpr(*items)
             is_alike = is_repeatable(selected, items)
         except AnalysisException as problem:
-            raise _not_compiled(thing, problem, columns, renames or {}) from problem
+            raise _not_compiled(thing, problem, columns, renames or Renames()) from problem
         if not _is_projection(rows, selected):
             fact = "makes several rows of one, or one of several"
             raise FeedError(thing, fact, "Compute each row from its own columns")
@@ -136,7 +137,7 @@ def _of_elements(thing: str, one: Output, explosion: Explosion) -> Output:
     """A column where each element is a row: what is one of an element's is no decoded one."""
     if one.source is not None and one.source in explosion.columns.names:
         one = replace(one, source=None, node=Column(one.source))
-    holds = one.source == explosion.holder or one.node == explosion.array
+    holds = one.source == explosion.holder or one.node in explosion.holders
     if holds or (one.is_by_spark and explosion.holder in one.reads):
         fact = f"makes {one.name} of {explosion.holder}, which each of its elements would repeat"
         step = f"Leave it out: `* except ({explosion.holder})`, and select what you need of it"
@@ -146,17 +147,29 @@ def _of_elements(thing: str, one: Output, explosion: Explosion) -> Output:
 
 
 def _not_compiled(
-    thing: str, problem: AnalysisException, columns: pa.Schema, renames: Mapping[str, str]
+    thing: str, problem: AnalysisException, columns: pa.Schema, renames: Renames
 ) -> FeedError:
     fact = f"does not compile ({first_line(problem)})"
     said = problem.getMessageParameters() or {}
     missing = said.get("objectName", "").replace("`", "").split(".")[0].lower()
-    for old, now in renames.items():
+    for old, now in renames.now.items():
         if old.lower() == missing and now in columns.names:
             fact = f"names {old}, which newer versions of the schema call {now}; {fact}"
             return FeedError(thing, fact, f"Write {now}, or `{now} as {old}` to keep the column")
+    field = said.get("fieldName", "").replace("`", "").lower()
+    for old, now in _renamed_fields(renames) if field else ():
+        if old.lower() == field:
+            fact = f"names a field {old}, which newer versions of the schema call {now}; {fact}"
+            return FeedError(thing, fact, f"Write {now}")
     there = ", ".join(columns.names) or "none"
     return FeedError(thing, fact, f"Correct it; the decoded columns are {there}")
+
+
+def _renamed_fields(renames: Renames) -> Iterator[tuple[str, str]]:
+    """Older and newest names of fields within columns, at any depth."""
+    for inner in renames.within.values():
+        yield from inner.now.items()
+        yield from _renamed_fields(inner)
 
 
 def sure_only(selection: Selection) -> Selection:

@@ -5,7 +5,7 @@ need not start it.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
@@ -36,7 +36,17 @@ class SelectNote:
     """The items; others than the feed has now are of another day."""
 
     columns: Mapping[str, SelectedColumn]
-    """By name, in silver's order."""
+    """By name, in silver's order; of all that any key makes it of."""
+
+    selects: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The items of keys that have their own, likewise."""
+
+    by_key: Mapping[str, Mapping[str, SelectedColumn]] = field(default_factory=dict)
+    """Where keys have their own: by key, its columns; those of all other keys under no name."""
+
+    def of_key(self, key: str) -> Mapping[str, SelectedColumn]:
+        """The columns of a key's table."""
+        return self.by_key.get(key, self.by_key.get("", self.columns))
 
 
 _NOTE = TypeAdapter(SelectNote)
@@ -58,13 +68,18 @@ def note_select(state_dir: Path, feed: str, note: SelectNote) -> None:
         raise LakeError(str(path), f"cannot be written ({problem})", "Check the disk") from problem
 
 
-def read_select(state_dir: Path, feed: str, select: tuple[str, ...]) -> SelectNote | None:
+def read_select(
+    state_dir: Path,
+    feed: str,
+    select: tuple[str, ...],
+    selects: Mapping[str, tuple[str, ...]] | None = None,
+) -> SelectNote | None:
     """What was noted of these items; None if nothing was, or what is there is damaged."""
     try:
         note = _NOTE.validate_json(_path(state_dir, feed).read_text())
     except (OSError, UnicodeDecodeError, ValidationError):
         return None  # the next start of the streams writes it again
-    return note if note.select == select else None
+    return note if (note.select, note.selects) == (select, selects or {}) else None
 
 
 def _path(state_dir: Path, feed: str) -> Path:

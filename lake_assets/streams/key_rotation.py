@@ -10,7 +10,6 @@ from lake_assets.errors import ExpectationFailedError
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import beside_it
 from lake_assets.model.tables import TableRef, quarantine_of
-from lake_assets.model.transforms import Mask
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.lost_rows import note_lost
 from lake_assets.silver.masking_key import (
@@ -71,7 +70,7 @@ def _tell_others(lake: Store, feed: Feed) -> None:
 
     Before the feed's own rows have the new key: a death leaves a rebuild too many, not too few.
     """
-    hashing = {one.feed for one in feed.others if Mask.HASH in one.mask.values()}
+    hashing = {one.feed for one in feed.others if one.hashes}
     begun = [
         name for name in beside_it(feed) if name in hashing and is_there(lake, quarantine_of(name))
     ]

@@ -1,7 +1,7 @@
 """A feed's schemas, asked for with patience: a registry that does not answer is waited for."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -19,7 +19,7 @@ from lake_assets.model.reports import Stage, Waiting
 from lake_assets.model.selected_names import names_taken, with_masked_as_text
 from lake_assets.model.tombstones import tombstone_columns
 from lake_assets.settings.schema import Settings
-from lake_assets.silver.selecting_format import with_select
+from lake_assets.silver.selecting import with_select
 from lake_assets.silver.selection import Output
 from lake_assets.silver.silver_rows import has_rows
 from lake_assets.silver.transforming_format import TransformingFormat, with_transform
@@ -132,16 +132,25 @@ def format_with(
     inner = with_tombstones(feed.feed, by, format_of(feed, surroundings))
     inner = with_transform(feed, inner)
 
-    def note(outputs: Sequence[Output]) -> None:
-        columns = {
-            one.name: SelectedColumn(
-                reads=one.reads, is_copy=one.source is not None, spark_part=one.spark_part
-            )
-            for one in outputs
-        }
-        note_select(settings.state_dir, feed.feed, SelectNote(select=feed.select, columns=columns))
+    def note(outputs: Sequence[Output], by_key: Mapping[str, Sequence[Output]]) -> None:
+        told = SelectNote(
+            select=feed.select,
+            columns=_noted(outputs),
+            selects=feed.selects,
+            by_key={key: _noted(own) for key, own in by_key.items()},
+        )
+        note_select(settings.state_dir, feed.feed, told)
 
     return with_select(session, feed, inner, settings.masking.key_bytes, note, rotates=rotates)
+
+
+def _noted(outputs: Sequence[Output]) -> dict[str, SelectedColumn]:
+    return {
+        one.name: SelectedColumn(
+            reads=one.reads, is_copy=one.source is not None, spark_part=one.spark_part
+        )
+        for one in outputs
+    }
 
 
 def _given_by_function(feed: Feed, surroundings: Surroundings) -> frozenset[str]:

@@ -1,17 +1,14 @@
 """What silver's columns are made from, where Dagster's users look."""
 
-import json
-import subprocess
-import sys
-
 import dagster as dg
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
+from lake_assets.defs.column_lineage import in_words, noted_columns, noted_columns_of
 from lake_assets.defs.silver import build
-from lake_assets.settings.load import child_environment
 from lake_assets.state.select_notes import SelectedColumn, SelectNote, note_select
+from lake_assets_tests.defs.webserver import told_columns
 from lake_assets_tests.sample import GAMES, silver_of
 
 SILVER = dg.AssetKey("silver_events")
@@ -76,53 +73,24 @@ def test_without_a_note_of_these_items_nothing_is_told(metadata, settings, feed)
     assert "dagster/column_lineage" not in metadata(feed)
 
 
-_CODE = """
-from lake_assets.defs.silver import build
-from lake_assets.model.feeds import Feed
-from lake_assets.settings.schema import Settings
-
-settings = Settings.model_validate_json({settings!r})
-defs = build(settings, [Feed.model_validate_json({feed!r})])
-"""
-
-_ASK = "from dagster_graphql.cli import main; main()"
-
-_QUERY = """
-{
-  assetNodes {
-    assetKey { path }
-    metadataEntries {
-      ... on TableSchemaMetadataEntry { schema { columns { name description } } }
-      ... on TableColumnLineageMetadataEntry {
-        lineage { columnName columnDeps { assetKey { path } columnName } }
-      }
-    }
-  }
-}
-"""
-
-
 def test_the_webservers_graphql_tells_both(metadata, settings, tmp_path):
     note_select(settings.state_dir, "games", SelectNote(select=SELECT, columns=COLUMNS))
     assert metadata(FEED)
-    file = tmp_path / "code.py"
-    told = {"settings": settings.model_dump_json(), "feed": FEED.model_dump_json()}
-    file.write_text(_CODE.format(**told))
-    answer = subprocess.run(  # noqa: S603 - Dagster's own command
-        [sys.executable, "-c", _ASK, "-f", str(file), "-t", _QUERY],
-        env=child_environment(settings) | {"DAGSTER_HOME": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    found, _ = json.JSONDecoder().raw_decode(answer.stdout, answer.stdout.index("{"))
-    nodes = found["data"]["assetNodes"]
-    (silver,) = (node for node in nodes if node["assetKey"]["path"] == SILVER.path)
-    found = {}
-    for entry in silver["metadataEntries"]:
-        found |= entry.get("schema", {}) | {k: v for k, v in entry.items() if k == "lineage"}
-    words = {column["name"]: column["description"] for column in found["columns"]}
+    words, deps = told_columns("silver", settings, FEED, SILVER, tmp_path)
     assert words["gamer"] == "computed from device_id, gamer_id"
     bronze = {"assetKey": {"path": ["bronze_games"]}}
-    deps = {one["columnName"]: one["columnDeps"] for one in found["lineage"]}
     assert deps["game_name"] == [{**bronze, "columnName": "value.game_name"}]
+
+
+def test_a_key_that_selects_for_itself_tells_what_its_own_columns_are(settings):
+    selects = {"uno": ("upper(gamer_id) as gamer",)}
+    feed = FEED.model_copy(update={"selects": selects})
+    of_uno = {"gamer": SelectedColumn(reads=("gamer_id",), is_copy=False)}
+    note = SelectNote(
+        select=SELECT, columns=COLUMNS, selects=selects, by_key={"uno": of_uno, "": COLUMNS}
+    )
+    note_select(settings.state_dir, "games", note)
+    assert in_words(noted_columns_of(settings, feed, "uno")) == {"gamer": "computed from gamer_id"}
+    assert noted_columns_of(settings, feed, "poker") == COLUMNS
+    assert noted_columns(settings, feed) == COLUMNS
+    assert not noted_columns(settings, FEED)  # of another day

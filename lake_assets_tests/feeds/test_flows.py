@@ -47,6 +47,7 @@ def test_a_feed_fills_the_tables_of_another(load):
         ),
         ("into: orders\ngold: []", "line 5: gold: is of the tables"),
         ("into: orders\nchecks: []", "line 5: checks: is of the tables"),
+        ("into: orders\nmasks: {}", "line 5: masks: is of the tables"),
         ("into: orders\nretention: {keep: 7d}", "line 5: retention: is of the tables"),
         ("into: Orders", "line 4: into"),
         (
@@ -103,6 +104,13 @@ def test_a_feed_whose_keys_have_own_columns_has_its_tables_for_itself(load):
         load(orders=own, old=old)
     with pytest.raises(FeedError, match="line 5: columns: is of the tables"):
         load(orders=ORDERS, old=f"{OLD}columns: shared\n")
+
+
+@pytest.mark.parametrize("own", ["selects: {berlin: [shop]}", "masks: {berlin: {shop: redact}}"])
+def test_a_feed_whose_keys_select_has_its_tables_for_itself(load, own):
+    load(orders=f"{ORDERS}{own}\n")
+    with pytest.raises(FeedError, match="line 4: into: feed 'orders' selects or hides by key"):
+        load(orders=f"{ORDERS}{own}\n", old=OLD)
 
 
 def test_no_feed_fills_the_tables_of_one_that_has_none(load):

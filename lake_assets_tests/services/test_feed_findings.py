@@ -65,3 +65,22 @@ def test_where_a_select_is_computed_is_told_as_the_streams_noted_it(selecting):
         (found,) = look_at_feeds(selecting)
         assert found.health is Health.OK
         assert found.fact.startswith(fact)
+
+
+def test_a_column_that_spark_computes_for_a_key_is_told_with_the_key(settings, tmp_path):
+    folder = tmp_path / "by_key"
+    folder.mkdir()
+    text = (settings.feeds / "games.yaml").read_text()
+    selects = 'selects: {uno: ["*", "md5(gamer_id) as mark"], poker: ["md5(gamer_id) as mark"]}'
+    (folder / "games.yaml").write_text(f"{selects}\n{text}")
+    settings = settings.model_copy(update={"feeds": folder})
+    (found,) = look_at_feeds(settings)
+    assert found.health is Health.LATER
+    (feed,) = load_feeds(folder)
+    mark = SelectedColumn(reads=("gamer_id",), is_copy=False, spark_part="md5(gamer_id)")
+    gamer = SelectedColumn(reads=("gamer_id",), is_copy=True)
+    by_key = {"": {"gamer_id": gamer}, "uno": {"mark": mark}, "poker": {"mark": mark}}
+    note = SelectNote(select=(), columns={"mark": mark}, selects=feed.selects, by_key=by_key)
+    note_select(settings.state_dir, "games", note)
+    (found,) = look_at_feeds(settings)
+    assert found.fact == "Spark computes mark of uno, poker, for md5(gamer_id)"

@@ -16,7 +16,7 @@ from lake_assets.model.routes import Route, TableColumns
 from lake_assets.model.tables import quarantine_of
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.reprocess import Bronze, Redo
-from lake_assets.silver.selecting_format import with_select
+from lake_assets.silver.selecting import with_select
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.spark.scan import Rows
 from lake_assets.storage.local import LocalStore

@@ -20,7 +20,7 @@ from lake_assets.model.tables import quarantine_of
 from lake_assets.model.tombstones import tombstone_columns
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.reprocess import Bronze, Redo
-from lake_assets.silver.selecting_format import with_select
+from lake_assets.silver.selecting import with_select
 from lake_assets.sources.kafka.headers import TYPE
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.spark.scan import Rows

@@ -16,7 +16,7 @@ from lake_assets.model.feeds import Feed
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.reprocess import Bronze, Redo
 from lake_assets.silver.select_by_spark import selects_by_spark
-from lake_assets.silver.selecting_format import with_select
+from lake_assets.silver.selecting import with_select
 from lake_assets.spark.scan import Rows
 from lake_assets.storage.local import LocalStore
 from lake_assets.storage.uri import LakeUri

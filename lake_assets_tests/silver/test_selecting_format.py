@@ -218,14 +218,24 @@ def test_the_example_of_the_documentation_is_true(silver):
     assert not silver.by_spark
 
 
-def test_the_example_of_elements_is_true(silver):
+def test_the_example_of_keys_is_true(silver):
     blocks = re.findall(r"```(?:yaml|json)\n(.*?)```", PAGE.read_text(), re.DOTALL)
     declared = Feed.model_validate(yaml.safe_load(blocks[3]))
-    silver.take(declared, json.loads(blocks[4]))
+    silver.take(declared, *json.loads(blocks[4]))
+    for key, told in json.loads(blocks[5]).items():
+        (row,) = silver.rows(declared, key)
+        assert {n: v for n, v in row.items() if n in told or not n.startswith("_")} == told
+    assert not silver.by_spark
+
+
+def test_the_example_of_elements_is_true(silver):
+    blocks = re.findall(r"```(?:yaml|json)\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    declared = Feed.model_validate(yaml.safe_load(blocks[6]))
+    silver.take(declared, json.loads(blocks[7]))
     rows = silver.read_all(declared.silver_table("north"))
     rows.sort(key=lambda row: row["_element"])
     have = [{**without_origin_but_rescued(row), "_element": row["_element"]} for row in rows]
-    assert have == json.loads(blocks[5])
+    assert have == json.loads(blocks[8])
     assert not silver.by_spark
 
 

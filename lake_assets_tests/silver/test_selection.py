@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime
 import pyarrow as pa
 import pytest
 
+from lake_assets.delta.renamed_columns import Renames
 from lake_assets.errors import FeedError
 from lake_assets.silver.arrow_evaluator import NotEvaluableError, values_of
 from lake_assets.silver.selection import has_star, select, sure_only
@@ -229,11 +230,14 @@ def test_columns_are_told_with_what_they_are_made_of(spark):
     assert not has_star(items[1:])
 
 
+RENAMED = Renames(now={"title": "name"})
+
+
 def test_a_field_of_another_name_now_is_told_with_that_name(spark):
     with pytest.raises(FeedError, match=r"names title, which newer .* call name; .*Write name"):
-        select(spark, "feed", SCHEMA, ["upper(title) as shown"], {"title": "name"})
+        select(spark, "feed", SCHEMA, ["upper(title) as shown"], RENAMED)
     with pytest.raises(FeedError, match="does not compile") as told:
-        select(spark, "feed", SCHEMA, ["titel as shown"], {"title": "name"})
+        select(spark, "feed", SCHEMA, ["titel as shown"], RENAMED)
     assert "newer" not in str(told.value)
 
 

@@ -21,7 +21,7 @@ from lake_assets.model.tables import Layer, TableRef, bronze_of, quarantine_of
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.reprocess import Redo
-from lake_assets.silver.selecting_format import with_select
+from lake_assets.silver.selecting import with_select
 from lake_assets.silver.transforming_format import with_transform
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.streams.deduplication_turn import deduplication_turn

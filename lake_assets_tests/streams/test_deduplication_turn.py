@@ -14,7 +14,7 @@ from lake_assets.model.endpoints import RegistryAccess
 from lake_assets.model.tables import duplicates_of
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.reprocess import Redo
-from lake_assets.silver.selecting_format import with_select
+from lake_assets.silver.selecting import with_select
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.streams.deduplication_turn import deduplication_turn
 from lake_assets.streams.noted_changes import reprocess_journal
