@@ -9,23 +9,32 @@ import pyarrow as pa
 from lake_assets.formats.base import PayloadFormat
 from lake_assets.formats.confluent.schemas import SchemaSet
 from lake_assets.formats.schema_merge import in_words
+from lake_assets.formats.subjects.payload_format import SubjectsFormat
+from lake_assets.formats.subjects.schemas import SubjectSchemas
 from lake_assets.model.payload import RESCUED, Payload
 from lake_assets.model.schema_history import Reason, RegisteredVersion, Why
 
 
 def versions_in(schemas: Any) -> tuple[RegisteredVersion, ...]:  # noqa: ANN401 - a format's own
     """The versions that a registry told of; none of a format without one."""
-    if not isinstance(schemas, SchemaSet):
-        return ()
     return tuple(
         RegisteredVersion(
             version=version.number,
             schema_id=schema_id,
             schema=version.descriptor_set,
             note=version.problem,
+            subject=known.subject,
         )
-        for schema_id, version in schemas.versions.items()
+        for known in _sets_in(schemas)
+        for schema_id, version in known.versions.items()
     )
+
+
+def _sets_in(schemas: Any) -> tuple[SchemaSet, ...]:  # noqa: ANN401 - a format's own
+    """What is known of each subject."""
+    if isinstance(schemas, SubjectSchemas):
+        return tuple(schemas.sets.values())
+    return (schemas,) if isinstance(schemas, SchemaSet) else ()
 
 
 def reasons_of(
@@ -35,21 +44,27 @@ def reasons_of(
     route: Sequence[str],
 ) -> Callable[[str, str], Reason]:
     """What tells why a column is there, by its name and its type in words."""
-    if isinstance(schemas, SchemaSet):
-        return _by_versions(payload_format, schemas, route)
+    if isinstance(payload_format, SubjectsFormat):
+        payload_format = payload_format.inner
+    if sets := _sets_in(schemas):
+        return _by_versions(payload_format, sets, route)
     declared = {column.name for column in payload.declared_columns} | {RESCUED}
     other = Why.INFERRED if payload.grows else Why.FOUND
     return lambda name, _: Reason(Why.DECLARED if name in declared else other)
 
 
 def _by_versions(
-    payload_format: PayloadFormat[Any], schemas: SchemaSet, route: Sequence[str]
+    payload_format: PayloadFormat[Any], sets: Sequence[SchemaSet], route: Sequence[str]
 ) -> Callable[[str, str], Reason]:
-    """The first version that has the column of the type, else the newest that has its name."""
+    """The first version that has the column of the type, else the newest that has its name.
+
+    Of several subjects, the leading one's.
+    """
     made: list[tuple[Reason, pa.Schema]] = [
-        (Reason(Why.REGISTRY, version.number, schema_id), columns)
-        for schema_id, version in sorted(schemas.versions.items(), key=lambda one: one[1].number)
-        for columns in payload_format.made_by(_alone(schemas, schema_id), route)
+        (Reason(Why.REGISTRY, version.number, schema_id, known.subject), columns)
+        for known in sets
+        for schema_id, version in sorted(known.versions.items(), key=lambda one: one[1].number)
+        for columns in payload_format.made_by(_alone(known, schema_id), route)
     ]
 
     def reason(name: str, kind: str) -> Reason:

@@ -73,6 +73,19 @@ class Registry:
             SchemaUnusableError: none of its versions can be decoded into columns.
             RegistryError: no answer.
         """
+        schemas = self.versions(subject, message, before)
+        self.language.check(schemas)
+        return schemas
+
+    def versions(
+        self, subject: str, message: str | None = None, before: SchemaSet | None = None
+    ) -> SchemaSet:
+        """As `newest`, whether they can be decoded or not.
+
+        Raises:
+            SchemaNotFoundError: the subject does not exist.
+            RegistryError: no answer.
+        """
         thing = f"subject {subject!r} at {self._url}"
         known = {version.source: version for version in before.versions.values()} if before else {}
         with self._asking(thing) as client:
@@ -83,9 +96,7 @@ class Registry:
         versions = {
             version.schema_id: _compile(self.language, thing, version, known) for version in fetched
         }
-        schemas = SchemaSet(subject=subject, message=message, versions=versions)
-        self.language.check(schemas)
-        return schemas
+        return SchemaSet(subject=subject, message=message, versions=versions)
 
     def check(self, subject: str) -> None:
         """Make sure that the registry answers questions about a subject.
@@ -95,6 +106,15 @@ class Registry:
         """
         with self._asking(f"subject {subject!r} at {self._url}") as client:
             client.get_versions(subject)
+
+    def subjects(self) -> list[str]:
+        """The names of all subjects that are not deleted.
+
+        Raises:
+            RegistryError: no answer.
+        """
+        with self._asking(f"subjects of {self._url}") as client:
+            return [str(name) for name in client.get_subjects()]
 
     def resolve(self, schemas: SchemaSet, ids: Collection[int]) -> SchemaSet:
         """`schemas` with an answer for each of `ids`: known, unknown or foreign.
@@ -111,7 +131,7 @@ class Registry:
             return schemas
         if len(unanswered) > MOST_ASKED:
             return replace(self._renewed(schemas), is_flooded=True)
-        subjects = {schema_id: self._subjects(schema_id) for schema_id in unanswered}
+        subjects = {schema_id: self.subjects_of(schema_id) for schema_id in unanswered}
         own = {
             schema_id: numbers[schemas.subject]
             for schema_id, numbers in subjects.items()
@@ -120,7 +140,7 @@ class Registry:
         latest = self._renewed(schemas) if own else schemas
         # The subject's list leaves deleted versions out, yet their messages may be read.
         deleted = {
-            schema_id: self._deleted(schemas.subject, number)
+            schema_id: self.version_of(schemas.subject, number)
             for schema_id, number in own.items()
             if schema_id not in latest.versions
         }
@@ -143,14 +163,23 @@ class Registry:
             foreign_ids=schemas.foreign_ids - latest.known_ids,
         )
 
-    def _deleted(self, subject: str, number: int) -> Version:
+    def version_of(self, subject: str, number: int) -> Version:
+        """A version that the subject's list leaves out: it is deleted, yet its rows may be read.
+
+        Raises:
+            RegistryError: no answer.
+        """
         thing = f"subject {subject!r} at {self._url}"
         with self._asking(thing) as client:
             fetched = replace(_fetch(client, subject, number), is_deleted=True)
         return _compile(self.language, thing, fetched, {})
 
-    def _subjects(self, schema_id: int) -> dict[str, int]:
-        """Subjects with this id and the version it is, deleted ones included; empty if none."""
+    def subjects_of(self, schema_id: int) -> dict[str, int]:
+        """Subjects with this id and the version it is, deleted ones included; empty if none.
+
+        Raises:
+            RegistryError: no answer.
+        """
         if schema_id <= 0:
             return {}
         try:
