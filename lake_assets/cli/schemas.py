@@ -33,9 +33,9 @@ def schemas(
     """Show which columns silver has had, when each came or got wider, and why.
 
     Why is `declared` (the feed says so), `inferred` (rows had such values), `registry` (with the
-    version, subject and id of the schema), `transformed` (the feed's function gives it), `selected`,
-    `found` (nothing that is known says why) or `dropped`. The versions of registered schemas that
-    are known are shown, too. Reads the lake alone, and changes nothing.
+    version, subject and id of the schema), `transformed` (the feed's function gives it),
+    `selected`, `found` (nothing that is known says why) or `dropped`. The versions of registered
+    schemas that are known are shown, too. Reads the lake alone, and changes nothing.
     """
     settings = load_settings(lake=lake)
     store = lake_of(settings)

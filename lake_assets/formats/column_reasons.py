@@ -9,7 +9,6 @@ import pyarrow as pa
 from lake_assets.formats.base import PayloadFormat
 from lake_assets.formats.confluent.schemas import SchemaSet
 from lake_assets.formats.schema_merge import in_words
-from lake_assets.formats.subjects.payload_format import SubjectsFormat
 from lake_assets.formats.subjects.schemas import SubjectSchemas
 from lake_assets.model.payload import RESCUED, Payload
 from lake_assets.model.schema_history import Reason, RegisteredVersion, Why
@@ -44,17 +43,17 @@ def reasons_of(
     route: Sequence[str],
 ) -> Callable[[str, str], Reason]:
     """What tells why a column is there, by its name and its type in words."""
-    if isinstance(payload_format, SubjectsFormat):
-        payload_format = payload_format.inner
-    if sets := _sets_in(schemas):
-        return _by_versions(payload_format, sets, route)
+    if _sets_in(schemas):
+        return _by_versions(payload_format, schemas, route)
     declared = {column.name for column in payload.declared_columns} | {RESCUED}
     other = Why.INFERRED if payload.grows else Why.FOUND
     return lambda name, _: Reason(Why.DECLARED if name in declared else other)
 
 
 def _by_versions(
-    payload_format: PayloadFormat[Any], sets: Sequence[SchemaSet], route: Sequence[str]
+    payload_format: PayloadFormat[Any],
+    schemas: Any,  # noqa: ANN401 - the format's own
+    route: Sequence[str],
 ) -> Callable[[str, str], Reason]:
     """The first version that has the column of the type, else the newest that has its name.
 
@@ -62,9 +61,9 @@ def _by_versions(
     """
     made: list[tuple[Reason, pa.Schema]] = [
         (Reason(Why.REGISTRY, version.number, schema_id, known.subject), columns)
-        for known in sets
+        for known in _sets_in(schemas)
         for schema_id, version in sorted(known.versions.items(), key=lambda one: one[1].number)
-        for columns in payload_format.made_by(_alone(known, schema_id), route)
+        for columns in payload_format.made_by(_alone(schemas, known, schema_id), route)
     ]
 
     def reason(name: str, kind: str) -> Reason:
@@ -78,6 +77,10 @@ def _by_versions(
     return reason
 
 
-def _alone(schemas: SchemaSet, schema_id: int) -> SchemaSet:
-    met = frozenset(pair for pair in schemas.met if pair[0] == schema_id)
-    return replace(schemas, versions={schema_id: schemas.versions[schema_id]}, met=met)
+def _alone(schemas: Any, known: SchemaSet, schema_id: int) -> Any:  # noqa: ANN401
+    """What a format knows of schemas, with one version of a subject alone."""
+    met = frozenset(pair for pair in known.met if pair[0] == schema_id)
+    alone = replace(known, versions={schema_id: known.versions[schema_id]}, met=met)
+    if isinstance(schemas, SubjectSchemas):
+        return replace(schemas, sets={known.subject: alone})
+    return alone

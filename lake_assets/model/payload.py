@@ -33,7 +33,7 @@ class ProtobufPayload(RegisteredPayload):
 
 
 class AvroPayload(RegisteredPayload):
-    """Confluent-framed Avro whose schemas, records, are registered under `subject` or `subjects`."""
+    """Confluent-framed Avro whose records are registered under `subject` or `subjects`."""
 
     needs_registry: ClassVar[bool] = True
 

@@ -71,8 +71,9 @@ class OfSubjects(Noun):
         """The subjects, if `subjects` gives them."""
         if self.subjects is None:
             return None
-        is_pattern = isinstance(self.subjects, str)
-        return Subjects(pattern=self.subjects) if is_pattern else Subjects(names=self.subjects)
+        if isinstance(self.subjects, str):
+            return Subjects(pattern=self.subjects)
+        return Subjects(names=self.subjects)
 
     @property
     def has_subject(self) -> bool:

@@ -479,7 +479,7 @@ AVRO = "feed: f\nsource: {kafka: {topic: t}}\npayload: {avro: {subject: t-value}
     ("right", "wrong", "problem"),
     [
         ("{subject: t-value}", "{}", "line 3: payload.avro: give `subject`, or `subjects`"),
-            ("subject: t-value", "subjet: x", "subjet is no field; did you mean 'subject'?"),
+        ("subject: t-value", "subjet: x", "subjet is no field; did you mean 'subject'?"),
         ("subject: t-value", "subject: x, subjet: y", "payload.avro.subjet is no field; did you"),
         ("avro: {subject: t-value}", "avrp: {}", "payload.avrp is no field; did you mean 'avro'?"),
     ],

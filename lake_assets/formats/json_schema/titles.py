@@ -1,4 +1,7 @@
-"""What records of a subject are called: the title of its documents, as Confluent's clients do. Pure."""
+"""What records of a subject are called: by the title of its documents, as Confluent's clients do.
+
+Pure.
+"""
 
 from typing import Any
 

@@ -139,9 +139,7 @@ class _Joined:
             self._messages += part.messages
         self._message.append(message)
 
-    def with_others(
-        self, reason: pa.Array, detail: pa.Array, asked: pa.DictionaryArray
-    ) -> Decoded:
+    def with_others(self, reason: pa.Array, detail: pa.Array, asked: pa.DictionaryArray) -> Decoded:
         """All rows, with what is said of those that are of no part.
 
         Args:

@@ -24,6 +24,7 @@ from lake_assets.formats.base import (
 )
 from lake_assets.formats.confluent.cache import CachedRegistry
 from lake_assets.formats.confluent.registered_format import RegisteredFormat
+from lake_assets.formats.confluent.registry import Registry
 from lake_assets.formats.confluent.schemas import SchemaSet
 from lake_assets.formats.subjects.decoder import Strangers, SubjectsDecoder
 from lake_assets.formats.subjects.registry import SubjectsRegistry
@@ -215,18 +216,16 @@ def over_subjects(one: PayloadFormat[SchemaSet], choice: Subjects) -> SubjectsFo
     Raises:
         TypeError: its schemas are not registered.
     """
-    if not isinstance(one, RegisteredFormat):
-        message = f"{type(one).__name__} has no subjects"
-        raise TypeError(message)
-    known = one.registry
+    known = one.registry if isinstance(one, RegisteredFormat) else None
     if isinstance(known, CachedRegistry):
         return SubjectsFormat(one, SubjectsRegistry(choice, known.registry, known.cache))
-    return SubjectsFormat(one, SubjectsRegistry(choice, known))
+    if isinstance(known, Registry):
+        return SubjectsFormat(one, SubjectsRegistry(choice, known))
+    message = f"{type(one).__name__} has no subjects"
+    raise TypeError(message)
 
 
-def _own(
-    known: SchemaSet, recorded: Sequence[RegisteredVersion]
-) -> tuple[RegisteredVersion, ...]:
+def _own(known: SchemaSet, recorded: Sequence[RegisteredVersion]) -> tuple[RegisteredVersion, ...]:
     """Those of a subject; of earlier releases, which noted none, if one is still the subject's."""
     unnamed = [one for one in recorded if not one.subject]
     is_its = any(

@@ -48,9 +48,9 @@ class SubjectsRegistry:
             _LOG.warning("%s. Until it answers, the schemas in %s hold", problem, self.cache.folder)
             return kept
         schemas = nothing.with_sets(latest)
-        problem = self._complaint(schemas)
-        if problem is not None:
-            raise problem
+        complaint = self._complaint(schemas)
+        if complaint is not None:
+            raise complaint
         self._tell_missing(schemas)
         self._keep(kept, schemas)
         return schemas
@@ -91,9 +91,7 @@ class SubjectsRegistry:
         self._keep(schemas, latest)
         others = latest.others.with_others(
             unknown=[schema_id for schema_id in asked if not found[schema_id]],
-            foreign=[
-                schema_id for schema_id in asked if found[schema_id] and not own[schema_id]
-            ],
+            foreign=[schema_id for schema_id in asked if found[schema_id] and not own[schema_id]],
             now=self.clock(),
         )
         return replace(latest, others=others)

@@ -1,4 +1,4 @@
-"""Older names of columns that several subjects fill: those that no other subject has for more. Pure.
+"""Older names of columns that several subjects fill: those that no other one has for more. Pure.
 
 Rows of one table may be of any of them, so a name that one subject gave up and another has still
 says nothing of a stored value.

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Self
 
-from lake_assets.formats.confluent.schemas import SchemaSet
+from lake_assets.formats.confluent.schemas import SchemaSet, Version
 from lake_assets.model.subjects import Subjects
 
 _NOBODY = ""
@@ -50,7 +50,8 @@ class SubjectSchemas:
         An id has one text in a registry. Where a known one has another text than the registry's
         now, it was set up anew, and whoever had the id has it no more.
         """
-        sets, fresh = dict(self.sets), {}
+        sets = dict(self.sets)
+        fresh: dict[int, tuple[str, Version]] = {}
         for one in latest:
             before = self.of(one.subject)
             versions = {**before.versions, **one.versions}
@@ -70,10 +71,11 @@ class SubjectSchemas:
         return self.with_sets(sets.values())
 
     def with_sets(self, sets: Iterable[SchemaSet]) -> Self:
-        """The same with these subjects in place of all, in their order; those without versions
-        are none."""
-        order = self._place
-        found = sorted((one for one in sets if one.versions), key=order)
+        """The same with these subjects in place of all, in their order.
+
+        Those without versions are none.
+        """
+        found = sorted((one for one in sets if one.versions), key=self._place)
         known = frozenset(schema_id for one in found for schema_id in one.versions)
         others = self.others
         if known & (others.unknown_ids | others.foreign_ids):
