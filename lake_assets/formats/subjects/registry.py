@@ -117,7 +117,7 @@ class SubjectsRegistry:
         for schema_id, numbers in own.items():
             if numbers and schema_id not in latest.owners:
                 name = min(numbers, key=self._rank)
-                version = self.registry.version_of(name, numbers[name])
+                version = self.registry.version_of(name, numbers[name], schema_id)
                 yield SchemaSet(subject=name, versions={schema_id: version})
 
     def _rank(self, name: str) -> tuple[int, str]:
