@@ -53,7 +53,12 @@ class Producer:
 
     def send(self, short: str, /, **values: tuple[str, Any]) -> bytes:
         """A record's bytes; each field has a type and a value."""
-        client = SchemaRegistryClient({"url": self.registry})
+        with SchemaRegistryClient({"url": self.registry}) as client:
+            return self._send(client, short, values)
+
+    def _send(
+        self, client: SchemaRegistryClient, short: str, values: dict[str, tuple[str, Any]]
+    ) -> bytes:
         conf: dict[str, Any] = {"subject.name.strategy": STRATEGIES[self.strategy]}
         kinds = {field: kind for field, (kind, _) in values.items()}
         row: Any = {field: value for field, (_, value) in values.items()}

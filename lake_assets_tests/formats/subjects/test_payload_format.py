@@ -275,7 +275,7 @@ def test_why_a_column_is_there_names_the_subject():
 
 def test_a_format_without_a_registry_has_no_subjects():
     with pytest.raises(TypeError, match="has no subjects"):
-        over_subjects(object(), Subjects(names=("a",)))  # type: ignore[arg-type]
+        over_subjects(object(), Subjects(names=("a",)))
 
 
 def test_an_older_release_s_record_without_a_subject_is_nobody_s_that_lacks_it():
