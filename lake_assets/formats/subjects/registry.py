@@ -6,6 +6,7 @@ where there is none at all must somebody wait.
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import time
 
@@ -61,7 +62,12 @@ class SubjectsRegistry:
         Raises:
             RegistryError: it does not.
         """
-        self.registry.subjects()
+        if self.choice.pattern is not None:
+            self.registry.subjects()
+            return
+        # Who may read some subjects need not be allowed to list all.
+        with suppress(SchemaNotFoundError):
+            self.registry.check(self.choice.names[0])
 
     def resolve(self, schemas: SubjectSchemas, ids: Collection[int]) -> SubjectSchemas:
         """`schemas` with an answer for each of `ids`: whose it is, unknown or foreign.
