@@ -33,9 +33,9 @@ def schemas(
     """Show which columns silver has had, when each came or got wider, and why.
 
     Why is `declared` (the feed says so), `inferred` (rows had such values), `registry` (with the
-    version and the id of the schema), `transformed` (the feed's function gives it), `selected`,
-    `found` (nothing that is known says why) or `dropped`. The versions of registered schemas that
-    are known are shown, too. Reads the lake alone, and changes nothing.
+    version, subject and id of the schema), `transformed` (the feed's function gives it),
+    `selected`, `found` (nothing that is known says why) or `dropped`. The versions of registered
+    schemas that are known are shown, too. Reads the lake alone, and changes nothing.
     """
     settings = load_settings(lake=lake)
     store = lake_of(settings)
@@ -101,7 +101,8 @@ def _why(entry: SchemaEntry) -> str:
     reason = entry.reason
     words = reason.why.value
     if reason.version is not None:
-        words += f", version {reason.version} (id {reason.schema_id})"
+        of_subject = f" of {reason.subject}" if reason.subject else ""
+        words += f", version {reason.version}{of_subject} (id {reason.schema_id})"
     return f"{words}: {entry.note}" if entry.note else words
 
 
@@ -116,5 +117,6 @@ def _as_json(feed: str, entry: SchemaEntry) -> dict[str, object]:
         "why": entry.reason.why.value,
         "version": entry.reason.version,
         "schema_id": entry.reason.schema_id,
+        "subject": entry.reason.subject,
         "note": entry.note,
     }

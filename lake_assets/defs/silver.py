@@ -86,6 +86,7 @@ def _silver(settings: Settings, feed: Feed) -> list[dg.AssetSpec]:
             **lineage_metadata(feed, made),
             **({"routed_by": dg.MetadataValue.text(feed.routed_by)} if feed.all_routes else {}),
             **({"transform": feed.transform} if feed.transform else {}),
+            **({"subjects": feed.payload.subjects.label} if feed.payload.subjects else {}),
         },
     )
     return [spec]

@@ -9,6 +9,7 @@ from lake_assets.formats.csv.payload_format import CsvFormat
 from lake_assets.formats.json.payload_format import JsonFormat
 from lake_assets.formats.json_schema.payload_format import JsonSchemaFormat
 from lake_assets.formats.protobuf.payload_format import ProtobufFormat
+from lake_assets.formats.subjects.payload_format import over_subjects
 from lake_assets.model.feeds import Feed
 from lake_assets.model.payload import Payload
 
@@ -24,7 +25,10 @@ _FORMATS: Mapping[str, FormatType] = {
 def format_of(feed: Feed, surroundings: Surroundings) -> PayloadFormat[Any]:
     """The format of a feed's values; asks nobody yet."""
     payload = feed.payload
-    return _type_of(payload).of(feed.feed, payload.declared, surroundings)
+    made = _type_of(payload).of(feed.feed, payload.declared, surroundings)
+    if payload.subjects is None:
+        return made
+    return over_subjects(made, payload.subjects)
 
 
 def is_framed(payload: Payload) -> bool:
@@ -33,6 +37,6 @@ def is_framed(payload: Payload) -> bool:
 
 
 def _type_of(payload: Payload) -> FormatType:
-    if payload.json_ is not None and payload.json_.subject:
+    if payload.json_ is not None and payload.json_.needs_registry:
         return JsonSchemaFormat
     return _FORMATS[payload.format]

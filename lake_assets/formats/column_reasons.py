@@ -9,23 +9,31 @@ import pyarrow as pa
 from lake_assets.formats.base import PayloadFormat
 from lake_assets.formats.confluent.schemas import SchemaSet
 from lake_assets.formats.schema_merge import in_words
+from lake_assets.formats.subjects.schemas import SubjectSchemas
 from lake_assets.model.payload import RESCUED, Payload
 from lake_assets.model.schema_history import Reason, RegisteredVersion, Why
 
 
 def versions_in(schemas: Any) -> tuple[RegisteredVersion, ...]:  # noqa: ANN401 - a format's own
     """The versions that a registry told of; none of a format without one."""
-    if not isinstance(schemas, SchemaSet):
-        return ()
     return tuple(
         RegisteredVersion(
             version=version.number,
             schema_id=schema_id,
             schema=version.descriptor_set,
             note=version.problem,
+            subject=known.subject,
         )
-        for schema_id, version in schemas.versions.items()
+        for known in _sets_in(schemas)
+        for schema_id, version in known.versions.items()
     )
+
+
+def _sets_in(schemas: Any) -> tuple[SchemaSet, ...]:  # noqa: ANN401 - a format's own
+    """What is known of each subject."""
+    if isinstance(schemas, SubjectSchemas):
+        return tuple(schemas.sets.values())
+    return (schemas,) if isinstance(schemas, SchemaSet) else ()
 
 
 def reasons_of(
@@ -35,7 +43,7 @@ def reasons_of(
     route: Sequence[str],
 ) -> Callable[[str, str], Reason]:
     """What tells why a column is there, by its name and its type in words."""
-    if isinstance(schemas, SchemaSet):
+    if _sets_in(schemas):
         return _by_versions(payload_format, schemas, route)
     declared = {column.name for column in payload.declared_columns} | {RESCUED}
     other = Why.INFERRED if payload.grows else Why.FOUND
@@ -43,13 +51,19 @@ def reasons_of(
 
 
 def _by_versions(
-    payload_format: PayloadFormat[Any], schemas: SchemaSet, route: Sequence[str]
+    payload_format: PayloadFormat[Any],
+    schemas: Any,  # noqa: ANN401 - the format's own
+    route: Sequence[str],
 ) -> Callable[[str, str], Reason]:
-    """The first version that has the column of the type, else the newest that has its name."""
+    """The first version that has the column of the type, else the newest that has its name.
+
+    Of several subjects, the leading one's.
+    """
     made: list[tuple[Reason, pa.Schema]] = [
-        (Reason(Why.REGISTRY, version.number, schema_id), columns)
-        for schema_id, version in sorted(schemas.versions.items(), key=lambda one: one[1].number)
-        for columns in payload_format.made_by(_alone(schemas, schema_id), route)
+        (Reason(Why.REGISTRY, version.number, schema_id, known.subject), columns)
+        for known in _sets_in(schemas)
+        for schema_id, version in sorted(known.versions.items(), key=lambda one: one[1].number)
+        for columns in payload_format.made_by(_alone(schemas, known, schema_id), route)
     ]
 
     def reason(name: str, kind: str) -> Reason:
@@ -63,6 +77,10 @@ def _by_versions(
     return reason
 
 
-def _alone(schemas: SchemaSet, schema_id: int) -> SchemaSet:
-    met = frozenset(pair for pair in schemas.met if pair[0] == schema_id)
-    return replace(schemas, versions={schema_id: schemas.versions[schema_id]}, met=met)
+def _alone(schemas: Any, known: SchemaSet, schema_id: int) -> Any:  # noqa: ANN401
+    """What a format knows of schemas, with one version of a subject alone."""
+    met = frozenset(pair for pair in known.met if pair[0] == schema_id)
+    alone = replace(known, versions={schema_id: known.versions[schema_id]}, met=met)
+    if isinstance(schemas, SubjectSchemas):
+        return replace(schemas, sets={known.subject: alone})
+    return alone

@@ -37,6 +37,7 @@ SCHEMA = pa.schema(
         ("schema_id", pa.int64()),
         ("schema", pa.binary()),  # of a version, what decoders are made from
         ("note", pa.string()),  # of a version, why it cannot be used
+        ("subject", pa.string()),  # of a version, null if an earlier release noted it
     ]
 )
 """Columns of the table."""
@@ -79,7 +80,8 @@ def record_changes(
         LakeError: the lake cannot be written.
         CommitConflictError: others keep noting changes of the feed.
     """
-    context.committer.create({SCHEMA_LOG: SCHEMA})
+    if not context.committer.create({SCHEMA_LOG: SCHEMA}):
+        context.committer.add_columns({SCHEMA_LOG: SCHEMA})  # that of an earlier release
     return _record(context, feed, changed)
 
 
@@ -132,6 +134,7 @@ def _row(feed: str, entry: SchemaEntry) -> dict[str, Any]:
         "schema_id": entry.reason.schema_id,
         "schema": entry.schema,
         "note": entry.note,
+        "subject": entry.reason.subject,
     }
 
 
@@ -141,7 +144,7 @@ def _entry(row: dict[str, Any]) -> SchemaEntry:
         column=row["column_name"],
         type=row["type"],
         before=row["before"],
-        reason=Reason(Why(row["why"]), row["version"], row["schema_id"]),
+        reason=Reason(Why(row["why"]), row["version"], row["schema_id"], row.get("subject")),
         schema=row["schema"],
         note=row["note"],
         at=row["time"],

@@ -8,34 +8,34 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 from pydantic import ConfigDict, Field, StrictBool, field_validator, model_validator
 
-from lake_assets.errors import FeedError
 from lake_assets.model.base import Noun
 from lake_assets.model.csv_marks import complaint
 from lake_assets.model.ddl import Column, Decimal, Scalar, columns_of_ddl
 from lake_assets.model.sources import ORIGIN_NAMES
+from lake_assets.model.subjects import OfSubjects, RegisteredPayload, Subjects, one_subject
 
 
-class ProtobufPayload(Noun):
-    """Confluent-framed protobuf whose schemas are registered under `subject`."""
+class ProtobufPayload(RegisteredPayload):
+    """Confluent-framed protobuf whose schemas are registered under `subject` or `subjects`."""
 
     needs_registry: ClassVar[bool] = True
-
-    subject: str = Field(min_length=1)
-    """Name of the subject in the registry."""
 
     message: str | None = Field(default=None, min_length=1)
     """Full name of the one message type that is taken (`pkg.Event`); others are quarantined. Unset,
-    rows of all message types are taken that have the route's column."""
+    rows of all message types are taken that have the route's column. Not beside `subjects`."""
+
+    @model_validator(mode="after")
+    def _takes_one_message_of_one_subject(self) -> Self:
+        if self.message is not None and self.several is not None:
+            message = "`message` is one of a `subject`'s; of `subjects`, name those that are taken"
+            raise ValueError(message)
+        return self
 
 
-class AvroPayload(Noun):
-    """Confluent-framed Avro whose schemas are registered under `subject`."""
+class AvroPayload(RegisteredPayload):
+    """Confluent-framed Avro whose records are registered under `subject` or `subjects`."""
 
     needs_registry: ClassVar[bool] = True
-
-    subject: str = Field(min_length=1)
-    """Name of the subject in the registry. Each version of it is a record; columns are the fields
-    of all versions that rows have, under the names that the newest one has for them."""
 
 
 RESCUED = "_rescued"
@@ -63,18 +63,17 @@ class OnUnknown(StrEnum):
     FAIL = "fail"  # its batch is not committed, and the feed stops until somebody decides
 
 
-class JsonPayload(Noun):
-    """A JSON object a value, with a schema that is declared, inferred or registered."""
+class JsonPayload(OfSubjects):
+    """A JSON object a value, with a schema that is declared, inferred or registered.
+
+    With a subject, whose versions are JSON Schema documents, values have Confluent's framing, and
+    columns are the properties of all versions that rows have.
+    """
 
     model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
 
     ddl: str = Field(default="", alias="schema")
     """Columns in Spark's DDL: `time timestamp, model string, device struct<id: string>`."""
-
-    subject: str = ""
-    """In place of a `schema`, the name of a subject in the registry whose versions are JSON Schema
-    documents. Values then have Confluent's framing, and columns are the properties of all versions
-    that rows have."""
 
     infer: StrictBool = False
     """Whether columns are inferred from the values, in place of a `schema`: those of the first
@@ -111,11 +110,11 @@ class JsonPayload(Noun):
             message = "give `schema` or `infer: true`; columns of known types are its `hints`"
         elif not self.infer and self.hints:
             message = "`hints` go with `infer: true`; without it columns are the `schema`"
-        elif self.subject and (self.ddl or self.infer):
+        elif self.has_subject and (self.ddl or self.infer):
             message = "give `subject`, `schema` or `infer: true`: columns come from one of them"
-        elif self.subject and self.on_unknown is OnUnknown.ADD_COLUMNS:
+        elif self.has_subject and self.on_unknown is OnUnknown.ADD_COLUMNS:
             message = "with a `subject`, columns are those of its schemas: on_unknown adds none"
-        elif not self.infer and not self.ddl and not self.subject:
+        elif not self.infer and not self.ddl and not self.has_subject:
             message = "schema is missing: give the columns, or `infer: true`, or a `subject`"
         if message:
             raise ValueError(message)
@@ -124,7 +123,7 @@ class JsonPayload(Noun):
     @property
     def needs_registry(self) -> bool:
         """Whether its schemas are registered."""
-        return bool(self.subject)
+        return self.has_subject
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -285,13 +284,14 @@ class Payload(Noun):
         """The subject of a payload whose schemas are registered.
 
         Raises:
-            FeedError: it is of another format.
+            FeedError: it is of another format, or of several subjects.
         """
-        declared = self.declared
-        if isinstance(declared, CsvPayload) or not declared.subject:
-            fact = f"is {self.format}, which has no subject in a registry"
-            raise FeedError("payload of the feed", fact, "Choose another feed")
-        return declared.subject
+        return one_subject(self.declared, self.format)
+
+    @property
+    def subjects(self) -> Subjects | None:
+        """The subjects of a payload that has several."""
+        return self.declared.several if isinstance(self.declared, OfSubjects) else None
 
 
 _FORMATS = {field.alias or name: name for name, field in Payload.model_fields.items()}

@@ -13,10 +13,6 @@ if TYPE_CHECKING:
     from lake_assets.model.transforms import FunctionName, SelectItem
 
 
-_WITH_MESSAGES = ("protobuf", "avro")
-"""Formats whose values have a message type, by its name in a schema."""
-
-
 class Routed:
     """The part of `model.feeds.Feed` that its route decides."""
 
@@ -96,9 +92,11 @@ class Routed:
         if self.route is not None and self.routes:
             message = "give either `route` or `routes`"
             raise ValueError(message)
-        has_messages = self.payload.format in _WITH_MESSAGES
+        has_messages = self.payload.needs_registry  # by its name in a schema
         if any(route.message for route in self.all_routes) and not has_messages:
             message = f"route: message: values of {self.payload.format} have no message types"
+            if self.payload.format == "json":
+                message += " without a subject"
             raise ValueError(message)
         if self.columns is TableColumns.OWN:
             self._ensure_columns_can_be_own()

@@ -28,6 +28,8 @@ class Reason:
     why: Why
     version: int | None = None
     schema_id: int | None = None
+    subject: str | None = None
+    """Under which the version is registered; None of what earlier releases noted."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,6 +43,9 @@ class RegisteredVersion:
 
     note: str = ""
     """Why it cannot be used, if so."""
+
+    subject: str = ""
+    """Under which it is registered; empty of one that an earlier release noted."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,7 +75,11 @@ class SchemaEntry:
         if self.key is not None or version is None or schema_id is None or self.schema is None:
             return None
         return RegisteredVersion(
-            version=version, schema_id=schema_id, schema=self.schema, note=self.note or ""
+            version=version,
+            schema_id=schema_id,
+            schema=self.schema,
+            note=self.note or "",
+            subject=self.reason.subject or "",
         )
 
 
@@ -95,18 +104,21 @@ def changes(
         if entry.key is not None and entry.column is not None:
             types[entry.key, entry.column] = entry.type
         else:
-            known.add((entry.reason.version, entry.reason.schema_id, entry.schema))
+            why = entry.reason
+            known.add((why.subject or "", why.version, why.schema_id, entry.schema))
     new = [
         SchemaEntry(
             key=None,
             column=None,
             type=None,
-            reason=Reason(Why.REGISTRY, one.version, one.schema_id),
+            reason=Reason(Why.REGISTRY, one.version, one.schema_id, one.subject or None),
             schema=one.schema,
             note=one.note or None,
         )
-        for one in sorted(versions, key=lambda one: one.version)
-        if (one.version, one.schema_id, one.schema) not in known
+        for one in sorted(versions, key=lambda one: (one.subject, one.version))
+        if known.isdisjoint(
+            (subject, one.version, one.schema_id, one.schema) for subject in (one.subject, "")
+        )
     ]
     for key, now in columns.items():
         for name, kind in now.items():

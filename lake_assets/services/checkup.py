@@ -27,6 +27,7 @@ from lake_assets.services.child import last_words
 from lake_assets.services.control import ServiceStatus, State, status
 from lake_assets.services.feed_findings import look_at_feeds
 from lake_assets.services.finding import Finding, Health
+from lake_assets.services.subject_findings import look_at_subjects
 from lake_assets.settings.schema import Settings
 from lake_assets.sources.kafka.found_topics import extent_of
 from lake_assets.sources.kafka.java_properties import java_properties
@@ -124,11 +125,14 @@ def _services(settings: Settings) -> Iterator[Finding]:
         yield from _streaming(settings, endpoints)
     if not _is_registry_needed(settings):
         return
-    yield _service(
+    registry = _service(
         "schema registry",
         services.registry,
         lambda: check_registry(endpoints.registry, endpoints.registry_access, timeout_s=_ANSWER_S),
     )
+    yield registry
+    if services.registry.state is State.YOURS and registry.health is Health.OK:
+        yield from look_at_subjects(settings, endpoints, timeout_s=_ANSWER_S)
 
 
 def _is_registry_needed(settings: Settings) -> bool:

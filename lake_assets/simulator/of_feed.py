@@ -26,7 +26,7 @@ def workload_of(
     """
     keys = keys or feed.keys
     if feed.payload.protobuf is not None:
-        return GameEvents(endpoints, feed.payload.protobuf.subject, keys, seed=seed)
+        return GameEvents(endpoints, _subject(feed), keys, seed=seed)
     declared = feed.payload.json_
     names = {column.name for column in declared.columns} if declared is not None else set()
     if declared is not None and (declared.infer or names >= {*FIELDS}):
@@ -36,3 +36,14 @@ def workload_of(
         "has no simulator",
         f"Simulated are feeds of protobuf, and of JSON with the columns {', '.join(FIELDS)}",
     )
+
+
+def _subject(feed: Feed) -> str:
+    """The subject of what is made up; of several the first that is named."""
+    several = feed.payload.subjects
+    if several is None:
+        return feed.payload.subject
+    if not several.names:
+        fact, step = f"reads {several.title}", "Name a subject: only such feeds are simulated"
+        raise SettingsError(f"feed {feed.feed!r}", fact, step)
+    return several.names[0]

@@ -15,7 +15,9 @@ INFERRED = Reason(Why.INFERRED)
 @pytest.fixture
 def lake(settings):
     """Two keys with a column that got wider, of one key alone; a registry's version."""
-    one = RegisteredVersion(version=1, schema_id=7, schema=b"x", note="is not valid")
+    one = RegisteredVersion(
+        version=1, schema_id=7, schema=b"x", note="is not valid", subject="games-value"
+    )
     with open_lake(settings) as context:
         for columns in (
             {"uno": {"a": "int"}, "chess": {"a": "int"}},
@@ -45,7 +47,7 @@ def test_each_change_is_a_line_with_its_time_and_why(lake, monkeypatch):
     ]
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", row[0]) for row in rows)
     assert [row[1:] for row in rows] == [
-        ["", "", "", "registry, version 1 (id 7): is not valid", ""],
+        ["", "", "", "registry, version 1 of games-value (id 7): is not valid", ""],
         ["a", "int", "", "inferred", "all"],
         ["a", "bigint", "int", "inferred", "uno"],
         ["a", "-", "int", "dropped", "chess"],

@@ -8,6 +8,7 @@ from lake_assets.defs.keys import ensure_unique, key_partitions, silver_key
 from lake_assets.defs.silver import build
 from lake_assets.model.deduplication import Deduplicate
 from lake_assets.model.expectations import Action, Expectation
+from lake_assets.model.payload import Payload
 from lake_assets.model.routes import Route
 from lake_assets_tests.sample import GAMES, RENAMED, WITHOUT_ROUTE, silver_of
 
@@ -129,12 +130,24 @@ def test_silver_is_shown_under_the_names_of_its_tables(settings, feed, name):
     assert metadata["dagster/table_name"] == dg.MetadataValue.text(name)
 
 
+def metadata_of(settings, feed):
+    graph = build(settings, [feed]).resolve_asset_graph()
+    keys = [key for key in graph.get_all_asset_keys() if "silver" in key.path[0]]
+    (metadata,) = [graph.get(key).metadata for key in keys]
+    return metadata
+
+
+def test_silver_says_of_which_subjects_it_is_if_they_are_several(settings):
+    payload = Payload.model_validate({"protobuf": {"subjects": r"acme\..*"}})
+    several = GAMES.model_copy(update={"payload": payload})
+    told = metadata_of(settings, several)["subjects"]
+    assert told == dg.MetadataValue.text(r"acme\..*")
+    assert "subjects" not in metadata_of(settings, GAMES)
+
+
 def test_silver_says_what_it_is_routed_by(settings):
     def told(feed):
-        graph = build(settings, [feed]).resolve_asset_graph()
-        keys = [key for key in graph.get_all_asset_keys() if "silver" in key.path[0]]
-        (metadata,) = [graph.get(key).metadata for key in keys]
-        return metadata.get("routed_by")
+        return metadata_of(settings, feed).get("routed_by")
 
     routes = (Route(header="kind", keys=("uno",)), Route(sql="lower(a)", keys=("go_fish",)))
     several = GAMES.model_copy(update={"route": None, "routes": routes})

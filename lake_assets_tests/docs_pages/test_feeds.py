@@ -6,8 +6,9 @@ from docs_pages.fields import described
 from lake_assets.model.base import Noun
 from lake_assets.model.checks import DatasetCheck
 from lake_assets.model.feeds import Feed
+from lake_assets.model.subjects import OfSubjects, RegisteredPayload
 
-BASES = {DatasetCheck}
+BASES = {DatasetCheck, OfSubjects, RegisteredPayload}
 """What only others are made of."""
 
 

@@ -15,10 +15,9 @@ from pydantic import BaseModel
 from lake_assets.delta.commit import Batch, Commit
 from lake_assets.delta.commit_journal import Journal
 from lake_assets.delta.committer import Committer
-from lake_assets.formats.confluent.registry import Registry
-from lake_assets.formats.protobuf.language import PROTOBUF
-from lake_assets.formats.protobuf.payload_format import ProtobufFormat
-from lake_assets.model.endpoints import Endpoints
+from lake_assets.formats.base import Surroundings
+from lake_assets.formats.catalog import format_of
+from lake_assets.model.endpoints import Endpoints, RegistryAccess
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Stage
 from lake_assets.model.tables import Layer, TableRef
@@ -119,7 +118,10 @@ def main() -> None:
         )
         schemas = Schemas(
             feed=job.feed,
-            format=ProtobufFormat(job.feed.payload.protobuf, Registry(job.registry, PROTOBUF)),
+            format=format_of(
+                job.feed,
+                Surroundings(registry=job.registry, registry_access=RegistryAccess()),
+            ),
             stop=threading.Event(),
             announce=lambda _: None,
         )

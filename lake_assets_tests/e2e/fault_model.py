@@ -18,6 +18,7 @@ from deltalake import DeltaTable
 from lake_assets.delta.data_files import active_files
 from lake_assets.model.deduplication import Deduplicate
 from lake_assets.model.feeds import Feed
+from lake_assets.model.payload import Payload, ProtobufPayload
 from lake_assets.model.routes import Route
 from lake_assets.model.sources import KafkaSource, Source
 from lake_assets.model.tables import TableRef, bronze_of, quarantine_of
@@ -58,6 +59,9 @@ _LAYOUT_OF = {
 _WHOSE = {"games": "concat(gamer_id, '!')", "cards": "md5(gamer_id)"}
 """By feed, a column that is computed: in tasks, and by Spark. DuckDB computes both alike."""
 
+_OF_SUBJECTS = "cards"
+"""The feed whose events are of two subjects, which change together."""
+
 _EXPLODING = "games"
 """The feed whose events become one to three rows each."""
 
@@ -82,7 +86,9 @@ _IS_RIGHT = {
 class Version:
     """Of a feed's schema."""
 
-    schema_id: int
+    schema_ids: tuple[int, ...]
+    """Its id under each of the feed's subjects."""
+
     text: str
     column: str
     """What the field that is renamed now and then is called."""
@@ -168,10 +174,18 @@ class Part:
         own["transform"] = _FUNCTION.get(self.name)
         if self.sends_again:
             own["deduplicate"] = Deduplicate(key=("event_id",), within=timedelta(hours=1))
+        if self.has_subjects:
+            names = [topic.subject for topic in self.topics]
+            own["payload"] = Payload(protobuf=ProtobufPayload(subjects=names))
         if len(self.versions) > 1:
             names = [topic.name for topic in self.topics]
             own["source"] = Source(kafka=KafkaSource(topics=names))
         return self.lake.topic.feed(**own)
+
+    @property
+    def has_subjects(self) -> bool:
+        """Whether events are of two subjects in turn, whichever topic they are in."""
+        return self.name == _OF_SUBJECTS
 
     @property
     def explodes(self) -> bool:
@@ -192,7 +206,9 @@ class Part:
         named += " google.protobuf.Timestamp happened = 5; string event_id = 8;"
         named += " repeated string parts = 6;" if self.explodes else ""
         text = f"{_IMPORT} message event {{ string game_name = 1; {named}{more} }}"
-        self.versions.append(Version(self.lake.topic.register_text(text), text, column))
+        subjects = self.topics if self.has_subjects else self.topics[:1]
+        ids = tuple(topic.register_text(text) for topic in subjects)
+        self.versions.append(Version(ids, text, column))
 
     def produce(self, key: str, many: int, version: Version, days: int = 0) -> None:
         """Send events of a game, or such as cannot be decoded, which are so many days old."""
@@ -224,7 +240,7 @@ class Part:
         if self.explodes:
             own["parts"] = [f"p{number}" for number in range(_parts(mark))]
         message = message_of(version.text, **own, **{version.column: mark})
-        value = framed(version.schema_id, message)
+        value = framed(version.schema_ids[int(mark[1:]) % len(version.schema_ids)], message)
         return Event(key, mark, value if key or is_refused else mark.encode(), at)
 
     def demux(self, lake: StreamedLake) -> None:

@@ -478,7 +478,11 @@ AVRO = "feed: f\nsource: {kafka: {topic: t}}\npayload: {avro: {subject: t-value}
 @pytest.mark.parametrize(
     ("right", "wrong", "problem"),
     [
-        ("subject: t-value", "subjet: x", "line 3: payload.avro.subject is missing"),
+        ("{subject: t-value}", "{}", "line 3: payload.avro: give `subject`, or `subjects`"),
+        ("subject: t-value", "subject: a, subjects: [b]", "line 3: payload.avro: give either"),
+        ("subject: t-value", "subjects: '('", "line 3: payload.avro: subjects: '(' is no regular"),
+        ("subject: t-value", "subjects: [a, a]", "line 3: payload.avro: two subjects are called a"),
+        ("subject: t-value", "subjet: x", "subjet is no field; did you mean 'subject'?"),
         ("subject: t-value", "subject: x, subjet: y", "payload.avro.subjet is no field; did you"),
         ("avro: {subject: t-value}", "avrp: {}", "payload.avrp is no field; did you mean 'avro'?"),
     ],

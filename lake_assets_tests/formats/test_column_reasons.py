@@ -37,12 +37,12 @@ def test_a_registered_column_is_of_the_first_version_that_has_it_so():
     known = schemas(ONE, TWO)
     made = ProtobufFormat(ProtobufPayload(subject="s"), registry=None)
     why = reasons_of(GAMES.payload, made, known, ())
-    assert why("a", "string") == Reason(Why.REGISTRY, 1, 1)
-    assert why("b", "int") == Reason(Why.REGISTRY, 1, 1)
-    assert why("b", "bigint") == Reason(Why.REGISTRY, 2, 2)
-    assert why("c", "string") == Reason(Why.REGISTRY, 2, 2)
+    assert why("a", "string") == Reason(Why.REGISTRY, 1, 1, "s")
+    assert why("b", "int") == Reason(Why.REGISTRY, 1, 1, "s")
+    assert why("b", "bigint") == Reason(Why.REGISTRY, 2, 2, "s")
+    assert why("c", "string") == Reason(Why.REGISTRY, 2, 2, "s")
     # What comes of two versions, neither of which has the type: the newest that has the name.
-    assert why("b", "decimal(20,0)") == Reason(Why.REGISTRY, 2, 2)
+    assert why("b", "decimal(20,0)") == Reason(Why.REGISTRY, 2, 2, "s")
     assert why("older", "string") == Reason(Why.FOUND)
 
 

@@ -1,4 +1,5 @@
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pyarrow as pa
@@ -7,6 +8,7 @@ from deltalake import DeltaTable, write_deltalake
 
 from lake_assets.delta.committer import Committer
 from lake_assets.errors import CommitConflictError
+from lake_assets.logs import schema_log
 from lake_assets.logs.entries import SCHEMAS
 from lake_assets.logs.schema_log import entries_of, record_changes
 from lake_assets.logs.write import keep_up
@@ -19,7 +21,7 @@ VERSION = SchemaEntry(
     key=None,
     column=None,
     type=None,
-    reason=Reason(Why.REGISTRY, 2, 7),
+    reason=Reason(Why.REGISTRY, 2, 7, "games-value"),
     schema=b"\0descriptors",
     note="is not valid",
 )
@@ -75,6 +77,28 @@ def test_a_clock_that_was_ahead_once_puts_nothing_new_before_what_it_noted(conte
 def test_a_version_comes_back_as_it_was(context):
     (kept,) = record_changes(context, "games", lambda _: [VERSION])
     assert entries_of(context.lake, "games") == [kept]
+
+
+def test_a_table_of_an_earlier_release_gets_the_subject_of_what_is_noted_from_now_on(
+    context, settings, monkeypatch
+):
+    earlier = pa.schema([column for column in schema_log.SCHEMA if column.name != "subject"])
+    old = replace(VERSION, reason=Reason(Why.REGISTRY, 1, 6))
+    with monkeypatch.context() as patch:
+        patch.setattr(schema_log, "SCHEMA", earlier)
+        record_changes(context, "games", lambda _: [old])
+    assert "subject" not in columns_of_log(settings)
+    record_changes(context, "games", lambda _: [VERSION])
+    assert "subject" in columns_of_log(settings)
+    subjects = [entry.reason.subject for entry in entries_of(context.lake, "games")]
+    assert subjects == [None, "games-value"]
+    context.committer.create(SCHEMAS)
+    keep_up(context, LogSettings(), datetime(2100, 1, 1, tzinfo=UTC))
+    assert len(entries_of(context.lake, "games")) == 2
+
+
+def columns_of_log(settings):
+    return [one.name for one in DeltaTable(settings.lake_dir / SCHEMA_LOG.relative).schema().fields]
 
 
 def test_feeds_have_entries_of_their_own(context):

@@ -71,3 +71,14 @@ def test_a_version_is_told_once_and_again_if_a_registry_gave_its_id_to_another()
     assert again.schema == b"other"
     entry = SchemaEntry(key="uno", column="a", type="int", reason=DECLARED, at=AT)
     assert changes([entry], {"uno": {"a": "int"}}, [], declared) == []
+
+
+def test_versions_are_of_their_subjects_and_those_of_an_earlier_release_are_not_noted_again():
+    one = RegisteredVersion(version=1, schema_id=7, schema=b"x")
+    noted = changes([], {}, [one], lambda *_: Reason(Why.FOUND))
+    named = [replace(one, subject=subject) for subject in ("a", "b")]
+    assert changes(noted, {}, named, lambda *_: Reason(Why.FOUND)) == []
+    again = changes([], {}, named, lambda *_: Reason(Why.FOUND))
+    assert [entry.reason.subject for entry in again] == ["a", "b"]
+    assert [entry.registered for entry in again] == named
+    assert changes(again, {}, named, lambda *_: Reason(Why.FOUND)) == []

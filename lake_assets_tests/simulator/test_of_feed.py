@@ -33,6 +33,18 @@ def test_a_feed_that_declares_no_keys_needs_some():
         workload_of(creating, ENDPOINTS)
 
 
+def test_of_several_subjects_the_first_that_is_named_gets_events():
+    games = find_feed(load_feeds(None), "games")
+
+    def made(subjects):
+        payload = Payload.model_validate({"protobuf": {"subjects": subjects}})
+        return workload_of(games.model_copy(update={"payload": payload}), ENDPOINTS)
+
+    assert made(["b", "a"])._registration.subject == "b"  # noqa: SLF001 - told nowhere else
+    with pytest.raises(SettingsError, match=r"subjects that match 'a\.\*'"):
+        made("a.*")
+
+
 def test_a_feed_that_reads_something_else_has_none():
     other = Payload.model_validate({"json": {"schema": "id string"}})
     with pytest.raises(

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from lake_assets.delta.committer import Committer
-from lake_assets.formats.confluent.registry import Registry
-from lake_assets.formats.protobuf.language import PROTOBUF
-from lake_assets.formats.protobuf.payload_format import ProtobufFormat
+from lake_assets.formats.base import PayloadFormat, Surroundings
+from lake_assets.formats.catalog import format_of
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import BatchReport
 from lake_assets.model.tables import Layer, TableRef, bronze_of, quarantine_of
@@ -86,8 +86,7 @@ class StreamedLake:
             yield self._follower(pipeline, feed)
 
     def _follower(self, pipeline: Pipeline, feed: Feed) -> Follower:
-        registry = Registry(pipeline.endpoints.registry, PROTOBUF)
-        inner = with_transform(feed, ProtobufFormat(feed.payload.protobuf, registry))
+        inner = with_transform(feed, _format(feed, pipeline))
         schemas = Schemas(
             feed=feed,
             format=with_select(self.spark, feed, inner, b""),
@@ -139,8 +138,7 @@ class StreamedLake:
     def redo(self, feed: Feed | None = None) -> Iterator[Redo]:
         feed = feed or self.feed
         with self.pipeline() as pipeline:
-            registry = Registry(pipeline.endpoints.registry, PROTOBUF)
-            inner = with_transform(feed, ProtobufFormat(feed.payload.protobuf, registry))
+            inner = with_transform(feed, _format(feed, pipeline))
             payload_format = with_select(self.spark, feed, inner, b"")
             demux = Demux(
                 feed=feed,
@@ -196,3 +194,10 @@ class StreamedLake:
     @property
     def quarantine(self) -> Places:
         return self.places(quarantine_of("games"))
+
+
+def _format(feed: Feed, pipeline: Pipeline) -> PayloadFormat[Any]:
+    """What reads the feed's values, with nothing kept of what the registry said."""
+    endpoints = pipeline.endpoints
+    access = endpoints.registry_access
+    return format_of(feed, Surroundings(registry=endpoints.registry, registry_access=access))

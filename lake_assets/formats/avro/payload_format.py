@@ -42,6 +42,7 @@ class AvroFormat(RegisteredFormat[AvroPayload]):
             for question in questions
             if isinstance(question, KnownVersionsQuestion)
             for version in question.versions
+            if version.subject in {schemas.subject, ""}
         ]
         schemas = with_recorded(schemas, recorded) if recorded else schemas
         return RegisteredFormat.resolve(self, schemas, questions)

@@ -54,6 +54,16 @@ class SchemaCache:
             )
             return {}
 
+    def subjects(self) -> list[str]:
+        """The subjects of which something is kept, by name; files that cannot be read have none."""
+        found = set()
+        for path in self.folder.glob("*.json"):
+            try:
+                found.add(str(json.loads(path.read_text())["subject"]))
+            except (OSError, ValueError, KeyError, TypeError):
+                continue  # `read` warns of a subject's own file
+        return sorted(found)
+
     def write(self, schemas: SchemaSet) -> None:
         """Keep the versions of a subject in the place of what was kept of it.
 

@@ -17,7 +17,7 @@ from confluent_kafka.schema_registry.error import SchemaRegistryError
 
 from lake_assets.errors import RegistryError, SchemaNotFoundError, SchemaUnusableError
 from lake_assets.formats.confluent.language import SchemaLanguage
-from lake_assets.formats.confluent.registry_client import CORRECT_URL, registry_client
+from lake_assets.formats.confluent.registry_client import CORRECT_URL, registry_client, subjects_at
 from lake_assets.formats.confluent.schemas import SchemaSet, Version
 from lake_assets.model.endpoints import RegistryAccess
 
@@ -73,6 +73,19 @@ class Registry:
             SchemaUnusableError: none of its versions can be decoded into columns.
             RegistryError: no answer.
         """
+        schemas = self.versions(subject, message, before)
+        self.language.check(schemas)
+        return schemas
+
+    def versions(
+        self, subject: str, message: str | None = None, before: SchemaSet | None = None
+    ) -> SchemaSet:
+        """As `newest`, whether they can be decoded or not.
+
+        Raises:
+            SchemaNotFoundError: the subject does not exist.
+            RegistryError: no answer.
+        """
         thing = f"subject {subject!r} at {self._url}"
         known = {version.source: version for version in before.versions.values()} if before else {}
         with self._asking(thing) as client:
@@ -83,9 +96,7 @@ class Registry:
         versions = {
             version.schema_id: _compile(self.language, thing, version, known) for version in fetched
         }
-        schemas = SchemaSet(subject=subject, message=message, versions=versions)
-        self.language.check(schemas)
-        return schemas
+        return SchemaSet(subject=subject, message=message, versions=versions)
 
     def check(self, subject: str) -> None:
         """Make sure that the registry answers questions about a subject.
@@ -95,6 +106,14 @@ class Registry:
         """
         with self._asking(f"subject {subject!r} at {self._url}") as client:
             client.get_versions(subject)
+
+    def subjects(self) -> tuple[str, ...]:
+        """The names of all subjects that are not deleted.
+
+        Raises:
+            RegistryError: no answer.
+        """
+        return subjects_at(self._url, self._access)
 
     def resolve(self, schemas: SchemaSet, ids: Collection[int]) -> SchemaSet:
         """`schemas` with an answer for each of `ids`: known, unknown or foreign.
@@ -111,7 +130,7 @@ class Registry:
             return schemas
         if len(unanswered) > MOST_ASKED:
             return replace(self._renewed(schemas), is_flooded=True)
-        subjects = {schema_id: self._subjects(schema_id) for schema_id in unanswered}
+        subjects = {schema_id: self.subjects_of(schema_id) for schema_id in unanswered}
         own = {
             schema_id: numbers[schemas.subject]
             for schema_id, numbers in subjects.items()
@@ -120,7 +139,7 @@ class Registry:
         latest = self._renewed(schemas) if own else schemas
         # The subject's list leaves deleted versions out, yet their messages may be read.
         deleted = {
-            schema_id: self._deleted(schemas.subject, number)
+            schema_id: self.version_of(schemas.subject, number, schema_id)
             for schema_id, number in own.items()
             if schema_id not in latest.versions
         }
@@ -143,14 +162,32 @@ class Registry:
             foreign_ids=schemas.foreign_ids - latest.known_ids,
         )
 
-    def _deleted(self, subject: str, number: int) -> Version:
+    def version_of(self, subject: str, number: int, schema_id: int) -> Version:
+        """A version that the subject's list leaves out: it is deleted, yet its rows may be read.
+
+        Some registries no longer have it under its subject where all of those are deleted, but by
+        its id alone.
+
+        Raises:
+            RegistryError: no answer.
+        """
         thing = f"subject {subject!r} at {self._url}"
         with self._asking(thing) as client:
-            fetched = replace(_fetch(client, subject, number), is_deleted=True)
+            try:
+                fetched = _fetch(client, subject, number)
+            except SchemaRegistryError as problem:
+                if not _is_missing(problem):
+                    raise
+                fetched = _fetched(client, schema_id, number, client.get_schema(schema_id))
+            fetched = replace(fetched, is_deleted=True)
         return _compile(self.language, thing, fetched, {})
 
-    def _subjects(self, schema_id: int) -> dict[str, int]:
-        """Subjects with this id and the version it is, deleted ones included; empty if none."""
+    def subjects_of(self, schema_id: int) -> dict[str, int]:
+        """Subjects with this id and the version it is, deleted ones included; empty if none.
+
+        Raises:
+            RegistryError: no answer.
+        """
         if schema_id <= 0:
             return {}
         try:
@@ -168,7 +205,7 @@ class Registry:
             with registry_client(self._url, self._access) as client:
                 yield client
         except SchemaRegistryError as problem:
-            if problem.http_status_code == httpx.codes.NOT_FOUND and _is_ours(problem.error_code):
+            if _is_missing(problem):
                 raise SchemaNotFoundError(
                     thing, "does not exist", "Register it, or correct the feed's subject"
                 ) from problem
@@ -198,11 +235,12 @@ def _fetch(client: SchemaRegistryClient, subject: str, number: int) -> _Fetched:
     version = client.get_version(subject, number, deleted=True)
     if version.schema_id is None:
         raise ValueError("a version without an id")
-    schema = version.schema
+    return _fetched(client, version.schema_id, number, version.schema)
+
+
+def _fetched(client: SchemaRegistryClient, schema_id: int, number: int, schema: Schema) -> _Fetched:
     imports = dict(_imports(client, schema))
-    return _Fetched(
-        version.schema_id, number, str(schema.schema_type), schema.schema_str or "", imports
-    )
+    return _Fetched(schema_id, number, str(schema.schema_type), schema.schema_str or "", imports)
 
 
 def _fetch_deleted(
@@ -215,9 +253,7 @@ def _fetch_deleted(
         try:
             yield replace(_fetch(client, subject, number), is_deleted=True)
         except SchemaRegistryError as problem:
-            if problem.http_status_code != httpx.codes.NOT_FOUND or not _is_ours(
-                problem.error_code
-            ):
+            if not _is_missing(problem):
                 raise  # else it was deleted for good meanwhile
 
 
@@ -237,8 +273,11 @@ def _compile(
     return replace(made, descriptor_set=descriptor_set)
 
 
-def _is_ours(error_code: object) -> bool:
-    return isinstance(error_code, int) and error_code in _NOT_FOUND
+def _is_missing(problem: SchemaRegistryError) -> bool:
+    """Whether a registry says that it has no such thing, and not something else in its place."""
+    code: object = problem.error_code
+    is_ours = isinstance(code, int) and code in _NOT_FOUND
+    return is_ours and problem.http_status_code == httpx.codes.NOT_FOUND
 
 
 def _imports(client: SchemaRegistryClient, schema: Schema) -> Iterator[tuple[str, str]]:

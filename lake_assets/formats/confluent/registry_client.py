@@ -69,9 +69,20 @@ def check_registry(url: str, access: RegistryAccess, *, timeout_s: float = _TIME
     Raises:
         RegistryError: it does not.
     """
+    subjects_at(url, access, timeout_s=timeout_s)
+
+
+def subjects_at(
+    url: str, access: RegistryAccess, *, timeout_s: float = _TIMEOUT_S
+) -> tuple[str, ...]:
+    """The names of all subjects of a registry that are not deleted.
+
+    Raises:
+        RegistryError: it does not answer us.
+    """
     try:
         with registry_client(url, access, timeout_s=timeout_s) as client:
-            client.get_subjects()
+            return tuple(map(str, client.get_subjects()))
     except SchemaRegistryError as problem:
         fact = f"answered {problem.http_status_code} ({problem.error_message})"
         raise RegistryError(f"schema registry {url}", fact, CORRECT_URL) from problem

@@ -3,7 +3,9 @@
 Which rows are read their ids say; how, `formats.json`. Knows no registry.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -29,6 +31,12 @@ class JsonSchemaDecoder:
     inner: JsonDecoder
     """Of the values behind the header."""
 
+    name: str = ""
+    """What the subject's records are called."""
+
+    own: frozenset[str] = frozenset()
+    """The columns that its rows may have."""
+
     unused: pa.Schema = _NO_COLUMNS
     renames: Renames = field(default_factory=Renames)
 
@@ -36,6 +44,11 @@ class JsonSchemaDecoder:
     def columns(self) -> pa.Schema:
         """Columns of the decoded rows."""
         return self.inner.columns
+
+    @property
+    def message_columns(self) -> Mapping[str, frozenset[str]]:
+        """The columns that rows may have, by what they are called."""
+        return {self.name: self.own}
 
     @property
     def has_waiting(self) -> bool:
@@ -47,7 +60,7 @@ class JsonSchemaDecoder:
         values, ids = batch["value"].cast(pa.binary()), batch["schema_id"].cast(pa.int64())
         is_read = _is_among(ids, self.plan.readable)
         if pc.all(is_read, min_count=0).as_py():
-            return self._read(values)
+            return replace(self._read(values), **self._called(len(values)))
         is_open = _is_among(ids, self.plan.open_ids)
         reason, detail, asked = judge(values, ids, pc.or_(is_read, is_open), self.plan)
         asked = pc.if_else(is_open, ids, asked).dictionary_encode()
@@ -66,7 +79,12 @@ class JsonSchemaDecoder:
             detail=pc.coalesce(detail, read.detail.take(where)),
             question=pc.coalesce(asked.indices.cast(pa.int32()), of_values.cast(pa.int32())),
             questions=(*own, *read.questions),
+            **self._called(len(values)),
         )
+
+    def _called(self, count: int) -> dict[str, Any]:
+        """What all rows are called."""
+        return {"message": pa.repeat(pa.scalar(0, pa.int32()), count), "messages": (self.name,)}
 
     def _read(self, values: pa.Array) -> Decoded:
         """The values of rows that are read, behind their headers."""

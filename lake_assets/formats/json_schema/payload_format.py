@@ -1,7 +1,7 @@
 """JSON with schemas in a registry as a payload format: the driver's side."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import pyarrow as pa
@@ -17,6 +17,7 @@ from lake_assets.formats.json.row_reader import Rules
 from lake_assets.formats.json_schema.decoder import JsonSchemaDecoder
 from lake_assets.formats.json_schema.decoding_plan import made_by, plan_decoding
 from lake_assets.formats.json_schema.language import JSON_SCHEMA
+from lake_assets.formats.json_schema.titles import record_name
 from lake_assets.model.payload import RESCUED, JsonPayload
 
 _CACHE = "json"
@@ -30,6 +31,9 @@ class JsonSchemaFormat(RegisteredFormat[JsonPayload]):
     feed: str = ""
     taken: tuple[str, ...] = ()
     """As `Surroundings.taken`: no property makes a column of such a name."""
+
+    others: frozenset[str] = frozenset()
+    """Columns that rows have no value in: a property of such a name is one that nobody declared."""
 
     @classmethod
     def of(cls, feed: str, declared: JsonPayload, surroundings: Surroundings) -> Self:
@@ -62,11 +66,16 @@ class JsonSchemaFormat(RegisteredFormat[JsonPayload]):
     def plan(self, schemas: SchemaSet, have: pa.Schema, route: Sequence[str]) -> JsonSchemaDecoder:
         """All versions' rows into the same columns."""
         declared = self.declared
-        others = pa.schema([one for one in have if one.name != RESCUED])
-        decoding = plan_decoding(schemas, others, next(iter(route), None), self.taken)
-        columns = _with_rescued(decoding.columns, have, rescues=declared.rescues)
+        tables = pa.schema([one for one in have if one.name != RESCUED])
+        readable = pa.schema([one for one in tables if one.name not in self.others])
+        decoding = plan_decoding(schemas, readable, next(iter(route), None), self.taken)
+        columns = _beside_others(decoding.columns, tables)
+        columns = _with_rescued(columns, have, rescues=declared.rescues)
+        rescued = {RESCUED} & {*columns.names}
         return JsonSchemaDecoder(
             plan=decoding,
+            name=record_name(schemas),
+            own=frozenset(decoding.columns.names) | rescued,
             inner=JsonDecoder(
                 columns=columns,
                 rules=Rules(
@@ -77,6 +86,10 @@ class JsonSchemaFormat(RegisteredFormat[JsonPayload]):
             ),
         )
 
+    def without(self, names: frozenset[str]) -> Self:
+        """The same where rows have no value in columns of these names."""
+        return replace(self, others=names)
+
     def made_by(self, schemas: SchemaSet, route: Sequence[str]) -> list[pa.Schema]:
         """The columns of the newest version, and of those whose rows were met."""
         return made_by(schemas, next(iter(route), None), self.taken)
@@ -85,6 +98,12 @@ class JsonSchemaFormat(RegisteredFormat[JsonPayload]):
         names = {n for q in questions if isinstance(q, UnknownNamesQuestion) for n in q.names}
         if names:
             raise UnknownColumnsError(self.feed, sorted(names))
+
+
+def _beside_others(columns: pa.Schema, tables: pa.Schema) -> pa.Schema:
+    """The columns where tables have them, with those that are not read; new ones last."""
+    there = [columns.field(one.name) if one.name in columns.names else one for one in tables]
+    return pa.schema([*there, *(one for one in columns if one.name not in tables.names)])
 
 
 def _with_rescued(columns: pa.Schema, have: pa.Schema, *, rescues: bool) -> pa.Schema:

@@ -60,7 +60,7 @@ def test_why_a_column_is_there_is_told():
     own = JsonSchemaFormat(JsonPayload(subject="s"), NoRegistry(), "f")
     payload = Payload.model_validate({"json": {"subject": "s"}})
     why = reasons_of(payload, own, known, ())
-    assert why("b", "string") == Reason(Why.REGISTRY, 2, 2)
+    assert why("b", "string") == Reason(Why.REGISTRY, 2, 2, "s")
     assert why("_rescued", "string") == Reason(Why.DECLARED)
     assert why("c", "string") == Reason(Why.FOUND)
 

@@ -1,0 +1,93 @@
+"""What the registry said of a feed's several subjects: picklable nouns of the driver's. Pure."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from math import inf
+from typing import Self
+
+from lake_assets.formats.confluent.schemas import SchemaSet, Version
+from lake_assets.model.subjects import Subjects
+
+_NOBODY = ""
+"""The subject of ids that are none of the feed's."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SubjectSchemas:
+    """The subjects' versions, and what is known of the other schema ids that were met."""
+
+    choice: Subjects
+    """Which subjects the feed takes."""
+
+    sets: Mapping[str, SchemaSet] = field(default_factory=dict)
+    """By name, the subjects that have versions, the leading ones first: as the feed names them, or
+    of a pattern those that were registered first. Their names and types hold where two differ."""
+
+    others: SchemaSet = field(default_factory=lambda: SchemaSet(subject=_NOBODY, versions={}))
+    """What is known of ids that are of none of them; it has no versions."""
+
+    @property
+    def owners(self) -> dict[int, str]:
+        """By schema id, whose it is: of several that have it, the leading one's."""
+        found: dict[int, str] = {}
+        for subject, schemas in self.sets.items():
+            for schema_id in schemas.versions:
+                found.setdefault(schema_id, subject)
+        return found
+
+    def unanswered(self, ids: Iterable[int]) -> frozenset[int]:
+        """Which of `ids` the registry must be asked about."""
+        return self.others.unanswered(frozenset(ids) - self.owners.keys())
+
+    def of(self, subject: str) -> SchemaSet:
+        """What is known of a subject; nothing yet of a new one."""
+        new = SchemaSet(subject=subject, versions={}, unrounded=self.others.unrounded)
+        return self.sets.get(subject, new)
+
+    def with_latest(self, latest: Iterable[SchemaSet]) -> Self:
+        """The same with versions of subjects as the registry has them now.
+
+        An id has one text in a registry. Where a known one has another text than the registry's
+        now, it was set up anew, and whoever had the id has it no more.
+        """
+        sets = dict(self.sets)
+        fresh: dict[int, tuple[str, Version]] = {}
+        for one in latest:
+            before = self.of(one.subject)
+            versions = {**before.versions, **one.versions}
+            sets[one.subject] = replace(before, versions=versions)
+            fresh |= {schema_id: (one.subject, v) for schema_id, v in one.versions.items()}
+        for subject, schemas in sets.items():
+            stale = {
+                schema_id
+                for schema_id, version in schemas.versions.items()
+                if schema_id in fresh
+                and subject != fresh[schema_id][0]
+                and version.descriptor_set != fresh[schema_id][1].descriptor_set
+            }
+            if stale:
+                kept = {one: v for one, v in schemas.versions.items() if one not in stale}
+                sets[subject] = replace(schemas, versions=kept)
+        return self.with_sets(sets.values())
+
+    def with_sets(self, sets: Iterable[SchemaSet]) -> Self:
+        """The same with these subjects in place of all, in their order.
+
+        Those without versions are none.
+        """
+        found = sorted((one for one in sets if one.versions), key=self._place)
+        known = frozenset(schema_id for one in found for schema_id in one.versions)
+        others = self.others
+        if known & (others.unknown_ids | others.foreign_ids):
+            others = replace(
+                others,
+                unknown_ids=others.unknown_ids - known,
+                foreign_ids=others.foreign_ids - known,
+            )
+        return replace(self, sets={one.subject: one for one in found}, others=others)
+
+    def _place(self, one: SchemaSet) -> tuple[float, str]:
+        if one.subject in self.choice.names:
+            return self.choice.names.index(one.subject), one.subject
+        listed = (schema_id for schema_id, v in one.versions.items() if not v.is_deleted)
+        return min(listed, default=inf), one.subject
