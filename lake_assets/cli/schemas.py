@@ -93,6 +93,7 @@ def _of_no_key(entry: SchemaEntry) -> SchemaEntry:
         before=entry.before,
         reason=entry.reason,
         note=entry.note,
+        subject=entry.subject,
         at=entry.at,
     )
 
@@ -100,6 +101,8 @@ def _of_no_key(entry: SchemaEntry) -> SchemaEntry:
 def _why(entry: SchemaEntry) -> str:
     reason = entry.reason
     words = reason.why.value
+    if entry.subject:
+        words += f", {entry.subject}"
     if reason.version is not None:
         words += f", version {reason.version} (id {reason.schema_id})"
     return f"{words}: {entry.note}" if entry.note else words
@@ -117,4 +120,5 @@ def _as_json(feed: str, entry: SchemaEntry) -> dict[str, object]:
         "version": entry.reason.version,
         "schema_id": entry.reason.schema_id,
         "note": entry.note,
+        "subject": entry.subject,
     }

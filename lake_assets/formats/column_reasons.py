@@ -1,7 +1,6 @@
 """Why silver's columns are there, and which versions of a schema are known, whatever the format."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -9,12 +8,17 @@ import pyarrow as pa
 from lake_assets.formats.base import PayloadFormat
 from lake_assets.formats.confluent.schemas import SchemaSet
 from lake_assets.formats.schema_merge import in_words
-from lake_assets.model.payload import RESCUED, Payload
+from lake_assets.formats.wrapped_schemas import WrappedSchemas
+from lake_assets.model.misfits import RESCUED
+from lake_assets.model.payload import OneFormat
 from lake_assets.model.schema_history import Reason, RegisteredVersion, Why
 
 
 def versions_in(schemas: Any) -> tuple[RegisteredVersion, ...]:  # noqa: ANN401 - a format's own
     """The versions that a registry told of; none of a format without one."""
+    if isinstance(schemas, WrappedSchemas):
+        both = (*versions_in(schemas.outer), *versions_in(schemas.inner))
+        return tuple(dict.fromkeys(both))  # they may be of one subject
     if not isinstance(schemas, SchemaSet):
         return ()
     return tuple(
@@ -23,13 +27,14 @@ def versions_in(schemas: Any) -> tuple[RegisteredVersion, ...]:  # noqa: ANN401 
             schema_id=schema_id,
             schema=version.descriptor_set,
             note=version.problem,
+            subject=schemas.subject,
         )
         for schema_id, version in schemas.versions.items()
     )
 
 
 def reasons_of(
-    payload: Payload,
+    payload: OneFormat,
     payload_format: PayloadFormat[Any],
     schemas: Any,  # noqa: ANN401 - the format's own
     route: Sequence[str],
@@ -49,7 +54,7 @@ def _by_versions(
     made: list[tuple[Reason, pa.Schema]] = [
         (Reason(Why.REGISTRY, version.number, schema_id), columns)
         for schema_id, version in sorted(schemas.versions.items(), key=lambda one: one[1].number)
-        for columns in payload_format.made_by(_alone(schemas, schema_id), route)
+        for columns in payload_format.made_by(schemas.alone(schema_id), route)
     ]
 
     def reason(name: str, kind: str) -> Reason:
@@ -61,8 +66,3 @@ def _by_versions(
         return next(iter([*exact, *named]), Reason(Why.FOUND))
 
     return reason
-
-
-def _alone(schemas: SchemaSet, schema_id: int) -> SchemaSet:
-    met = frozenset(pair for pair in schemas.met if pair[0] == schema_id)
-    return replace(schemas, versions={schema_id: schemas.versions[schema_id]}, met=met)

@@ -37,6 +37,7 @@ SCHEMA = pa.schema(
         ("schema_id", pa.int64()),
         ("schema", pa.binary()),  # of a version, what decoders are made from
         ("note", pa.string()),  # of a version, why it cannot be used
+        ("subject", pa.string()),  # of a version, whose it is
     ]
 )
 """Columns of the table."""
@@ -80,6 +81,7 @@ def record_changes(
         CommitConflictError: others keep noting changes of the feed.
     """
     context.committer.create({SCHEMA_LOG: SCHEMA})
+    context.committer.add_columns({SCHEMA_LOG: SCHEMA})  # one of an earlier release lacks some
     return _record(context, feed, changed)
 
 
@@ -132,6 +134,7 @@ def _row(feed: str, entry: SchemaEntry) -> dict[str, Any]:
         "schema_id": entry.reason.schema_id,
         "schema": entry.schema,
         "note": entry.note,
+        "subject": entry.subject,
     }
 
 
@@ -144,5 +147,6 @@ def _entry(row: dict[str, Any]) -> SchemaEntry:
         reason=Reason(Why(row["why"]), row["version"], row["schema_id"]),
         schema=row["schema"],
         note=row["note"],
+        subject=row.get("subject"),  # files of earlier releases have none
         at=row["time"],
     )

@@ -12,10 +12,6 @@ if TYPE_CHECKING:
     from lake_assets.model.transforms import FunctionName, SelectItem
 
 
-_WITH_MESSAGES = ("protobuf", "avro")
-"""Formats whose values have a message type, by its name in a schema."""
-
-
 class Routed:
     """The part of `model.feeds.Feed` that its route decides."""
 
@@ -93,9 +89,10 @@ class Routed:
         if self.route is not None and self.routes:
             message = "give either `route` or `routes`"
             raise ValueError(message)
-        has_messages = self.payload.format in _WITH_MESSAGES
-        if any(route.message for route in self.all_routes) and not has_messages:
-            message = f"route: message: values of {self.payload.format} have no message types"
+        if any(route.message for route in self.all_routes) and not self.payload.has_messages:
+            whose = "values" if self.payload.wrapped is None else "wrapped messages"
+            kind = (self.payload.wrapped or self.payload).format
+            message = f"route: message: {whose} of {kind} have no message types"
             raise ValueError(message)
         if self.has_own_columns:
             self._ensure_columns_can_be_own()

@@ -42,6 +42,9 @@ class RegisteredVersion:
     note: str = ""
     """Why it cannot be used, if so."""
 
+    subject: str = ""
+    """Whose version; empty of what earlier releases kept."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SchemaEntry:
@@ -60,6 +63,9 @@ class SchemaEntry:
     reason: Reason
     schema: bytes | None = None
     note: str | None = None
+    subject: str | None = None
+    """Of a version, whose it is; None of what earlier releases kept."""
+
     at: datetime | None = None
     """When it was noticed; None of one that is not kept yet."""
 
@@ -70,7 +76,11 @@ class SchemaEntry:
         if self.key is not None or version is None or schema_id is None or self.schema is None:
             return None
         return RegisteredVersion(
-            version=version, schema_id=schema_id, schema=self.schema, note=self.note or ""
+            version=version,
+            schema_id=schema_id,
+            schema=self.schema,
+            note=self.note or "",
+            subject=self.subject or "",
         )
 
 
@@ -95,7 +105,7 @@ def changes(
         if entry.key is not None and entry.column is not None:
             types[entry.key, entry.column] = entry.type
         else:
-            known.add((entry.reason.version, entry.reason.schema_id, entry.schema))
+            known.add((entry.reason.version, entry.reason.schema_id, entry.schema, entry.subject))
     new = [
         SchemaEntry(
             key=None,
@@ -104,9 +114,12 @@ def changes(
             reason=Reason(Why.REGISTRY, one.version, one.schema_id),
             schema=one.schema,
             note=one.note or None,
+            subject=one.subject or None,
         )
         for one in sorted(versions, key=lambda one: one.version)
-        if (one.version, one.schema_id, one.schema) not in known
+        if known.isdisjoint(
+            (one.version, one.schema_id, one.schema, subject) for subject in (one.subject, None)
+        )
     ]
     for key, now in columns.items():
         for name, kind in now.items():
