@@ -6,8 +6,10 @@ from docs_pages.fields import described
 from lake_assets.model.base import Noun
 from lake_assets.model.checks import DatasetCheck
 from lake_assets.model.feeds import Feed
+from lake_assets.model.payload import OneFormat
+from lake_assets.model.wrapped import WrappedIn
 
-BASES = {DatasetCheck}
+BASES = {DatasetCheck, OneFormat, WrappedIn}
 """What only others are made of."""
 
 
