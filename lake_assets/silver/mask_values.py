@@ -37,8 +37,12 @@ class Masks:
     """Of `hash`."""
 
     def masked(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """Selected rows with the columns hidden; nulls stay null."""
-        for name, mask in self.by_column.items():
+        """Selected rows with the columns hidden; nulls stay null.
+
+        One that no row has used yet is not among them.
+        """
+        there = [one for one in self.by_column.items() if one[0] in rows.schema.names]
+        for name, mask in there:
             rows = _replaced(rows, name, self._hidden(rows[name], mask))
         return rows
 

@@ -9,6 +9,7 @@ from lake_assets.model.payload import Payload
 from lake_assets.model.routes import Route
 from lake_assets.model.tables import quarantine_of
 from lake_assets.spark.lake_context import open_lake
+from lake_assets_tests.e2e.page_example import run_example
 from lake_assets_tests.e2e.registered import RegisteredLake
 from lake_assets_tests.events import Topic
 from lake_assets_tests.formats.avro.given import datum, framed, record
@@ -128,3 +129,16 @@ def test_bodies_change_while_the_streams_run_and_are_derived_again_as_they_were(
     )
     why = {entry.column: entry.reason.schema_id for entry in entries if entry.key == "uno"}
     assert (why["tenant"], why["trace"], why["place"]) == (outer, wider, renamed)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_the_example_of_the_page_runs(connected, services, tmp_path):
+    page, folder = "wrapped-messages.md", tmp_path / "feeds"
+    _, counts = run_example(page, "calls", Topic(services), connected, folder)
+    assert {key: table.num_rows for key, table in counts.items()} == {"at": 2, "de": 1}
+    names = ["tenant", "country", "seconds"]
+    assert counts["de"].select(names).to_pylist() == [
+        {"tenant": "acme", "country": "de", "seconds": 60}
+    ]
+    assert "body" not in counts["de"].column_names

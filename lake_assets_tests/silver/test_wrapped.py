@@ -6,6 +6,7 @@ import pytest
 from deltalake import DeltaTable
 
 from lake_assets.errors import FeedError
+from lake_assets.gold.keyed_refresh import refresh_keyed
 from lake_assets.gold.refresh import refresh
 from lake_assets.model.deduplication import Deduplicate
 from lake_assets.model.expectations import Action, Expectation
@@ -119,8 +120,9 @@ def test_a_keyed_table_is_by_the_body_and_in_the_order_of_the_envelope(lake, spa
         for player, color, event, at in changes
     ]
     lake.take(*values, demux=demux)
-    (view,) = declared.gold[:1]
-    refresh(spark, declared, view, ["uno"], lake.context)
+    view = declared.view("current")
+    refresh(spark, declared, declared.view("current_deletes"), ["uno"], lake.context)
+    refresh_keyed(spark, declared, view, ["uno"], lake.context)
     table = DeltaTable(lake.settings.lake_dir / declared.gold_table(view, "uno").relative)
     rows = table.to_pyarrow_table().select(["player", "color"]).to_pylist()
     assert rows == [{"player": "ann", "color": 3}]
