@@ -9,10 +9,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from lake_assets.formats.confluent.framing import schema_ids
 from lake_assets.model.origins import SCHEMA_ID
 from lake_assets.parquet.writer import TABLE
 
@@ -33,11 +32,6 @@ def file_schema(source: pa.Schema) -> pa.Schema:
 def schema(source: pa.Schema) -> pa.Schema:
     """Columns of `bronze_{feed}`; the last is its partition column and not in its files."""
     return file_schema(source).append(pa.field(PARTITION, pa.date32()))
-
-
-_MAGIC = pa.scalar(b"\0", pa.binary())
-
-_HEADER_BYTES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +64,3 @@ class Landing:
 
 def _no_ids(batch: pa.RecordBatch) -> pa.Array:
     return pa.nulls(batch.num_rows, pa.int64())
-
-
-def schema_ids(values: pa.Array) -> pa.Array:
-    """The id in each value's Confluent framing, else null: int64.
-
-    A zero byte, then four bytes, big-endian, unsigned:
-    https://docs.confluent.io/platform/current/schema-registry/fundamentals/serdes-develop/
-    """
-    starts = pc.equal(pc.binary_slice(values, 0, 1), _MAGIC)
-    is_long = pc.greater_equal(pc.binary_length(values), _HEADER_BYTES)
-    framed = pc.and_(starts, is_long).fill_null(fill_value=False)
-    heads = pc.binary_slice(values.filter(framed), 1, _HEADER_BYTES).cast(pa.binary(4))
-    numbers = np.frombuffer(heads.buffers()[1] or b"", dtype=">u4", count=len(heads))
-    ids = pa.array(numbers.astype(np.int64))
-    return pc.replace_with_mask(pa.nulls(len(values), pa.int64()), framed, ids)

@@ -25,6 +25,7 @@ def facts_of(feed: Feed, folder: Path) -> Iterator[tuple[Loc, str]]:
     yield from _shared_templates(feed)
     yield from unhinted_partitions(feed)
     yield from _unusable_function(feed, folder)
+    yield from unhidden_bodies(feed)
 
 
 def _bad_crons(feed: Feed) -> Iterator[tuple[Loc, str]]:
@@ -117,3 +118,11 @@ def unhinted_partitions(feed: Feed) -> Iterator[tuple[Loc, str]]:
         if name not in hinted:
             fact = f"{name!r} is no column of the payload's hints"
             yield ("partition_by",), f"{fact}; {suggest(name, sorted(hinted))}"
+
+
+def unhidden_bodies(feed: Feed) -> Iterator[tuple[Loc, str]]:
+    """Masks that would not find the names of values of bodies that fit no column."""
+    body = feed.payload.wrapped
+    if feed.mask and body is not None and body.prefix and body.rescues:
+        fact = f"values of bodies that fit no column are in {body.prefix}_rescued as they came"
+        yield ("mask",), f"{fact}: give json `on_mismatch: quarantine` and `on_unknown: ignore`"

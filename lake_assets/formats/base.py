@@ -84,6 +84,13 @@ class KnownVersionsQuestion:
     versions: tuple[RegisteredVersion, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class WrappedQuestion:
+    """What the decoder asks of a message that is in an envelope's bytes."""
+
+    question: "Question"
+
+
 Question: TypeAlias = (
     SchemaIdQuestion
     | MessageQuestion
@@ -92,6 +99,7 @@ Question: TypeAlias = (
     | KeptTypesQuestion
     | KnownVersionsQuestion
     | ExpressionQuestion
+    | WrappedQuestion
 )
 """What a decoder may ask. Hashable and picklable; `silver.questions` carries them to the driver."""
 

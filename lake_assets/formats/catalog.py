@@ -1,6 +1,7 @@
 """Which payload formats there are: the one place that maps what a feed declares to a format."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from lake_assets.formats.avro.payload_format import AvroFormat
@@ -10,8 +11,9 @@ from lake_assets.formats.json.payload_format import JsonFormat
 from lake_assets.formats.json_schema.payload_format import JsonSchemaFormat
 from lake_assets.formats.protobuf.payload_format import ProtobufFormat
 from lake_assets.formats.subjects.payload_format import over_subjects
+from lake_assets.formats.wrapped.payload_format import WrappedFormat
 from lake_assets.model.feeds import Feed
-from lake_assets.model.payload import Payload
+from lake_assets.model.payload import OneFormat
 
 _FORMATS: Mapping[str, FormatType] = {
     "avro": AvroFormat,
@@ -23,20 +25,29 @@ _FORMATS: Mapping[str, FormatType] = {
 
 
 def format_of(feed: Feed, surroundings: Surroundings) -> PayloadFormat[Any]:
-    """The format of a feed's values; asks nobody yet."""
-    payload = feed.payload
-    made = _type_of(payload).of(feed.feed, payload.declared, surroundings)
-    if payload.subjects is None:
+    """The format of a feed's values, with what is wrapped in them; asks nobody yet."""
+    made, body = _made(feed.feed, feed.payload, surroundings), feed.payload.wrapped
+    if body is None:
         return made
-    return over_subjects(made, payload.subjects)
+
+    def make_inner(taken: tuple[str, ...]) -> PayloadFormat[Any]:
+        around = replace(surroundings, taken=(*surroundings.taken, *taken))
+        return _made(feed.feed, body, around)
+
+    return WrappedFormat(feed.feed, body, made, make_inner)
 
 
-def is_framed(payload: Payload) -> bool:
+def _made(feed: str, payload: OneFormat, surroundings: Surroundings) -> PayloadFormat[Any]:
+    made = _type_of(payload).of(feed, payload.declared, surroundings)
+    return made if payload.subjects is None else over_subjects(made, payload.subjects)
+
+
+def is_framed(payload: OneFormat) -> bool:
     """Whether values begin with the id of a schema, in Confluent's framing."""
     return "schema_id" in _type_of(payload).reads
 
 
-def _type_of(payload: Payload) -> FormatType:
+def _type_of(payload: OneFormat) -> FormatType:
     if payload.json_ is not None and payload.json_.needs_registry:
         return JsonSchemaFormat
     return _FORMATS[payload.format]

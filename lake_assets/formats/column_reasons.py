@@ -10,12 +10,17 @@ from lake_assets.formats.base import PayloadFormat
 from lake_assets.formats.confluent.schemas import SchemaSet
 from lake_assets.formats.schema_merge import in_words
 from lake_assets.formats.subjects.schemas import SubjectSchemas
-from lake_assets.model.payload import RESCUED, Payload
+from lake_assets.formats.wrapped_schemas import WrappedSchemas
+from lake_assets.model.misfits import RESCUED
+from lake_assets.model.payload import OneFormat
 from lake_assets.model.schema_history import Reason, RegisteredVersion, Why
 
 
 def versions_in(schemas: Any) -> tuple[RegisteredVersion, ...]:  # noqa: ANN401 - a format's own
     """The versions that a registry told of; none of a format without one."""
+    if isinstance(schemas, WrappedSchemas):
+        both = (*versions_in(schemas.outer), *versions_in(schemas.inner))
+        return tuple(dict.fromkeys(both))  # they may be of one subject
     return tuple(
         RegisteredVersion(
             version=version.number,
@@ -37,7 +42,7 @@ def _sets_in(schemas: Any) -> tuple[SchemaSet, ...]:  # noqa: ANN401 - a format'
 
 
 def reasons_of(
-    payload: Payload,
+    payload: OneFormat,
     payload_format: PayloadFormat[Any],
     schemas: Any,  # noqa: ANN401 - the format's own
     route: Sequence[str],
@@ -79,8 +84,7 @@ def _by_versions(
 
 def _alone(schemas: Any, known: SchemaSet, schema_id: int) -> Any:  # noqa: ANN401
     """What a format knows of schemas, with one version of a subject alone."""
-    met = frozenset(pair for pair in known.met if pair[0] == schema_id)
-    alone = replace(known, versions={schema_id: known.versions[schema_id]}, met=met)
+    alone = known.alone(schema_id)
     if isinstance(schemas, SubjectSchemas):
         return replace(schemas, sets={known.subject: alone})
     return alone

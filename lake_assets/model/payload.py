@@ -3,16 +3,16 @@
 What a format does with its declaration is the business of `formats`.
 """
 
-from enum import StrEnum
 from typing import Any, ClassVar, Self, TypeAlias
 
 from pydantic import ConfigDict, Field, StrictBool, field_validator, model_validator
 
 from lake_assets.model.base import Noun
-from lake_assets.model.csv_marks import complaint
-from lake_assets.model.ddl import Column, Decimal, Scalar, columns_of_ddl
-from lake_assets.model.sources import ORIGIN_NAMES
+from lake_assets.model.csv_payload import CsvPayload
+from lake_assets.model.ddl import Column, columns_of_ddl
+from lake_assets.model.misfits import OnMismatch, OnUnknown, refuse_taken
 from lake_assets.model.subjects import OfSubjects, RegisteredPayload, Subjects, one_subject
+from lake_assets.model.wrapped import WrappedIn, joined_columns, refuse_unreadable
 
 
 class ProtobufPayload(RegisteredPayload):
@@ -36,31 +36,6 @@ class AvroPayload(RegisteredPayload):
     """Confluent-framed Avro whose records are registered under `subject` or `subjects`."""
 
     needs_registry: ClassVar[bool] = True
-
-
-RESCUED = "_rescued"
-"""Column of what did not fit the others: JSON text, or null."""
-
-
-RECORD = "_record"
-"""Name in `_rescued` of a record of CSV that has more or fewer fields than there are columns."""
-
-
-class OnMismatch(StrEnum):
-    """What becomes of a value that does not fit its column."""
-
-    RESCUE = "rescue"  # the column is null, and the value in `_rescued`
-    QUARANTINE = "quarantine"  # the whole row goes to the quarantine table
-
-
-class OnUnknown(StrEnum):
-    """What becomes of a value whose name nobody declared."""
-
-    RESCUE = "rescue"  # it is in `_rescued`
-    ADD_COLUMNS = "add_columns"  # it gets a column of the type that it has
-    IGNORE = "ignore"  # it is in bronze alone
-    QUARANTINE = "quarantine"  # the whole row goes to the quarantine table
-    FAIL = "fail"  # its batch is not committed, and the feed stops until somebody decides
 
 
 class JsonPayload(OfSubjects):
@@ -100,7 +75,7 @@ class JsonPayload(OfSubjects):
     @field_validator("ddl", "hints")
     @classmethod
     def _makes_columns(cls, ddl: str) -> str:
-        _refuse_taken(columns_of_ddl(ddl) if ddl else ())
+        refuse_taken(columns_of_ddl(ddl) if ddl else ())
         return ddl
 
     @model_validator(mode="after")
@@ -139,78 +114,12 @@ class JsonPayload(OfSubjects):
         return keeps_unknown or self.infer or self.on_mismatch is OnMismatch.RESCUE
 
 
-def _refuse_taken(columns: tuple[Column, ...], *others: str) -> None:
-    for column in columns:
-        if column.name.lower() in {*ORIGIN_NAMES, RESCUED, *others}:
-            message = f"{column.name} is a column that silver has already: choose another name"
-            raise ValueError(message)
-
-
-class CsvPayload(Noun):
-    """A record of CSV a value, its columns by position; there is no line with names."""
-
-    needs_registry: ClassVar[bool] = False
-
-    model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
-
-    ddl: str = Field(alias="schema", min_length=1)
-    """Columns in Spark's DDL, in the order of the fields: `time timestamp, model string, kcal int`.
-    Their types are scalars, `binary` aside, and decimals."""
-
-    delimiter: str = ","
-    """What stands between two fields; one character of ASCII, as all marks."""
-
-    quote: str = '"'
-    """What a field may stand between that has delimiters or lines; a doubled one is one of its
-    own. One character, or empty if there is no quoting."""
-
-    escape: str = ""
-    """What takes the meaning from the character behind it; one character, or empty for none."""
-
-    null_value: str = ""
-    """What a field says, unquoted, that is null. Quoted it is text."""
-
-    on_mismatch: OnMismatch = OnMismatch.RESCUE
-    """What becomes of a value that does not fit its column, and of a record that has more or fewer
-    fields than there are columns."""
-
-    @field_validator("ddl")
-    @classmethod
-    def _makes_columns(cls, ddl: str) -> str:
-        columns = columns_of_ddl(ddl)
-        _refuse_taken(columns, RECORD)
-        for column in columns:
-            if not isinstance(column.type, Scalar | Decimal) or column.type == Scalar("binary"):
-                message = (
-                    f"{column.name} is of a type that text of CSV has no form of: use a scalar"
-                )
-                raise ValueError(message)
-        return ddl
-
-    @model_validator(mode="after")
-    def _marks_tell_apart(self) -> Self:
-        marks = {"delimiter": self.delimiter, "quote": self.quote, "escape": self.escape}
-        if message := complaint(marks, self.null_value):
-            raise ValueError(message)
-        return self
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """The declared columns."""
-        return columns_of_ddl(self.ddl)
-
-    @property
-    def rescues(self) -> bool:
-        """Whether there is a column `_rescued`."""
-        return self.on_mismatch is OnMismatch.RESCUE
-
-
 Declared: TypeAlias = AvroPayload | ProtobufPayload | JsonPayload | CsvPayload
 """What is declared of a format, whichever it is."""
 
 
-class Payload(Noun):
-    """How a feed's values are encoded: exactly one format, with its declaration."""
+class OneFormat(Noun):
+    """How bytes are encoded: exactly one format, with its declaration."""
 
     model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
 
@@ -245,10 +154,21 @@ class Payload(Noun):
         return name
 
     @property
-    def declared_columns(self) -> tuple[Column, ...]:
-        """The columns that are declared here; none of a format whose schemas are registered."""
+    def own_columns(self) -> tuple[Column, ...]:
+        """The columns that are declared of the format, as it decodes them."""
         declared = self.json_ or self.csv
         return declared.columns if declared is not None else ()
+
+    @property
+    def declared_columns(self) -> tuple[Column, ...]:
+        """The columns that are declared here; none of a format whose schemas are registered."""
+        return self.own_columns
+
+    @property
+    def rescues(self) -> bool:
+        """Whether there is a column `_rescued`."""
+        declared = self.json_ or self.csv
+        return declared is not None and declared.rescues
 
     @property
     def infers(self) -> bool:
@@ -294,5 +214,44 @@ class Payload(Noun):
         return self.declared.several if isinstance(self.declared, OfSubjects) else None
 
 
-_FORMATS = {field.alias or name: name for name, field in Payload.model_fields.items()}
-"""By name in a feed, the field of `Payload`."""
+_FORMATS = {field.alias or name: name for name, field in OneFormat.model_fields.items()}
+"""By name in a feed, the field of `OneFormat`."""
+
+
+class WrappedPayload(WrappedIn, OneFormat):
+    """The message that a column of bytes of another one holds: where it is, and one format."""
+
+
+class Payload(OneFormat):
+    """How a feed's values are encoded: exactly one format, with its declaration."""
+
+    wrapped: WrappedPayload | None = None
+    """That values are envelopes: a column of theirs holds another message, the body, in its bytes.
+    Silver's columns are then the envelope's without that one, and the body's."""
+
+    @model_validator(mode="after")
+    def _holds_what_is_wrapped(self) -> Self:
+        if self.wrapped is not None:
+            refuse_unreadable(self, self.wrapped)
+        return self
+
+    @property
+    def declared_columns(self) -> tuple[Column, ...]:
+        """The columns that are declared here, also the body's, as silver has them."""
+        own, body = self.own_columns, self.wrapped
+        return own if body is None else joined_columns(own, body, body.own_columns)
+
+    @property
+    def promotes(self) -> bool:
+        """Whether columns of integers become doubles where a version of the schema says so."""
+        return super().promotes or (self.wrapped is not None and self.wrapped.promotes)
+
+    @property
+    def needs_registry(self) -> bool:
+        """Whether there must be a schema registry. If not, none is looked for or waited for."""
+        return super().needs_registry or (self.wrapped is not None and self.wrapped.needs_registry)
+
+    @property
+    def has_messages(self) -> bool:
+        """Whether rows have a message type, by its name in a schema: the body's if there is one."""
+        return self.declared.needs_registry if self.wrapped is None else self.wrapped.needs_registry

@@ -92,10 +92,11 @@ class Routed:
         if self.route is not None and self.routes:
             message = "give either `route` or `routes`"
             raise ValueError(message)
-        has_messages = self.payload.needs_registry  # by its name in a schema
-        if any(route.message for route in self.all_routes) and not has_messages:
-            message = f"route: message: values of {self.payload.format} have no message types"
-            if self.payload.format == "json":
+        if any(route.message for route in self.all_routes) and not self.payload.has_messages:
+            whose = "values" if self.payload.wrapped is None else "wrapped messages"
+            kind = (self.payload.wrapped or self.payload).format
+            message = f"route: message: {whose} of {kind} have no message types"
+            if kind == "json":
                 message += " without a subject"
             raise ValueError(message)
         if self.columns is TableColumns.OWN:

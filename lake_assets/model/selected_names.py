@@ -8,7 +8,8 @@ from collections.abc import Collection, Iterator, Sequence
 from lake_assets.model.ddl import columns_of_ddl
 from lake_assets.model.feeds import Feed
 from lake_assets.model.keyed import END, END_PLACE, PLACE, START
-from lake_assets.model.payload import RESCUED, JsonPayload
+from lake_assets.model.misfits import RESCUED
+from lake_assets.model.payload import JsonPayload
 from lake_assets.model.tombstones import TOMBSTONE
 from lake_assets.model.transforms import ELEMENT
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake_assets.model.payload import RESCUED
+from lake_assets.model.misfits import RESCUED
 from lake_assets.model.transforms import ELEMENT
 from lake_assets.silver.arrow_evaluator import Column, Constant, Node, parts_of, values_of
 from lake_assets.silver.explosion import Explosion

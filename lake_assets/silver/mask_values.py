@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lake_assets.formats.json.parse import parse, text_of
-from lake_assets.model.payload import RESCUED
+from lake_assets.model.misfits import RESCUED
 from lake_assets.model.transforms import Mask
 
 HIDDEN = "***"
@@ -46,8 +46,12 @@ class Masks:
         return values if mask is None else self._hidden(values, mask)
 
     def masked(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """Selected rows with the columns hidden; nulls stay null."""
-        for name, mask in self.by_column.items():
+        """Selected rows with the columns hidden; nulls stay null.
+
+        One that no row has used yet is not among them.
+        """
+        there = [one for one in self.by_column.items() if one[0] in rows.schema.names]
+        for name, mask in there:
             rows = _replaced(rows, name, self._hidden(rows[name], mask))
         return rows
 

@@ -40,12 +40,18 @@ _KINDS = {kind.__name__: kind for kind in get_args(Question)}
 
 def encoded(question: Question) -> str:
     """A question as text: its name and values, in JSON."""
-    return json.dumps([type(question).__name__, *astuple(question)], separators=(",", ":"))
+    if isinstance(question, base.WrappedQuestion):
+        values: tuple[Any, ...] = (encoded(question.question),)
+    else:
+        values = astuple(question)
+    return json.dumps([type(question).__name__, *values], separators=(",", ":"))
 
 
 def decoded(text: str) -> Question:
     """The question that `encoded` made a text of."""
     name, *values = json.loads(text)
+    if _KINDS[name] is base.WrappedQuestion:
+        return base.WrappedQuestion(decoded(*values))  # type: ignore[arg-type]  # as it was asked
     made: Question = _KINDS[name](*map(_as_tuple, values))
     return made
 

@@ -7,8 +7,9 @@ from typing import Any
 import pyarrow as pa
 
 from lake_assets.formats.base import PayloadFormat
-from lake_assets.formats.column_reasons import reasons_of, versions_in
+from lake_assets.formats.column_reasons import versions_in
 from lake_assets.formats.schema_merge import in_words
+from lake_assets.formats.wrapped.column_reasons import reasons_of_feed
 from lake_assets.logs.schema_log import entries_of, record_changes
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import origin_of
@@ -49,7 +50,7 @@ class SchemaHistory:
             tables[table]: _types(decoded_part(schema, origin_of(feed)))
             for table, schema in self.context.committer.columns(tables).items()
         }
-        decoded = reasons_of(feed.payload, own, schemas, feed.route_columns)
+        decoded = reasons_of_feed(feed.payload, own, schemas, feed.route_columns)
 
         def why(name: str, kind: str) -> Reason:
             return Reason(others[name]) if name in others else decoded(name, kind)

@@ -10,7 +10,7 @@ import pyarrow as pa
 from lake_assets.errors import FeedError, LakeError
 from lake_assets.formats.schema_merge import Mismatch, in_words
 from lake_assets.model.feeds import Feed
-from lake_assets.model.payload import RECORD
+from lake_assets.model.misfits import RECORD
 from lake_assets.model.transforms import ELEMENT, Mask
 from lake_assets.silver.computed_columns import kind_without_keys, with_computed
 from lake_assets.silver.mask_values import Masks

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from lake_assets.delta.renamed_columns import Renames
 from lake_assets.errors import FeedError, first_line
-from lake_assets.model.payload import RESCUED
+from lake_assets.model.misfits import RESCUED
 from lake_assets.model.sources import ORIGIN_NAMES
 from lake_assets.model.transforms import ELEMENT
 from lake_assets.silver.arrow_evaluator import Column, Node, is_sure

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from lake_assets.errors import FeedError
 from lake_assets.feeds.functions import NamedFunction
-from lake_assets.model.payload import RESCUED
+from lake_assets.model.misfits import RESCUED
 from lake_assets.model.sources import ORIGIN_NAMES
 from lake_assets.silver.sample_rows import null_rows, sample_rows
 from lake_assets.silver.transform_call import (

@@ -25,6 +25,9 @@ def workload_of(
         SettingsError: the feed reads nothing that is made up here, or there are no keys.
     """
     keys = keys or feed.keys
+    if feed.payload.wrapped is not None:
+        fact, step = "has no simulator", "Nothing is simulated in envelopes"
+        raise SettingsError(f"feed {feed.feed!r}", fact, step)
     if feed.payload.protobuf is not None:
         return GameEvents(endpoints, _subject(feed), keys, seed=seed)
     declared = feed.payload.json_

@@ -3,7 +3,8 @@ from datetime import UTC, datetime
 import pyarrow as pa
 import pytest
 
-from lake_assets.bronze.rows import PARTITION, Landing, file_schema, schema_ids
+from lake_assets.bronze.rows import PARTITION, Landing, file_schema
+from lake_assets.formats.confluent.framing import schema_ids
 from lake_assets.sources.kafka.source import KafkaTopic
 from lake_assets_tests.columns import BRONZE
 

@@ -6,9 +6,11 @@ from docs_pages.fields import described
 from lake_assets.model.base import Noun
 from lake_assets.model.checks import DatasetCheck
 from lake_assets.model.feeds import Feed
+from lake_assets.model.payload import OneFormat
 from lake_assets.model.subjects import OfSubjects, RegisteredPayload
+from lake_assets.model.wrapped import WrappedIn
 
-BASES = {DatasetCheck, OfSubjects, RegisteredPayload}
+BASES = {DatasetCheck, OfSubjects, OneFormat, RegisteredPayload, WrappedIn}
 """What only others are made of."""
 
 

@@ -32,7 +32,7 @@ def run_example(page, name, topic: Topic, settings: Settings, folder: Path):
     text = (DOCS / page).read_text()
     (program,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     feeds = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
-    (declared,) = [one for one in feeds if re.search("subjects?:", one)]
+    (declared,) = [one for one in feeds if re.search("subjects?:", one) and "source:" in one]
     folder.mkdir()
     (folder / f"{name}.yaml").write_text(
         re.sub("(topic: |subject: |subjects: ')" + name, rf"\1{topic.name}", declared)

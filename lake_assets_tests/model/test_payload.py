@@ -4,7 +4,8 @@ import pytest
 from pydantic import ValidationError
 
 from lake_assets.errors import FeedError
-from lake_assets.model.payload import OnMismatch, OnUnknown, Payload
+from lake_assets.model.misfits import OnMismatch, OnUnknown
+from lake_assets.model.payload import Payload
 
 JSON = Payload.model_validate({"json": {"schema": "a int"}})
 PROTOBUF = Payload.model_validate({"protobuf": {"subject": "s"}})

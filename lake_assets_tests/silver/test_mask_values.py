@@ -8,6 +8,7 @@ import pytest
 from lake_assets.formats.csv.payload_format import CsvFormat
 from lake_assets.formats.json.payload_format import JsonFormat
 from lake_assets.model.feeds import Feed
+from lake_assets.model.transforms import Mask
 from lake_assets.silver.mask_values import Masks
 from lake_assets.silver.selected_columns import masks_of
 from lake_assets.silver.selecting_decoder import SelectingDecoder
@@ -64,3 +65,9 @@ def test_behind_a_function_all_that_is_rescued_is_hidden():
     rows = pa.RecordBatch.from_pydict({"_rescued": ['{"phone":4712345678}', None]})
     masks = Masks(hidden_names=frozenset({"contact"}), hides_rescued=True)
     assert masks.without_rescued(rows)["_rescued"].to_pylist() == ["***", None]
+
+
+def test_a_column_that_no_row_has_used_yet_is_not_looked_for():
+    rows = pa.RecordBatch.from_pydict({"id": [1]})
+    masks = Masks(by_column={"mail": Mask.REDACT})
+    assert masks.masked(rows) == rows

@@ -1,6 +1,11 @@
 import pytest
 
-from lake_assets.formats.base import MessageQuestion, NewColumnsQuestion, SchemaIdQuestion
+from lake_assets.formats.base import (
+    MessageQuestion,
+    NewColumnsQuestion,
+    SchemaIdQuestion,
+    WrappedQuestion,
+)
 from lake_assets.silver.questions import KeyQuestion, SqlQuestion, decoded, encoded
 
 QUESTIONS = [
@@ -9,6 +14,8 @@ QUESTIONS = [
     NewColumnsQuestion((("steps", "bigint"), ("at", "struct<`x`: double>"))),
     KeyQuestion('a "key", = [1]'),
     SqlQuestion("lower"),
+    WrappedQuestion(SchemaIdQuestion(17)),
+    WrappedQuestion(MessageQuestion(17, (2, 0))),
 ]
 
 

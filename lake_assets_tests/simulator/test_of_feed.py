@@ -51,3 +51,10 @@ def test_a_feed_that_reads_something_else_has_none():
         SettingsError, match=r"'fitness': has no simulator\. Simulated are feeds of"
     ):
         workload_of(FITNESS.model_copy(update={"payload": other}), ENDPOINTS)
+
+
+def test_nothing_is_made_up_in_envelopes():
+    wrapped = {"column": "body", "protobuf": {"subject": "b"}}
+    other = Payload.model_validate({"protobuf": {"subject": "a"}, "wrapped": wrapped})
+    with pytest.raises(SettingsError, match="has no simulator"):
+        workload_of(FITNESS.model_copy(update={"payload": other}), ENDPOINTS)

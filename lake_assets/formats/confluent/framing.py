@@ -1,12 +1,13 @@
 """What the header of a framed message says: magic byte, schema id, and where its message stands.
 
 Vectorized; what is looked at one by one in Python are distinct headers, not rows. The id itself is
-read on the way into bronze.
+read on the way into bronze, and in envelopes.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -28,6 +29,8 @@ _CONTINUED = 0x80
 SHORT = pa.scalar(b"\0", pa.binary())
 """All of the path where it is the schema's first message; the only one that `ptars` understands."""
 
+_MAGIC = pa.scalar(b"\0", pa.binary())
+
 
 @dataclass(frozen=True, slots=True)
 class Header:
@@ -46,6 +49,39 @@ class Headers:
 
     which: pa.Array
     """int64, one a row: index into `kinds`."""
+
+
+def schema_ids(values: pa.Array) -> pa.Array:
+    """The id in each value's Confluent framing, else null: int64.
+
+    A zero byte, then four bytes, big-endian, unsigned:
+    https://docs.confluent.io/platform/current/schema-registry/fundamentals/serdes-develop/
+    """
+    starts = pc.equal(pc.binary_slice(values, 0, 1), _MAGIC)
+    is_long = pc.greater_equal(pc.binary_length(values), _START)
+    framed = pc.and_(starts, is_long).fill_null(fill_value=False)
+    heads = pc.binary_slice(values.filter(framed), 1, _START).cast(pa.binary(4))
+    numbers = np.frombuffer(heads.buffers()[1] or b"", dtype=">u4", count=len(heads))
+    ids = pa.array(numbers.astype(np.int64))
+    return pc.replace_with_mask(pa.nulls(len(values), pa.int64()), framed, ids)
+
+
+def with_ids(bodies: pa.Array, ids: pa.Array, path: bytes) -> pa.Array:
+    """Bytes without framing, framed with ids that stand elsewhere; null where either is null.
+
+    Args:
+        bodies: binary.
+        ids: int64, each in the range of a schema's id, one a body.
+        path: what stands after each id.
+    """
+    is_whole = pc.and_(pc.is_valid(bodies), pc.is_valid(ids))
+    numbers = ids.fill_null(0).to_numpy(zero_copy_only=False).astype(">u4")
+    heads = np.zeros((len(ids), _START), np.uint8)
+    heads[:, 1:] = numbers.view(np.uint8).reshape(len(ids), _START - 1)
+    kind = pa.binary(_START)
+    framing = pa.Array.from_buffers(kind, len(ids), [None, pa.py_buffer(heads)]).cast(pa.binary())
+    whole = pc.binary_join_element_wise(framing, bodies, pa.scalar(path, pa.binary()))
+    return pc.if_else(is_whole, whole, pa.scalar(None, pa.binary()))
 
 
 def is_short(values: pa.Array) -> pa.Array:

@@ -93,6 +93,11 @@ class SchemaSet:
         """The same after rows of these schema ids and messages were met."""
         return replace(self, met=self.met | frozenset(pairs))
 
+    def alone(self, schema_id: int) -> Self:
+        """One version, as if there were no other."""
+        met = frozenset(pair for pair in self.met if pair[0] == schema_id)
+        return replace(self, versions={schema_id: self.versions[schema_id]}, met=met)
+
     def keep_integers(self, columns: Iterable[str]) -> Self:
         """The same where these columns are not made doubles."""
         return replace(self, unrounded=self.unrounded | frozenset(columns))

@@ -13,7 +13,7 @@ from lake_assets.formats.csv.columns import column_of
 from lake_assets.formats.csv.records import Dialect, Records, read_records
 from lake_assets.formats.json.parse import text_of
 from lake_assets.formats.schema_merge import in_words
-from lake_assets.model.payload import RECORD, RESCUED, OnMismatch
+from lake_assets.model.misfits import RECORD, RESCUED, OnMismatch
 from lake_assets.model.quarantine import Reason
 
 _NO_COLUMNS = pa.schema([])

@@ -11,7 +11,8 @@ from lake_assets.formats.csv.decoder import CsvDecoder
 from lake_assets.formats.csv.records import Dialect
 from lake_assets.formats.declared_columns import with_declared
 from lake_assets.formats.json.columns import arrow_schema
-from lake_assets.model.payload import RESCUED, CsvPayload
+from lake_assets.model.csv_payload import CsvPayload
+from lake_assets.model.misfits import RESCUED
 
 _RESCUED = pa.schema([pa.field(RESCUED, pa.string())])
 

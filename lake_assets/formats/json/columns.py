@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from lake_assets.formats.json.inference import ADDABLE
 from lake_assets.model.ddl import Array, Column, Decimal, Map, Scalar, Type, columns_of_ddl
-from lake_assets.model.payload import RESCUED
+from lake_assets.model.misfits import RESCUED
 from lake_assets.model.sources import ORIGIN_NAMES
 
 _SCALARS = {

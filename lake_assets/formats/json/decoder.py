@@ -14,7 +14,7 @@ from lake_assets.formats.json.inference import MOST_COLUMNS, ddl_of
 from lake_assets.formats.json.plain_reader import read_plain
 from lake_assets.formats.json.row_reader import Read, Row, Rules, read_rows
 from lake_assets.formats.json.vector_reader import can_read, read_values
-from lake_assets.model.payload import RESCUED, OnUnknown
+from lake_assets.model.misfits import RESCUED, OnUnknown
 from lake_assets.model.quarantine import Reason
 
 _NO_COLUMNS = pa.schema([])

@@ -8,7 +8,7 @@ import pyarrow as pa
 from lake_assets.formats.json.columns import is_addable
 from lake_assets.formats.json.folded_types import FoldedColumns
 from lake_assets.formats.json.inference import MOST_COLUMNS, joined, names_in
-from lake_assets.model.payload import RESCUED
+from lake_assets.model.misfits import RESCUED
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

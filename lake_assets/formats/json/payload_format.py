@@ -25,7 +25,8 @@ from lake_assets.formats.json.folded_types import FoldedColumns
 from lake_assets.formats.json.grown_columns import GrowthRules, grown_columns
 from lake_assets.formats.json.inference import MOST_COLUMNS
 from lake_assets.formats.json.row_reader import Rules
-from lake_assets.model.payload import RESCUED, JsonPayload, OnUnknown
+from lake_assets.model.misfits import RESCUED, OnUnknown
+from lake_assets.model.payload import JsonPayload
 
 _RESCUED = pa.schema([pa.field(RESCUED, pa.string())])
 

@@ -18,7 +18,8 @@ from lake_assets.formats.json_schema.decoder import JsonSchemaDecoder
 from lake_assets.formats.json_schema.decoding_plan import made_by, plan_decoding
 from lake_assets.formats.json_schema.language import JSON_SCHEMA
 from lake_assets.formats.json_schema.titles import record_name
-from lake_assets.model.payload import RESCUED, JsonPayload
+from lake_assets.model.misfits import RESCUED
+from lake_assets.model.payload import JsonPayload
 
 _CACHE = "json"
 """Folder of what is kept: a subject may be read in another language by another feed."""

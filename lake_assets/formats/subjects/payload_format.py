@@ -30,7 +30,7 @@ from lake_assets.formats.subjects.decoder import Strangers, SubjectsDecoder
 from lake_assets.formats.subjects.registry import SubjectsRegistry
 from lake_assets.formats.subjects.renames import merged_renames
 from lake_assets.formats.subjects.schemas import SubjectSchemas
-from lake_assets.model.payload import RESCUED
+from lake_assets.model.misfits import RESCUED
 from lake_assets.model.schema_history import RegisteredVersion
 from lake_assets.model.subjects import Subjects
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from lake_assets.formats.csv.decoder import CsvDecoder
 from lake_assets.formats.csv.payload_format import CsvFormat
-from lake_assets.model.payload import CsvPayload
+from lake_assets.model.csv_payload import CsvPayload
 from lake_assets_tests.formats.json.given import NOTHING, batch, rows_of
 
 FITNESS = "time timestamp, model string, heart_bpm int, kcal double"

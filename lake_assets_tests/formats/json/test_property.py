@@ -11,7 +11,7 @@ from lake_assets.formats.base import NewColumnsQuestion
 from lake_assets.formats.json.plain_reader import read_plain
 from lake_assets.formats.json.row_reader import read_rows
 from lake_assets.formats.json.vector_reader import can_read, read_values
-from lake_assets.model.payload import OnUnknown
+from lake_assets.model.misfits import OnUnknown
 from lake_assets_tests.formats.json.given import batch, decoder, rows_of
 
 DDL = (

@@ -1,0 +1,20 @@
+"""What is known of the schemas of envelopes and of their bodies; what it means `wrapped` knows."""
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class WrappedSchemas:
+    """What each of the two formats knows."""
+
+    outer: Any
+    """Of envelopes."""
+
+    inner: Any
+    """Of bodies."""
+
+    def changed(self, outer: Any, inner: Any) -> "WrappedSchemas":  # noqa: ANN401 - the formats'
+        """The same with what they know now; itself if that is the same."""
+        is_same = outer is self.outer and inner is self.inner
+        return self if is_same else WrappedSchemas(outer, inner)
