@@ -153,7 +153,8 @@ class TombstoneDecoder:
         rows = pc.indices_nonzero(of_key)
         if not len(rows):
             return decoded
-        texts = [_texts(key, self.by) for key in batch[ROW_KEY].take(rows).to_pylist()]
+        keys = batch[ROW_KEY].take(rows).to_pylist()
+        texts = [_texts(key, self.by) for key in keys]
         told: set[int] = {at for at, text in enumerate(texts) if text is not None}
         found: dict[str, pa.Array] = {}
         for place, name in enumerate(self.by):
@@ -167,12 +168,18 @@ class TombstoneDecoder:
         arrays[TOMBSTONE] = pc.if_else(good, True, pa.scalar(None, pa.bool_()))  # noqa: FBT003
         none = pa.scalar(None, pa.string())
         bad = pc.and_(of_key, pc.invert(good))
-        fact = f"its key does not tell {', '.join(self.by)}"
+        facts = pc.replace_with_mask(decoded.detail, of_key, self._facts(keys))
         return replace(
             decoded,
             reason=pc.if_else(good, none, decoded.reason),
-            detail=pc.if_else(good, none, pc.if_else(bad, fact, decoded.detail)),
+            detail=pc.if_else(good, none, pc.if_else(bad, facts, decoded.detail)),
         )
+
+    def _facts(self, keys: Sequence[bytes]) -> pa.Array:
+        """Of each key, what is told if it tells no row."""
+        fact = f"its key does not tell {', '.join(self.by)}"
+        framed = f"{fact}: it is framed, as a registry's serializers write it, and not read"
+        return pa.array([framed if _is_framed(key) else fact for key in keys], pa.string())
 
 
 def _mask(of_key: pa.Array, is_told: pa.Array) -> pa.Array:
@@ -205,6 +212,14 @@ def _texts(key: bytes, by: Sequence[str]) -> list[str] | None:
         return None
     return [_text(one) for one in values] if all(map(_is_plain, values)) else None
 
+
+def _is_framed(key: bytes) -> bool:
+    """Whether a key begins as one with a schema of the registry: Avro, protobuf, JSON Schema."""
+    return len(key) >= _HEADER and key[0] == 0
+
+
+_HEADER = 5
+"""Bytes of magic byte and schema id."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
