@@ -1,6 +1,6 @@
 """The definitions of a declarative pipeline with an AUTO CDC flow a table.
 
-It is run by `spark-pipelines` in a process of its own; starting that is `keyed_peers`' business.
+It is run by `auto_cdc_run` in a process of its own; starting that is `auto_cdc_peer`'s business.
 """
 
 import json

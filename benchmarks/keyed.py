@@ -4,22 +4,20 @@ All three leave the same rows, which is checked after each round; their seconds 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import ExitStack
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
-from deltalake import DeltaTable, write_deltalake
-from pyspark.sql import SparkSession
+from deltalake import write_deltalake
 
-from benchmarks.ground import timed
-from benchmarks.keyed_peers import AutoCdc, Merge, differing, iceberg_jar
+from benchmarks.auto_cdc_peer import AutoCdc, auto_cdc
+from benchmarks.keyed_peers import Merge, Ours, differing
 from benchmarks.pipelines import missing_packages
 from benchmarks.section import Figure, Section
 from benchmarks.venue import Venue
-from lake_assets.errors import StreamError
-from lake_assets.gold.keyed_refresh import refresh_keyed
-from lake_assets.gold.refresh import refresh
+from lake_assets.errors import LakeAssetsError, StreamError
 from lake_assets.model.feeds import Feed
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.lake_context import LakeContext, open_lake
@@ -29,37 +27,11 @@ KEYED = "keyed"
 _ROUNDS = (0.9, 0.09, 0.01)
 """Shares of the changes that come in each round."""
 
-_WANTED = (
-    "it refuses Delta's tables; `mvn dependency:get -Dtransitive=false -Dartifact="
-    "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0` brings what it takes"
-)
+Peer: TypeAlias = Ours | Merge | AutoCdc
 
 _DELETES = 0.1
 _DISORDER = 1_000
 """Changes that come out of their order lie within so many."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Ours:
-    session: SparkSession
-    feed: Feed
-    context: LakeContext
-
-    def refresh(self) -> float:
-        """Seconds of both views' refreshes in a warm session."""
-        keys = self.feed.keys
-
-        def act() -> None:
-            feed, context = self.feed, self.context
-            refresh(self.session, feed, feed.view("current_deletes"), keys, context)
-            refresh_keyed(self.session, feed, feed.view("current"), keys, context)
-
-        return timed(act, lambda: False)
-
-    def rows(self, name: str) -> pa.Table:
-        """A table's rows."""
-        table = self.feed.gold_table(self.feed.view("current"), name)
-        return DeltaTable(self.context.lake.root.as_path() / table.relative).to_pyarrow_table()
 
 
 def measure_keyed(venue: Venue) -> Section:
@@ -77,18 +49,19 @@ def measure_keyed(venue: Venue) -> Section:
         rows=rows,
         note=f"{venue.options.events:,} changes of half as many rows, {_DELETES:.0%} deletes, out "
         f"of order within {_DISORDER:,}; a query a table for MERGE, a flow a table for AUTO CDC, "
-        "one job for ours; without the start of sessions",
+        "one job for ours; without the start of sessions. AUTO CDC's tables are in memory, the "
+        "others' on disk",
     )
 
 
 def _measure(venue: Venue, tables: int) -> list[dict[str, Figure]]:
     settings = venue.lake()
-    feed = _feed(tables)
+    feed = feed_of(tables)
     places = {key: settings.lake_dir / feed.silver_table(key).relative for key in feed.keys}
     changes = changes_of(venue.options.events, feed.keys)
     rows: list[dict[str, Figure]] = []
-    with open_lake(settings) as context:
-        peers = _peers(venue, settings, feed, context, places)
+    with open_lake(settings) as context, ExitStack() as ends:
+        peers = _peers(venue, settings, feed, context, places, ends)
         start = 0
         for share in _ROUNDS:
             taken = changes.slice(start, round(share * len(changes)))
@@ -103,7 +76,7 @@ def _measure(venue: Venue, tables: int) -> list[dict[str, Figure]]:
     return rows
 
 
-def _seconds(venue: Venue, peers: dict[str, "_Ours | AutoCdc | Merge"]) -> dict[str, float | None]:
+def _seconds(venue: Venue, peers: dict[str, Peer]) -> dict[str, float | None]:
     """Of each peer's refresh; AUTO CDC leaves the peers where it fails."""
     seconds: dict[str, float | None] = dict.fromkeys(("ours_s", "merge_s", "auto_cdc_s"))
     for name, peer in tuple(peers.items()):
@@ -123,19 +96,26 @@ def _peers(
     feed: Feed,
     context: LakeContext,
     places: Mapping[str, Path],
-) -> dict[str, _Ours | AutoCdc | Merge]:
-    peers: dict[str, _Ours | AutoCdc | Merge] = {
-        "ours": _Ours(venue.session, feed, context),
+    ends: ExitStack,
+) -> dict[str, Peer]:
+    """Each peer; AUTO CDC, which has a process of its own, ends with `ends`."""
+    peers: dict[str, Peer] = {
+        "ours": Ours(venue.session, feed, context),
         "merge": Merge(venue.session, settings, places),
     }
-    jar = iceberg_jar()
-    if jar is None or missing_packages():
-        venue.announce(f"{KEYED}: AUTO CDC did not run: {_WANTED}")
+    missing = missing_packages()
+    if missing:
+        fact = f"{', '.join(missing)} is not installed (make setup installs it)"
+        venue.announce(f"{KEYED}: AUTO CDC did not run: {fact}")
         return peers
-    return {**peers, "auto_cdc": AutoCdc(settings, places, jar)}
+    try:
+        return {**peers, "auto_cdc": ends.enter_context(auto_cdc(settings, places))}
+    except LakeAssetsError as problem:
+        venue.announce(f"{KEYED}: AUTO CDC did not run: {problem}")
+        return peers
 
 
-def _ensure_same(peers: Mapping[str, _Ours | AutoCdc | Merge], feed: Feed) -> None:
+def _ensure_same(peers: Mapping[str, Peer], feed: Feed) -> None:
     for key in feed.keys:
         if differing([peer.rows(key) for peer in peers.values()]):
             fact = f"{', '.join(peers)} have different rows in {key}"
@@ -163,7 +143,8 @@ def changes_of(count: int, keys: tuple[str, ...]) -> pa.Table:
     )
 
 
-def _feed(tables: int) -> Feed:
+def feed_of(tables: int) -> Feed:
+    """A feed with so many keyed tables, by `shop`."""
     return Feed.model_validate(
         {
             "feed": "shops",

@@ -1,11 +1,8 @@
-"""What keeps a keyed table beside ours: Spark's AUTO CDC, and `MERGE` as anybody would write it.
+"""What keeps keyed tables, ours and `MERGE` as anybody would write it, and whether rows differ.
 
-Both read the changes from the same Delta tables, as streams that end when they have all.
+They read the changes from the same Delta tables; AUTO CDC is in `auto_cdc_peer`.
 """
 
-import json
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,38 +11,18 @@ from time import perf_counter
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
-import yaml
 from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import DataFrame, SparkSession
 
-from benchmarks.pipelines import environment, run_once, write_defaults
+from benchmarks.ground import timed
+from lake_assets.gold.keyed_refresh import refresh_keyed
+from lake_assets.gold.refresh import refresh
+from lake_assets.model.feeds import Feed
 from lake_assets.settings.schema import Settings
+from lake_assets.spark.lake_context import LakeContext
 
 ROW = ("id", "version", "value")
 """Columns of the rows that are compared."""
-
-_DEFINITIONS = """\
-from pathlib import Path
-from benchmarks.auto_cdc import declare
-declare(spark, Path("tables.json"))
-"""
-
-_EXPORT = """\
-import json
-from pathlib import Path
-from pyspark.sql import SparkSession
-session = SparkSession.builder.master("local[2]").getOrCreate()
-for name in json.loads(Path("tables.json").read_text()):
-    rows = session.table(f"ice.keyed.{name}").select("id", "version", "value")
-    rows.write.mode("overwrite").parquet(f"rows/{name}")
-session.stop()
-"""
-
-_EXTENSIONS = (
-    "io.delta.sql.DeltaSparkSessionExtension,"
-    "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
-)
 
 _MERGED = pa.schema(
     [
@@ -58,78 +35,28 @@ _MERGED = pa.schema(
 
 
 @dataclass(frozen=True, slots=True)
-class AutoCdc:
-    """`create_auto_cdc_flow` of Spark Declarative Pipelines, a flow a table.
+class Ours:
+    """The feed's keyed table `current`, in a warm session."""
 
-    Its tables are Iceberg's: it refuses Delta's, which have no row-level operations of Spark's own.
-    """
-
-    settings: Settings
-    changes: Mapping[str, Path]
-    """By name of a keyed table, the Delta table of its changes."""
-
-    jar: Path
-    """Iceberg's runtime."""
-
-    @property
-    def _folder(self) -> Path:
-        return self.settings.lake_dir / "auto_cdc"
+    session: SparkSession
+    feed: Feed
+    context: LakeContext
 
     def refresh(self) -> float:
-        """Seconds of a pipeline's run, without the start of its session.
+        """Seconds of the refreshes of both views, the table and what it remembers of deletes."""
+        keys = self.feed.keys
 
-        Raises:
-            StreamError: it failed.
-        """
-        folder = self._folder
-        if not folder.exists():
-            self._prepare(folder)
-        whole, start = run_once(folder, self.settings, (self.jar,))
-        self._export(folder)
-        return whole - start
+        def act() -> None:
+            feed, context = self.feed, self.context
+            refresh(self.session, feed, feed.view("current_deletes"), keys, context)
+            refresh_keyed(self.session, feed, feed.view("current"), keys, context)
+
+        return timed(act, lambda: False)
 
     def rows(self, name: str) -> pa.Table:
         """A table's rows."""
-        return pq.read_table(self._folder / "rows" / name)
-
-    def _prepare(self, folder: Path) -> None:
-        folder.mkdir(parents=True)
-        places = {name: str(place) for name, place in self.changes.items()}
-        (folder / "tables.json").write_text(json.dumps(places))
-        (folder / "definitions.py").write_text(_DEFINITIONS)
-        (folder / "export.py").write_text(_EXPORT)
-        spec = {
-            "name": "keyed",
-            "storage": (folder / "storage").as_uri(),
-            "catalog": "ice",
-            "database": "keyed",
-            "libraries": [{"glob": {"include": "definitions.py"}}],
-        }
-        (folder / "spark-pipeline.yml").write_text(yaml.safe_dump(spec))
-        iceberg = {
-            "spark.sql.sources.default": "iceberg",
-            "spark.sql.extensions": _EXTENSIONS,
-            "spark.sql.catalog.ice": "org.apache.iceberg.spark.SparkCatalog",
-            "spark.sql.catalog.ice.type": "hadoop",
-            "spark.sql.catalog.ice.warehouse": str(folder / "ice"),
-        }
-        write_defaults(self.settings, folder, folder / "warehouse", iceberg)
-
-    def _export(self, folder: Path) -> None:
-        """Read the tables in a process of its own, since only that has Iceberg's jar."""
-        subprocess.run(
-            [sys.executable, "export.py"],
-            cwd=folder,
-            env=environment(self.settings, folder, (self.jar,)),
-            check=True,
-            capture_output=True,
-        )
-
-
-def iceberg_jar() -> Path | None:
-    """Where `mvn dependency:get` puts Iceberg's runtime; the newest, None if none is there."""
-    place = Path.home() / ".m2" / "repository" / "org" / "apache" / "iceberg"
-    return max(place.glob("iceberg-spark-runtime-4.*_2.13/*/*.jar"), default=None)
+        table = self.feed.gold_table(self.feed.view("current"), name)
+        return DeltaTable(self.context.lake.root.as_path() / table.relative).to_pyarrow_table()
 
 
 @dataclass(frozen=True, slots=True)

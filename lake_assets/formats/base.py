@@ -91,9 +91,19 @@ class WrappedQuestion:
     question: "Question"
 
 
+@dataclass(frozen=True, slots=True)
+class RowKeyQuestion:
+    """As a question about a row's value, but about its key: that of a row without a value."""
+
+    schema_id: int
+    path: tuple[int, ...] = ()
+    """As of a `MessageQuestion`; empty if the id itself is asked about."""
+
+
 Question: TypeAlias = (
     SchemaIdQuestion
     | MessageQuestion
+    | RowKeyQuestion
     | NewColumnsQuestion
     | UnknownNamesQuestion
     | KeptTypesQuestion

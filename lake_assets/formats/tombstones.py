@@ -1,12 +1,9 @@
 """A payload format that reads rows without a value by their key: tombstones of compacted topics.
 
-The key names columns of a keyed table's `by`: as an object of JSON, or, if it is one column, as a
-string, number or boolean of JSON, or as text; all of JSON also below `payload`, beside a `schema`,
-as Kafka Connect writes it. What no key says is refused as before. Values are the other format's.
+The key names columns of a keyed table's `by`, in JSON or text (`text_keys`) or framed
+(`framed_keys`). What no key says is refused as before. Values are the other format's.
 """
 
-import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,8 +13,16 @@ import pyarrow.compute as pc
 
 from lake_assets.delta.renamed_columns import Renames
 from lake_assets.errors import FeedError
-from lake_assets.formats.base import Decoded, Decoder, PayloadFormat, Question
+from lake_assets.formats.base import Decoded, Decoder, PayloadFormat, Question, RowKeyQuestion
 from lake_assets.formats.csv.columns import column_of
+from lake_assets.formats.framed_keys import (
+    FramedKeys,
+    KeyDecoder,
+    ReadKey,
+    is_framed,
+    is_plain,
+)
+from lake_assets.formats.text_keys import as_text, texts_of
 from lake_assets.model.quarantine import Reason
 from lake_assets.model.tombstones import ROW_KEY, TOMBSTONE
 
@@ -42,8 +47,10 @@ class TombstoneFormat:
     by: tuple[str, ...]
     inner: PayloadFormat[Any]
 
+    keys: FramedKeys | None = None
+
     def newest(self) -> Any:  # noqa: ANN401 - the other format's
-        """As the other format."""
+        """As the other format; of keys nothing is asked before one is met."""
         return self.inner.newest()
 
     def check(self) -> None:
@@ -51,16 +58,21 @@ class TombstoneFormat:
         self.inner.check()
 
     def for_next_batch(self, schemas: Any, now: float) -> Any:  # noqa: ANN401
-        """As the other format."""
-        return self.inner.for_next_batch(schemas, now)
+        """As the other format, and so of keys."""
+        after = self.inner.for_next_batch(schemas, now)
+        return after if self.keys is None else self.keys.for_next_batch(schemas, after, now)
 
     def resolve(self, schemas: Any, questions: frozenset[Question]) -> Any:  # noqa: ANN401
-        """As the other format."""
-        return self.inner.resolve(schemas, questions)
+        """As the other format, and so of keys."""
+        asked, rest = _split(questions)
+        after = self.inner.resolve(schemas, rest) if rest else schemas
+        return after if self.keys is None else self.keys.resolve(schemas, after, asked)
 
     def let_wait(self, schemas: Any, questions: frozenset[Question]) -> Any:  # noqa: ANN401
-        """As the other format."""
-        return self.inner.let_wait(schemas, questions)
+        """As the other format, and so of keys."""
+        asked, rest = _split(questions)
+        after = self.inner.let_wait(schemas, rest) if rest else schemas
+        return after if self.keys is None else self.keys.let_wait(schemas, after, asked)
 
     def plan(self, schemas: Any, have: pa.Schema, route: Sequence[str]) -> "TombstoneDecoder":  # noqa: ANN401
         """The other format's columns, and the mark.
@@ -79,7 +91,8 @@ class TombstoneFormat:
                 self._refuse(f"name {name}, which is no column of its values", known)
             if not any(is_it(known.field(name).type) for is_it in _READABLE):
                 self._refuse(f"name {name}, which is {known.field(name).type}", known)
-        return TombstoneDecoder(inner=inner, by=self.by)
+        of_keys = None if self.keys is None else self.keys.plan(schemas)
+        return TombstoneDecoder(inner=inner, by=self.by, keys=of_keys)
 
     def made_by(self, schemas: Any, route: Sequence[str]) -> list[pa.Schema]:  # noqa: ANN401
         """As the other format, each with the mark and the columns of a key."""
@@ -94,11 +107,22 @@ class TombstoneFormat:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class _Told:
+    """What a key tells: the values of `by` as text, or why not."""
+
+    texts: list[str] | None = None
+    fact: str = ""
+    reason: str = Reason.EMPTY_VALUE.value
+    question: Question | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class TombstoneDecoder:
     """A `formats.base.Decoder`."""
 
     inner: Decoder
     by: tuple[str, ...]
+    keys: KeyDecoder | None = None
 
     @property
     def columns(self) -> pa.Schema:
@@ -118,8 +142,8 @@ class TombstoneDecoder:
 
     @property
     def has_waiting(self) -> bool:
-        """As the other decoder."""
-        return self.inner.has_waiting
+        """As the other decoder, and whether rows wait for the schemas of their keys."""
+        return self.inner.has_waiting or (self.keys is not None and self.keys.has_waiting)
 
     def decode(self, batch: pa.RecordBatch) -> Decoded:
         """Decode values, and the keys of rows that have none.
@@ -153,25 +177,68 @@ class TombstoneDecoder:
         rows = pc.indices_nonzero(of_key)
         if not len(rows):
             return decoded
-        texts = [_texts(key, self.by) for key in batch[ROW_KEY].take(rows).to_pylist()]
-        told: set[int] = {at for at, text in enumerate(texts) if text is not None}
+        told = self._told(batch[ROW_KEY].take(rows).to_pylist())
+        is_good = [one.texts is not None for one in told]
         found: dict[str, pa.Array] = {}
         for place, name in enumerate(self.by):
-            own = pa.array([text[place] if text else None for text in texts], pa.string())
+            own = pa.array([one.texts[place] if one.texts else None for one in told], pa.string())
             found[name], misfits = column_of(own, self.columns.field(name).type)
-            told -= set(misfits)
-        is_told = pa.array([at in told for at in range(len(texts))])
+            for row in misfits:
+                is_good[row] = False
+        is_told = pa.array(is_good)
         good = _mask(of_key, is_told)
         for name, values in found.items():
             arrays[name] = pc.replace_with_mask(arrays[name], good, values.filter(is_told))
         arrays[TOMBSTONE] = pc.if_else(good, True, pa.scalar(None, pa.bool_()))  # noqa: FBT003
-        none = pa.scalar(None, pa.string())
-        bad = pc.and_(of_key, pc.invert(good))
+        reasons = [
+            None if is_it or one.question else one.reason
+            for one, is_it in zip(told, is_good, strict=True)
+        ]
         fact = f"its key does not tell {', '.join(self.by)}"
+        details = [
+            reason
+            and (
+                one.fact
+                if reason == Reason.WAITING.value
+                else f"{fact}{one.fact and ': '}{one.fact}"
+            )
+            for one, reason in zip(told, reasons, strict=True)
+        ]
+        asked = [one.question for one in told if one.question]
+        places = {one: at for at, one in enumerate(dict.fromkeys([*decoded.questions, *asked]))}
+        open_ = [places[one.question] if one.question else None for one in told]
+
+        def placed(before: pa.Array, values: Sequence[Any]) -> pa.Array:
+            return pc.replace_with_mask(before, of_key, pa.array(values, before.type))
+
         return replace(
             decoded,
-            reason=pc.if_else(good, none, decoded.reason),
-            detail=pc.if_else(good, none, pc.if_else(bad, fact, decoded.detail)),
+            reason=placed(decoded.reason, reasons),
+            detail=placed(decoded.detail, details),
+            question=placed(decoded.question, open_),
+            questions=tuple(places),
+        )
+
+    def _told(self, keys: Sequence[bytes]) -> list[_Told]:
+        """What each key tells."""
+        framed = [at for at, key in enumerate(keys) if is_framed(key)]
+        read = dict(zip(framed, self._framed([keys[at] for at in framed]), strict=True))
+        return [read.get(at) or _Told(texts=texts_of(key, self.by)) for at, key in enumerate(keys)]
+
+    def _framed(self, keys: Sequence[bytes]) -> list[_Told]:
+        if self.keys is None:
+            fact = "it is framed, as with a registry, and the feed says no subject of keys"
+            return [_Told(fact=fact) for _ in keys]
+        return [self._of_read(one) for one in self.keys.read(keys)] if keys else []
+
+    def _of_read(self, key: ReadKey) -> _Told:
+        values = [key.values.get(name) for name in self.by] if key.values else [None]
+        is_whole = all(is_plain(value) for value in values)
+        return _Told(
+            texts=[as_text(value) for value in values] if is_whole else None,
+            fact=key.fact,
+            reason=(Reason.WAITING if key.is_waiting else Reason.EMPTY_VALUE).value,
+            question=key.question,
         )
 
 
@@ -180,53 +247,14 @@ def _mask(of_key: pa.Array, is_told: pa.Array) -> pa.Array:
     return pc.replace_with_mask(of_key, of_key, is_told)
 
 
-def _texts(key: bytes, by: Sequence[str]) -> list[str] | None:
-    """The columns' values in a key, as text; None if it does not say all of them."""
-    try:
-        text = key.decode()
-    except UnicodeDecodeError:
-        return None
-    try:
-        found = json.loads(
-            text, parse_int=_AsItStands, parse_float=_AsItStands, parse_constant=_AsItStands
-        )
-    except (ValueError, RecursionError):
-        found = _AsItStands(text)
-    if isinstance(found, bool | _AsItStands):
-        # It stands for itself; what is framed, as Avro and protobuf are, has control characters.
-        return [text] if len(by) == 1 and not _CONTROL.search(text) else None
-    if isinstance(found, dict) and found.keys() == {"schema", "payload"}:
-        found = found["payload"]
-    if isinstance(found, dict):
-        values = [found.get(name) for name in by]
-    elif len(by) == 1:
-        values = [found]
-    else:
-        return None
-    return [_text(one) for one in values] if all(map(_is_plain, values)) else None
-
-
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
-"""Half a character, which JSON may escape and no column holds."""
-
-
-class _AsItStands(str):
-    """A number of JSON, or a text that is no JSON, as it stands."""
-
-    __slots__ = ()
-
-
-def _is_plain(value: object) -> bool:
-    return isinstance(value, bool) or (isinstance(value, str) and not _SURROGATE.search(value))
-
-
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _split(questions: frozenset[Question]) -> tuple[list[RowKeyQuestion], frozenset[Question]]:
+    """The questions about keys, and the others."""
+    asked = [one for one in questions if isinstance(one, RowKeyQuestion)]
+    return asked, questions - frozenset(asked)
 
 
 def with_tombstones(
-    feed: str, by: tuple[str, ...], inner: PayloadFormat[Any]
+    feed: str, by: tuple[str, ...], inner: PayloadFormat[Any], keys: FramedKeys | None = None
 ) -> PayloadFormat[Any]:
     """The format of a feed's values, with tombstones by their keys, if it takes them.
 
@@ -234,5 +262,6 @@ def with_tombstones(
         feed: whose.
         by: columns that keys name; none if it takes no tombstones.
         inner: decodes values.
+        keys: reads keys that are framed; None where nothing tells of their schemas.
     """
-    return TombstoneFormat(feed, by, inner) if by else inner
+    return TombstoneFormat(feed, by, inner, keys) if by else inner

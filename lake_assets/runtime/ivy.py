@@ -47,7 +47,7 @@ class _IvyFailedError(Exception):
     """Ivy ended with an error; the text says why."""
 
 
-def retrieve(
+def retrieve(  # noqa: PLR0913 - what, whence, and whither
     groups: Sequence[str],
     java: Java,
     staging: Path,
@@ -55,8 +55,18 @@ def retrieve(
     settings: Path | None = None,
     log: Path,
     on_landed: OnLanded | None = None,
+    ivy_file: Path = ARTIFACTS / "ivy.xml",
 ) -> Path:
     """Download the files of `groups` and return the folder that holds `<group>/<file>`.
+
+    Args:
+        groups: configurations of `ivy_file`.
+        java: runs Ivy.
+        staging: an empty folder for what is fetched.
+        settings: of Ivy, in place of the project's.
+        log: where Ivy's words go.
+        on_landed: is told of each file.
+        ivy_file: what there is to fetch.
 
     Raises:
         RuntimeSetupError: the files cannot be had; names the log.
@@ -68,7 +78,7 @@ def retrieve(
         *trust_options(java, staging),
         *("-jar", str(_ivy_jar())),
         *("-settings", str(settings or ARTIFACTS / "ivysettings.xml")),
-        *("-ivy", str(ARTIFACTS / "ivy.xml")),
+        *("-ivy", str(ivy_file)),
         *("-cache", str(cache)),
         *("-confs", *groups),
         *("-retrieve", f"{target}/[conf]/[artifact]-[revision](-[classifier]).[ext]"),

@@ -1,6 +1,7 @@
 """A feed's schemas, asked for with patience: a registry that does not answer is waited for."""
 
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,6 +13,7 @@ from lake_assets.errors import RegistryError, StreamError
 from lake_assets.feeds.functions import find_function
 from lake_assets.formats.base import PayloadFormat, Question, Surroundings
 from lake_assets.formats.catalog import format_of
+from lake_assets.formats.framed_keys import framed_keys
 from lake_assets.formats.tombstones import with_tombstones
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
@@ -129,7 +131,8 @@ def format_with(
     by, given = tombstone_columns(feed.gold), _given_by_function(feed, surroundings)
     feed = with_masked_as_text(feed, given)
     surroundings = replace(surroundings, taken=names_taken(feed, given))
-    inner = with_tombstones(feed.feed, by, format_of(feed, surroundings))
+    keys = framed_keys(feed, surroundings, time.time)
+    inner = with_tombstones(feed.feed, by, format_of(feed, surroundings), keys)
     inner = with_transform(feed, inner)
 
     def note(outputs: Sequence[Output], by_key: Mapping[str, Sequence[Output]]) -> None:

@@ -1,7 +1,7 @@
 import pyarrow as pa
 import pytest
 
-from benchmarks.keyed_peers import differing, iceberg_jar
+from benchmarks.keyed_peers import differing
 
 
 def rows(*found):
@@ -18,13 +18,3 @@ def test_the_same_rows_in_another_order_do_not_differ():
 def test_other_rows_differ(other):
     first = rows((1, 1, "a"), (2, 1, "b"))
     assert differing([first, first, rows(*other)])
-
-
-def test_the_newest_jar_is_taken(tmp_path, monkeypatch):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert iceberg_jar() is None
-    place = tmp_path / ".m2/repository/org/apache/iceberg/iceberg-spark-runtime-4.1_2.13"
-    for version in ("1.11.0", "1.12.0"):
-        (place / version).mkdir(parents=True)
-        (place / version / f"iceberg-{version}.jar").touch()
-    assert iceberg_jar().parent.name == "1.12.0"

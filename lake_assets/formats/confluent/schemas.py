@@ -5,7 +5,7 @@ What they mean, and which columns come of them, is the business of the language 
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 Path: TypeAlias = tuple[int, ...]
 """Where a message stands in its schema: index among the file's messages, then among the nested
@@ -69,6 +69,10 @@ class SchemaSet:
 
     answered_at: float = 0.0
     """When the oldest of the unknown and foreign ids was asked about; seconds since 1970."""
+
+    of_keys: Any = None
+    """What is known of the schemas of rows' keys, for the format that reads them
+    (`formats.framed_keys`); nobody else looks inside."""
 
     @property
     def version(self) -> int:

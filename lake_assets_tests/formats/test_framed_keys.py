@@ -1,0 +1,143 @@
+import json
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+
+from lake_assets.formats.base import RowKeyQuestion, Surroundings
+from lake_assets.formats.catalog import format_of
+from lake_assets.formats.column_reasons import versions_in
+from lake_assets.formats.confluent.schemas import FIRST
+from lake_assets.formats.framed_keys import KeySchemas, framed_keys
+from lake_assets.formats.tombstones import with_tombstones
+from lake_assets.model.endpoints import RegistryAccess
+from lake_assets.model.feeds import Feed
+from lake_assets.silver import questions
+from lake_assets_tests.formats.avro.given import datum, framed, record, subject
+
+VALUE = record(("id", "long"), ("shop", "string"), ("name", ["null", "string"]))
+KEY = record(("id", "long"), ("shop", "string"), name="Key")
+SHORT = record(("shop", "string"), name="Key")
+
+SURROUNDINGS = Surroundings(registry_access=RegistryAccess())
+
+
+def feed_of(value_subject="shops-value"):
+    return Feed.model_validate(
+        {
+            "feed": "shops",
+            "source": {"kafka": {"topic": "shops"}},
+            "payload": {"avro": {"subject": value_subject}},
+        }
+    )
+
+
+class Rows:
+    """A format that takes tombstones, and what is known of its schemas."""
+
+    def __init__(self, by, **known):
+        feed, self.by = feed_of(), by
+        keys = framed_keys(feed, SURROUNDINGS, lambda: 100.0)
+        self.format = with_tombstones("shops", by, format_of(feed, SURROUNDINGS), keys)
+        self.schemas = replace(subject(VALUE), of_keys=KeySchemas(**known))
+
+    def decoded(self, *keys):
+        decoder = self.format.plan(self.schemas, pa.schema([]), ())
+        none = [None] * len(keys)
+        batch = pa.RecordBatch.from_pydict(
+            {
+                "key": pa.array(keys, pa.binary()),
+                "value": pa.array(none, pa.binary()),
+                "schema_id": pa.array(none, pa.int64()),
+            }
+        )
+        return decoder, decoder.decode(batch)
+
+
+def key_of(schema_id, schema, **values):
+    return framed(schema_id, datum(schema, values))
+
+
+@pytest.mark.parametrize("by", [("id",), ("shop", "id")])
+def test_a_framed_key_tells_the_row(by):
+    rows = Rows(by, found=subject(KEY))
+    key = key_of(1, KEY, id=9007199254740993, shop="nörd")
+    _, answer = rows.decoded(key, b'{"id": 1, "shop": "a"}', key)
+    values = {"id": 9007199254740993, "shop": "nörd"}
+    wanted = {"_tombstone": True, **{name: values[name] for name in by}}
+    found = [
+        {name: value for name, value in row.items() if value is not None}
+        for row in answer.columns.to_pylist()
+    ]
+    assert (found[0], found[2]) == (wanted, wanted)
+    assert found[1]["id"] == 1
+    assert answer.reason.null_count == 3
+    assert [one.version for one in versions_in(rows.schemas)] == [1]
+
+
+def test_what_a_framed_key_does_not_tell_is_refused_alone():
+    known = subject(KEY, SHORT).with_others([8], [9], 1.0).meet([(1, FIRST)])
+    rows = Rows(("id",), found=known)
+    good = key_of(1, KEY, id=7, shop="a")
+    keys = (good[:-3], good + b"x", key_of(2, SHORT, shop="a"), framed(8, b""), framed(9, b""))
+    _, answer = rows.decoded(*keys, good)
+    assert answer.reason.to_pylist() == ["empty_value"] * 5 + [None]
+    details = answer.detail.to_pylist()
+    assert all(one.startswith("its key does not tell id") for one in details[:5])
+    assert details[3:5] == [
+        "its key does not tell id: schema id 8",
+        "its key does not tell id: schema id 9 is not of subject s",
+    ]
+    assert answer.columns["id"].to_pylist() == [None] * 5 + [7]
+
+
+def test_a_schema_that_was_not_met_is_asked_about():
+    for known in ({}, {"found": subject(KEY)}):
+        rows = Rows(("id",), **known)
+        _, answer = rows.decoded(framed(5, b"ab"), b'{"id": 1}', framed(5, b"a"))
+        assert answer.question.to_pylist() == [0, None, 0]
+        assert answer.questions == (RowKeyQuestion(5),)
+        assert answer.reason.null_count == 3
+        (asked,) = answer.questions
+        assert questions.decoded(questions.encoded(asked)) == asked
+
+
+def test_an_older_version_is_asked_about_when_its_first_key_comes():
+    rows = Rows(("id",), found=subject(KEY, SHORT))
+    _, answer = rows.decoded(key_of(1, KEY, id=7, shop="a"))
+    assert answer.questions == (RowKeyQuestion(1, FIRST),)
+    asked = frozenset(answer.questions)
+    rows.schemas = rows.format.resolve(rows.schemas, asked)
+    assert rows.decoded(key_of(1, KEY, id=7, shop="a"))[1].columns["id"].to_pylist() == [7]
+    assert questions.decoded(questions.encoded(*asked)) in asked
+
+
+def test_rows_wait_while_the_registry_does_not_answer():
+    for known in ({}, {"found": subject(KEY)}):
+        rows = Rows(("id",), **known)
+        assert not rows.decoded()[0].has_waiting
+        rows.schemas = rows.format.let_wait(rows.schemas, frozenset([RowKeyQuestion(5)]))
+        decoder, answer = rows.decoded(framed(5, b"ab"), b'{"id": 1}')
+        assert decoder.has_waiting
+        assert answer.reason.to_pylist() == ["waiting", None]
+        assert "does not answer for schema id 5" in answer.detail[0].as_py()
+        rows.schemas = rows.format.for_next_batch(rows.schemas, 200.0)
+        assert rows.decoded(framed(5, b"ab"))[1].questions == (RowKeyQuestion(5),)
+
+
+def test_a_subject_of_keys_that_is_not_there_is_asked_about_again_later():
+    rows = Rows(("id",), problem="does not exist", asked_at=100.0)
+    _, answer = rows.decoded(framed(5, b"ab"))
+    wanted = "its key does not tell id: subject shops-key does not exist"
+    assert answer.detail.to_pylist() == [wanted]
+    for now, asked in ((699.0, ()), (700.0, (RowKeyQuestion(5),))):
+        rows.schemas = rows.format.for_next_batch(rows.schemas, now)
+        assert rows.decoded(framed(5, b"ab"))[1].questions == asked
+
+
+def test_keys_have_a_subject_only_where_values_have_one_of_their_topic():
+    assert framed_keys(feed_of(), SURROUNDINGS, float) is not None
+    assert framed_keys(feed_of("shop.Row"), SURROUNDINGS, float) is None
+    text = {"json": {"schema": json.dumps("id bigint").strip('"')}}
+    other = feed_of().model_copy(update={"payload": type(feed_of().payload).model_validate(text)})
+    assert framed_keys(other, SURROUNDINGS, float) is None
