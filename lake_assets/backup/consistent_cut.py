@@ -12,7 +12,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
@@ -20,6 +20,7 @@ from deltalake.exceptions import DeltaError
 from lake_assets.backup.batch_versions import position_at, version_before
 from lake_assets.backup.gold_cut import GoldCut
 from lake_assets.backup.lake_tables import feed_of, tables_in
+from lake_assets.backup.lost_notes import losses_between, noted_losses
 from lake_assets.backup.shared_cut import shared_cut
 from lake_assets.delta.crash_recovery import newest_whole_version
 from lake_assets.delta.table_log import log_of
@@ -52,8 +53,11 @@ class Cut:
     journals: Mapping[TableRef, str] = field(default_factory=dict)
     """By quarantine table, the journal of a requeue or a rebuild that was cut off."""
 
+    losses: Mapping[TableRef, str] = field(default_factory=dict)
+    """By quarantine table, in words, what became of rows of its feed that silver lacks."""
+
     notes: tuple[str, ...] = ()
-    """In words, what does not fit together."""
+    """In words, what does not fit together, or is lacking."""
 
 
 def choose_versions(lake: Store, pause: Callable[[float], None] = time.sleep) -> Cut:
@@ -63,9 +67,12 @@ def choose_versions(lake: Store, pause: Callable[[float], None] = time.sleep) ->
         LakeError: a table cannot be read; it is named.
     """
     for tries_left in reversed(range(_TRIES)):
+        before = noted_losses(lake)
         cut = _Look(lake).cut()
         if not cut.notes or not tries_left:
-            return cut
+            losses = losses_between(before, noted_losses(lake))
+            told = (f"{fact}: its streams wait for `rebuild silver`" for fact in losses.values())
+            return replace(cut, losses=losses, notes=(*cut.notes, *told))
         pause(_PAUSE_S)
     raise AssertionError
 
