@@ -204,11 +204,12 @@ class _Copying:
         if digest_of(archived) != part.log.digest:
             raise _altered(archive)
         put_log(self._lake, folder, archived)
+        # Each may be there of another backup, whose restore was cut off.
+        self._lake.delete(folder / JOURNAL)
         if part.journal is not None:
             with self._lake.open_for_writing(folder / JOURNAL) as stream:
                 stream.write(part.journal.encode())
-        if part.lost is not None:
-            note_lost_in(self._lake, folder, part.lost)
+        note_lost_in(self._lake, folder, part.lost)
 
     def _file(self, log: TableLog, table: str, file: CopiedFile) -> None:
         to, source = log.data_file(file.path), self._place.data_file(table, file.path)
