@@ -10,7 +10,7 @@ the streams finishes, undoes or refuses what it would have here. Reads logs only
 import json
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
@@ -68,7 +68,7 @@ def choose_versions(lake: Store, pause: Callable[[float], None] = time.sleep) ->
     """
     for tries_left in reversed(range(_TRIES)):
         before = noted_losses(lake)
-        cut = _Look(lake).cut()
+        cut = _Look(lake, before).cut()
         if not cut.notes or not tries_left:
             losses = losses_between(before, noted_losses(lake))
             told = (f"{fact}: its streams wait for `rebuild silver`" for fact in losses.values())
@@ -80,8 +80,9 @@ def choose_versions(lake: Store, pause: Callable[[float], None] = time.sleep) ->
 class _Look:
     """One look at all tables: quarantine first, then what it tells of, then bronze, then gold."""
 
-    def __init__(self, lake: Store) -> None:
-        self._lake = lake
+    def __init__(self, lake: Store, lost: Collection[TableRef]) -> None:
+        """`lost` are quarantine tables of feeds that derive all of their rows again anyway."""
+        self._lake, self._lost = lake, lost
         self._handles: dict[TableRef, DeltaTable] = {}
         self._journals: dict[TableRef, str] = {}
         self._notes: list[str] = []
@@ -96,7 +97,9 @@ class _Look:
             new = {t for t in tables if t.layer is Layer.QUARANTINE} - {*quarantines}
             self._notes += [f"{t.relative} came while versions were chosen" for t in new]
             self._open(pool, [t for t in tables if t.layer is Layer.SILVER or _is_beside(t)])
-            self._handles.update(shared_cut(self._lake, self._handles, self._at))
+            # What lost rows of a feed fits no batch of it, and is not taken back for that.
+            whole = {t: handle for t, handle in self._handles.items() if t not in self._lost}
+            self._handles.update(shared_cut(self._lake, whole, self._at))
             for quarantine in quarantines:
                 if (feed := feed_of(quarantine)) is not None and quarantine in self._handles:
                     self._fit(feed, quarantine, before[quarantine])
@@ -159,7 +162,7 @@ class _Look:
         if journal is not None and is_one_change and is_left:
             self._journals[quarantine] = journal
         position = position_at(log_of(self._lake, quarantine), handle, app_id)
-        if position is None:
+        if position is None or quarantine in self._lost:
             return  # never begun; or the streams refuse these tables, as they are
         ours = {
             table: opened
