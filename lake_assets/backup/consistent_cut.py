@@ -10,9 +10,9 @@ the streams finishes, undoes or refuses what it would have here. Reads logs only
 import json
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
@@ -20,6 +20,7 @@ from deltalake.exceptions import DeltaError
 from lake_assets.backup.batch_versions import position_at, version_before
 from lake_assets.backup.gold_cut import GoldCut
 from lake_assets.backup.lake_tables import feed_of, tables_in
+from lake_assets.backup.lost_notes import losses_between, noted_losses
 from lake_assets.backup.shared_cut import shared_cut
 from lake_assets.delta.crash_recovery import newest_whole_version
 from lake_assets.delta.table_log import log_of
@@ -52,8 +53,11 @@ class Cut:
     journals: Mapping[TableRef, str] = field(default_factory=dict)
     """By quarantine table, the journal of a requeue or a rebuild that was cut off."""
 
+    losses: Mapping[TableRef, str] = field(default_factory=dict)
+    """By quarantine table, in words, what became of rows of its feed that silver lacks."""
+
     notes: tuple[str, ...] = ()
-    """In words, what does not fit together."""
+    """In words, what does not fit together, or is lacking."""
 
 
 def choose_versions(lake: Store, pause: Callable[[float], None] = time.sleep) -> Cut:
@@ -63,9 +67,12 @@ def choose_versions(lake: Store, pause: Callable[[float], None] = time.sleep) ->
         LakeError: a table cannot be read; it is named.
     """
     for tries_left in reversed(range(_TRIES)):
-        cut = _Look(lake).cut()
+        before = noted_losses(lake)
+        cut = _Look(lake, before).cut()
         if not cut.notes or not tries_left:
-            return cut
+            losses = losses_between(before, noted_losses(lake))
+            told = (f"{fact}: its streams wait for `rebuild silver`" for fact in losses.values())
+            return replace(cut, losses=losses, notes=(*cut.notes, *told))
         pause(_PAUSE_S)
     raise AssertionError
 
@@ -73,8 +80,9 @@ def choose_versions(lake: Store, pause: Callable[[float], None] = time.sleep) ->
 class _Look:
     """One look at all tables: quarantine first, then what it tells of, then bronze, then gold."""
 
-    def __init__(self, lake: Store) -> None:
-        self._lake = lake
+    def __init__(self, lake: Store, lost: Collection[TableRef]) -> None:
+        """`lost` are quarantine tables of feeds that derive all of their rows again anyway."""
+        self._lake, self._lost = lake, lost
         self._handles: dict[TableRef, DeltaTable] = {}
         self._journals: dict[TableRef, str] = {}
         self._notes: list[str] = []
@@ -89,7 +97,9 @@ class _Look:
             new = {t for t in tables if t.layer is Layer.QUARANTINE} - {*quarantines}
             self._notes += [f"{t.relative} came while versions were chosen" for t in new]
             self._open(pool, [t for t in tables if t.layer is Layer.SILVER or _is_beside(t)])
-            self._handles.update(shared_cut(self._lake, self._handles, self._at))
+            # What lost rows of a feed fits no batch of it, and is not taken back for that.
+            whole = {t: handle for t, handle in self._handles.items() if t not in self._lost}
+            self._handles.update(shared_cut(self._lake, whole, self._at))
             for quarantine in quarantines:
                 if (feed := feed_of(quarantine)) is not None and quarantine in self._handles:
                     self._fit(feed, quarantine, before[quarantine])
@@ -152,7 +162,7 @@ class _Look:
         if journal is not None and is_one_change and is_left:
             self._journals[quarantine] = journal
         position = position_at(log_of(self._lake, quarantine), handle, app_id)
-        if position is None:
+        if position is None or quarantine in self._lost:
             return  # never begun; or the streams refuse these tables, as they are
         ours = {
             table: opened

@@ -182,8 +182,9 @@ class _Run:
             log=self._log(log, table, version),
             files=tuple(files),
             journal=self._cut.journals.get(table),
+            lost=self._cut.losses.get(table),
         )
-        content = part.model_dump_json().encode()
+        content = part.as_json()
         target = self._place.part_file(self._folder, table.relative)
         with self._place.store.open_for_writing(target) as stream:
             stream.write(content)

@@ -90,6 +90,11 @@ def put_log(store: Store, folder: LakeUri, archived: bytes) -> None:
     Raises:
         LakeError: it cannot be written, or the archive cannot be read.
     """
+    log, put = folder / "_delta_log", set()
     for name, content in read_log(archived):
-        with store.open_for_writing(folder / "_delta_log" / name) as stream:
+        with store.open_for_writing(log / name) as stream:
             stream.write(content)
+        put.add(name)
+    for name in list(store.list_from(log)):
+        if name not in put:
+            store.delete(log / name)  # of another backup, whose restore was cut off

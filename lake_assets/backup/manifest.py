@@ -48,6 +48,13 @@ class TablePart(_Noted):
     journal: str | None = None
     """Of a requeue or a rebuild that was cut off, as the quarantine table's folder has it."""
 
+    lost: str | None = None
+    """Of a quarantine table: in words, what became of its feed's rows that silver lacks."""
+
+    def as_json(self) -> bytes:
+        """Its file: earlier releases read it, too, unless it has what they do not know of."""
+        return self.model_dump_json(exclude_none=True).encode()
+
 
 class TableSummary(_Noted):
     """A table, as the manifest tells of it."""

@@ -34,6 +34,7 @@ from lake_assets.gold.view_turns import turn_of_views
 from lake_assets.model.tables import Layer
 from lake_assets.runtime.atomic_write import replace_bytes, replace_text
 from lake_assets.settings.schema import Settings
+from lake_assets.silver.lost_rows import note_lost_in
 from lake_assets.state.backup_hold import backup_turn
 from lake_assets.state.files import ensure_writable, maintenance_turn, streams_lock, turn
 from lake_assets.state.lake_id import RESTORING, ensure_bound, lake_id, take_identity
@@ -203,9 +204,12 @@ class _Copying:
         if digest_of(archived) != part.log.digest:
             raise _altered(archive)
         put_log(self._lake, folder, archived)
+        # Each may be there of another backup, whose restore was cut off.
+        self._lake.delete(folder / JOURNAL)
         if part.journal is not None:
             with self._lake.open_for_writing(folder / JOURNAL) as stream:
                 stream.write(part.journal.encode())
+        note_lost_in(self._lake, folder, part.lost)
 
     def _file(self, log: TableLog, table: str, file: CopiedFile) -> None:
         to, source = log.data_file(file.path), self._place.data_file(table, file.path)

@@ -23,10 +23,18 @@ def note_lost(lake: Store, feeds: Iterable[str], fact: str) -> None:
         LakeError: the lake cannot be written.
     """
     for feed in feeds:
-        file = _file(lake, feed)
-        with lake.open_for_writing(file, durable=True) as stream:
-            stream.write(fact.encode())
-        lake.sync(file)
+        note_lost_in(lake, log_of(lake, quarantine_of(feed)).folder, fact)
+
+
+def note_lost_in(lake: Store, quarantine: LakeUri, fact: str | None) -> None:
+    """As `note_lost`, of a feed whose quarantine table is in a folder; None is as `clear_lost`."""
+    file = quarantine / _NAME
+    if fact is None:
+        lake.delete(file)
+        return
+    with lake.open_for_writing(file, durable=True) as stream:
+        stream.write(fact.encode())
+    lake.sync(file)
 
 
 def lost_rows(lake: Store, feed: str) -> str:

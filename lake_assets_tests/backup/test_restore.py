@@ -13,6 +13,7 @@ from lake_assets.backup.progress import Progress
 from lake_assets.backup.restore import restore
 from lake_assets.errors import ForeignStateError, LakeError, StreamsLockedError
 from lake_assets.maintenance.run import maintain
+from lake_assets.silver.lost_rows import lost_rows, note_lost
 from lake_assets.state.files import streams_lock
 from lake_assets.state.lake_id import lake_id
 from lake_assets.storage.open_store import store_of
@@ -208,6 +209,33 @@ def test_another_backup_may_be_restored_after_one_that_was_killed(settings, lake
     assert die_after(settings, "restore", place, 12) == -signal.SIGKILL
     restored(settings, place, number=1)
     assert rows_in(settings) == rows
+
+
+def test_another_backup_may_be_restored_after_one_that_was_killed_when_all_was_copied(
+    settings, lake, place, monkeypatch
+):
+    backed_up(settings, place)
+    rows = rows_in(settings)
+    lake.ingest()
+    lake.demux(UNO, FISH)
+    note_lost(lake.store, ["games"], "silver_uno_events lacked files")
+    (lake.path(QUARANTINE) / "_change.json").write_text("{}")
+    backed_up(settings, place)
+
+    class KilledError(BaseException):
+        pass
+
+    def die(*_):
+        raise KilledError
+
+    monkeypatch.setattr(restoring, "_change_places", die)
+    with pytest.raises(KilledError):
+        restored(settings, place, force=True)
+    monkeypatch.undo()
+    restored(settings, place, number=1)
+    assert rows_in(settings) == rows
+    assert lost_rows(lake.store, "games") == ""
+    assert not (lake.path(QUARANTINE) / "_change.json").exists()
 
 
 @pytest.mark.usefixtures("lake")

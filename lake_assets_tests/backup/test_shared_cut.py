@@ -12,6 +12,7 @@ from lake_assets.delta.table_log import log_of
 from lake_assets.delta.transaction_numbers import checksum, numbers_of
 from lake_assets.model.tables import bronze_of, quarantine_of
 from lake_assets.silver.demux_position import POSITION, Position, batch_of, demux_app
+from lake_assets.silver.lost_rows import note_lost
 from lake_assets_tests.backup.lakes import FISH, QUARANTINE, UNO, BatchedLake
 from lake_assets_tests.maintenance.lakes import SCHEMA
 
@@ -90,6 +91,19 @@ def test_at_each_step_of_two_feeds_the_cut_fits_both(lake, seed):
         cut = choose_versions(lake.store, pause=lambda _: None)
         assert cut.notes == ()
         ensure_fitting(lake, cut.versions)
+
+
+def test_for_a_feed_that_lost_rows_no_table_is_taken_back(lake):
+    for filler in lake.fillers.values():
+        filler.demux(UNO, FISH, whole=True)
+    before = lake.version(UNO)
+    lake.fillers["games"].demux(UNO, whole=True)
+    DeltaTable(lake.path(UNO)).restore(before)
+    note_lost(lake.store, ["games"], "silver_uno_events was put back")
+    cut = choose_versions(lake.store, pause=lambda _: None)
+    tables = (UNO, FISH, QUARANTINE, quarantine_of("twin"))
+    assert {table: cut.versions[table] for table in tables} == {t: lake.version(t) for t in tables}
+    assert cut.notes == ("silver_uno_events was put back: its streams wait for `rebuild silver`",)
 
 
 def opened(lake, *tables):

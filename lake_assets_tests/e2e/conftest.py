@@ -17,6 +17,12 @@ from lake_assets_tests.events import Topic, framed
 from lake_assets_tests.streams.lakes import Places, StreamedLake
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test that takes a `seed` is one for each sequence of random faults."""
+    if "seed" in metafunc.fixturenames:
+        metafunc.parametrize("seed", range(metafunc.config.getoption("--sequences")))
+
+
 @pytest.fixture
 def dev(connected: Settings, tmp_path: Path) -> Iterator[Dev]:
     """A home for Dagster, with the repo's configuration; killed at the end whatever happens."""

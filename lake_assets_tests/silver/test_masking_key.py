@@ -2,12 +2,15 @@
 
 from contextlib import ExitStack, suppress
 
+import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
 from lake_assets.delta.commit import Batch
 from lake_assets.delta.multi_table_change import finish
 from lake_assets.errors import ExpectationFailedError, LakeError, StreamsLockedError
+from lake_assets.model.tables import quarantine_of
+from lake_assets.silver.lost_rows import lost_rows, note_lost
 from lake_assets.silver.masking_key import begin_rotation, fingerprint
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.state.files import streams_lock
@@ -184,3 +187,24 @@ def test_a_rotation_that_an_expectation_stops_has_changed_nothing(silver, is_beg
     else:
         silver.take(masked(), beat("a"), batch=SECOND, demux=again)
         assert len({*all_hashes(silver)["pulse"]}) == 1
+
+
+@pytest.mark.parametrize("noted", ["", "silver_vita_events lacked files"])
+def test_a_rotation_that_an_expectation_stops_leaves_other_feeds_as_they_were(silver, noted):
+    silver.take(masked(), *BOTH)
+    lake = silver.context.lake
+    silver.context.committer.create({quarantine_of("twin"): pa.schema([("a", pa.int64())])})
+    if noted:
+        note_lost(lake, ["twin"], noted)
+    rule = {"name": "is_vita", "sql": "model = 'vita'", "action": "fail"}
+    strict = feed(["model", "owner.mail as mail"], mask={"mail": "hash"}, expectations=[rule])
+    own = {"feed": "twin", "into": strict.feed, "route": None, "expectations": ()}
+    redo = silver.redo(strict.beside([strict, strict.model_copy(update=own)]), OTHER, rotates=True)
+
+    def rebuild():
+        assert "another masking key" in lost_rows(lake, "twin")
+        redo.rebuild(silver.bronze(*BOTH))
+
+    with pytest.raises(ExpectationFailedError), rotating(redo.demux, silver.settings.state_dir):
+        rebuild()
+    assert lost_rows(lake, "twin") == noted
