@@ -72,6 +72,7 @@ def _silver(settings: Settings, feed: Feed) -> list[dg.AssetSpec]:
     pattern = feed.silver_table(key_pattern(feed))
     example = feed.silver_table(keys[0]) if keys else pattern
     made = noted_columns(settings, feed)
+    several = feed.payload.subjects
     spec = dg.AssetSpec(
         silver_key(feed),
         deps=[bronze_key(feed), *map(bronze_key, flows_into(feed))],
@@ -86,7 +87,7 @@ def _silver(settings: Settings, feed: Feed) -> list[dg.AssetSpec]:
             **lineage_metadata(feed, made),
             **({"routed_by": dg.MetadataValue.text(feed.routed_by)} if feed.all_routes else {}),
             **({"transform": feed.transform} if feed.transform else {}),
-            **({"subjects": feed.payload.subjects.label} if feed.payload.subjects else {}),
+            **({"subjects": dg.MetadataValue.text(several.label)} if several else {}),
         },
     )
     return [spec]

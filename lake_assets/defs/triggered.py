@@ -21,6 +21,7 @@ from lake_assets.defs.rotation import SUPERVISOR
 from lake_assets.errors import ServiceError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed, supervised
+from lake_assets.model.flows import feed_of_tables
 from lake_assets.model.tables import bronze_of
 from lake_assets.services.control import locate
 from lake_assets.settings.schema import Settings
@@ -97,8 +98,10 @@ def job(
             owner=record.run_id,
             are_coming=are_coming,
         )
+        # Views over the tables of another feed are that one's.
+        whose = [feed] if feed.into is None else [feed, feed_of_tables(feed)]
         yield from told(
-            context, settings, Reporter(settings, [feed], instance, record.run_id, lake), events
+            context, settings, Reporter(settings, whose, instance, record.run_id, lake), events
         )
 
     @dg.job(

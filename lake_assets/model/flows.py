@@ -34,6 +34,17 @@ def tables_owner(feed: Feed) -> str:
     return feed.into or feed.feed
 
 
+def feed_of_tables(feed: Feed) -> Feed:
+    """The feed whose a feed's silver tables are, as one that knows the others.
+
+    Raises:
+        FeedError: it is another one, which was not made known to the feed.
+    """
+    if feed.into is None:
+        return feed
+    return feed.feed_of(feed.into).beside([feed, *feed.others])
+
+
 def flows_into(feed: Feed) -> tuple[Feed, ...]:
     """The other feeds that fill a feed's silver tables, as far as they were made known to it."""
     return tuple(other for other in feed.others if other.into == feed.feed)

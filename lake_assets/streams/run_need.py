@@ -5,7 +5,7 @@ from lake_assets.errors import SourceError
 from lake_assets.gold.status import views_behind
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
-from lake_assets.model.flows import fillers
+from lake_assets.model.flows import feed_of_tables, fillers
 from lake_assets.model.tables import bronze_of, waiting_of
 from lake_assets.settings.schema import Settings
 from lake_assets.sources.catalog import source_of
@@ -59,9 +59,10 @@ def _is_silver_behind(settings: Settings, feed: Feed) -> bool:
 
 
 def _is_gold_behind(settings: Settings, feed: Feed) -> bool:
-    """Whether a view is behind that runs refresh."""
-    paced = [view.name for view in feed.gold if view.refresh is not None]
+    """Whether a view is behind that runs refresh, over tables that are another feed's, too."""
+    owner = feed_of_tables(feed)
+    paced = [view.name for view in owner.gold if view.refresh is not None]
     if not paced:
         return False
-    failures = failures_of_tables(settings.state_dir, fillers(feed))
-    return any(views_behind(settings, feed, failures, views=paced).values())
+    failures = failures_of_tables(settings.state_dir, fillers(owner))
+    return any(views_behind(settings, owner, failures, views=paced).values())

@@ -18,6 +18,7 @@ from typing import Self
 
 from lake_assets.errors import LakeAssetsError, StreamError, first_line
 from lake_assets.model.feeds import Feed
+from lake_assets.model.flows import tables_owner
 from lake_assets.model.reports import GoldRefreshed, Refreshed, ViewFailed
 from lake_assets.settings.schema import Settings
 from lake_assets.streams.feed_streams import FeedStreams
@@ -223,7 +224,8 @@ class TriggeredRuns:
         Raises:
             StreamError: some cannot be.
         """
-        answers, name = self._around.refresh(run.feed.feed), run.feed.feed
+        name = tables_owner(run.feed)  # whose views read its rows
+        answers = self._around.refresh(name)
         while wait_for(answers.values(), timeout=LOOK_EVERY_S).not_done:
             if run.stop.is_set():
                 return

@@ -13,7 +13,15 @@ from lake_assets.defs.lake_scope import lake_tags
 from lake_assets.defs.processes import PROCESS
 from lake_assets.defs.triggered import build, job, job_name, run_tags, schedule_name
 from lake_assets.errors import ExpectationFailedError, SourceError
-from lake_assets.model.reports import BatchReport, Judged, Stage
+from lake_assets.model.reports import (
+    BatchReport,
+    GoldRefreshed,
+    Judged,
+    Refreshed,
+    RefreshReport,
+    Stage,
+    ViewRefresh,
+)
 from lake_assets.model.tables import bronze_of
 from lake_assets.settings.schema import KafkaSettings
 from lake_assets.state.run_notes import run_note_of
@@ -77,6 +85,23 @@ def test_a_run_tells_of_tables_and_checks_as_the_streams_do(execute, instance):
         [dg.AssetCheckKey(SILVER, "gamer_is_known")]
     )
     assert (info.partition_key, info.latest_execution_status.value) == ("uno", "FAILED")
+
+
+def test_a_run_tells_of_the_views_over_tables_that_its_feed_fills(settings, instance):
+    gold = GAMES.gold_table(GAMES.gold[0], "uno")
+    write_deltalake(settings.lake_dir / gold.relative, pa.table({"n": [1]}))
+    twin = HOURLY.model_copy(update={"feed": "twin", "into": "games", "gold": ()})
+    twin = twin.beside([GAMES])
+    view = ViewRefresh(key="uno", view=GAMES.gold[0].name, rows=1, silver_version=0)
+    report = RefreshReport(refreshed=(view,), up_to_date=())
+    told = GoldRefreshed(feed="games", refreshed=Refreshed(reports=[report]))
+
+    def streams(*_, **__):
+        yield told
+
+    done = job(settings, [GAMES, twin], twin, streams).execute_in_process(instance=instance)
+    (event,) = done.get_asset_materialization_events()
+    assert (event.asset_key.path, event.partition) == (["gold_player_agg"], "uno")
 
 
 @pytest.mark.parametrize(

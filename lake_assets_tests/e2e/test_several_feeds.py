@@ -21,9 +21,12 @@ import pytest
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
+from lake_assets.backup.create import back_up
+from lake_assets.backup.progress import Progress
+from lake_assets.backup.restore import restore
 from lake_assets.delta.committer import Committer
 from lake_assets.delta.data_files import active_files
-from lake_assets.errors import FeedError, StreamError
+from lake_assets.errors import FeedError, LakeError, StreamError
 from lake_assets.feeds.flows import with_targets
 from lake_assets.maintenance.run import maintain
 from lake_assets.model.feeds import Reset
@@ -34,6 +37,7 @@ from lake_assets.model.tables import Layer, bronze_of, quarantine_of
 from lake_assets.settings.upkeep import MaintenanceSettings
 from lake_assets.streams.reset import reset_bronze
 from lake_assets.streams.trace import trace
+from lake_assets_tests.backup.lakes import place_at
 from lake_assets_tests.commandline import lake_assets_here
 from lake_assets_tests.e2e.dying import POINTS, KilledError, doomed
 from lake_assets_tests.events import Topic, framed
@@ -345,6 +349,8 @@ class Sequence:
         self.lake, self.chance, self.made = lake, chance, []
         self.kept: list[Mapping[str, object]] = []
         self.copy = lake.settings.lake_dir.with_name("copy")
+        self.place = place_at(lake.settings.home.with_name("backups"))
+        self.backed_up: list[Mapping[str, object]] = []
         self.version = 0
 
     def produce(self):
@@ -402,6 +408,25 @@ class Sequence:
             with pytest.raises(StreamError):
                 self.lake.stream(feed)
             self.lake.rebuild_of(feed.feed)
+            if self.chance.random() < 0.5:  # the other's are lacking yet
+                self.back_up()
+                self.restore_backup()
+
+    def back_up(self):
+        """There is none of versions whose files maintenance deleted; it keeps some for no time."""
+        self.backed_up = []
+        try:
+            back_up(self.lake.settings, self.place, Progress(), take_over=True)
+        except LakeError as problem:
+            if "is missing, and a table's log names it" not in str(problem):
+                raise
+        else:
+            self.backed_up = [self.lake.declared]
+
+    def restore_backup(self):
+        if self.backed_up:
+            restore(self.lake.settings, self.place, Progress(), number=None, force=True)
+            (self.lake.declared,) = self.backed_up
 
     def forget(self):
         shutil.rmtree(self.lake.settings.state_dir, ignore_errors=True)
@@ -461,6 +486,7 @@ def test_each_row_is_there_once_by_feed_whatever_happens_in_whichever_order(lake
         rare = [steps.compact, steps.maintain, steps.register, steps.kill_a_rebuild]
         rare += [steps.keep_lake, steps.restore_lake, steps.lay_out, steps.put_a_table_back]
         rare += [steps.run, steps.kill_a_run, steps.run_both_at_once]
+        rare += [steps.back_up, steps.restore_backup]
         chance.choice([*usual, *rare])()
         made = Counter(steps.made)
         assert not any(found - made for found in lake.found().values())

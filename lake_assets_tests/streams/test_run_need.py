@@ -70,6 +70,16 @@ def test_live_views_that_silver_is_ahead_of_need_one_and_others_do_not(connected
     assert not is_run_needed(connected, topic.feed(gold=(view,)), services)
 
 
+def test_live_views_of_the_feed_whose_tables_it_fills_need_one(connected, services, topic):
+    write_deltalake(connected.lake_dir / silver_of("uno").relative, ROW)
+    live = GAMES.gold[0].model_copy(update={"refresh": timedelta(0)})
+    own = {"feed": "twin", "into": "games", "gold": ()}
+    begin(connected, topic.feed(**own), services)
+    for gold, is_needed in (((live,), True), ((GAMES.gold[0],), False)):
+        twin = topic.feed(**own).beside([topic.feed(gold=gold)])
+        assert is_run_needed(connected, twin, services) == is_needed
+
+
 def test_rows_of_bronze_that_are_not_in_silver_need_one(connected, services, topic):
     path = connected.lake_dir / bronze_of("games").relative
     write_deltalake(path, pa.table({"value": [b"a"]}))

@@ -4,6 +4,7 @@ import errno
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import cast
 
 import pytest
@@ -106,6 +107,21 @@ def test_views_are_refreshed_at_the_end_and_those_that_cannot_be_are_told(settin
     with pytest.raises(StreamError, match="gold of feed 'games': ill cannot be refreshed") as found:
         asked(settings)
     assert "left cannot be refreshed (it is suspended" in str(found.value)
+
+
+def test_views_over_the_tables_that_a_feed_fills_are_refreshed_as_their_own_feeds(
+    settings, process
+):
+    twin = HOURLY.model_copy(update={"feed": "twin", "into": "games", "gold": ()})
+    done, asked_for = Future(), []
+    done.set_result(Refreshed(reports=[]))
+    around = replace(process.around, refresh=lambda feed: asked_for.append(feed) or {"well": done})
+    with (
+        streams_lock(settings.state_dir),
+        TriggeredRuns(settings, [GAMES, twin], frozenset({"games"}), around),
+    ):
+        (refreshed,), _ = asked(settings, twin)
+    assert (asked_for, refreshed.feed) == (["games"], "games")
 
 
 @pytest.mark.usefixtures("runs")

@@ -44,7 +44,7 @@ class WrappedGames(Games):
 
     def within(self, body, text=ENVELOPE, schema_id=None, **values):
         message = message_of(text, "Envelope", **values)
-        message.body = body
+        message.body = body  # type: ignore[attr-defined]
         return framed(schema_id or self.outer, message)
 
 
