@@ -120,7 +120,7 @@ def test_bodies_change_while_the_streams_run_and_are_derived_again_as_they_were(
         assert ("f", 6) in lake.rows(uno, "tenant", "points")
     with open_lake(connected) as context:
         entries = entries_of(context.lake, "games")
-    versions = [(e.subject, e.reason.version) for e in entries if e.registered is not None]
+    versions = [(e.reason.subject, e.reason.version) for e in entries if e.registered is not None]
     assert sorted(versions) == sorted(
         [
             *((lake.topic.subject, number) for number in (1, 2)),
