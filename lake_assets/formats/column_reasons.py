@@ -1,6 +1,6 @@
 """Why silver's columns are there, and which versions of a schema are known, whatever the format."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -34,6 +34,20 @@ def versions_in(schemas: Any) -> tuple[RegisteredVersion, ...]:  # noqa: ANN401 
     )
 
 
+def versions_alone(schemas: Any) -> Iterator[tuple[str, int, Any]]:  # noqa: ANN401 - a format's own
+    """Each version that a registry told of, as if a format knew no other.
+
+    Yields:
+        The subject, the schema's id, and what the format would know; the oldest of a subject first.
+    """
+    for known in _sets_in(schemas):
+        for schema_id, _ in sorted(known.versions.items(), key=lambda one: one[1].number):
+            alone = known.alone(schema_id)
+            is_one = not isinstance(schemas, SubjectSchemas)
+            told = alone if is_one else replace(schemas, sets={known.subject: alone})
+            yield known.subject, schema_id, told
+
+
 def _sets_in(schemas: Any) -> tuple[SchemaSet, ...]:  # noqa: ANN401 - a format's own
     """What is known of each subject."""
     if isinstance(schemas, SubjectSchemas):
@@ -64,11 +78,15 @@ def _by_versions(
 
     Of several subjects, the leading one's.
     """
-    made: list[tuple[Reason, pa.Schema]] = [
-        (Reason(Why.REGISTRY, version.number, schema_id, known.subject), columns)
+    numbers = {
+        (known.subject, schema_id): version.number
         for known in _sets_in(schemas)
-        for schema_id, version in sorted(known.versions.items(), key=lambda one: one[1].number)
-        for columns in payload_format.made_by(_alone(schemas, known, schema_id), route)
+        for schema_id, version in known.versions.items()
+    }
+    made: list[tuple[Reason, pa.Schema]] = [
+        (Reason(Why.REGISTRY, numbers[subject, schema_id], schema_id, subject), columns)
+        for subject, schema_id, alone in versions_alone(schemas)
+        for columns in payload_format.made_by(alone, route)
     ]
 
     def reason(name: str, kind: str) -> Reason:
@@ -80,11 +98,3 @@ def _by_versions(
         return next(iter([*exact, *named]), Reason(Why.FOUND))
 
     return reason
-
-
-def _alone(schemas: Any, known: SchemaSet, schema_id: int) -> Any:  # noqa: ANN401
-    """What a format knows of schemas, with one version of a subject alone."""
-    alone = known.alone(schema_id)
-    if isinstance(schemas, SubjectSchemas):
-        return replace(schemas, sets={known.subject: alone})
-    return alone

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from lake_assets.delta.renamed_columns import Renames
 from lake_assets.formats.base import Decoder, PayloadFormat
-from lake_assets.formats.confluent.schemas import SchemaSet
+from lake_assets.formats.column_reasons import versions_alone
 
 
 def names_of(payload_format: PayloadFormat[Any], schemas: Any, decoder: Decoder) -> frozenset[str]:  # noqa: ANN401
@@ -21,8 +21,8 @@ def names_of(payload_format: PayloadFormat[Any], schemas: Any, decoder: Decoder)
         decoder: planned from that, without columns of tables.
     """
     names = [*decoder.columns.names, *decoder.unused.names, *decoder.renames.now]
-    for schema_id in schemas.versions if isinstance(schemas, SchemaSet) else ():
-        for kind in payload_format.made_by(schemas.alone(schema_id), ()):
+    for _, _, alone in versions_alone(schemas):
+        for kind in payload_format.made_by(alone, ()):
             names += kind.names
     return frozenset(name.lower() for name in names)
 
