@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from benchmarks import routed, selected, subjects
+from benchmarks import routed, selected, subjects, wrapped
 from benchmarks.batches import FOREACH_BATCH, run_batches
 from benchmarks.floor import FLOOR, append
 from benchmarks.ground import Ground
@@ -104,6 +104,7 @@ PEERS = (
     Peer((routed.BY_SPARK,), routed.by_spark),
     Peer((routed.SEVERAL,), routed.several),
     Peer((subjects.TWO,), subjects.of_two),
+    Peer((wrapped.WRAPPED,), wrapped.in_envelopes),
     Peer((UNIQUE,), once_per_event),
     Peer((OFTEN_SENT,), of_many_copies),
     Peer((TRANSFORM,), with_transform_of_columns),
