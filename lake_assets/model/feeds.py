@@ -21,6 +21,7 @@ from lake_assets.model.payload import Payload
 from lake_assets.model.retention import LayerRetention, SilverRetention
 from lake_assets.model.routed import Routed
 from lake_assets.model.routes import Route, TableColumns
+from lake_assets.model.sinks import Sink
 from lake_assets.model.sources import Source
 from lake_assets.model.table_names import TableNames
 from lake_assets.model.tables import TableRef, gold_of_all
@@ -112,6 +113,9 @@ class Feed(Noun, Routed, LaidOut):
 
     gold: tuple[GoldView, ...] = ()
     """Views over silver, which refreshes keep up to date."""
+
+    sinks: tuple[Sink, ...] = ()
+    """Where rows of its tables are sent to."""
 
     keyed: Keyed | None = None
     """That silver's rows are changes: short for a live view `current` (`history: 1`) or `history`
@@ -230,6 +234,7 @@ class Feed(Noun, Routed, LaidOut):
     def _names_are_unique(self) -> Self:
         refuse_twins("expectations", [e.name for e in self.expectations])
         refuse_twins("gold", [v.name for v in self.gold])
+        refuse_twins("sinks", [sink.name for sink in self.sinks])
         refuse_twins("cluster_by", list(self.cluster_by))
         return self
 

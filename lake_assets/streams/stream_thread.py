@@ -14,7 +14,8 @@ from lake_assets.logs.entries import Entry
 from lake_assets.metrics.health import StreamsStatus
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
-from lake_assets.model.reports import BatchReport, Stage
+from lake_assets.model.flows import tables_owner
+from lake_assets.model.reports import BatchReport, DeliveryReport, Stage
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.runtime.wait_through import wait_through
 from lake_assets.settings.schema import Settings
@@ -22,6 +23,7 @@ from lake_assets.spark.lake_context import open_lake
 from lake_assets.spark.session import start_session
 from lake_assets.streams.feed_streams import FeedStreams
 from lake_assets.streams.live_gold import LiveGold
+from lake_assets.streams.live_sinks import LiveSinks
 from lake_assets.streams.pipeline import Pipeline
 from lake_assets.streams.refresh_requests import RequestServer
 from lake_assets.streams.running_streams import RunningStreams, ToRun
@@ -76,6 +78,7 @@ class Worker:
         self._heard = heard
         self._keep = keep
         self._gold: LiveGold | None = None
+        self._sinks: LiveSinks | None = None
         self._stop = threading.Event()
         self._ended = threading.Event()
         self._failure: BaseException | None = None
@@ -184,6 +187,8 @@ class Worker:
                     self._settings, self._feeds, warm, self._outbox.put, self._what.followed
                 )
                 self._gold.start()
+                self._sinks = LiveSinks(self._settings, self._followed, warm, self._delivered)
+                self._sinks.start()
                 try:
                     with (
                         RequestServer(self._settings, self._feeds, self._gold.ask),
@@ -193,8 +198,11 @@ class Worker:
                         runs.finish(self._stop)
                     if self._until_caught_up:
                         self._gold.finish(self._stop)
+                        self._sinks.finish(self._stop)
                 finally:
+                    self._sinks.stop()
                     self._gold.stop()
+                    self._sinks.wait()  # calls end, and are recorded, while the lake is open
         finally:
             session.stop()
             if self._gold is not None:
@@ -290,6 +298,20 @@ class Worker:
         self.streams.announce(report)
         if self._gold is not None:
             self._gold.note(report)
+        if self._sinks is not None:
+            owners = (tables_owner(feed) for feed in self._feeds if feed.feed == report.feed)
+            self._sinks.note(report, next(owners, report.feed))
+
+    def _delivered(self, report: DeliveryReport) -> None:
+        _LOG.info(
+            "sink %s.%s got %d rows by %d calls in %.1f s; %d rows are dead letters",
+            report.feed,
+            report.sink,
+            report.rows,
+            report.calls,
+            report.seconds,
+            report.dead_rows,
+        )
 
     def _note_failure(self, feed: str, problem: Exception) -> None:
         stream = self.streams.of(feed)
