@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
+from lake_assets.errors import LakeError
 from lake_assets.model.feeds import Feed
 from lake_assets.model.sinks import Sink
 from lake_assets.model.sources import ORIGIN_NAMES
@@ -118,6 +119,10 @@ class Shaper:
 
     def _identity(self, table: str, rows: pa.RecordBatch) -> pa.Table:
         origin, count, names = self._origin, rows.num_rows, set(rows.schema.names)
+        if any(rows[name].null_count for name in origin.identity):
+            fact = f"{self._thing}: has rows without an origin, which cannot be told apart"
+            step = "Only the streams write to silver; delete rows that others wrote"
+            raise LakeError(table, fact, step)
         parts: MutableMapping[str, Any] = {
             "table": pa.repeat(table, count),
             "source": rows[origin.name],

@@ -10,9 +10,26 @@ from lake_assets.sinks.deliveries import deliveries_of
 from lake_assets.sinks.run import SinkRun
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.storage.open_store import lake_of
+from lake_assets_tests.gold.silver import SCHEMA, append_silver
 from lake_assets_tests.sample import GAMES
 
 SHAPE = {"player": "gamer_id", "game": "game_name", "at": "event_timestamp"}
+
+
+def add_silver(lake, key, *gamers, start=0):
+    """One commit with one row a gamer, a second and an offset apart."""
+    rows = [
+        {
+            "game_name": key,
+            "gamer_id": gamer,
+            "event_timestamp": offset * 1_000_000,
+            "_topic": "game-stream",
+            "_partition": 0,
+            "_offset": offset,
+        }
+        for offset, gamer in enumerate(gamers, start)
+    ]
+    append_silver(lake, key, pa.Table.from_pylist(rows, schema=SCHEMA))
 
 
 def feed_with_sink(url, *, feed=GAMES, select=SHAPE, where="gamer_id <> ''", **rest):

@@ -4,10 +4,10 @@ import threading
 import pytest
 from deltalake import DeltaTable
 
-from lake_assets.errors import FeedError, SinkError
-from lake_assets_tests.gold.silver import add_silver
+from lake_assets.errors import FeedError, LakeError, SinkError
+from lake_assets_tests.gold.silver import add_silver as add_rows_of_others
 from lake_assets_tests.sample import silver_of
-from lake_assets_tests.sinks.lakes import delivered, feed_with_sink, recorded
+from lake_assets_tests.sinks.lakes import add_silver, delivered, feed_with_sink, recorded
 
 pytestmark = pytest.mark.spark
 
@@ -148,6 +148,13 @@ def test_a_sink_that_is_told_to_stop_goes_on_where_it_was(spark, settings, api):
     answered = [call for call in api.calls() if call["fault"] == {}]
     keys = [call["headers"]["idempotency-key"] for call in answered]
     assert len(set(keys)) == len(keys) == 40
+
+
+def test_rows_without_an_origin_stop_the_sink(spark, settings, api, feed):
+    add_rows_of_others(settings.lake_dir, "uno", "ann")
+    with pytest.raises(LakeError, match="without an origin"):
+        delivered(spark, settings, feed)
+    assert api.calls() == []
 
 
 def test_an_expression_that_does_not_fit_is_told(spark, settings, api):

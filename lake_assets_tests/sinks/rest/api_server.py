@@ -56,7 +56,7 @@ class Api(BaseHTTPRequestHandler):
             with self.lock:
                 Api.under_way -= 1
 
-    def _reply(self, fault):
+    def _reply(self, fault):  # noqa: C901, PLR0915 - a case a fault
         if self.latency_s:
             time.sleep(self.latency_s)
         kind = fault.get("kind", "answer")

@@ -12,7 +12,7 @@ from lake_assets.sinks.rest.addresses import is_public
         "127.0.0.1",
         "169.254.169.254",
         "100.64.0.1",
-        "0.0.0.0",
+        "0.0.0.0",  # noqa: S104 - none is bound
         "224.0.0.1",
         "255.255.255.255",
         "::1",
