@@ -42,13 +42,17 @@ def gained_since(log: TableLog, after: Point, *, max_rows: int) -> Gained | None
         LakeError: the log cannot be read.
         ValueError: a commit is torn.
     """
-    if after.version >= 0 and _is_same(log, after) and not log.has(after.version + 1):
+    now = commit_digest(log, after.version) if after.version >= 0 else None
+    is_same = now is not None and digest_number(now) == digest_number(after.digest)
+    if is_same and not log.has(after.version + 1):
         return None
     try:
         newest = newest_version(log)
     except FileNotFoundError:
         return None
-    if 0 <= after.version < newest and _is_same(log, after):
+    if now is None and newest == after.version:
+        return None  # its commit was swept away, which is none of others'
+    if is_same:
         found = _by_commits(log, after.version, newest, max_rows)
         if found is not None:
             return found
@@ -59,12 +63,6 @@ def gained_since(log: TableLog, after: Point, *, max_rows: int) -> Gained | None
         has_other_columns=True,
         has_deleted_rows=True,
     )
-
-
-def _is_same(log: TableLog, after: Point) -> bool:
-    """Whether the table still has the version that was read up to; unknown once it is swept."""
-    now = commit_digest(log, after.version)
-    return now is None or not after.digest or digest_number(now) == digest_number(after.digest)
 
 
 def digest_number(digest: str) -> int:

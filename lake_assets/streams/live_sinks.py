@@ -143,7 +143,7 @@ class LiveSinks:
         settings: Settings,
         feeds: Sequence[Feed],
         warm: Warm,
-        announce: Callable[[DeliveryReport], None],
+        announce: Callable[[DeliveryReport], None] | None = None,
     ) -> None:
         """Prepare a thread a sink; none starts yet.
 
@@ -151,10 +151,12 @@ class LiveSinks:
             settings: where the lake is.
             feeds: whose sinks.
             warm: the streams' session.
-            announce: is told what was delivered, in the sink's thread.
+            announce: is told what was delivered, in the sink's thread; by default it is logged.
         """
+        tell = announce or _log
+        self._owners = {feed.feed: tables_owner(feed) for feed in feeds}
         self._sinks = [
-            (tables_owner(feed), LiveSink(settings, feed, sink, warm, announce))
+            (tables_owner(feed), LiveSink(settings, feed, sink, warm, tell))
             for feed in feeds
             for sink in feed.sinks
         ]
@@ -164,8 +166,9 @@ class LiveSinks:
         for _, sink in self._sinks:
             sink.start()
 
-    def note(self, report: BatchReport, owner: str) -> None:
-        """Take in a batch of a feed whose tables are `owner`'s."""
+    def note(self, report: BatchReport) -> None:
+        """Take in a batch: what demux committed, sinks may lack."""
+        owner = self._owners.get(report.feed, report.feed)
         if report.is_committed and report.stage is not Stage.INGEST:
             for whose, sink in self._sinks:
                 if whose == owner:
@@ -203,3 +206,15 @@ class LiveSinks:
                 _LOG.warning("%s have not ended; the process ends beside them", ", ".join(left))
                 return
             time.sleep(0.1)
+
+
+def _log(report: DeliveryReport) -> None:
+    _LOG.info(
+        "sink %s.%s got %d rows by %d calls in %.1f s; %d rows are dead letters",
+        report.feed,
+        report.sink,
+        report.rows,
+        report.calls,
+        report.seconds,
+        report.dead_rows,
+    )

@@ -14,8 +14,7 @@ from lake_assets.logs.entries import Entry
 from lake_assets.metrics.health import StreamsStatus
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
-from lake_assets.model.flows import tables_owner
-from lake_assets.model.reports import BatchReport, DeliveryReport, Stage
+from lake_assets.model.reports import BatchReport, Stage
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.runtime.wait_through import wait_through
 from lake_assets.settings.schema import Settings
@@ -179,7 +178,7 @@ class Worker:
                     state_dir=self._settings.state_dir,
                     report=self._report,
                     feeds=self._feeds,
-                    failed=self._note_failure,
+                    failed=self.streams.note_failure,
                 )
                 beside = replace(context, refresh_tasks=view_tasks)
                 warm = Warm(session=session, context=beside, keep=self._keep)
@@ -187,7 +186,7 @@ class Worker:
                     self._settings, self._feeds, warm, self._outbox.put, self._what.followed
                 )
                 self._gold.start()
-                self._sinks = LiveSinks(self._settings, self._followed, warm, self._delivered)
+                self._sinks = LiveSinks(self._settings, self._followed, warm)
                 self._sinks.start()
                 try:
                     with (
@@ -234,7 +233,7 @@ class Worker:
             announce=self.streams.announce,
             stop=stop,
             # Whoever asked for a run is told of its failure at once.
-            goes_on=lambda: is_followed and self._goes_on(feed.feed),
+            goes_on=lambda: is_followed and self.streams.are_well_beside(feed.feed),
         )
 
     def _run_feeds(self, pipeline: Pipeline) -> None:
@@ -267,11 +266,6 @@ class Worker:
         if failures and not self._stop.is_set():
             raise failures[0]
 
-    def _goes_on(self, failed: str) -> bool:
-        """Whether a feed beside the one that failed is well."""
-        others = (streams for streams in self.streams.every() if streams.feed.feed != failed)
-        return any(streams.failure is None for streams in others)
-
     def _watch(self, threads: Sequence[threading.Thread], followed: Sequence[FeedStreams]) -> None:
         """Look at the feeds until all have ended, or none of them is well, or it is told to stop.
 
@@ -299,21 +293,4 @@ class Worker:
         if self._gold is not None:
             self._gold.note(report)
         if self._sinks is not None:
-            owners = (tables_owner(feed) for feed in self._feeds if feed.feed == report.feed)
-            self._sinks.note(report, next(owners, report.feed))
-
-    def _delivered(self, report: DeliveryReport) -> None:
-        _LOG.info(
-            "sink %s.%s got %d rows by %d calls in %.1f s; %d rows are dead letters",
-            report.feed,
-            report.sink,
-            report.rows,
-            report.calls,
-            report.seconds,
-            report.dead_rows,
-        )
-
-    def _note_failure(self, feed: str, problem: Exception) -> None:
-        stream = self.streams.of(feed)
-        if stream is not None:
-            stream.query_failure = problem
+            self._sinks.note(report)

@@ -112,7 +112,7 @@ def test_rows_that_are_deleted_before_they_are_sent_are_not(spark, settings, api
     assert _players(api) == ["bob"]
 
 
-def test_a_lost_state_folder_sends_nothing_anew(spark, settings, api, feed):
+def test_a_lost_state_folder_sends_nothing_anew(spark, settings, feed):
     add_silver(settings.lake_dir, "uno", "ann")
     delivered(spark, settings, feed)
     for note in (settings.state_dir / "sinks").iterdir():
@@ -160,7 +160,7 @@ def test_rows_without_an_origin_stop_the_sink(spark, settings, api, feed):
 def test_an_expression_that_does_not_fit_is_told(spark, settings, api):
     feed = feed_with_sink(f"{api.url}/sessions", select={"x": "no_such_column"})
     add_silver(settings.lake_dir, "uno", "ann")
-    with pytest.raises(FeedError, match="sink 'api' of feed 'games'.*no_such_column"):
+    with pytest.raises(FeedError, match=r"sink .*no_such_column"):
         delivered(spark, settings, feed)
     assert api.calls() == []
 

@@ -81,7 +81,7 @@ class Connection:
         # What is left open by a cancelled try, only a time of its own ends.
         times = dict.fromkeys(("connect", "read", "write", "pool"), within_s)
         request = self._pool.stream(
-            "POST", url, headers=dict(headers), content=body, extensions={"timeout": times}
+            "POST", url, headers=list(headers.items()), content=body, extensions={"timeout": times}
         )
         async with request as response:
             content = b""
