@@ -3,7 +3,7 @@
 import re
 from typing import Annotated, Self
 
-from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from lake_assets.model.base import Identifier, Noun
 from lake_assets.model.rest import Rest
@@ -13,24 +13,22 @@ _SOURCE = re.compile(r"silver|gold\.(?P<view>[a-z][a-z0-9_]{0,62})")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,127}")
 
 
-def _readable_source(value: object) -> str:
-    if not isinstance(value, str) or _SOURCE.fullmatch(value) is None:
+def _readable_source(value: str) -> str:
+    if _SOURCE.fullmatch(value) is None:
         message = f"{value!r} is neither `silver` nor a view, as `gold.player_agg`"
         raise ValueError(message)
     return value
 
 
-def _shape(value: object) -> object:
-    if not isinstance(value, dict):
-        return value
-    if not value:
+def _shape(fields: dict[str, str]) -> dict[str, str]:
+    if not fields:
         message = "names no field: leave it out to send all of a row's columns"
         raise ValueError(message)
-    wrong = next((name for name in value if not _NAME.fullmatch(str(name))), None)
+    wrong = next((name for name in fields if not _NAME.fullmatch(name)), None)
     if wrong is not None:
         message = f"{wrong!r} is no name of a field: use letters, digits, _, - and ."
         raise ValueError(message)
-    return tuple(value.items())
+    return fields
 
 
 class Sink(Noun):
@@ -39,17 +37,13 @@ class Sink(Noun):
     name: Identifier
     """Unique among the feed's sinks; part of the name of the table of its deliveries."""
 
-    source: Annotated[str, BeforeValidator(_readable_source), Field(alias="from")]
+    source: Annotated[str, AfterValidator(_readable_source), Field(alias="from")]
     """`silver`: the rows of all keys' tables. A view's rows cannot be sent yet."""
 
     where: str | None = Field(default=None, min_length=1)
     """An SQL condition over a row of the table; rows for which it is false or null are not sent."""
 
-    select: Annotated[
-        tuple[tuple[str, str], ...] | None,
-        BeforeValidator(_shape),
-        PlainSerializer(lambda shape: dict(shape) if shape else None, return_type=dict | None),
-    ] = None
+    select: Annotated[dict[str, str], AfterValidator(_shape)] | None = None
     """The fields that are sent, by name, each an SQL expression over a row: `{player: gamer_id,
     at: event_timestamp}`. Each row gives the same whenever it is sent. Unset, all columns of the
     row but those that say where it came from."""

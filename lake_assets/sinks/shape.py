@@ -99,13 +99,13 @@ class Shaper:
 
     def _names(self, columns: pa.Schema) -> list[str]:
         if self._sink.select is not None:
-            return [name for name, _ in self._sink.select]
+            return list(self._sink.select)
         return [name for name in columns.names if name not in {*ORIGIN_NAMES, ELEMENT}]
 
     def _selection(self, columns: pa.Schema) -> Selection:
         if columns not in self._known:
             if self._sink.select is not None:
-                sqls = [sql for _, sql in self._sink.select]
+                sqls = list(self._sink.select.values())
             else:
                 sqls = [f"`{name.replace('`', '``')}`" for name in self._names(columns)]
             # Named by us: a field may be called as silver's own columns are.
