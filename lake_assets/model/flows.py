@@ -20,7 +20,7 @@ _INHERITED = (
 )
 """Fields that a feed has of the one whose silver tables it fills."""
 
-OF_TABLES = frozenset({*_INHERITED, "checks", "columns", "gold", "keyed"})
+OF_TABLES = frozenset({*_INHERITED, "checks", "columns", "gold", "keyed", "sinks"})
 """Fields that only the tables' owner declares, whoever fills them."""
 
 

@@ -10,13 +10,19 @@ import pyarrow as pa
 IDENTITY = pa.schema(
     [
         ("table", pa.string()),  # of the lake, as `silver/silver_chess_events`
+        ("feed", pa.string()),  # that read it; several may fill the table
         ("source", pa.string()),
         ("partition", pa.int32()),
         ("offset", pa.int64()),
+        ("source_time", pa.timestamp("us", tz="UTC")),  # 1970 of a source that tells none
         ("ordinal", pa.int32()),  # which row of its origin's in that table; 0 of the only one
     ]
 )
-"""Columns by which a row that is sent is told from all others."""
+"""Columns by which a row that is sent is told from all others; none is null.
+
+The time is among them since offsets may begin again: of a topic that was made anew, and of a broker
+that lost rows and gave their offsets to others.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

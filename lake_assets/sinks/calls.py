@@ -122,7 +122,10 @@ def key_of(identity: str, rows: pa.Table) -> str:
     same key, whenever they are sent, and any others another.
     """
     digest = blake2b(identity.encode(), digest_size=16)
-    for row in zip(*(rows[name].to_pylist() for name in IDENTITY.names), strict=True):
+    told = rows.set_column(
+        IDENTITY.get_field_index("source_time"), "source_time", rows["source_time"].cast(pa.int64())
+    )
+    for row in zip(*(told[name].to_pylist() for name in IDENTITY.names), strict=True):
         digest.update(repr(row).encode())
     first = {name: rows[name][0].as_py() for name in IDENTITY.names}
     source = quote(first["source"], safe="")[:_LONGEST_NAME]

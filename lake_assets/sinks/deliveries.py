@@ -9,6 +9,7 @@ row that is rewritten, derived again or restored is the same row, and is not sen
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import reduce
 from typing import TypeAlias
 
 import numpy as np
@@ -56,8 +57,13 @@ _KEEP = {
     "delta.deletedFileRetentionDuration": "interval 1 days",
 }
 
-Offsets: TypeAlias = dict[tuple[str, str, int], int]
-"""By table, source and partition, the offset after the last that was recorded."""
+_PLACE = ["table", "feed", "source", "partition"]
+
+_Place: TypeAlias = tuple[str | int, ...]
+"""The values of these."""
+
+Offsets: TypeAlias = dict[_Place, int]
+"""By place, the offset after the last that was recorded."""
 
 
 def deliveries_of(feed: str, sink: str) -> TableRef:
@@ -242,21 +248,13 @@ def _rows_of(outcome: Outcome, batch: int, now: datetime) -> pa.Table:
 
 def _by_place(
     rows: pa.Table,
-) -> Iterable[tuple[tuple[str, str, int], npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
-    """By table, source and partition: which rows are there, and their offsets."""
-    places = rows.select(["table", "source", "partition"]).group_by(
-        ["table", "source", "partition"]
-    )
+) -> Iterable[tuple[_Place, npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+    """By place: which rows are there, and their offsets."""
     offsets = rows["offset"].to_numpy()
-    for place in places.aggregate([]).to_pylist():
-        is_here = pc.and_(
-            pc.and_(
-                pc.equal(rows["table"], place["table"]), pc.equal(rows["source"], place["source"])
-            ),
-            pc.equal(rows["partition"], place["partition"]),
-        )
-        here = np.flatnonzero(is_here.to_numpy())
-        yield (place["table"], place["source"], place["partition"]), here, offsets[here]
+    for place in rows.group_by(_PLACE).aggregate([]).to_pylist():
+        is_its = (pc.equal(rows[name], place[name]) for name in _PLACE)
+        here = np.flatnonzero(reduce(pc.and_, is_its).to_numpy())
+        yield tuple(place[name] for name in _PLACE), here, offsets[here]
 
 
 def furthest(one: Offsets, other: Offsets) -> Offsets:
@@ -265,7 +263,6 @@ def furthest(one: Offsets, other: Offsets) -> Offsets:
 
 
 def _move_on(ends: Offsets, rows: pa.Table) -> None:
-    keys = ["table", "source", "partition"]
-    for row in rows.group_by(keys).aggregate([("offset", "max")]).to_pylist():
-        place = (row["table"], row["source"], row["partition"])
+    for row in rows.group_by(_PLACE).aggregate([("offset", "max")]).to_pylist():
+        place = tuple(row[name] for name in _PLACE)
         ends[place] = max(row["offset_max"] + 1, ends.get(place, 0))

@@ -14,6 +14,8 @@ from pyspark.sql import SparkSession
 
 from lake_assets.errors import LakeError
 from lake_assets.model.feeds import Feed
+from lake_assets.model.flows import tables_owner
+from lake_assets.model.origins import FEED
 from lake_assets.model.sinks import Sink
 from lake_assets.model.sources import ORIGIN_NAMES
 from lake_assets.model.transforms import ELEMENT
@@ -45,7 +47,7 @@ class Shaper:
         self._session, self._sink = session, sink
         self._origin = feed.source.origin.in_silver
         self._thing = f"sink {sink.name!r} of feed {feed.feed!r}"
-        self._feed = feed.feed
+        self._feed, self._owner = feed.feed, tables_owner(feed)
         self._known: dict[pa.Schema, Selection] = {}
 
     def shape(self, table: str, rows: pa.RecordBatch) -> Shaped:
@@ -125,13 +127,26 @@ class Shaper:
             raise LakeError(table, fact, step)
         parts: MutableMapping[str, Any] = {
             "table": pa.repeat(table, count),
+            "feed": self._feeds_of(rows),
             "source": rows[origin.name],
             "partition": rows[origin.partition] if origin.partition else pa.repeat(0, count),
             "offset": rows[origin.offset],
+            "source_time": self._times_of(rows),
             "ordinal": rows[ELEMENT] if ELEMENT in names else pa.repeat(0, count),
         }
         columns = [parts[field.name].cast(field.type) for field in IDENTITY]
         return pa.Table.from_arrays(columns, schema=IDENTITY)
+
+    def _feeds_of(self, rows: pa.RecordBatch) -> pa.Array:
+        if FEED not in rows.schema.names:
+            return pa.repeat(self._owner, rows.num_rows)
+        return pc.fill_null(rows[FEED], self._owner)
+
+    def _times_of(self, rows: pa.RecordBatch) -> pa.Array:
+        kind = IDENTITY.field("source_time").type
+        if not self._origin.time:
+            return pa.repeat(pa.scalar(0, kind), rows.num_rows)
+        return pc.fill_null(rows[self._origin.time].cast(kind), pa.scalar(0, kind))
 
 
 def _computed(

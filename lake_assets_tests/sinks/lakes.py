@@ -16,7 +16,7 @@ from lake_assets_tests.sample import GAMES
 SHAPE = {"player": "gamer_id", "game": "game_name", "at": "event_timestamp"}
 
 
-def add_silver(lake, key, *gamers, start=0):
+def add_silver(lake, key, *gamers, start=0, later_s=0):
     """One commit with one row a gamer, a second and an offset apart."""
     rows = [
         {
@@ -26,6 +26,7 @@ def add_silver(lake, key, *gamers, start=0):
             "_topic": "game-stream",
             "_partition": 0,
             "_offset": offset,
+            "_kafka_timestamp": (1_000 + offset + later_s) * 1_000_000,
         }
         for offset, gamer in enumerate(gamers, start)
     ]

@@ -26,8 +26,7 @@ def _rest(api, **declared):
 
 def _call(target, number=1, rows=None):
     identity = pa.Table.from_pylist(
-        [{"table": "silver/x", "source": "t", "partition": 0, "offset": number, "ordinal": 0}],
-        schema=IDENTITY,
+        [{"table": "silver/x", "source": "t", "partition": 0, "offset": number}], schema=IDENTITY
     )
     body = target.body_of(rows or [{"player": f"p{number}"}])
     return Call(number=number, key=f"key-{number}", rows=identity, body=body)
