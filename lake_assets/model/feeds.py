@@ -61,8 +61,8 @@ class Feed(Noun, Routed, LaidOut):
     into: Identifier | None = None
     """Another feed whose silver tables this one's rows go into, beside its own rows; they have the
     feed's name in `_feed`. Source, payload, bronze and quarantine are this feed's; how silver looks
-    and what is made of it (`route`, `tables`, `expectations`, `checks`, `gold`, `sinks`,
-    `partition_by`, `cluster_by`, `layouts`, `retention`) is declared there. Unset, it has tables of its own."""
+    and what is made of it (`route`, `tables`, `expectations`, `checks`, `gold`, `sinks`, `layouts`,
+    `partition_by`, `cluster_by`, `retention`) is declared there. Unset, it has its own tables."""
     transform: FunctionName | None = None
     """A function of Python, `my_package.enrich:add_country`: from decoded rows, a
     `pyarrow.RecordBatch`, to one of as many rows in the same order, whose columns `select` and all
