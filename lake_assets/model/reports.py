@@ -246,3 +246,17 @@ class DeliveryReport:
     seconds: float
     latency_s: Mapping[str, float] = field(default_factory=dict)
     """`p50`, `p99` and `max` of the last tries of calls that were delivered."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SinkFailed:
+    """A sink stands still."""
+
+    feed: str
+    sink: str
+    reason: str
+    """In words, and what comes next."""
+
+
+SinkEvent: TypeAlias = DeliveryReport | SinkFailed
+"""What can be told of a sink."""

@@ -15,7 +15,7 @@ from lake_assets.errors import LakeAssetsError, StreamError, first_line
 from lake_assets.gold.run import Warm
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import tables_owner
-from lake_assets.model.reports import BatchReport, DeliveryReport, Stage
+from lake_assets.model.reports import BatchReport, SinkEvent, SinkFailed, Stage
 from lake_assets.model.sinks import Sink
 from lake_assets.runtime.log_lines import about
 from lake_assets.settings.schema import Settings
@@ -46,7 +46,7 @@ class LiveSink:
         feed: Feed,
         sink: Sink,
         warm: Warm,
-        announce: Callable[[DeliveryReport], None],
+        announce: Callable[[SinkEvent], None],
     ) -> None:
         """Prepare the thread; as `LiveSinks`."""
         self.name = f"{feed.feed}.{sink.name}"
@@ -115,8 +115,8 @@ class LiveSink:
             is_last = self._is_last  # what is there now will be delivered
             self._woken.clear()
             report = run.deliver(self._stop)
-            self.trouble = ""
-            if report.calls:
+            if report.calls or self.trouble:
+                self.trouble = ""
                 self._announce(report)
             if is_last:
                 return
@@ -124,9 +124,11 @@ class LiveSink:
 
     def _tell(self, problem: Exception, failures: int) -> None:
         self.trouble = first_line(problem) or type(problem).__name__
-        shown = None if isinstance(problem, LakeAssetsError) else problem
+        if not isinstance(problem, LakeAssetsError):
+            _LOG.warning("sink %s cannot deliver", self.name, exc_info=problem)
         then = f"it is tried again in {retry_delay_s(failures):.0f} s, and no row is lost"
-        _LOG.warning("sink %s stands still: %s; %s", self.name, self.trouble, then, exc_info=shown)
+        reason = f"stands still: {self.trouble}; {then}"
+        self._announce(SinkFailed(feed=self._feed.feed, sink=self._sink.name, reason=reason))
 
     def _wait(self, seconds: float) -> None:
         until = time.monotonic() + seconds
@@ -143,7 +145,7 @@ class LiveSinks:
         settings: Settings,
         feeds: Sequence[Feed],
         warm: Warm,
-        announce: Callable[[DeliveryReport], None] | None = None,
+        announce: Callable[[SinkEvent], None],
     ) -> None:
         """Prepare a thread a sink; none starts yet.
 
@@ -151,12 +153,11 @@ class LiveSinks:
             settings: where the lake is.
             feeds: whose sinks.
             warm: the streams' session.
-            announce: is told what was delivered, in the sink's thread; by default it is logged.
+            announce: is told what became of a sink, in its thread.
         """
-        tell = announce or _log
         self._owners = {feed.feed: tables_owner(feed) for feed in feeds}
         self._sinks = [
-            (tables_owner(feed), LiveSink(settings, feed, sink, warm, tell))
+            (tables_owner(feed), LiveSink(settings, feed, sink, warm, announce))
             for feed in feeds
             for sink in feed.sinks
         ]
@@ -206,15 +207,3 @@ class LiveSinks:
                 _LOG.warning("%s have not ended; the process ends beside them", ", ".join(left))
                 return
             time.sleep(0.1)
-
-
-def _log(report: DeliveryReport) -> None:
-    _LOG.info(
-        "sink %s.%s got %d rows by %d calls in %.1f s; %d rows are dead letters",
-        report.feed,
-        report.sink,
-        report.rows,
-        report.calls,
-        report.seconds,
-        report.dead_rows,
-    )

@@ -186,7 +186,7 @@ class Worker:
                     self._settings, self._feeds, warm, self._outbox.put, self._what.followed
                 )
                 self._gold.start()
-                self._sinks = LiveSinks(self._settings, self._followed, warm)
+                self._sinks = LiveSinks(self._settings, self._followed, warm, self._outbox.put)
                 self._sinks.start()
                 try:
                     with (
