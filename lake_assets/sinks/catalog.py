@@ -6,6 +6,7 @@ from pydantic import SecretStr
 
 from lake_assets.model.sinks import Sink
 from lake_assets.sinks.base import Target
+from lake_assets.sinks.rest.reach import ensure_reachable
 from lake_assets.sinks.rest.target import RestTarget
 
 
@@ -21,3 +22,15 @@ def target_of(sink: Sink, look_up: Callable[[str], SecretStr]) -> Target:
         SinkError: it cannot be called as it is declared.
     """
     return RestTarget(sink.rest, look_up)
+
+
+def ensure_sink_reachable(
+    sink: Sink, look_up: Callable[[str], SecretStr], *, within_s: float
+) -> None:
+    """Make sure that a sink can be reached from this process; nothing is sent.
+
+    Raises:
+        SettingsError: a secret is not there.
+        SinkError: it cannot be reached.
+    """
+    ensure_reachable(sink.rest, look_up, within_s=within_s)

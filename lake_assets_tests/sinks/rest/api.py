@@ -10,6 +10,8 @@ from pathlib import Path
 
 import httpx
 
+from lake_assets_tests.certificates import Signed
+
 _SERVER = Path(__file__).parent / "api_server.py"
 
 
@@ -29,16 +31,20 @@ class Api:
 
 
 @contextmanager
-def running_api(folder: Path, latency_s: float = 0.0) -> Iterator[Api]:
-    """The API, in a process that ends with the block."""
+def running_api(
+    folder: Path, latency_s: float = 0.0, signed: Signed | None = None
+) -> Iterator[Api]:
+    """The API, in a process that ends with the block; over TLS if it has a certificate."""
     port = folder / "api-port"
     command = [sys.executable, str(_SERVER), str(port), str(latency_s)]
+    command += [str(signed.certificate), str(signed.key)] if signed else []
     process = subprocess.Popen(command)  # noqa: S603 - our own
     try:
         while not port.exists():
             assert process.poll() is None
             time.sleep(0.01)
-        yield Api(f"http://127.0.0.1:{port.read_text()}")
+        scheme = "https" if signed else "http"
+        yield Api(f"{scheme}://127.0.0.1:{port.read_text()}")
     finally:
         process.kill()
         process.wait()

@@ -11,6 +11,8 @@ from lake_assets.errors import SinkError
 from lake_assets.model.rest import Rest
 from lake_assets.sinks.base import IDENTITY, Call
 from lake_assets.sinks.rest.target import RestTarget
+from lake_assets_tests.certificates import Authority
+from lake_assets_tests.sinks.rest.api import running_api
 
 SECRETS = {"TOKEN": "very-secret-token", "PASSWORD": "pass-word-of-mine"}
 
@@ -224,3 +226,26 @@ def test_an_address_that_is_not_public_is_not_called(api, host):
     with pytest.raises(SinkError, match="no public address"):
         _deliver(_rest(api, url=f"http://{host}:{port}/sessions", allow_private=False))
     assert api.calls() == []
+
+
+def test_a_certificate_is_checked(tmp_path):
+    authority, other = Authority(tmp_path / "ours"), Authority(tmp_path / "others")
+    its_own, of_another = authority.sign("api", ("127.0.0.1",)), authority.sign("b", ("10.0.0.1",))
+    expired = authority.sign("old", ("127.0.0.1",), lasts=timedelta(days=-1))
+    for signed, ca, reaches in (
+        (its_own, authority.file, True),
+        (its_own, other.file, False),
+        (its_own, None, False),
+        (of_another, authority.file, False),
+        (expired, authority.file, False),
+    ):
+        with running_api(tmp_path, signed=signed) as api:
+            trusted = {"ca": str(ca)} if ca else {}
+            (outcome,) = _deliver(_rest(api, give_up_after="1s", timeout="5s", **trusted))
+        assert outcome.is_delivered is reaches
+        assert reaches or "CERTIFICATE_VERIFY_FAILED" in outcome.reason
+
+
+def test_authorities_that_cannot_be_read_are_told(api, tmp_path):
+    with pytest.raises(SinkError, match="Name a PEM file"):
+        _deliver(_rest(api, ca=str(tmp_path / "none.pem")))
