@@ -158,6 +158,7 @@ def _fill(context: LakeContext, feed: Feed, count: int) -> None:
                 "player": [f"player-{offset % 1000}" for offset in offsets],
                 "game": pa.repeat("uno", len(offsets)),
                 "at": pa.array([now] * len(offsets), pa.timestamp("us", tz="UTC")),
+                "_kafka_timestamp": pa.array([now] * len(offsets), pa.timestamp("us", tz="UTC")),
                 "_topic": pa.repeat("bench-rest", len(offsets)),
                 "_partition": pa.array([0] * len(offsets), pa.int32()),
                 "_offset": pa.array(offsets, pa.int64()),
