@@ -32,6 +32,8 @@ def make_calls(
     pieces: Iterator[list[Call]],
     record: Record,
     stop: threading.Event,
+    *,
+    record_every_s: float = _RECORD_EVERY_S,
 ) -> tuple[list[Outcome], bool]:
     """Make all calls, at most `target.in_flight` at a time.
 
@@ -40,6 +42,7 @@ def make_calls(
         pieces: the calls; read on when most of them are made.
         record: keeps outcomes; called now and then, never twice at a time.
         stop: ends it early.
+        record_every_s: after which outcomes are kept though calls go on.
 
     Returns:
         The outcomes that were not recorded yet, and whether all calls were made.
@@ -48,13 +51,16 @@ def make_calls(
         SinkError: as `Target.deliver`; what had come out by then was recorded.
         Exception: as `pieces` and `record`.
     """
-    return asyncio.run(_Calls(target, pieces, record).make(stop))
+    return asyncio.run(_Calls(target, pieces, record, record_every_s).make(stop))
 
 
 class _Calls:
     """The calls of one batch, under way."""
 
-    def __init__(self, target: Target, pieces: Iterator[list[Call]], record: Record) -> None:
+    def __init__(
+        self, target: Target, pieces: Iterator[list[Call]], record: Record, record_every_s: float
+    ) -> None:
+        self._record_every_s = record_every_s
         self._target, self._pieces, self._record = target, pieces, record
         self._queue: asyncio.Queue[Call | None] = asyncio.Queue(maxsize=target.in_flight)
         self._outcomes: list[Outcome] = []
@@ -111,14 +117,15 @@ class _Calls:
     async def _deliver(self) -> None:
         while (call := await self._queue.get()) is not None:
             if not self._is_stopping:  # else it is taken out, so that who reads on ends
-                self._outcomes.append(await self._target.deliver(call))
+                outcome = await self._target.deliver(call)
+                self._outcomes.append(outcome)  # looked up now: another list may have begun
 
     async def _keep(self) -> None:
         loop = asyncio.get_running_loop()
         kept_at = loop.time()
         while not self._has_ended:
             await asyncio.sleep(_LOOK_EVERY_S)
-            is_due = loop.time() - kept_at >= _RECORD_EVERY_S
+            is_due = loop.time() - kept_at >= self._record_every_s
             if self._outcomes and (is_due or len(self._outcomes) >= _RECORD_ABOVE):
                 taken, self._outcomes = self._outcomes, []
                 await asyncio.to_thread(self._record, taken)

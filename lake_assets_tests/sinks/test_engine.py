@@ -59,6 +59,16 @@ def test_all_calls_are_made_and_no_more_at_a_time_than_may_be():
     assert target.most == 4
 
 
+def test_each_outcome_comes_out_once_however_often_they_are_recorded():
+    kept = []
+    left, is_whole = make_calls(
+        Slow(3), _pieces(1500), kept.extend, threading.Event(), record_every_s=0.0
+    )
+    assert is_whole
+    assert kept
+    assert _numbers([*kept, *left]) == list(range(1, 1501))
+
+
 def test_what_came_out_is_recorded_before_the_sink_stands_still():
     kept = []
     with pytest.raises(SinkError):
