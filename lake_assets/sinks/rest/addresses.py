@@ -9,7 +9,7 @@ import socket
 from collections.abc import Iterable
 from typing import TypeAlias
 
-import httpcore
+import httpcore2
 
 from lake_assets.errors import SinkError
 
@@ -36,50 +36,50 @@ def _inner(address: _Address) -> ipaddress.IPv4Address | None:
     return address.ipv4_mapped or address.sixtofour or (address.teredo or (None, None))[1]
 
 
-class PublicOnly(httpcore.AsyncNetworkBackend):
+class PublicOnly(httpcore2.AsyncNetworkBackend):
     """Connects by names whose addresses are all public; by any if `allow_private`."""
 
     def __init__(self, *, allow_private: bool) -> None:
         """Nothing is connected yet."""
         self._allow_private = allow_private
-        self._inner = httpcore.AnyIOBackend()
+        self._inner = httpcore2.AnyIOBackend()
 
     async def connect_tcp(
         self,
         host: str,
         port: int,
-        timeout: float | None = None,  # noqa: ASYNC109 - httpcore's signature
+        timeout: float | None = None,  # noqa: ASYNC109 - httpcore2's signature
         local_address: str | None = None,
-        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
-    ) -> httpcore.AsyncNetworkStream:
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
         """Connect to the first of the host's addresses that answers.
 
         Raises:
             SinkError: one of them is not public.
-            httpcore.ConnectError: the host has none, or none answers.
+            httpcore2.ConnectError: the host has none, or none answers.
         """
         addresses = await self._addresses(host, port)
         if not self._allow_private:
             _refuse_private(host, addresses)
-        problem: Exception = httpcore.ConnectError(f"{host} has no address")
+        problem: Exception = httpcore2.ConnectError(f"{host} has no address")
         for address in addresses:
             try:
                 return await self._inner.connect_tcp(
                     address, port, timeout, local_address, socket_options
                 )
-            except (httpcore.ConnectError, httpcore.ConnectTimeout) as failed:
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as failed:
                 problem = failed
         raise problem
 
     async def connect_unix_socket(
         self,
         path: str,
-        timeout: float | None = None,  # noqa: ASYNC109 - httpcore's signature
-        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
-    ) -> httpcore.AsyncNetworkStream:
+        timeout: float | None = None,  # noqa: ASYNC109 - httpcore2's signature
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
         """Refused: an address of the web is none of a file."""
         del timeout, socket_options
-        raise httpcore.ConnectError(path)
+        raise httpcore2.ConnectError(path)
 
     async def sleep(self, seconds: float) -> None:
         """Wait."""
@@ -90,7 +90,7 @@ class PublicOnly(httpcore.AsyncNetworkBackend):
         try:
             found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as problem:
-            raise httpcore.ConnectError(f"{host} cannot be resolved ({problem})") from problem
+            raise httpcore2.ConnectError(f"{host} cannot be resolved ({problem})") from problem
         return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
-import httpcore
+import httpcore2
 
 from lake_assets.errors import SinkError
 
 READ_BYTES = 64 * 1024
 """Of an answer, that are read: what is longer ends its connection, and its status counts."""
 
-_PASSING = (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException, OSError)
+_PASSING = (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException, OSError)
 
 _KEEP_S = 30.0
 """Seconds that a connection without calls is kept; servers close theirs after 5 to 75."""
@@ -42,10 +42,10 @@ class Connection:
     """Connections to an API; to be closed."""
 
     def __init__(
-        self, backend: httpcore.AsyncNetworkBackend, tls: ssl.SSLContext, most: int
+        self, backend: httpcore2.AsyncNetworkBackend, tls: ssl.SSLContext, most: int
     ) -> None:
         """Nothing is connected yet; `most` connections are open at a time."""
-        self._pool = httpcore.AsyncConnectionPool(
+        self._pool = httpcore2.AsyncConnectionPool(
             ssl_context=tls,
             max_connections=most,
             max_keepalive_connections=most,

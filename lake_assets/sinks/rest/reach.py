@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
-import httpcore
+import httpcore2
 from pydantic import SecretStr
 
 from lake_assets.errors import SinkError
@@ -50,7 +50,7 @@ async def _connect(rest: Rest, url: str, within_s: float) -> None:
                 await stream.aclose()
     except TimeoutError as problem:
         raise _unreachable(url, f"does not answer within {within_s:g} s") from problem
-    except (httpcore.NetworkError, httpcore.TimeoutException, OSError) as problem:
+    except (httpcore2.NetworkError, httpcore2.TimeoutException, OSError) as problem:
         raise _unreachable(url, f"cannot be connected to ({problem})") from problem
 
 
