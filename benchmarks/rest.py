@@ -103,10 +103,11 @@ def _measured(venue: Venue, settings: Settings, feed: Feed, case: Case) -> dict[
     count = case.rows or round((case.bound or 0) * _SECONDS)
     with open_lake(settings, venue.session) as context:
         _fill(context, feed, count)
-        run = SinkRun(venue.session.newSession(), context, feed, feed.sinks[0], settings)
-        used = time.process_time()
-        report = run.deliver(threading.Event())
-        used = time.process_time() - used
+        own = venue.session.newSession()
+        with SinkRun(own, context, feed, feed.sinks[0], settings) as run:
+            used = time.process_time()
+            report = run.deliver(threading.Event())
+            used = time.process_time() - used
     if report.rows != count:
         raise StreamError(REST, f"{count - report.rows} rows were not delivered", "Look at its log")
     speed = report.rows / report.seconds

@@ -1,4 +1,4 @@
-"""A batch of calls, made: many at a time in an event loop of this thread, outcomes as they come.
+"""A batch of calls, made: many at a time in one event loop, outcomes as they come.
 
 Reading on and recording are done in a thread beside, so that answers are not kept waiting.
 """
@@ -27,7 +27,7 @@ Record: TypeAlias = Callable[[Sequence[Outcome]], None]
 """Keeps outcomes of a batch that goes on."""
 
 
-def make_calls(
+async def make_calls(
     target: Target,
     pieces: Iterator[list[Call]],
     record: Record,
@@ -38,7 +38,7 @@ def make_calls(
     """Make all calls, at most `target.in_flight` at a time.
 
     Args:
-        target: entered by the caller's thread alone, for as long as this takes.
+        target: entered in this event loop; it may stay so for the next batch.
         pieces: the calls; read on when most of them are made.
         record: keeps outcomes; called now and then, never twice at a time.
         stop: ends it early.
@@ -51,7 +51,7 @@ def make_calls(
         SinkError: as `Target.deliver`; what had come out by then was recorded.
         Exception: as `pieces` and `record`.
     """
-    return asyncio.run(_Calls(target, pieces, record, record_every_s).make(stop))
+    return await _Calls(target, pieces, record, record_every_s).make(stop)
 
 
 class _Calls:
@@ -65,22 +65,21 @@ class _Calls:
         self._queue: asyncio.Queue[Call | None] = asyncio.Queue(maxsize=target.in_flight)
         self._outcomes: list[Outcome] = []
         self._is_stopping = False
-        self._has_ended = False
+        self._ended = asyncio.Event()
 
     async def make(self, stop: threading.Event) -> tuple[list[Outcome], bool]:
-        async with self._target:
-            work = asyncio.create_task(self._work())
-            try:
-                while not work.done() and not stop.is_set():
-                    await asyncio.wait({work}, timeout=_LOOK_EVERY_S)
-                if not work.done():
-                    await self._end_early(work)
-                    return self._outcomes, False
-                await work
-            except* Exception as problems:  # noqa: BLE001 - raised again, once what came is kept
-                if self._outcomes:
-                    await asyncio.to_thread(self._record, self._outcomes)
-                raise _first(problems) from None
+        work = asyncio.create_task(self._work())
+        try:
+            while not work.done() and not stop.is_set():
+                await asyncio.wait({work}, timeout=_LOOK_EVERY_S)
+            if not work.done():
+                await self._end_early(work)
+                return self._outcomes, False
+            await work
+        except* Exception as problems:  # noqa: BLE001 - raised again, once what came is kept
+            if self._outcomes:
+                await asyncio.to_thread(self._record, self._outcomes)
+            raise _first(problems) from None
         return self._outcomes, True
 
     async def _end_early(self, work: "asyncio.Task[None]") -> None:
@@ -101,7 +100,7 @@ class _Calls:
                 group.create_task(_watched(keeper, workers))
         finally:
             # Not cancelled: a thread that records goes on all the same, and nobody else may then.
-            self._has_ended = True
+            self._ended.set()
             await keeper
 
     async def _feed(self) -> None:
@@ -123,8 +122,9 @@ class _Calls:
     async def _keep(self) -> None:
         loop = asyncio.get_running_loop()
         kept_at = loop.time()
-        while not self._has_ended:
-            await asyncio.sleep(_LOOK_EVERY_S)
+        while not self._ended.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._ended.wait(), _LOOK_EVERY_S)
             is_due = loop.time() - kept_at >= self._record_every_s
             if self._outcomes and (is_due or len(self._outcomes) >= _RECORD_ABOVE):
                 taken, self._outcomes = self._outcomes, []

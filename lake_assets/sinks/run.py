@@ -1,5 +1,6 @@
 """One sink's run: batch after batch until its tables have nothing new, then what was done."""
 
+import asyncio
 import logging
 import math
 import threading
@@ -7,6 +8,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from time import monotonic
+from types import TracebackType
+from typing import Self
 
 from pyspark.sql import SparkSession
 
@@ -60,7 +63,10 @@ class _Counted:
 
 
 class SinkRun:
-    """Delivers to one sink; of one thread, which has the sink's turn."""
+    """Delivers to one sink, whose connections are open as long as it is entered.
+
+    Of one thread, which has the sink's turn.
+    """
 
     def __init__(
         self,
@@ -95,6 +101,24 @@ class SinkRun:
             deliveries=self._deliveries,
             target=self._target,
         )
+
+    def __enter__(self) -> Self:
+        """Open the event loop in which all calls are made."""
+        self._runner = asyncio.Runner()
+        self._runner.run(self._target.__aenter__())
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close connections and the loop."""
+        try:
+            self._runner.run(self._target.__aexit__(kind, problem, trace))
+        finally:
+            self._runner.close()
 
     def deliver(self, stop: threading.Event) -> DeliveryReport:
         """Deliver until the tables have nothing new, or it is told to stop.
@@ -143,7 +167,7 @@ class SinkRun:
                 counted.add(outcomes)
 
             pieces = self._maker.calls_of(batch)
-            left, is_whole = make_calls(self._target, pieces, record, stop)
+            left, is_whole = self._runner.run(make_calls(self._target, pieces, record, stop))
             if not is_whole:
                 if left:
                     record(left)

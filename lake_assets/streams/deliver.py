@@ -54,7 +54,9 @@ def deliver_now(
                     if not is_ours:
                         fact = "another process delivers to it, such as the streams"
                         raise StreamError(f"sink {sink.name!r}", fact, "Let it go on, or stop it")
-                    run = SinkRun(session.newSession(), context, feed, sink, settings)
-                    yield run.deliver(stop)
+                    own = session.newSession()
+                    with SinkRun(own, context, feed, sink, settings) as run:
+                        report = run.deliver(stop)
+                    yield report
     finally:
         session.stop()

@@ -107,8 +107,8 @@ class LiveSink:
                 session = self._warm.session.newSession()
                 enter_group(session, f"sink {self.name}", pool="sinks")
                 context = replace(self._warm.context, committer=committer)
-                run = SinkRun(session, context, self._feed, self._sink, self._settings)
-                self._follow(run)
+                with SinkRun(session, context, self._feed, self._sink, self._settings) as run:
+                    self._follow(run)
 
     def _follow(self, run: SinkRun) -> None:
         while not self._stop.is_set():

@@ -5,7 +5,11 @@ import pytest
 
 from lake_assets.errors import SinkError
 from lake_assets.sinks.base import IDENTITY, Call, Outcome
-from lake_assets.sinks.engine import make_calls
+from lake_assets.sinks.engine import make_calls as make
+
+
+def make_calls(*arguments, **options):
+    return asyncio.run(make(*arguments, **options))
 
 
 class Slow:

@@ -5,6 +5,8 @@ import pytest
 from deltalake import DeltaTable
 
 from lake_assets.errors import FeedError, LakeError, SinkError
+from lake_assets.sinks.run import SinkRun
+from lake_assets.spark.lake_context import open_lake
 from lake_assets_tests.gold.silver import add_silver as add_rows_of_others
 from lake_assets_tests.sample import silver_of
 from lake_assets_tests.sinks.lakes import add_silver, delivered, feed_with_sink, recorded
@@ -41,6 +43,16 @@ def test_rows_are_filtered_shaped_and_sent_once(spark, settings, api, feed):
     assert delivered(spark, settings, feed).rows == 1
     assert _players(api) == ["ann", "bob", "cid", "dan"]
     assert sorted(row["offset"] for row in recorded(settings, feed)) == [0, 3, 10, 20]
+
+
+def test_batches_share_their_connections(spark, settings, api, feed):
+    with open_lake(settings, spark) as context:
+        run = SinkRun(spark.newSession(), context, feed, feed.sinks[0], settings)
+        with run:
+            for start in range(5):
+                add_silver(settings.lake_dir, "uno", f"p{start}", start=start)
+                assert run.deliver(threading.Event()).batches == 1
+    assert len({call["client"] for call in api.calls()}) == 1
 
 
 def test_what_only_spark_computes_is_computed(spark, settings, api):

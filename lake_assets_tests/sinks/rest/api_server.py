@@ -49,7 +49,15 @@ class Api(BaseHTTPRequestHandler):
             Api.most = max(Api.most, Api.under_way)
             fault = Api.script.pop(0) if Api.script else (Api.always[0] if Api.always else {})
             told = {"path": self.path, "headers": {k.lower(): v for k, v in self.headers.items()}}
-            Api.calls.append({**told, "body": body.decode(), "fault": fault, "at": time.time()})
+            Api.calls.append(
+                {
+                    **told,
+                    "body": body.decode(),
+                    "fault": fault,
+                    "at": time.time(),
+                    "client": self.client_address[1],
+                }
+            )
         try:
             self._reply(fault)
         finally:
