@@ -44,9 +44,11 @@ def feed_with_sink(url, *, feed=GAMES, select=SHAPE, where="gamer_id <> ''", **r
 
 def delivered(spark, settings, feed, stop=None):
     """One run of the feed's sink, until nothing is new."""
-    with open_lake(settings, spark) as context:
-        with SinkRun(spark.newSession(), context, feed, feed.sinks[0], settings) as run:
-            return run.deliver(stop or threading.Event())
+    with (
+        open_lake(settings, spark) as context,
+        SinkRun(spark.newSession(), context, feed, feed.sinks[0], settings) as run,
+    ):
+        return run.deliver(stop or threading.Event())
 
 
 def recorded(settings, feed):
