@@ -95,7 +95,8 @@ def measure_rest(venue: Venue) -> Section:
         keys=("latency_ms", "rows_per_call", "partitions", "calls_in_flight"),
         rows=rows,
         note="rows of silver that are there, to an API in a process beside, which waits for the "
-        "latency and answers; `bound` is the calls at a time times rows a call, by the latency",
+        "latency and answers; `bound` is the calls at a time times rows a call, by the latency, and "
+        "`p50_ms` what the answers took as the sink saw them",
     )
 
 
@@ -119,6 +120,7 @@ def _measured(venue: Venue, settings: Settings, feed: Feed, case: Case) -> dict[
         "rows_per_s": round(speed),
         "bound": round(case.bound) if case.bound else None,
         "of_bound": round(speed / case.bound, 3) if case.bound else None,
+        "p50_ms": round(report.latency_s["p50"] * 1000, 1),
         "published": case.published,
         "cpu_ms_a_call": round(used / report.calls * 1000, 2),
     }
