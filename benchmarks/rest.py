@@ -95,8 +95,8 @@ def measure_rest(venue: Venue) -> Section:
         keys=("latency_ms", "rows_per_call", "partitions", "calls_in_flight"),
         rows=rows,
         note="rows of silver that are there, to an API in a process beside, which waits for the "
-        "latency and answers; `bound` is the calls at a time times rows a call, by the latency, and "
-        "`p50_ms` what the answers took as the sink saw them",
+        "latency and answers; `bound` is the calls at a time times rows a call, by the latency; "
+        "`p50_ms` is what the answers took as the sink saw them",
     )
 
 

@@ -7,7 +7,7 @@ slow or dead API keeps its own rows back and no others. What goes wrong with it 
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import closing
 from dataclasses import replace
 
@@ -49,6 +49,7 @@ class LiveSink:
         announce: Callable[[SinkEvent], None],
     ) -> None:
         """Prepare the thread; as `LiveSinks`."""
+        self.feed = feed.feed
         self.name = f"{feed.feed}.{sink.name}"
         self.trouble = ""
         """Why nothing is delivered now, in words, if that is so."""
@@ -146,19 +147,25 @@ class LiveSinks:
         feeds: Sequence[Feed],
         warm: Warm,
         announce: Callable[[SinkEvent], None],
+        followed: Collection[str],
     ) -> None:
         """Prepare a thread a sink; none starts yet.
 
         Args:
             settings: where the lake is.
-            feeds: whose sinks.
+            feeds: all that there are.
             warm: the streams' session.
             announce: is told what became of a sink, in its thread.
+            followed: names of the feeds whose sinks `finish` waits for; beside theirs, those of
+                feeds on a schedule are delivered to as long as the process lives.
         """
         self._owners = {feed.feed: tables_owner(feed) for feed in feeds}
+        # Runs of feeds on a schedule are this process's, too, if somebody asks for them.
+        ours = [feed for feed in feeds if feed.feed in followed or feed.is_triggered]
+        self._followed = frozenset(followed)
         self._sinks = [
             (tables_owner(feed), LiveSink(settings, feed, sink, warm, announce))
-            for feed in feeds
+            for feed in ours
             for sink in feed.sinks
         ]
 
@@ -175,22 +182,20 @@ class LiveSinks:
                 if whose == owner:
                     sink.nudge()
 
-    def troubles(self) -> dict[str, str]:
-        """By sink that stands still, why, in words."""
-        return {sink.name: sink.trouble for _, sink in self._sinks if sink.trouble}
-
     def finish(self, stop: threading.Event) -> None:
-        """Deliver what is there, and end; or return when `stop` is set.
+        """Deliver what is there of followed feeds, and end; or return when `stop` is set.
 
         Raises:
             StreamError: rows cannot be delivered.
         """
-        for _, sink in self._sinks:
+        awaited = [sink for _, sink in self._sinks if sink.feed in self._followed]
+        for sink in awaited:
             sink.finish()
-        while any(sink.is_alive() for _, sink in self._sinks):
+        while any(sink.is_alive() for sink in awaited):
             if stop.wait(0.1):
                 return
-        if troubles := self.troubles():
+        troubles = {sink.name: sink.trouble for sink in awaited if sink.trouble}
+        if troubles:
             facts = "; ".join(f"{name} stands still ({why})" for name, why in troubles.items())
             raise StreamError("sinks", facts, "All rows are in silver; repair the sinks")
 

@@ -186,7 +186,10 @@ class Worker:
                     self._settings, self._feeds, warm, self._outbox.put, self._what.followed
                 )
                 self._gold.start()
-                self._sinks = LiveSinks(self._settings, self._followed, warm, self._outbox.put)
+                told = self._outbox.put
+                self._sinks = LiveSinks(
+                    self._settings, self._feeds, warm, told, self._what.followed
+                )
                 self._sinks.start()
                 try:
                     with (
