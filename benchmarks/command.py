@@ -24,6 +24,7 @@ from benchmarks.memory import MEMORY
 from benchmarks.peers import USUAL
 from benchmarks.refresh import REFRESH
 from benchmarks.report import BenchReport
+from benchmarks.rest import REST
 from benchmarks.run import ALL, run_bench
 from benchmarks.scheduled import SCHEDULED
 from benchmarks.section import Section
@@ -82,7 +83,8 @@ def bench(
         str | None,
         typer.Option(
             help=f"What to measure, joined by commas, of {', '.join(ALL)}; by default all but "
-            f"{SCHEDULED}, {COST}, {ENDURANCE} and those that compare expectations or layouts.",
+            f"{REST}, {SCHEDULED}, {COST}, {ENDURANCE} and those that compare expectations or "
+            "layouts.",
             show_default=False,
         ),
     ] = None,

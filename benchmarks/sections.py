@@ -8,6 +8,7 @@ from benchmarks.keyed import KEYED, measure_keyed
 from benchmarks.latency import LATENCY, measure_latency
 from benchmarks.memory import MEMORY, measure_memory
 from benchmarks.refresh import REFRESH, measure_refresh
+from benchmarks.rest import REST, measure_rest
 from benchmarks.scheduled import SCHEDULED, measure_scheduled
 from benchmarks.section import Section
 from benchmarks.small import SMALL, measure_small
@@ -19,11 +20,14 @@ SECTIONS: Mapping[str, Callable[[Venue], Section]] = {
     KEYED: measure_keyed,
     LATENCY: measure_latency,
     MEMORY: measure_memory,
+    REST: measure_rest,
     SCHEDULED: measure_scheduled,
     COST: measure_cost,
     ENDURANCE: measure_endurance,
 }
 """In the order in which they run and are told."""
 
-USUAL_SECTIONS = tuple(name for name in SECTIONS if name not in {KEYED, SCHEDULED, COST, ENDURANCE})
+_LONG = frozenset({KEYED, REST, SCHEDULED, COST, ENDURANCE})
+
+USUAL_SECTIONS = tuple(name for name in SECTIONS if name not in _LONG)
 """Those that run if nothing else is asked for; the others take minutes to an hour by themselves."""

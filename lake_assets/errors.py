@@ -23,6 +23,7 @@
     - ExpectationFailedError   rows violate an expectation whose action is to fail
     - UnknownColumnsError      rows have names at which their feed is declared to stop
     - PoisonedBatchError       the same batch failed again and again
+  + SinkError                  a feed's sink cannot deliver rows as things are
   + AlertError                 a webhook or a mail server does not take an alert
 
 A message names the thing, the fact and the next step, in that order.
@@ -256,6 +257,10 @@ class PoisonedBatchError(StreamError):
         self.batch = batch
         self.failures = failures
         self.cause = cause
+
+
+class SinkError(_ThreePartError):
+    """A feed's sink cannot deliver rows as things are; it stands still, and loses none."""
 
 
 class AlertError(_ThreePartError):

@@ -23,6 +23,7 @@ SUMMARIES: Mapping[str, str] = {
     "refresh": (
         "Bring gold views up to date with silver; keys that did not change are left alone."
     ),
+    "deliver": "Send sinks the rows that they have not got yet, and end.",
     "requeue": "Move quarantined rows that now decode, route and pass to their silver tables.",
     "rebuild": "Derive silver from bronze, or gold from silver, from scratch.",
     "maintain": (

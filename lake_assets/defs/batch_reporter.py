@@ -9,10 +9,18 @@ import dagster as dg
 from lake_assets.defs.lake_scope import add_keys
 from lake_assets.defs.processes import Fence
 from lake_assets.defs.reports import Event, events_of, unreported
+from lake_assets.defs.sinks import Deliveries
 from lake_assets.defs.told_columns import ToldColumns
 from lake_assets.errors import LakeAssetsError
 from lake_assets.model.feeds import Feed
-from lake_assets.model.reports import BatchReport, GoldRefreshed, ViewFailed, Waiting
+from lake_assets.model.reports import (
+    BatchReport,
+    DeliveryReport,
+    GoldRefreshed,
+    SinkFailed,
+    ViewFailed,
+    Waiting,
+)
 from lake_assets.model.tables import EVERY_KEY
 from lake_assets.runtime.log_lines import log_lines
 from lake_assets.settings.schema import Settings
@@ -70,6 +78,8 @@ def told(
                 reporter.add(event)
                 if isinstance(event, ViewFailed):
                     context.log.error("view %s of %s: %s", event.view, event.feed, event.reason)
+                elif isinstance(event, SinkFailed):
+                    context.log.error("sink %s of %s: %s", event.sink, event.feed, event.reason)
                 elif isinstance(event, Waiting) and event != last_waiting:
                     # Said again every few seconds by the streams, and once by us.
                     last_waiting = event
@@ -113,6 +123,7 @@ class Reporter:
         self._run_id = run_id
         self._lake = lake
         self._told = ToldColumns()
+        self._deliveries = Deliveries(feeds, settings.stream.report_every_s)
         self._tally = BatchTotals(
             every_s=settings.stream.report_every_s,
             at_most=_AT_MOST,
@@ -127,14 +138,18 @@ class Reporter:
             self._tally.add(changes_of(self._feeds[event.feed], event))
         elif isinstance(event, GoldRefreshed):
             self._tally.add(changes_of_gold(self._feeds[event.feed], event.refreshed))
+        elif isinstance(event, DeliveryReport):
+            self._deliveries.add(event)
 
     def due(self) -> Iterator[Event]:
         """Events of what is due by now."""
-        return self._events(self._tally.take(time.monotonic()))
+        yield from self._events(self._tally.take(time.monotonic()))
+        yield from self._deliveries.due()
 
     def rest(self) -> Iterator[Event]:
         """Events of all that was not told yet, however much it is: there is no later."""
-        return self._events(self._tally.rest())
+        yield from self._events(self._tally.rest())
+        yield from self._deliveries.rest()
 
     def _events(self, changes: Sequence[Change]) -> Iterator[Event]:
         for name, feed in self._feeds.items():

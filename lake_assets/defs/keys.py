@@ -14,6 +14,7 @@ from lake_assets.errors import FeedError
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import tables_owner
 from lake_assets.model.gold_views import GoldView
+from lake_assets.model.sinks import Sink
 from lake_assets.model.tables import EVERY_KEY, Layer, bronze_of, quarantine_of
 
 OWNERS = ["team:lake"]
@@ -50,6 +51,7 @@ def own_keys(feed: Feed) -> set[dg.AssetKey]:
     """The keys of a feed's assets, without its source's."""
     keys = {bronze_key(feed), quarantine_key(feed), maintenance_key(feed)}
     keys |= {silver_key(feed)} if feed.into is None else set()
+    keys |= {sink_key(feed, sink) for sink in feed.sinks}
     return keys | {gold_key(feed, view) for view in feed.gold}
 
 
@@ -72,6 +74,12 @@ def silver_key(feed: Feed) -> dg.AssetKey:
 def gold_key(feed: Feed, view: GoldView) -> dg.AssetKey:
     """All gold tables of a view, one partition a key; a view over all keys has one and none."""
     return dg.AssetKey(f"{gold_prefix(feed)}_{view.name}")
+
+
+def sink_key(feed: Feed, sink: Sink) -> dg.AssetKey:
+    """What a sink was sent."""
+    name = "" if feed.feed == _PLAIN else f"{feed.feed}_"
+    return dg.AssetKey(f"sink_{name}{sink.name}")
 
 
 def maintenance_key(feed: Feed) -> dg.AssetKey:

@@ -22,6 +22,7 @@ from lake_assets.model.retention import LayerRetention, SilverRetention
 from lake_assets.model.routed import Routed
 from lake_assets.model.routes import Route, TableColumns
 from lake_assets.model.selects import Masks, SelectedByKey, Selects
+from lake_assets.model.sinks import Sink
 from lake_assets.model.sources import Source
 from lake_assets.model.table_names import TableNames
 from lake_assets.model.tables import TableRef, gold_of_all
@@ -61,8 +62,8 @@ class Feed(Noun, Routed, LaidOut, SelectedByKey):
     into: Identifier | None = None
     """Another feed whose silver tables this one's rows go into, beside its own rows; they have the
     feed's name in `_feed`. Source, payload, bronze and quarantine are this feed's; how silver looks
-    and what is made of it (`route`, `tables`, `expectations`, `checks`, `gold`, `partition_by`,
-    `cluster_by`, `layouts`, `retention`) is declared there. Unset, it has tables of its own."""
+    and what is made of it (`route`, `tables`, `expectations`, `checks`, `gold`, `sinks`, `layouts`,
+    `partition_by`, `cluster_by`, `retention`) is declared there. Unset, it has its own tables."""
     transform: FunctionName | None = None
     """A function of Python, `my_package.enrich:add_country`: from decoded rows, a
     `pyarrow.RecordBatch`, to one of as many rows in the same order, whose columns `select` and all
@@ -121,6 +122,9 @@ class Feed(Noun, Routed, LaidOut, SelectedByKey):
 
     gold: tuple[GoldView, ...] = ()
     """Views over silver, which refreshes keep up to date."""
+
+    sinks: tuple[Sink, ...] = ()
+    """Where rows of its tables are sent to."""
 
     keyed: Keyed | None = None
     """That silver's rows are changes: short for a live view `current` (`history: 1`) or `history`
@@ -231,6 +235,7 @@ class Feed(Noun, Routed, LaidOut, SelectedByKey):
     def _names_are_unique(self) -> Self:
         refuse_twins("expectations", [e.name for e in self.expectations])
         refuse_twins("gold", [v.name for v in self.gold])
+        refuse_twins("sinks", [sink.name for sink in self.sinks])
         refuse_twins("cluster_by", list(self.cluster_by))
         return self
 

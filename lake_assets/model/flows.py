@@ -20,7 +20,9 @@ _INHERITED = (
 )
 """Fields that a feed has of the one whose silver tables it fills."""
 
-OF_TABLES = frozenset({*_INHERITED, "checks", "columns", "gold", "keyed", "masks", "selects"})
+OF_TABLES = frozenset(
+    {*_INHERITED, "checks", "columns", "gold", "keyed", "masks", "selects", "sinks"}
+)
 """Fields that only the tables' owner declares, whoever fills them."""
 
 

@@ -220,3 +220,43 @@ class ViewFailed:
 
 
 GoldEvent: TypeAlias = GoldRefreshed | ViewFailed
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DeliveryReport:
+    """What was delivered to a sink, in one run of it."""
+
+    feed: str
+    sink: str
+    rows: int
+    """Delivered."""
+
+    calls: int
+    """Made, whatever became of them."""
+
+    retries: int
+    """Further tries of them."""
+
+    dead_rows: int
+    """Rows that became dead letters."""
+
+    batches: int
+    """That were taken to their end."""
+
+    seconds: float
+    latency_s: Mapping[str, float] = field(default_factory=dict)
+    """`p50`, `p99` and `max` of the last tries of calls that were delivered."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SinkFailed:
+    """A sink stands still."""
+
+    feed: str
+    sink: str
+    reason: str
+    """In words, and what comes next."""
+
+
+SinkEvent: TypeAlias = DeliveryReport | SinkFailed
+"""What can be told of a sink."""

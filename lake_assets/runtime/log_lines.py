@@ -1,8 +1,8 @@
 """Lines that a process logs on standard error: words for people, or a JSON object a line.
 
 Modules log through `logging`, with facts in `extra={"table": …}`; what they are about (feed, stage,
-batch, view) is said once, by `about`, for all that a thread logs meanwhile. structlog makes the
-lines. Loggers of other packages are left alone.
+batch, view, sink) is said once, by `about`, for all that a thread logs meanwhile. structlog makes
+the lines. Loggers of other packages are left alone.
 """
 
 import logging
@@ -19,7 +19,7 @@ from lake_assets.settings.upkeep import LogFormat
 OURS = "lake_assets"
 """The logger above all of this package's."""
 
-_FACTS = ("feed", "stage", "batch", "view", "table")
+_FACTS = ("feed", "stage", "batch", "view", "sink", "table")
 """In this order, in a line for people."""
 
 

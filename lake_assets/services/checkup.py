@@ -27,6 +27,7 @@ from lake_assets.services.child import last_words
 from lake_assets.services.control import ServiceStatus, State, status
 from lake_assets.services.feed_findings import look_at_feeds
 from lake_assets.services.finding import Finding, Health
+from lake_assets.services.sink_findings import look_at_sinks
 from lake_assets.services.subject_findings import look_at_subjects
 from lake_assets.settings.schema import Settings
 from lake_assets.sources.kafka.found_topics import extent_of
@@ -62,6 +63,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield _state(settings)
     yield _disk(settings.lake_dir)
     yield from look_at_feeds(settings)
+    yield from look_at_sinks(settings)
 
 
 def _java(settings: Settings) -> Finding:

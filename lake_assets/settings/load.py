@@ -118,6 +118,21 @@ def java_environment() -> dict[str, str]:
     return {name: os.environ[name] for name in ("JAVA_HOME", "PATH") if os.environ.get(name)}
 
 
+def secret_of(variable: str) -> SecretStr:
+    """A secret that a feed names by its environment variable.
+
+    Raises:
+        SettingsError: it is not set, or fits no header.
+    """
+    value = os.environ.get(variable, "")
+    if not value:
+        raise SettingsError(variable, "is not set, and a feed's sink needs it", "Set the variable")
+    if not value.isprintable() or not value.isascii():
+        fact = "has a character that a header cannot have, such as a line's end"
+        raise SettingsError(variable, fact, "Correct the variable")
+    return SecretStr(value)
+
+
 def jvm_options() -> list[str]:
     """Options that JVMs and Spark's launcher take from the environment, as they stand."""
     names = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")

@@ -3,12 +3,21 @@
 import logging
 from typing import Any
 
-from lake_assets.model.reports import BatchReport, GoldRefreshed, RefreshReport, ViewFailed, Waiting
+from lake_assets.model.reports import (
+    BatchReport,
+    DeliveryReport,
+    GoldRefreshed,
+    RefreshReport,
+    SinkEvent,
+    SinkFailed,
+    ViewFailed,
+    Waiting,
+)
 from lake_assets.streams.run import StreamEvent
 
 _LOG = logging.getLogger(__name__)
 
-REFRESH = "refresh"
+REFRESH, DELIVER = "refresh", "deliver"
 
 
 class EventLog:
@@ -35,6 +44,8 @@ class EventLog:
                 event.reason,
                 extra={"feed": event.feed, "stage": REFRESH, "view": event.view},
             )
+        elif isinstance(event, (DeliveryReport, SinkFailed)):
+            _say_of_sink(event)
         elif isinstance(event, GoldRefreshed):
             for report in event.refreshed.reports:
                 _say_refresh(event.feed, report)
@@ -58,6 +69,25 @@ def _say_batch(report: BatchReport) -> None:
         files=report.files,
         seconds={phase: round(took, 4) for phase, took in report.seconds.items()},
         committed=report.is_committed,
+    )
+
+
+def _say_of_sink(report: SinkEvent) -> None:
+    if isinstance(report, SinkFailed):
+        facts = {"feed": report.feed, "stage": DELIVER, "sink": report.sink}
+        _LOG.error("sink %s of %s: %s", report.sink, report.feed, report.reason, extra=facts)
+        return
+    _say(
+        f"{report.feed} sink {report.sink}: {report.rows:,} rows by {report.calls:,} calls in "
+        f"{report.seconds:.1f} s, {report.dead_rows:,} are dead letters",
+        feed=report.feed,
+        stage=DELIVER,
+        sink=report.sink,
+        rows=report.rows,
+        calls=report.calls,
+        retries=report.retries,
+        dead_rows=report.dead_rows,
+        latency_s={name: round(took, 4) for name, took in report.latency_s.items()},
     )
 
 

@@ -82,6 +82,17 @@ class RunningStreams:
         """All of them."""
         return list(self._streams.values())
 
+    def note_failure(self, feed: str, problem: Exception) -> None:
+        """Know what ended a feed's query."""
+        streams = self.of(feed)
+        if streams is not None:
+            streams.query_failure = problem
+
+    def are_well_beside(self, failed: str) -> bool:
+        """Whether a feed beside the one that failed is well."""
+        others = (streams for streams in self.every() if streams.feed.feed != failed)
+        return any(streams.failure is None for streams in others)
+
     def progressed_at(self) -> float | None:
         """When the feed that got on least last ended a batch, or had nothing to do.
 

@@ -22,6 +22,7 @@ from lake_assets.spark.lake_context import open_lake
 from lake_assets.spark.session import start_session
 from lake_assets.streams.feed_streams import FeedStreams
 from lake_assets.streams.live_gold import LiveGold
+from lake_assets.streams.live_sinks import LiveSinks
 from lake_assets.streams.pipeline import Pipeline
 from lake_assets.streams.refresh_requests import RequestServer
 from lake_assets.streams.running_streams import RunningStreams, ToRun
@@ -76,6 +77,7 @@ class Worker:
         self._heard = heard
         self._keep = keep
         self._gold: LiveGold | None = None
+        self._sinks: LiveSinks | None = None
         self._stop = threading.Event()
         self._ended = threading.Event()
         self._failure: BaseException | None = None
@@ -176,7 +178,7 @@ class Worker:
                     state_dir=self._settings.state_dir,
                     report=self._report,
                     feeds=self._feeds,
-                    failed=self._note_failure,
+                    failed=self.streams.note_failure,
                 )
                 beside = replace(context, refresh_tasks=view_tasks)
                 warm = Warm(session=session, context=beside, keep=self._keep)
@@ -184,6 +186,11 @@ class Worker:
                     self._settings, self._feeds, warm, self._outbox.put, self._what.followed
                 )
                 self._gold.start()
+                told = self._outbox.put
+                self._sinks = LiveSinks(
+                    self._settings, self._feeds, warm, told, self._what.followed
+                )
+                self._sinks.start()
                 try:
                     with (
                         RequestServer(self._settings, self._feeds, self._gold.ask),
@@ -193,8 +200,11 @@ class Worker:
                         runs.finish(self._stop)
                     if self._until_caught_up:
                         self._gold.finish(self._stop)
+                        self._sinks.finish(self._stop)
                 finally:
+                    self._sinks.stop()
                     self._gold.stop()
+                    self._sinks.wait()  # calls end, and are recorded, while the lake is open
         finally:
             session.stop()
             if self._gold is not None:
@@ -226,7 +236,7 @@ class Worker:
             announce=self.streams.announce,
             stop=stop,
             # Whoever asked for a run is told of its failure at once.
-            goes_on=lambda: is_followed and self._goes_on(feed.feed),
+            goes_on=lambda: is_followed and self.streams.are_well_beside(feed.feed),
         )
 
     def _run_feeds(self, pipeline: Pipeline) -> None:
@@ -259,11 +269,6 @@ class Worker:
         if failures and not self._stop.is_set():
             raise failures[0]
 
-    def _goes_on(self, failed: str) -> bool:
-        """Whether a feed beside the one that failed is well."""
-        others = (streams for streams in self.streams.every() if streams.feed.feed != failed)
-        return any(streams.failure is None for streams in others)
-
     def _watch(self, threads: Sequence[threading.Thread], followed: Sequence[FeedStreams]) -> None:
         """Look at the feeds until all have ended, or none of them is well, or it is told to stop.
 
@@ -290,8 +295,5 @@ class Worker:
         self.streams.announce(report)
         if self._gold is not None:
             self._gold.note(report)
-
-    def _note_failure(self, feed: str, problem: Exception) -> None:
-        stream = self.streams.of(feed)
-        if stream is not None:
-            stream.query_failure = problem
+        if self._sinks is not None:
+            self._sinks.note(report)

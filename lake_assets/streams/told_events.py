@@ -9,15 +9,18 @@ from pydantic import TypeAdapter
 from lake_assets.model.origins import Place
 from lake_assets.model.reports import (
     BatchReport,
+    DeliveryReport,
     GoldEvent,
     GoldRefreshed,
     Judged,
+    SinkEvent,
+    SinkFailed,
     ViewFailed,
     Waiting,
 )
 from lake_assets.streams.refresh_answers import answer_of, refreshed_of
 
-FeedEvent: TypeAlias = BatchReport | Waiting | GoldEvent
+FeedEvent: TypeAlias = BatchReport | Waiting | GoldEvent | SinkEvent
 """What can be told of a feed."""
 
 
@@ -36,6 +39,8 @@ class _Line:
 
     waiting: Waiting | None = None
     failed: ViewFailed | None = None
+    delivered: DeliveryReport | None = None
+    sink_failed: SinkFailed | None = None
     gold: tuple[str, str] | None = None
     """The feed whose views were refreshed, and what that came to, as `refresh_answers` has it."""
 
@@ -59,6 +64,10 @@ def line_of(event: FeedEvent) -> str:
         line = _Line(waiting=event)
     elif isinstance(event, ViewFailed):
         line = _Line(failed=event)
+    elif isinstance(event, DeliveryReport):
+        line = _Line(delivered=event)
+    elif isinstance(event, SinkFailed):
+        line = _Line(sink_failed=event)
     else:
         line = _Line(gold=(event.feed, answer_of(event.refreshed)))
     return _LINE.dump_json(line).decode()
@@ -82,7 +91,7 @@ def event_of(text: str) -> FeedEvent:
     if line.gold is not None:
         feed, refreshed = line.gold
         return GoldRefreshed(feed=feed, refreshed=refreshed_of(refreshed))
-    event = line.waiting or line.failed
+    event = line.waiting or line.failed or line.delivered or line.sink_failed
     if event is None:
         message = "the line tells nothing"
         raise ValueError(message)

@@ -21,6 +21,7 @@ from lake_assets.delta.log_history import open_table, rows_since
 from lake_assets.errors import SourceError, first_line
 from lake_assets.logs.entries import Entry
 from lake_assets.metrics.counted import Counted
+from lake_assets.metrics.counted_sinks import CountedSinks
 from lake_assets.metrics.health import FeedStatus, Health, StreamsStatus, liveness, readiness
 from lake_assets.metrics.measured import Measured
 from lake_assets.metrics.processes import memory_by_role
@@ -28,7 +29,7 @@ from lake_assets.metrics.server import Answers, serving
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed, supervised
 from lake_assets.model.origins import ByPlace
-from lake_assets.model.reports import BatchReport, ViewFailed
+from lake_assets.model.reports import BatchReport, DeliveryReport, SinkFailed, ViewFailed
 from lake_assets.model.tables import bronze_of
 from lake_assets.settings.schema import Settings
 from lake_assets.sources.catalog import source_of
@@ -80,6 +81,7 @@ class Watch:
         self._wanted, self._looked = threading.Event(), threading.Event()
         self._registry = CollectorRegistry()
         self._counted = Counted(self._registry, feeds)
+        self._sinks = CountedSinks(self._registry, feeds)
         views = [(feed.feed, view.name) for feed in feeds for view in feed.gold]
         schedules = {feed.feed: feed.run for feed in feeds if feed.run is not None}
         self._measured = Measured(self._facts, views, clock, schedules)
@@ -115,6 +117,8 @@ class Watch:
         """Take in what streams tell, and tell it on; a batch with how far its stage is behind."""
         if isinstance(event, ViewFailed):
             self._counted.failure(event)
+        if isinstance(event, (DeliveryReport, SinkFailed)):
+            self._sinks.add(event)
         if isinstance(event, BatchReport):
             lag = self._measured.lag_of(event.feed, event.stage)
             if lag is not None:

@@ -3,10 +3,12 @@ import pytest
 from lake_assets.model.origins import Origin
 from lake_assets.model.reports import (
     BatchReport,
+    DeliveryReport,
     GoldRefreshed,
     Judged,
     Refreshed,
     RefreshReport,
+    SinkFailed,
     Span,
     Stage,
     ViewFailed,
@@ -41,6 +43,18 @@ EVENTS = [
     BatchReport(feed="a", stage=Stage.INGEST, batch_id=0, rows={}),
     Waiting(feed="a", stage=Stage.INGEST, reason="no broker"),
     ViewFailed(feed="a", view="v", reason="no"),
+    SinkFailed(feed="a", sink="s", reason="no"),
+    DeliveryReport(
+        feed="a",
+        sink="s",
+        rows=3,
+        calls=2,
+        retries=1,
+        dead_rows=1,
+        batches=1,
+        seconds=0.5,
+        latency_s={"p50": 0.1},
+    ),
     GoldRefreshed(
         feed="a",
         refreshed=Refreshed(

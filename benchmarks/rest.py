@@ -1,0 +1,190 @@
+"""How many rows a second a REST sink delivers, by an API's latency and the calls at a time.
+
+The first cases are those that are published of a commercial pipeline: a row a call and 34 ms, ten
+rows a call and 100 ms, one call in flight. The bound of each is the calls at a time, times rows a
+call, by the latency.
+"""
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
+
+from benchmarks.section import Figure, Section
+from benchmarks.venue import Venue
+from lake_assets.delta.commit import Batch, Commit, DataFile
+from lake_assets.delta.table_log import log_of
+from lake_assets.errors import StreamError
+from lake_assets.model.feeds import Feed
+from lake_assets.parquet.data_file import write_file
+from lake_assets.settings.schema import Settings
+from lake_assets.sinks.run import SinkRun
+from lake_assets.spark.lake_context import LakeContext, open_lake
+
+REST = "rest-sinks"
+
+_SECONDS = 20.0
+"""That a case takes by its bound."""
+
+_FILE_ROWS = 5_000
+"""Rows of one commit of silver, as a second or two of a busy stream leaves."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Case:
+    """An API, and how it is called."""
+
+    latency_s: float
+    rows_per_call: int
+    partitions: int
+    calls_in_flight: int = 1
+    published: float | None = None
+    """Rows a second that are published of it."""
+
+    rows: int | None = None
+
+    @property
+    def bound(self) -> float | None:
+        """Rows a second, if calls cost nothing but their latency."""
+        in_flight = self.partitions * self.calls_in_flight
+        return in_flight * self.rows_per_call / self.latency_s if self.latency_s else None
+
+
+CASES = (
+    *(
+        Case(latency_s=0.034, rows_per_call=1, partitions=number, published=rows)
+        for number, rows in ((4, 122), (8, 249), (16, 447))
+    ),
+    *(
+        Case(latency_s=0.1, rows_per_call=10, partitions=number, published=rows)
+        for number, rows in ((4, 456), (8, 877), (16, 1687))
+    ),
+    *(
+        Case(latency_s=0.1, rows_per_call=10, partitions=8, calls_in_flight=number)
+        for number in (2, 4, 8)
+    ),
+    Case(latency_s=0.0, rows_per_call=1, partitions=8, rows=10_000),
+    Case(latency_s=0.0, rows_per_call=10, partitions=8, rows=100_000),
+    Case(latency_s=0.0, rows_per_call=100, partitions=8, rows=200_000),
+)
+
+
+def measure_rest(venue: Venue) -> Section:
+    """Deliver rows of silver that are there, to an API in a process beside.
+
+    Raises:
+        StreamError: rows became dead letters.
+    """
+    rows: list[dict[str, Figure]] = []
+    for case in CASES:
+        settings = venue.lake()
+        settings.lake_dir.mkdir(parents=True)
+        with _api(settings.lake_dir.parent, case.latency_s) as url:
+            found = _measured(venue, settings, _feed(case, url), case)
+        rows.append(found)
+        venue.announce(f"{REST}: {found}")
+    return Section(
+        name=REST,
+        keys=("latency_ms", "rows_per_call", "partitions", "calls_in_flight"),
+        rows=rows,
+        note="rows of silver that are there, to an API in a process beside, which waits for the "
+        "latency and answers; `bound` is the calls at a time times rows a call, by the latency; "
+        "`p50_ms` is what the answers took as the sink saw them",
+    )
+
+
+def _measured(venue: Venue, settings: Settings, feed: Feed, case: Case) -> dict[str, Figure]:
+    count = case.rows or round((case.bound or 0) * _SECONDS)
+    with open_lake(settings, venue.session) as context:
+        _fill(context, feed, count)
+        own = venue.session.newSession()
+        with SinkRun(own, context, feed, feed.sinks[0], settings) as run:
+            used = time.process_time()
+            report = run.deliver(threading.Event())
+            used = time.process_time() - used
+    if report.rows != count:
+        raise StreamError(REST, f"{count - report.rows} rows were not delivered", "Look at its log")
+    speed = report.rows / report.seconds
+    return {
+        "latency_ms": round(case.latency_s * 1000),
+        "rows_per_call": case.rows_per_call,
+        "partitions": case.partitions,
+        "calls_in_flight": case.calls_in_flight,
+        "rows_per_s": round(speed),
+        "bound": round(case.bound) if case.bound else None,
+        "of_bound": round(speed / case.bound, 3) if case.bound else None,
+        "p50_ms": round(report.latency_s["p50"] * 1000, 1),
+        "published": case.published,
+        "cpu_ms_a_call": round(used / report.calls * 1000, 2),
+    }
+
+
+def _feed(case: Case, url: str) -> Feed:
+    return Feed.model_validate(
+        {
+            "feed": "bench_rest",
+            "source": {"kafka": {"topic": "bench-rest"}},
+            "payload": {"json": {"schema": "player string, game string, at timestamp"}},
+            "sinks": [
+                {
+                    "name": "api",
+                    "from": "silver",
+                    "where": "player <> ''",
+                    "select": {"player": "player", "game": "game", "at": "at"},
+                    "rest": {
+                        "url": url,
+                        "rows_per_call": case.rows_per_call,
+                        "partitions": case.partitions,
+                        "calls_in_flight": case.calls_in_flight,
+                        "allow_private": True,
+                    },
+                }
+            ],
+        }
+    )
+
+
+def _fill(context: LakeContext, feed: Feed, count: int) -> None:
+    table, now = feed.silver_table(feed.feed), datetime.now(UTC)
+    log = log_of(context.lake, table)
+    for number, start in enumerate(range(0, count, _FILE_ROWS), 1):
+        offsets = range(start, min(count, start + _FILE_ROWS))
+        rows = pa.table(
+            {
+                "player": [f"player-{offset % 1000}" for offset in offsets],
+                "game": pa.repeat("uno", len(offsets)),
+                "at": pa.array([now] * len(offsets), pa.timestamp("us", tz="UTC")),
+                "_kafka_timestamp": pa.array([now] * len(offsets), pa.timestamp("us", tz="UTC")),
+                "_topic": pa.repeat("bench-rest", len(offsets)),
+                "_partition": pa.array([0] * len(offsets), pa.int32()),
+                "_offset": pa.array(offsets, pa.int64()),
+            }
+        )
+        context.committer.create({table: rows.schema})
+        file = DataFile(**write_file(context.lake, rows, log.folder))  # type: ignore[arg-type]
+        context.committer.append([Commit(table=table, files=[file])], Batch("bench", number))
+
+
+@contextmanager
+def _api(folder: Path, latency_s: float) -> Iterator[str]:
+    port = folder / "api-port"
+    port.unlink(missing_ok=True)
+    process = subprocess.Popen(  # noqa: S603 - our own
+        [sys.executable, "-m", "benchmarks.rest_server", str(port), str(latency_s)]
+    )
+    try:
+        while not port.exists():
+            if process.poll() is not None:
+                raise StreamError(REST, "the API does not start", "Look at what it printed")
+            time.sleep(0.05)
+        yield f"http://127.0.0.1:{port.read_text()}/"
+    finally:
+        process.kill()
+        process.wait()

@@ -1,0 +1,103 @@
+"""The contract of a sink: calls come in, and each comes out delivered or given up."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+import pyarrow as pa
+
+IDENTITY = pa.schema(
+    [
+        ("table", pa.string()),  # of the lake, as `silver/silver_chess_events`
+        ("feed", pa.string()),  # that read it; several may fill the table
+        ("source", pa.string()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("source_time", pa.timestamp("us", tz="UTC")),  # 1970 of a source that tells none
+        ("ordinal", pa.int32()),  # which row of its origin's in that table; 0 of the only one
+    ]
+)
+"""Columns by which a row that is sent is told from all others; none is null.
+
+The time is among them since offsets may begin again: of a topic that was made anew, and of a broker
+that lost rows and gave their offsets to others.
+"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Call:
+    """Some rows that go out together, or not at all."""
+
+    number: int
+    """Within its batch, counted from 1."""
+
+    key: str
+    """The same whenever the same rows go together; another one for any others."""
+
+    rows: pa.Table
+    """Which rows they are: `IDENTITY`."""
+
+    body: bytes
+    """What `Target.body_of` made of them."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """What became of a call."""
+
+    call: Call
+    is_delivered: bool
+    """Else it was given up, and its rows are dead letters."""
+
+    tries: int
+    seconds: float
+    """That its last try took."""
+
+    status: int | None = None
+    """The last answer's, if there was one."""
+
+    reason: str = ""
+    """Why it was given up, in words."""
+
+    request: str = ""
+    """Of what was given up: what was sent, bounded and without secrets."""
+
+    response: str = ""
+    """Of what was given up: what came back, likewise."""
+
+
+class Target(Protocol):
+    """Whom rows are delivered to, for as long as it is entered; within one event loop."""
+
+    rows_per_call: int
+    """Most rows of a call."""
+
+    in_flight: int
+    """Most calls at the same time."""
+
+    async def __aenter__(self) -> Self:
+        """Get ready; raises as `deliver`."""
+        ...
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Let go of connections."""
+
+    def body_of(self, rows: Sequence[Mapping[str, Any]]) -> bytes:
+        """What is sent of rows, whose values are JSON's. Pure; called in any thread."""
+        ...
+
+    async def deliver(self, call: Call) -> Outcome:
+        """Make a call until it is delivered or given up; may take long, and may be cancelled.
+
+        A call that was cancelled, or whose outcome was not recorded, comes again with its key.
+
+        Raises:
+            SinkError: no call can be made as things are, whichever rows it has.
+        """
+        ...

@@ -1,0 +1,174 @@
+"""A batch's calls: its rows read piece by piece, shaped, and put together in a fixed order."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+import pyarrow as pa
+
+from lake_assets.delta.commit import DataFile
+from lake_assets.delta.deletion_vectors import Mask, kept_rows, undeleted
+from lake_assets.delta.table_features import Use, features_of
+from lake_assets.delta.table_log import log_of
+from lake_assets.model.tables import TableRef
+from lake_assets.sinks.base import IDENTITY, Call, Target
+from lake_assets.sinks.batches import Part, SinkBatch
+from lake_assets.sinks.deliveries import Deliveries
+from lake_assets.sinks.shape import Shaped, Shaper
+from lake_assets.spark.scan import rows_of_file
+from lake_assets.storage.store import Store
+from lake_assets.storage.uri import LakeUri
+
+_PIECE_ROWS = 4_096
+"""Rows that are shaped at once: some 20 ms of this process, and a few MB."""
+
+_LONGEST_NAME = 120
+"""Characters of a source's name in a key, of which many APIs take 255."""
+
+
+@dataclass(slots=True)
+class CallMaker:
+    """Makes the calls of batches of one sink."""
+
+    lake: Store
+    identity: str
+    """Of the sink, in its lake."""
+
+    shaper: Shaper
+    deliveries: Deliveries
+    target: Target
+    _columns: dict[TableRef, pa.Schema] = field(default_factory=dict)
+
+    def calls_of(self, batch: SinkBatch) -> Iterator[list[Call]]:
+        """The calls that were not recorded yet, in pieces, none of them empty.
+
+        Raises:
+            FeedError: an expression of the sink does not fit a table.
+            LakeError: a table cannot be read.
+        """
+        number, left = 0, _Rows.none()
+        for part in batch.parts:
+            for piece in self._pieces(part):
+                left = left.with_rows(self._new_rows(part, piece, batch.number))
+                calls = []
+                while left.count >= self.target.rows_per_call:
+                    taken, left = left.split(self.target.rows_per_call)
+                    number += 1
+                    calls += self._call(number, taken)
+                if calls:
+                    yield calls
+        if left.count and (last := self._call(number + 1, left)):
+            yield last
+
+    def _new_rows(self, part: Part, piece: pa.RecordBatch, batch: int) -> "_Rows":
+        shaped = self.shaper.shape(part.table.relative, piece)
+        before, own = self.deliveries.is_recorded(shaped.rows, batch)
+        return _Rows.of(shaped, own).only(~before)
+
+    def _call(self, number: int, rows: "_Rows") -> list[Call]:
+        """One call, or none where this batch has recorded all of its rows."""
+        rows = rows.only(~rows.is_done)
+        if not rows.count:
+            return []
+        key = key_of(self.identity, rows.rows)
+        body = self.target.body_of(rows.values)
+        return [Call(number=number, key=key, rows=rows.rows, body=body)]
+
+    def _pieces(self, part: Part) -> Iterator[pa.RecordBatch]:
+        log = log_of(self.lake, part.table)
+        if not part.files:
+            return
+        kept: Mapping[LakeUri, Mask] = {}
+        if part.has_other_columns or part.has_deleted_rows or part.table not in self._columns:
+            handle = log.open(part.until.version)
+            features_of(handle).ensure(Use.READ)
+            self._columns[part.table] = pa.schema(handle.schema())
+            kept = kept_rows(handle)
+        columns = self._columns[part.table]
+        for file in part.files:
+            place = log.data_file(file.path)
+            batches = rows_of_file(self.lake, place, columns.names)
+            for rows in undeleted(batches, kept.get(place)):
+                for start in range(0, rows.num_rows, _PIECE_ROWS):
+                    yield _fitting(rows.slice(start, _PIECE_ROWS), columns, file)
+
+
+def _fitting(rows: pa.RecordBatch, columns: pa.Schema, file: DataFile) -> pa.RecordBatch:
+    """Rows with all of a table's columns; null where a file is older than a column."""
+    names = set(rows.schema.names)
+
+    def column(wanted: pa.Field) -> pa.Array:
+        if wanted.name in names:
+            have = rows[wanted.name]
+            return have if have.type == wanted.type else have.cast(wanted.type)
+        value = file.partition.get(wanted.name)
+        return pa.repeat(pa.scalar(value, pa.string()), rows.num_rows).cast(wanted.type)
+
+    def absent(wanted: pa.Field) -> bool:
+        return wanted.name not in names and file.partition.get(wanted.name) is None
+
+    arrays = [pa.nulls(rows.num_rows, one.type) if absent(one) else column(one) for one in columns]
+    plain = [pa.field(one.name, one.type) for one in columns]
+    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(plain))
+
+
+def key_of(identity: str, rows: pa.Table) -> str:
+    """The `Idempotency-Key` of rows that go together: where the first came from, and a digest.
+
+    The digest is over the sink and the origins of all rows, in their order: the same rows have the
+    same key, whenever they are sent, and any others another.
+    """
+    digest = blake2b(identity.encode(), digest_size=16)
+    told = rows.set_column(
+        IDENTITY.get_field_index("source_time"), "source_time", rows["source_time"].cast(pa.int64())
+    )
+    for row in zip(*(told[name].to_pylist() for name in IDENTITY.names), strict=True):
+        digest.update(repr(row).encode())
+    first = {name: rows[name][0].as_py() for name in IDENTITY.names}
+    source = quote(first["source"], safe="")[:_LONGEST_NAME]
+    place = f"{source}/{first['partition']}/{first['offset']}/{first['ordinal']}"
+    return f"{place}+{rows.num_rows}-{digest.hexdigest()}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Shaped rows that wait for their call."""
+
+    rows: pa.Table
+    values: list[dict[str, Any]]
+    is_done: Mask
+    """Which of them their batch has recorded, before it was cut off."""
+
+    @classmethod
+    def none(cls) -> "_Rows":
+        return cls(IDENTITY.empty_table(), [], np.zeros(0, np.bool_))
+
+    @classmethod
+    def of(cls, shaped: Shaped, is_done: Mask) -> "_Rows":
+        return cls(shaped.rows, shaped.values, is_done)
+
+    @property
+    def count(self) -> int:
+        return len(self.values)
+
+    def only(self, mask: Mask) -> "_Rows":
+        if mask.all():
+            return self
+        values = [value for value, stays in zip(self.values, mask, strict=True) if stays]
+        return _Rows(self.rows.filter(pa.array(mask)), values, self.is_done[mask])
+
+    def with_rows(self, other: "_Rows") -> "_Rows":
+        if not self.count:
+            return other
+        rows = pa.concat_tables([self.rows, other.rows]).combine_chunks()
+        return _Rows(
+            rows, self.values + other.values, np.concatenate([self.is_done, other.is_done])
+        )
+
+    def split(self, count: int) -> "tuple[_Rows, _Rows]":
+        first = _Rows(self.rows.slice(0, count), self.values[:count], self.is_done[:count])
+        rest = _Rows(self.rows.slice(count), self.values[count:], self.is_done[count:])
+        return first, rest

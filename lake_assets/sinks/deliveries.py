@@ -1,0 +1,268 @@
+"""The table of a sink's deliveries: a row for each row that was sent or given up, and its position.
+
+A commit has the rows of some calls, and as Delta's application transactions how far the sink is:
+which version of each table is done, and which batches are. So what was delivered and how far that
+goes are one step, and outlive the log's retention. What a sink delivered is known row by row: a
+row that is rewritten, derived again or restored is the same row, and is not sent again.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import reduce
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lake_assets.delta.commit import Batch, Commit, DataFile
+from lake_assets.delta.data_files import read_file
+from lake_assets.delta.increments import Point
+from lake_assets.delta.table_log import log_of
+from lake_assets.errors import CommitConflictError
+from lake_assets.model.tables import Layer, TableRef
+from lake_assets.parquet.data_file import write_file
+from lake_assets.sinks.base import IDENTITY, Outcome
+from lake_assets.sinks.gained import digest_number
+from lake_assets.spark.lake_context import LakeContext
+
+SCHEMA = pa.schema(
+    [
+        *IDENTITY,
+        ("batch", pa.int64()),
+        ("call", pa.int64()),  # within the batch
+        ("delivered", pa.bool_()),  # false of a dead letter
+        ("time", pa.timestamp("us", tz="UTC")),  # of the commit
+        ("tries", pa.int32()),
+        ("seconds", pa.float64()),  # of the call's last try
+        ("status", pa.int32()),  # of its answer
+        ("key", pa.string()),  # `Idempotency-Key`; of dead letters, as are the next three
+        ("reason", pa.string()),
+        ("request", pa.string()),
+        ("response", pa.string()),
+    ]
+)
+"""Columns of the table."""
+
+_COMMITS, _BATCHES = "lake_assets:sink", "lake_assets:sink-batch"
+"""Application ids of the number of commits, and of the last batch that is whole."""
+
+_MOST_FILES = 200
+"""After which they are joined: a commit makes one or two, and looking rows up opens them."""
+
+_KEEP = {
+    "delta.logRetentionDuration": "interval 7 days",
+    "delta.deletedFileRetentionDuration": "interval 1 days",
+}
+
+_PLACE = ["table", "feed", "source", "partition"]
+
+_Place: TypeAlias = tuple[str | int, ...]
+"""The values of these."""
+
+Offsets: TypeAlias = dict[_Place, int]
+"""By place, the offset after the last that was recorded."""
+
+
+def deliveries_of(feed: str, sink: str) -> TableRef:
+    """The table of a sink; no name of a feed or a sink has a `-`, so no two have one table."""
+    return TableRef(layer=Layer.LOG, name=f"deliveries_{feed}-{sink}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Progress:
+    """How far a sink is once a batch is whole."""
+
+    batch: int
+    points: Mapping[str, Point]
+    """By table of the batch, the version up to which all of its rows are done."""
+
+
+class Deliveries:
+    """What a sink has delivered; of one thread at a time, and one process."""
+
+    def __init__(self, context: LakeContext, table: TableRef) -> None:
+        """Open the table, and create it if need be.
+
+        Raises:
+            LakeError: it cannot be read or written.
+        """
+        self._context, self.table = context, table
+        self._log = log_of(context.lake, table)
+        context.committer.create({table: SCHEMA}, properties=_KEEP)
+        context.committer.add_columns({table: SCHEMA})
+        handle = context.committer.fresh(table)
+        self._commits = handle.transaction_version(_COMMITS) or 0
+        self.batch = handle.transaction_version(_BATCHES) or 0
+        """The last one that is whole."""
+        self._handle = handle
+        self._ends = self._ends_in()
+        self._own_ends: Offsets = {}
+
+    def point_of(self, table: str) -> Point:
+        """The version of a table up to which all rows are done."""
+        version = self._handle.transaction_version(_version_app(table))
+        digest = self._handle.transaction_version(_digest_app(table))
+        if version is None:
+            return Point()
+        return Point(version=version, digest="" if digest is None else f"{digest:x}")
+
+    def is_recorded(self, rows: pa.Table, batch: int) -> "tuple[_Mask, _Mask]":
+        """Which rows (`IDENTITY`) were recorded before a batch, and which by it.
+
+        Raises:
+            LakeError: the table cannot be read.
+        """
+        before = np.zeros(rows.num_rows, dtype=np.bool_)
+        own = np.zeros(rows.num_rows, dtype=np.bool_)
+        asked = np.flatnonzero(self._may_be_recorded(rows))
+        if not len(asked):
+            return before, own
+        wanted = rows.take(pa.array(asked)).append_column("#row", pa.array(asked))
+        offsets = pc.min_max(wanted["offset"]).as_py()
+        for file in self._files_with(offsets["min"], offsets["max"]):
+            have = read_file(self._log, file, [*IDENTITY.names, "batch"])
+            joined = wanted.join(have, keys=IDENTITY.names, join_type="inner")
+            places = joined["#row"].to_numpy()
+            is_before = joined["batch"].to_numpy() < batch
+            before[places[is_before]] = True
+            own[places[~is_before]] = True
+        return before, own
+
+    def record(self, batch: int, outcomes: Sequence[Outcome], done: Progress | None) -> None:
+        """Commit outcomes of a batch, with the last of them that the batch is whole.
+
+        Raises:
+            CommitConflictError: another process delivers for the same sink.
+            LakeError: the table cannot be written.
+        """
+        self._commits += 1
+        self._context.committer.flush()
+        commit = Commit(
+            table=self.table,
+            files=self._written(batch, outcomes),
+            info={"rows": str(sum(one.call.rows.num_rows for one in outcomes))},
+            transactions=_transactions(done),
+        )
+        if self._context.committer.append([commit], Batch(_COMMITS, self._commits)):
+            fact = "another process delivers for the same sink: a commit was there already"
+            raise CommitConflictError(self.table.name, fact, "Let one of them do it")
+        self._handle = self._context.committer.fresh(self.table)
+        for one in outcomes:
+            _move_on(self._own_ends, one.call.rows)
+        if done is not None:
+            # Only by whole batches, so that one that runs again finds its rows.
+            self.batch, self._ends = done.batch, furthest(self._ends, self._own_ends)
+            self._own_ends = {}
+        if len(self._handle.file_uris()) > _MOST_FILES:
+            self._context.committer.compact(self.table)
+            self._handle = self._context.committer.fresh(self.table)
+
+    def _may_be_recorded(self, rows: pa.Table) -> "_Mask":
+        mask = np.zeros(rows.num_rows, dtype=np.bool_)
+        for place, here, offsets in _by_place(rows):
+            mask[here] = offsets < self._ends.get(place, 0)
+        return mask
+
+    def _files_with(self, first: int, last: int) -> list[DataFile]:
+        actions = pa.table(self._handle.get_add_actions(flatten=True))
+        if not actions.num_rows:
+            return []
+        told = {"path", "size_bytes", "num_records", "min.offset", "max.offset"}
+        rows = actions.select([name for name in actions.column_names if name in told]).to_pylist()
+        return [
+            DataFile(path=row["path"], size=row["size_bytes"], rows=row["num_records"], stats="")
+            for row in rows
+            if (row.get("min.offset") is None or row["min.offset"] <= last)
+            and (row.get("max.offset") is None or row["max.offset"] >= first)
+        ]
+
+    def _ends_in(self) -> Offsets:
+        ends: Offsets = {}
+        for file in self._files_with(0, 2**63 - 1):
+            _move_on(ends, read_file(self._log, file, IDENTITY.names))
+        return ends
+
+    def _written(self, batch: int, outcomes: Sequence[Outcome]) -> list[DataFile]:
+        now = datetime.now(UTC)
+        folder = self._log.folder
+        files = []
+        # Apart, so that who looks for dead letters need not read the others.
+        for delivered in (True, False):
+            tables = [
+                _rows_of(one, batch, now) for one in outcomes if one.is_delivered is delivered
+            ]
+            if tables:
+                rows = pa.concat_tables(tables).combine_chunks()
+                written = write_file(self._context.lake, rows, folder)
+                files.append(DataFile(**written))  # type: ignore[arg-type]
+        return files
+
+
+_Mask: TypeAlias = npt.NDArray[np.bool_]
+
+
+def _version_app(table: str) -> str:
+    return f"lake_assets:sink-version:{table}"
+
+
+def _digest_app(table: str) -> str:
+    return f"lake_assets:sink-digest:{table}"
+
+
+def _transactions(done: Progress | None) -> list[Batch]:
+    if done is None:
+        return []
+    found = [Batch(_BATCHES, done.batch)]
+    for table, point in done.points.items():
+        found.append(Batch(_version_app(table), point.version))
+        found.append(Batch(_digest_app(table), digest_number(point.digest)))
+    return found
+
+
+def _rows_of(outcome: Outcome, batch: int, now: datetime) -> pa.Table:
+    call, count = outcome.call, outcome.call.rows.num_rows
+    told = {
+        "batch": batch,
+        "call": call.number,
+        "delivered": outcome.is_delivered,
+        "time": now,
+        "tries": outcome.tries,
+        "seconds": outcome.seconds,
+        "status": outcome.status,
+        "key": None if outcome.is_delivered else call.key,
+        "reason": outcome.reason or None,
+        "request": outcome.request or None,
+        "response": outcome.response or None,
+    }
+    columns = [
+        call.rows[field.name]
+        if field.name in IDENTITY.names
+        else pa.repeat(pa.scalar(told[field.name], field.type), count)
+        for field in SCHEMA
+    ]
+    return pa.Table.from_arrays(columns, schema=SCHEMA)
+
+
+def _by_place(
+    rows: pa.Table,
+) -> Iterable[tuple[_Place, npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+    """By place: which rows are there, and their offsets."""
+    offsets = rows["offset"].to_numpy()
+    for place in rows.group_by(_PLACE).aggregate([]).to_pylist():
+        is_its = (pc.equal(rows[name], place[name]) for name in _PLACE)
+        here = np.flatnonzero(reduce(pc.and_, is_its).to_numpy())
+        yield tuple(place[name] for name in _PLACE), here, offsets[here]
+
+
+def furthest(one: Offsets, other: Offsets) -> Offsets:
+    """By place, the greater of two ends."""
+    return {place: max(one.get(place, 0), other.get(place, 0)) for place in {*one, *other}}
+
+
+def _move_on(ends: Offsets, rows: pa.Table) -> None:
+    for row in rows.group_by(_PLACE).aggregate([("offset", "max")]).to_pylist():
+        place = tuple(row[name] for name in _PLACE)
+        ends[place] = max(row["offset_max"] + 1, ends.get(place, 0))

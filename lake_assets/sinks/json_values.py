@@ -1,0 +1,60 @@
+"""Arrow's values as JSON's: what fields of a row are in a call's body. Pure."""
+
+import math
+from base64 import b64encode
+from collections.abc import Mapping
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+
+def values_of_column(column: pa.Array) -> list[Any]:
+    """A column's values: numbers, texts, booleans, arrays and objects, and null.
+
+    Instants are `2026-11-25T21:28:23.000000Z`, dates `2026-11-25`, decimals texts (a number of
+    JSON has no exact fraction), bytes base64; what is no number (NaN, infinity) is null.
+    """
+    kind = column.type
+    if pa.types.is_timestamp(kind):
+        column = pc.strftime(column, format="%Y-%m-%dT%H:%M:%S" + ("Z" if kind.tz else ""))
+    values: list[Any] = column.to_pylist()
+    plain = pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_boolean(kind)
+    return values if plain or pa.types.is_timestamp(kind) else [_value(v, kind) for v in values]
+
+
+def _value(value: Any, kind: pa.DataType) -> Any:  # noqa: ANN401 - of any type
+    if value is None:
+        return None
+    if pa.types.is_map(kind):
+        return {_name(k, kind.key_type): _value(v, kind.item_type) for k, v in value}
+    if isinstance(value, Mapping):
+        return {name: _value(inner, kind.field(name).type) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_value(inner, kind.value_type) for inner in value]
+    return _scalar(value)
+
+
+def _name(key: Any, kind: pa.DataType) -> str:  # noqa: ANN401 - of any type
+    found = _value(key, kind)
+    if isinstance(found, bool):
+        return "true" if found else "false"
+    return str(found)
+
+
+def _scalar(value: Any) -> Any:  # noqa: ANN401 - of any type
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, bytes):
+        return b64encode(value).decode()
+    if isinstance(value, datetime):
+        text = value.isoformat(timespec="microseconds")
+        return text.removesuffix("+00:00") + ("Z" if value.tzinfo else "")
+    if isinstance(value, (date, time)):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    return str(value) if isinstance(value, (Decimal, UUID)) else value

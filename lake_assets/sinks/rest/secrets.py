@@ -1,0 +1,42 @@
+"""Secrets of a sink, and texts from which they are taken out before anybody reads them."""
+
+from collections.abc import Callable
+
+from pydantic import SecretStr
+
+from lake_assets.model.rest import Secret
+
+_MASK = "***"
+
+_SHORTEST = 4
+"""Characters of what is looked for in answers: a shorter one would be found in any word."""
+
+
+class Secrets:
+    """Secrets that were looked up."""
+
+    def __init__(self, look_up: Callable[[str], SecretStr]) -> None:
+        """None was looked up yet; `look_up` knows them by the names of environment variables."""
+        self._look_up = look_up
+        self._values: set[str] = set()
+
+    def value(self, secret: Secret) -> str:
+        """A secret.
+
+        Raises:
+            SettingsError: its variable is not set.
+        """
+        value = self._look_up(secret.env).get_secret_value()
+        return self.keep(value)
+
+    def keep(self, value: str) -> str:
+        """Know a secret that came another way, such as a token."""
+        self._values.add(value)
+        return value
+
+    def masked(self, text: str) -> str:
+        """A text without any of them."""
+        for value in sorted(self._values, key=len, reverse=True):
+            if len(value) >= _SHORTEST:
+                text = text.replace(value, _MASK)
+        return text

@@ -1,0 +1,166 @@
+"""Rows of a table as a sink sends them: which are wanted, and their fields, by the feed's SQL.
+
+Spark says what the expressions mean, once for each set of columns; rows are computed by Arrow where
+that says the same, and else in a job of Spark's that ends before anything is sent.
+"""
+
+from collections.abc import Mapping, MutableMapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import SparkSession
+
+from lake_assets.errors import LakeError
+from lake_assets.model.feeds import Feed
+from lake_assets.model.flows import tables_owner
+from lake_assets.model.origins import FEED
+from lake_assets.model.sinks import Sink
+from lake_assets.model.sources import ORIGIN_NAMES
+from lake_assets.model.transforms import ELEMENT
+from lake_assets.silver.arrow_evaluator import Node, NotEvaluableError, values_of
+from lake_assets.silver.selection import Output, Selection, select
+from lake_assets.sinks.base import IDENTITY
+from lake_assets.sinks.json_values import values_of_column
+from lake_assets.spark.conditions import without_ansi
+
+_WANTED = "wanted"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Shaped:
+    """Rows that are wanted."""
+
+    rows: pa.Table
+    """Which they are: `IDENTITY`."""
+
+    values: list[dict[str, Any]]
+    """Their fields, as JSON has them."""
+
+
+class Shaper:
+    """Shapes rows of a feed's tables for one sink."""
+
+    def __init__(self, session: SparkSession, feed: Feed, sink: Sink) -> None:
+        """Nothing is compiled yet; `session` is the sink's own."""
+        self._session, self._sink = session, sink
+        self._origin = feed.source.origin.in_silver
+        self._thing = f"sink {sink.name!r} of feed {feed.feed!r}"
+        self._feed, self._owner = feed.feed, tables_owner(feed)
+        self._known: dict[pa.Schema, Selection] = {}
+
+    def shape(self, table: str, rows: pa.RecordBatch) -> Shaped:
+        """The wanted ones of a table's rows, which have all of its columns, in their order.
+
+        Raises:
+            FeedError: an expression does not fit the columns.
+        """
+        columns = self._columns(rows)
+        identity = self._identity(table, rows)
+        if self._sink.where is not None:
+            wanted = pc.fill_null(columns.pop(_WANTED).cast(pa.bool_()), fill_value=False)
+            identity = identity.filter(wanted)
+            columns = {name: column.filter(wanted) for name, column in columns.items()}
+        lists = {name: values_of_column(column) for name, column in columns.items()}
+        values = [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
+        return Shaped(rows=identity, values=values)
+
+    def ensure_fits(self, columns: pa.Schema) -> None:
+        """Compile for a table's columns; raises as `shape`."""
+        self._selection(columns)
+
+    def _columns(self, rows: pa.RecordBatch) -> dict[str, pa.Array]:
+        selection = self._selection(rows.schema)
+        names = [*self._names(rows.schema), *([_WANTED] if self._sink.where else [])]
+        known: dict[Node, Any] = {}
+        made: dict[str, pa.Array] = {}
+        left: dict[str, Output] = {}
+        for name, output in zip(names, selection.outputs, strict=True):
+            column = _computed(output, rows, known)
+            if column is None:
+                left[name] = output
+            else:
+                made[name] = column
+        if left:
+            made |= self._by_spark(selection, rows, left)
+        return {name: made[name] for name in names}
+
+    def _by_spark(
+        self, selection: Selection, rows: pa.RecordBatch, outputs: Mapping[str, Output]
+    ) -> dict[str, pa.Array]:
+        reads = sorted({name for output in outputs.values() for name in output.reads})
+        table = pa.Table.from_batches([rows.select(reads)])
+        items = {item.rpartition(" as ")[2].strip("`"): item for item in selection.sql}
+        with without_ansi(self._session):
+            frame = self._session.createDataFrame(table).selectExpr(
+                *(items[output.name] for output in outputs.values())
+            )
+            found = frame.toArrow().combine_chunks()
+        return {name: _one(found[output.name]) for name, output in outputs.items()}
+
+    def _names(self, columns: pa.Schema) -> list[str]:
+        if self._sink.select is not None:
+            return list(self._sink.select)
+        return [name for name in columns.names if name not in {*ORIGIN_NAMES, ELEMENT}]
+
+    def _selection(self, columns: pa.Schema) -> Selection:
+        if columns not in self._known:
+            if self._sink.select is not None:
+                sqls = list(self._sink.select.values())
+            else:
+                sqls = [f"`{name.replace('`', '``')}`" for name in self._names(columns)]
+            # Named by us: a field may be called as silver's own columns are.
+            items = [f"({sql}) as `field_{number}`" for number, sql in enumerate(sqls)]
+            if self._sink.where is not None:
+                items.append(f"({self._sink.where}) as `{_WANTED}`")
+            self._known[columns] = select(
+                self._session, self._feed, columns, items, thing=self._thing
+            )
+        return self._known[columns]
+
+    def _identity(self, table: str, rows: pa.RecordBatch) -> pa.Table:
+        origin, count, names = self._origin, rows.num_rows, set(rows.schema.names)
+        if any(rows[name].null_count for name in origin.identity):
+            fact = f"{self._thing}: has rows without an origin, which cannot be told apart"
+            step = "Only the streams write to silver; delete rows that others wrote"
+            raise LakeError(table, fact, step)
+        parts: MutableMapping[str, Any] = {
+            "table": pa.repeat(table, count),
+            "feed": self._feeds_of(rows),
+            "source": rows[origin.name],
+            "partition": rows[origin.partition] if origin.partition else pa.repeat(0, count),
+            "offset": rows[origin.offset],
+            "source_time": self._times_of(rows),
+            "ordinal": rows[ELEMENT] if ELEMENT in names else pa.repeat(0, count),
+        }
+        columns = [parts[field.name].cast(field.type) for field in IDENTITY]
+        return pa.Table.from_arrays(columns, schema=IDENTITY)
+
+    def _feeds_of(self, rows: pa.RecordBatch) -> pa.Array:
+        if FEED not in rows.schema.names:
+            return pa.repeat(self._owner, rows.num_rows)
+        return pc.fill_null(rows[FEED], self._owner)
+
+    def _times_of(self, rows: pa.RecordBatch) -> pa.Array:
+        kind = IDENTITY.field("source_time").type
+        if not self._origin.time:
+            return pa.repeat(pa.scalar(0, kind), rows.num_rows)
+        return pc.fill_null(rows[self._origin.time].cast(kind), pa.scalar(0, kind))
+
+
+def _computed(
+    output: Output, rows: pa.RecordBatch, known: MutableMapping[Node, Any]
+) -> pa.Array | None:
+    if output.source is not None:
+        return rows[output.source]
+    if output.node is None:
+        return None
+    try:
+        return values_of(output.node, rows, known)
+    except NotEvaluableError:
+        return None
+
+
+def _one(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)

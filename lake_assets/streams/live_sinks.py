@@ -1,0 +1,214 @@
+"""All sinks of the streams' feeds, in the streams' process: a thread a sink.
+
+Nobody waits for one: it follows its tables by their logs, reads on when its calls are made, and a
+slow or dead API keeps its own rows back and no others. What goes wrong with it is its own.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Collection, Sequence
+from contextlib import closing
+from dataclasses import replace
+
+from lake_assets.errors import LakeAssetsError, StreamError, first_line
+from lake_assets.gold.run import Warm
+from lake_assets.model.feeds import Feed
+from lake_assets.model.flows import tables_owner
+from lake_assets.model.reports import BatchReport, SinkEvent, SinkFailed, Stage
+from lake_assets.model.sinks import Sink
+from lake_assets.runtime.log_lines import about
+from lake_assets.settings.schema import Settings
+from lake_assets.sinks.run import SinkRun, sink_turn
+from lake_assets.spark.job_groups import cancel_group, enter_group
+from lake_assets.state.files import turn_if_free
+from lake_assets.streams.triggers import retry_delay_s
+
+_LOG = logging.getLogger(__name__)
+
+_LOOK_ANYWAY_S = 5.0
+"""Seconds after which tables are looked at though nothing was committed here: others may have
+written to them (requeue, rebuild). A look asks each table for one file."""
+
+_TURN_EVERY_S = 1.0
+"""Seconds between two tries while somebody else delivers."""
+
+_LEFT_WITHIN_S = 30.0
+"""Seconds that threads have to end: calls in flight, and a commit."""
+
+
+class LiveSink:
+    """Delivers to one sink until it is told to stop."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        feed: Feed,
+        sink: Sink,
+        warm: Warm,
+        announce: Callable[[SinkEvent], None],
+    ) -> None:
+        """Prepare the thread; as `LiveSinks`."""
+        self.feed = feed.feed
+        self.name = f"{feed.feed}.{sink.name}"
+        self.trouble = ""
+        """Why nothing is delivered now, in words, if that is so."""
+        self._settings, self._feed, self._sink = settings, feed, sink
+        self._warm, self._announce = warm, announce
+        self._stop, self._woken = threading.Event(), threading.Event()
+        self._is_last = False
+        self._thread = threading.Thread(target=self._run, name=f"sink {self.name}", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread; it looks at once for what came while nobody did."""
+        self._thread.start()
+
+    def nudge(self) -> None:
+        """Tell that its tables may have something new."""
+        self._woken.set()
+
+    def finish(self) -> None:
+        """Have what is there delivered, and the thread end."""
+        self._is_last = True
+        self._woken.set()
+
+    def stop(self) -> None:
+        """Have the thread end soon; calls in flight have some seconds."""
+        self._stop.set()
+        self._woken.set()
+        if self.is_alive():
+            cancel_group(self._warm.session, f"sink {self.name}")
+
+    def is_alive(self) -> bool:
+        """Whether its thread has not ended."""
+        return self._thread.is_alive()
+
+    def _run(self) -> None:
+        with about(feed=self._feed.feed, stage="deliver", sink=self._sink.name):
+            failures = 0
+            while not self._stop.is_set():
+                try:
+                    self._deliver_in_turn()
+                except Exception as problem:  # noqa: BLE001 - each sink's trouble is its own
+                    if self._stop.is_set():
+                        return  # Spark may be gone before the thread is
+                    failures = failures + 1 if not self.trouble or failures else 1
+                    self._tell(problem, failures)
+                if self._is_last:
+                    return
+                self._wait(retry_delay_s(failures) if self.trouble else _TURN_EVERY_S)
+
+    def _deliver_in_turn(self) -> None:
+        with turn_if_free(self._settings.state_dir, sink_turn(self._feed, self._sink)) as is_ours:
+            if not is_ours:
+                self.trouble = "another process delivers to it"
+                return
+            # What it has opened must stay as it is, whatever the streams do meanwhile.
+            with closing(self._warm.context.committer.independent()) as committer:
+                session = self._warm.session.newSession()
+                enter_group(session, f"sink {self.name}", pool="sinks")
+                context = replace(self._warm.context, committer=committer)
+                with SinkRun(session, context, self._feed, self._sink, self._settings) as run:
+                    self._follow(run)
+
+    def _follow(self, run: SinkRun) -> None:
+        while not self._stop.is_set():
+            is_last = self._is_last  # what is there now will be delivered
+            self._woken.clear()
+            report = run.deliver(self._stop)
+            if report.calls or self.trouble:
+                self.trouble = ""
+                self._announce(report)
+            if is_last:
+                return
+            self._woken.wait(_LOOK_ANYWAY_S)
+
+    def _tell(self, problem: Exception, failures: int) -> None:
+        self.trouble = first_line(problem) or type(problem).__name__
+        if not isinstance(problem, LakeAssetsError):
+            _LOG.warning("sink %s cannot deliver", self.name, exc_info=problem)
+        then = f"it is tried again in {retry_delay_s(failures):.0f} s, and no row is lost"
+        reason = f"stands still: {self.trouble}; {then}"
+        self._announce(SinkFailed(feed=self._feed.feed, sink=self._sink.name, reason=reason))
+
+    def _wait(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while not (self._stop.is_set() or self._is_last) and time.monotonic() < until:
+            self._woken.wait(max(0.0, min(_TURN_EVERY_S, until - time.monotonic())))
+            self._woken.clear()
+
+
+class LiveSinks:
+    """The sinks of some feeds."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        feeds: Sequence[Feed],
+        warm: Warm,
+        announce: Callable[[SinkEvent], None],
+        followed: Collection[str],
+    ) -> None:
+        """Prepare a thread a sink; none starts yet.
+
+        Args:
+            settings: where the lake is.
+            feeds: all that there are.
+            warm: the streams' session.
+            announce: is told what became of a sink, in its thread.
+            followed: names of the feeds whose sinks `finish` waits for; beside theirs, those of
+                feeds on a schedule are delivered to as long as the process lives.
+        """
+        self._owners = {feed.feed: tables_owner(feed) for feed in feeds}
+        # Runs of feeds on a schedule are this process's, too, if somebody asks for them.
+        ours = [feed for feed in feeds if feed.feed in followed or feed.is_triggered]
+        self._followed = frozenset(followed)
+        self._sinks = [
+            (tables_owner(feed), LiveSink(settings, feed, sink, warm, announce))
+            for feed in ours
+            for sink in feed.sinks
+        ]
+
+    def start(self) -> None:
+        """Start the threads."""
+        for _, sink in self._sinks:
+            sink.start()
+
+    def note(self, report: BatchReport) -> None:
+        """Take in a batch: what demux committed, sinks may lack."""
+        owner = self._owners.get(report.feed, report.feed)
+        if report.is_committed and report.stage is not Stage.INGEST:
+            for whose, sink in self._sinks:
+                if whose == owner:
+                    sink.nudge()
+
+    def finish(self, stop: threading.Event) -> None:
+        """Deliver what is there of followed feeds, and end; or return when `stop` is set.
+
+        Raises:
+            StreamError: rows cannot be delivered.
+        """
+        awaited = [sink for _, sink in self._sinks if sink.feed in self._followed]
+        for sink in awaited:
+            sink.finish()
+        while any(sink.is_alive() for sink in awaited):
+            if stop.wait(0.1):
+                return
+        troubles = {sink.name: sink.trouble for sink in awaited if sink.trouble}
+        if troubles:
+            facts = "; ".join(f"{name} stands still ({why})" for name, why in troubles.items())
+            raise StreamError("sinks", facts, "All rows are in silver; repair the sinks")
+
+    def stop(self) -> None:
+        """Have all threads end soon."""
+        for _, sink in self._sinks:
+            sink.stop()
+
+    def wait(self) -> None:
+        """Wait for the threads; as `LiveGold.wait`."""
+        until = time.monotonic() + _LEFT_WITHIN_S
+        while left := [sink.name for _, sink in self._sinks if sink.is_alive()]:
+            if time.monotonic() > until:
+                _LOG.warning("%s have not ended; the process ends beside them", ", ".join(left))
+                return
+            time.sleep(0.1)
