@@ -5,10 +5,11 @@ import pyarrow as pa
 
 def rounded_columns(have: pa.Schema, wanted: pa.Schema) -> list[str]:
     """Columns that have integers, at any depth, where doubles are wanted."""
+    types = {column.name: column.type for column in wanted}
     return [
         column.name
         for column in have
-        if column.name in wanted.names and _is_rounded(column.type, wanted.field(column.name).type)
+        if column.name in types and _is_rounded(column.type, types[column.name])
     ]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -25,6 +25,7 @@ from lake_assets.formats.base import (
     Surroundings,
 )
 from lake_assets.formats.confluent.schemas import SchemaSet
+from lake_assets.formats.wrapped_schemas import WrappedSchemas
 from lake_assets.model.feeds import Feed
 from lake_assets.model.payload import AvroPayload
 from lake_assets.model.quarantine import Reason
@@ -37,6 +38,9 @@ _HEADER = 5
 
 _ASKED_AGAIN_S = 600.0
 """Age at which a subject that was not there is asked about again."""
+
+SchemasT = TypeVar("SchemasT", SchemaSet, WrappedSchemas)
+"""What is known of values, of which envelopes may be: with it stands what is known of keys."""
 
 _PLAIN = (str, int, bool, float, Decimal, date)
 
@@ -62,8 +66,8 @@ class FramedKeys:
     clock: Any
 
     def resolve(
-        self, before: SchemaSet, after: SchemaSet, asked: Sequence[RowKeyQuestion]
-    ) -> SchemaSet:
+        self, before: SchemasT, after: SchemasT, asked: Sequence[RowKeyQuestion]
+    ) -> SchemasT:
         """`after` with what was known of keys, and an answer to each question.
 
         Args:
@@ -75,28 +79,28 @@ class FramedKeys:
             RegistryError: no answer.
         """
         known = _known(before)
-        return replace(after, of_keys=self._resolved(known, asked) if asked else known)
+        return _with(after, self._resolved(known, asked) if asked else known)
 
     def let_wait(
-        self, before: SchemaSet, after: SchemaSet, asked: Sequence[RowKeyQuestion]
-    ) -> SchemaSet:
+        self, before: SchemasT, after: SchemasT, asked: Sequence[RowKeyQuestion]
+    ) -> SchemasT:
         """As `resolve`, where rows wait whose keys' schemas are not known."""
         schemas = _known(before)
         if schemas.found is not None:
             found = self.format.let_wait(schemas.found, _inner(asked))
-            return replace(after, of_keys=replace(schemas, found=found))
+            return _with(after, replace(schemas, found=found))
         waiting = schemas.waiting | {one.schema_id for one in asked}
-        return replace(after, of_keys=replace(schemas, waiting=waiting))
+        return _with(after, replace(schemas, waiting=waiting))
 
-    def for_next_batch(self, before: SchemaSet, after: SchemaSet, now: float) -> SchemaSet:
+    def for_next_batch(self, before: SchemasT, after: SchemasT, now: float) -> SchemasT:
         """As `resolve`, without answers that may have changed."""
         schemas = _known(before)
         is_old = schemas.problem and now - schemas.asked_at >= _ASKED_AGAIN_S
         if schemas.found is not None:
             found = self.format.for_next_batch(schemas.found, now)
-            return replace(after, of_keys=replace(schemas, found=found))
+            return _with(after, replace(schemas, found=found))
         own = KeySchemas() if is_old else replace(schemas, waiting=frozenset())
-        return replace(after, of_keys=own)
+        return _with(after, own)
 
     def _resolved(self, schemas: KeySchemas, asked: Sequence[RowKeyQuestion]) -> KeySchemas:
         found = schemas.found
@@ -107,7 +111,7 @@ class FramedKeys:
                 return KeySchemas(problem=problem.fact, asked_at=self.clock())
         return KeySchemas(found=self.format.resolve(found, _inner(asked)))
 
-    def plan(self, known: SchemaSet) -> "KeyDecoder":
+    def plan(self, known: SchemasT) -> "KeyDecoder":
         """What reads keys in the workers.
 
         Raises:
@@ -193,8 +197,13 @@ def framed_keys(feed: Feed, surroundings: Surroundings, clock: Any) -> FramedKey
     return FramedKeys(made, clock)
 
 
-def _known(schemas: SchemaSet) -> KeySchemas:
+def _known(schemas: SchemasT) -> KeySchemas:
     return schemas.of_keys if isinstance(schemas.of_keys, KeySchemas) else KeySchemas()
+
+
+def _with(schemas: SchemasT, known: KeySchemas) -> SchemasT:
+    """With what is known of keys; itself if it was known, so that nobody plans anew."""
+    return schemas if _known(schemas) == known else replace(schemas, of_keys=known)
 
 
 def _inner(asked: Sequence[RowKeyQuestion]) -> frozenset[Question]:

@@ -68,7 +68,7 @@ def merge(
 
     Types widen where one holds all values of the other, at any depth: `tinyint`, `smallint`, `int`,
     `bigint` and `decimal(20,0)` to those after them, `float` to `double`, a struct by fields. All
-    columns are nullable.
+    columns are nullable. Where these are `have`, it is `have` itself.
 
     Args:
         have: the columns that are there.
@@ -78,7 +78,11 @@ def merge(
             `string` to `binary`, a decimal to one of more digits and the same scale.
     """
     fields = _Merge(rounds, promotes).fields(have, came, "")
-    return fields if isinstance(fields, Mismatch) else pa.schema(fields)
+    if isinstance(fields, Mismatch):
+        return fields
+    made = pa.schema(fields)
+    # What is one object is pickled once, however many subjects' decoders have it.
+    return have if made.equals(have, check_metadata=True) else made
 
 
 def in_words(kind: pa.DataType) -> str:

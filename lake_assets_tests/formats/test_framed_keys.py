@@ -10,6 +10,7 @@ from lake_assets.formats.column_reasons import versions_in
 from lake_assets.formats.confluent.schemas import FIRST
 from lake_assets.formats.framed_keys import KeySchemas, framed_keys
 from lake_assets.formats.tombstones import with_tombstones
+from lake_assets.formats.wrapped_schemas import WrappedSchemas
 from lake_assets.model.endpoints import RegistryAccess
 from lake_assets.model.feeds import Feed
 from lake_assets.silver import questions
@@ -22,12 +23,12 @@ SHORT = record(("shop", "string"), name="Key")
 SURROUNDINGS = Surroundings(registry_access=RegistryAccess())
 
 
-def feed_of(value_subject="shops-value"):
+def feed_of(value_subject="shops-value", **more):
     return Feed.model_validate(
         {
             "feed": "shops",
             "source": {"kafka": {"topic": "shops"}},
-            "payload": {"avro": {"subject": value_subject}},
+            "payload": {"avro": {"subject": value_subject}, **more},
         }
     )
 
@@ -141,3 +142,37 @@ def test_keys_have_a_subject_only_where_values_have_one_of_their_topic():
     text = {"json": {"schema": json.dumps("id bigint").strip('"')}}
     other = feed_of().model_copy(update={"payload": type(feed_of().payload).model_validate(text)})
     assert framed_keys(other, SURROUNDINGS, float) is None
+
+
+def test_nothing_changes_where_nothing_is_known_anew():
+    for known in ({}, {"found": subject(KEY)}, {"problem": "is gone", "asked_at": 100.0}):
+        rows = Rows(("id",), **known)
+        assert rows.format.for_next_batch(rows.schemas, 200.0) is rows.schemas
+        assert rows.format.resolve(rows.schemas, frozenset()) is rows.schemas
+
+
+def test_keys_of_envelopes_are_read_as_those_of_other_values():
+    body = {"column": "body", "avro": {"subject": "body"}}
+    feed = feed_of(wrapped=body)
+    keys = framed_keys(feed, SURROUNDINGS, lambda: 100.0)
+    made = with_tombstones("shops", ("id",), format_of(feed, SURROUNDINGS), keys)
+    outer, inner = subject(record(("id", "long"), ("body", "bytes"))), subject(record(("a", "int")))
+    schemas = WrappedSchemas(outer, inner)
+    key = key_of(1, KEY, id=7, shop="a")
+    batch = pa.RecordBatch.from_pydict(
+        {
+            "key": pa.array([key], pa.binary()),
+            "value": pa.nulls(1, pa.binary()),
+            "schema_id": pa.nulls(1, pa.int64()),
+        }
+    )
+
+    assert made.for_next_batch(schemas, 1.0) is schemas
+    asked = made.plan(schemas, pa.schema([]), ()).decode(batch).questions
+    assert asked == (RowKeyQuestion(1),)
+    waiting = made.let_wait(schemas, frozenset(asked))
+    assert made.plan(waiting, pa.schema([]), ()).decode(batch).reason.to_pylist() == ["waiting"]
+    found = replace(schemas, of_keys=KeySchemas(found=subject(KEY)))
+    after = found.changed(subject(record(("id", "long"), ("body", "bytes"))), inner)
+    (row,) = made.plan(after, pa.schema([]), ()).decode(batch).columns.to_pylist()
+    assert row == {"id": 7, "a": None, "_tombstone": True}

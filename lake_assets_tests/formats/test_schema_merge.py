@@ -145,3 +145,9 @@ def test_decimals_of_other_scales_and_text_beside_numbers_stay_apart():
     pairs = [(pa.decimal128(5, 2), pa.decimal128(9, 3)), (pa.int32(), pa.string())]
     for have, came in pairs:
         assert isinstance(merge(schema(a=have), schema(a=came), promotes=True), Mismatch)
+
+
+def test_columns_that_nothing_comes_to_are_the_same_object():
+    have = merge(schema(a=pa.int64(), b=pa.list_(pa.string())), schema(c=pa.bool_()))
+    assert merge(have, schema(a=pa.int32())) is have
+    assert merge(have, schema(a=pa.decimal128(20, 0))) is not have

@@ -72,6 +72,7 @@ class JsonSchemaFormat(RegisteredFormat[JsonPayload]):
         decoding = plan_decoding(schemas, readable, next(iter(route), None), self.taken)
         columns = _beside_others(decoding.columns, tables)
         columns = _with_rescued(columns, have, rescues=declared.rescues)
+        columns = have if columns.equals(have, check_metadata=True) else columns
         rescued = {RESCUED} & {*columns.names}
         return JsonSchemaDecoder(
             plan=decoding,
@@ -103,8 +104,9 @@ class JsonSchemaFormat(RegisteredFormat[JsonPayload]):
 
 def _beside_others(columns: pa.Schema, tables: pa.Schema) -> pa.Schema:
     """The columns where tables have them, with those that are not read; new ones last."""
-    there = [columns.field(one.name) if one.name in columns.names else one for one in tables]
-    return pa.schema([*there, *(one for one in columns if one.name not in tables.names)])
+    made, had = {one.name: one for one in columns}, {*tables.names}
+    there = [made.get(one.name, one) for one in tables]
+    return pa.schema([*there, *(one for one in columns if one.name not in had)])
 
 
 def _with_rescued(columns: pa.Schema, have: pa.Schema, *, rescues: bool) -> pa.Schema:

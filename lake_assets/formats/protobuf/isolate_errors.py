@@ -2,9 +2,10 @@
 
 Messages that `ptars` reads otherwise than protobuf does are decoded as `normal` writes them again.
 
-`ptars` fails a whole array at its first bad message and does not say which. So google.protobuf says
-first which messages it would refuse; these are tried one by one, and the others together. What is
-bad all the same is found by halving: log2(rows between two bad ones) calls of 6 µs and more.
+`ptars` fails a whole array at its first bad message and does not say which. So pieces of it are
+tried, for bad ones often stand together. Where a piece fails, google.protobuf says first which of
+its messages it would refuse; these are tried one by one, and the others together. What is bad all
+the same is found by halving: log2(rows between two bad ones) calls of 6 µs and more.
 Measured a core on 35-byte events: none bad, 7,000,000 rows/s; 1 % bad,
 1,000,000; half of them bad, 300,000; all bad, 200,000.
 Rows that headers alone refuse (not framed, unknown id) never come here and cost next to nothing.
@@ -23,6 +24,10 @@ from lake_assets.formats.protobuf.normalize import Normal
 
 _PANICS = (("slice index", "a length runs over"),)
 """What `ptars` 0.0.25 panics with, by a piece of its words, and what that means."""
+
+_PIECE = 512
+"""Messages that are looked at one by one, since there is a bad one among them. Fewer would make
+another try each, at 6 µs and more."""
 
 _PREFIX = "failed to decode Protobuf message: "
 
@@ -72,6 +77,8 @@ def _isolate(
     if not isinstance(answer, str):
         return Isolated(answer, {}), values
     is_rewritten = normal is not None and normal.checks.has_message_maps
+    if normal is not None and not is_rewritten and len(values) > _PIECE:
+        return _by_pieces(handler, values, normal), values
     if normal is not None and (len(values) > 1 or is_rewritten):
         written = [normal.rewrite(value) for value in values.to_pylist()]
         suspects = np.fromiter((message is None for message in written), np.bool_, len(written))
@@ -110,6 +117,21 @@ def _mended(
     whole = pa.concat_batches([found.decoded, again.decoded])
     refused = {int(good[rewritten[row]]): problem for row, problem in again.refused.items()}
     return Isolated(whole.take(pa.array(np.delete(order, lost))), found.refused | refused)
+
+
+def _by_pieces(
+    handler: Any,  # noqa: ANN401
+    values: pa.Array,
+    normal: Normal,
+) -> Isolated:
+    """The same piece by piece, so that bad messages cost those nothing that are far from them."""
+    refused: dict[int, str] = {}
+    pieces = []
+    for start in range(0, len(values), _PIECE):
+        piece, _ = _isolate(handler, values.slice(start, _PIECE), normal)
+        pieces.append(piece.decoded)
+        refused |= {start + index: problem for index, problem in piece.refused.items()}
+    return Isolated(pa.concat_batches(pieces), refused)
 
 
 def _join(search: "_Search", suspects: npt.NDArray[np.bool_]) -> Isolated:

@@ -115,6 +115,20 @@ def test_types_get_wide_enough_for_all_subjects():
     assert reader.rows(uno(color=1)) == [{"player": "", "color": 1}]
 
 
+@pytest.mark.parametrize("language", ["protobuf", "avro", "json"])
+def test_decoders_of_many_subjects_share_their_columns(language):
+    """Else what is pickled for each task grows with the square of the subjects."""
+    types = {
+        "protobuf": [f"message R{at} {{ int64 id = 1; string f{at} = 2; }}" for at in range(9)],
+        "avro": [record(("id", "long"), (f"f{at}", "string")) for at in range(9)],
+        "json": [document(id={"type": "integer"}, **{f"f{at}": {}}) for at in range(9)],
+    }
+    subjects = {f"s{at}": {at + 1: one} for at, one in enumerate(types[language])}
+    decoder = Reader(language, known(language, **subjects)).decoder
+    assert len(decoder.columns) >= 10
+    assert {id(one.columns) for one in decoder.decoders} == {id(decoder.columns)}
+
+
 def test_an_id_of_two_subjects_is_read_once_by_the_leading_one():
     schemas = known("protobuf", uno={1: UNO}, other={1: UNO, 2: CHESS})
     assert schemas.owners == {1: "uno", 2: "other"}
