@@ -18,6 +18,7 @@ from lake_assets.model.selected_names import names_taken, with_masked_as_text
 from lake_assets.model.tables import quarantine_of
 from lake_assets.silver import selecting_by_key_format
 from lake_assets.silver.recount_expectations import count
+from lake_assets.silver.selection import select
 from lake_assets.silver.transforming_format import with_transform
 from lake_assets.spark.columns_of_keys import columns_of_keys
 from lake_assets.spark.lake_context import open_lake
@@ -262,11 +263,11 @@ def test_spark_is_asked_once_of_each_key_whatever_the_order_of_columns_in_tables
     selects = {"pulse": ["* except (owner)"], "vita": ["* except (owner, time)"]}
     declared = feed(selects=selects)
     silver.take(declared, beat())
-    asked, ask = [], selecting_by_key_format.select
+    asked = []
 
     def counting(*given, **more):
         asked.append([*given[3]])
-        return ask(*given, **more)
+        return select(*given, **more)
 
     monkeypatch.setattr(selecting_by_key_format, "select", counting)
     silver.demux(declared).prepare(silver.spark)
