@@ -88,6 +88,8 @@ class _Look:
         self._handles: dict[TableRef, DeltaTable] = {}
         self._journals: dict[TableRef, str] = {}
         self._notes: list[str] = []
+        self._kept: set[TableRef] = set()
+        """What is taken as it is, since files of older versions were deleted."""
 
     def cut(self) -> Cut:
         quarantines = tables_in(self._lake, [Layer.QUARANTINE])
@@ -101,7 +103,11 @@ class _Look:
             self._open(pool, [t for t in tables if t.layer is Layer.SILVER or _is_beside(t)])
             # What lost rows of a feed fits no batch of it, and is not taken back for that.
             whole = {t: handle for t, handle in self._handles.items() if t not in self._lost}
-            self._handles.update(shared_cut(self._lake, whole, self._at))
+            shared = shared_cut(self._lake, whole, self._at)
+            if any(self._lacks_files(table, handle) for table, handle in shared.items()):
+                self._kept = {*shared}  # none is taken back for one feed alone
+            else:
+                self._handles.update(shared)
             for quarantine in quarantines:
                 if (feed := feed_of(quarantine)) is not None and quarantine in self._handles:
                     self._fit(feed, quarantine, before[quarantine])
@@ -183,9 +189,9 @@ class _Look:
             gone = [t for t, handle in fitting.items() if self._lacks_files(t, handle)]
             self._handles.update({t: h for t, h in fitting.items() if t not in gone})
             self._notes += [
-                f"feed {feed}: a batch was cut off, and files of {table.relative} from before it "
-                "were deleted since: the streams take its rows out of the restored lake, and take "
-                "it again"
+                f"feed {feed}: a batch was cut off, and files of {table.relative} or of a table "
+                "beside it from before were deleted since: the streams take its rows out of the "
+                "restored lake, and take it again"
                 for table in gone
             ]
             return
@@ -218,6 +224,8 @@ class _Look:
         log, opened = log_of(self._lake, table), self._handles[table]
         if handle.version() == opened.version():
             return False
+        if table in self._kept:
+            return True
         now = {file.path for file in active_files(opened)}
         return any(
             file.path not in now and self._lake.stat(log.data_file(file.path)) is None

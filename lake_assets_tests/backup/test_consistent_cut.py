@@ -137,7 +137,7 @@ def test_a_half_batch_stays_where_files_from_before_it_were_deleted(lake, settin
     cut = chosen(lake)
     assert (cut.versions[UNO], cut.versions[FISH]) == (lake.version(UNO), fish)
     (note,) = cut.notes
-    assert f"feed games: a batch was cut off, and files of {UNO.relative} from before" in note
+    assert f"feed games: a batch was cut off, and files of {UNO.relative} or" in note
     assert versions_in(backed_up(settings, place))[UNO.relative] == lake.version(UNO)
 
 
