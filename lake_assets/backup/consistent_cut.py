@@ -3,8 +3,9 @@
 Quarantine's newest whole batch tells up to where each silver table is taken, and how far bronze
 must reach; of gold the newest version is taken that stands for silver in the cut. So whoever
 restores it finds no half batch. Where no such versions are found (tables that do not fit
-together, a requeue that was cut off) the newest are taken, and that is told: the first start of
-the streams finishes, undoes or refuses what it would have here. Reads logs only.
+together, a requeue that was cut off, files that were deleted since) the newest are taken, and that
+is told: the first start of the streams finishes, undoes or refuses what it would have here. Reads
+logs only.
 """
 
 import json
@@ -23,6 +24,7 @@ from lake_assets.backup.lake_tables import feed_of, tables_in
 from lake_assets.backup.lost_notes import losses_between, noted_losses
 from lake_assets.backup.shared_cut import shared_cut
 from lake_assets.delta.crash_recovery import newest_whole_version
+from lake_assets.delta.data_files import active_files
 from lake_assets.delta.table_log import log_of
 from lake_assets.delta.transaction_numbers import checksum, numbers_of, recorded_checksum
 from lake_assets.errors import LakeError, first_line
@@ -86,6 +88,8 @@ class _Look:
         self._handles: dict[TableRef, DeltaTable] = {}
         self._journals: dict[TableRef, str] = {}
         self._notes: list[str] = []
+        self._kept: set[TableRef] = set()
+        """What is taken as it is, since files of older versions were deleted."""
 
     def cut(self) -> Cut:
         quarantines = tables_in(self._lake, [Layer.QUARANTINE])
@@ -99,7 +103,11 @@ class _Look:
             self._open(pool, [t for t in tables if t.layer is Layer.SILVER or _is_beside(t)])
             # What lost rows of a feed fits no batch of it, and is not taken back for that.
             whole = {t: handle for t, handle in self._handles.items() if t not in self._lost}
-            self._handles.update(shared_cut(self._lake, whole, self._at))
+            shared = shared_cut(self._lake, whole, self._at)
+            if any(self._lacks_files(table, handle) for table, handle in shared.items()):
+                self._kept = {*shared}  # none is taken back for one feed alone
+            else:
+                self._handles.update(shared)
             for quarantine in quarantines:
                 if (feed := feed_of(quarantine)) is not None and quarantine in self._handles:
                     self._fit(feed, quarantine, before[quarantine])
@@ -178,7 +186,14 @@ class _Look:
             checksum(numbers_of(redo, {**others, **fitting})) == recorded_checksum(redo, handle)
         )
         if is_one_change and is_redone and checksum(numbers_of(app_id, fitting)) == position.tables:
-            self._handles.update(fitting)
+            gone = [t for t, handle in fitting.items() if self._lacks_files(t, handle)]
+            self._handles.update({t: h for t, h in fitting.items() if t not in gone})
+            self._notes += [
+                f"feed {feed}: a batch was cut off, and files of {table.relative} or of a table "
+                "beside it from before were deleted since: the streams take its rows out of the "
+                "restored lake, and take it again"
+                for table in gone
+            ]
             return
         self._notes.append(
             f"feed {feed}: its tables do not fit together as they are (a requeue was cut off, or a "
@@ -203,6 +218,19 @@ class _Look:
             return handle
         version = version_before(log_of(self._lake, table), handle.version(), app_id, most)
         return handle if version is None else self._at(table, version)
+
+    def _lacks_files(self, table: TableRef, handle: DeltaTable) -> bool:
+        """Whether files of an older version than was opened were deleted: maintenance may."""
+        log, opened = log_of(self._lake, table), self._handles[table]
+        if handle.version() == opened.version():
+            return False
+        if table in self._kept:
+            return True
+        now = {file.path for file in active_files(opened)}
+        return any(
+            file.path not in now and self._lake.stat(log.data_file(file.path)) is None
+            for file in active_files(handle)
+        )
 
     def _journal(self, quarantine: TableRef) -> str | None:
         try:

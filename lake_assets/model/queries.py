@@ -150,6 +150,9 @@ def _query(sql: str) -> "exp.Query":
     except SqlglotError as problem:
         message = f"does not parse ({_complaint(problem)})"
         raise ValueError(message) from problem
+    except RecursionError as problem:
+        message = "is nested too deeply to be read: name its parts, `with part as (select …)`"
+        raise ValueError(message) from problem
     if len(statements) != 1 or not isinstance(statements[0], exp.Query):
         message = "is no query: write one `select … from silver`"
         raise ValueError(message)

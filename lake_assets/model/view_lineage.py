@@ -86,8 +86,9 @@ def _read(
     # Of which type a column is makes no difference here.
     schema = {table: dict.fromkeys(own, "string") for table, own in names.items() if own}
     try:
-        made = lineage(None, with_names(sql, plain), schema, dialect="spark")
-    except (SqlglotError, ValueError):
+        # Whole selects: one cut to its column, for each of its columns, is the square of them.
+        made = lineage(None, with_names(sql, plain), schema, dialect="spark", trim_selects=False)
+    except (SqlglotError, ValueError, RecursionError):
         return {}
     by_name = {name: source for source, name in plain.items()}
     found = {}

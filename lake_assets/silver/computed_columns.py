@@ -32,6 +32,22 @@ def with_computed(
     return merge(have, made, rounds=payload.infers, promotes=payload.promotes)
 
 
+START_AGAIN = "stop the streams, delete silver's tables, and run `lake-assets rebuild silver`"
+"""What else can be done where columns do not go together: a rebuild alone keeps them."""
+
+
+def misfit(found: Mismatch, made: str) -> str:
+    """In words, how a column does not go with the tables'.
+
+    Args:
+        found: what does not.
+        made: what gives it, before its type: `selected as`.
+    """
+    if found.is_name:
+        return f"has a column {found.have}, from which {found.path} differs by case alone"
+    return f"column {found.path} is {found.have}, and {made} {found.came}"
+
+
 def kind_without_keys(kind: pa.DataType) -> str:
     """In words, a type whose values make no keys; empty of one whose values do.
 

@@ -12,7 +12,12 @@ from lake_assets.formats.schema_merge import Mismatch, in_words
 from lake_assets.model.feeds import Feed
 from lake_assets.model.misfits import RECORD
 from lake_assets.model.transforms import ELEMENT, Mask
-from lake_assets.silver.computed_columns import kind_without_keys, with_computed
+from lake_assets.silver.computed_columns import (
+    START_AGAIN,
+    kind_without_keys,
+    misfit,
+    with_computed,
+)
 from lake_assets.silver.mask_values import Masks
 from lake_assets.silver.selection import Output
 
@@ -63,8 +68,8 @@ def merged_columns(
     if isinstance(merged, Mismatch):
         raise LakeError(
             f"silver of feed {feed.feed!r}",
-            f"column {merged.path} is {merged.have}, and selected as {merged.came}",
-            "Cast it to what it is or give it another name, or rebuild silver without it",
+            misfit(merged, "selected as"),
+            f"Cast it to what it is or give it another name; or {START_AGAIN}",
         )
     return merged
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
+from pyspark.sql import DataFrame
 
 from lake_assets.formats.base import Decoder, KeptTypesQuestion, Question
 from lake_assets.model.selects import ALL
@@ -30,7 +31,7 @@ from lake_assets.silver.selected_renames import renames_of
 from lake_assets.silver.selecting_by_key import KeySelect, SelectingByKeyDecoder
 from lake_assets.silver.selecting_decoder import SelectingDecoder
 from lake_assets.silver.selecting_format import SelectedSchemas, SelectingFormat
-from lake_assets.silver.selection import Output, Selection, select, sure_only
+from lake_assets.silver.selection import Output, Selection, no_rows, select, sure_only
 
 _LOG = logging.getLogger(__name__)
 
@@ -55,7 +56,9 @@ class SelectingByKeyFormat(SelectingFormat):
         rows = super().plan(schemas, before, route)
         assert isinstance(rows, SelectingDecoder)  # noqa: S101 - what it is made of
         known = pa.schema([*rows.columns, *rows.unused])
-        found = self._selections(known, schemas, rows)
+        # Spark was asked about the same columns already, but that tables may have another order.
+        is_known = {*known} == {*alone}
+        found = self._selections(alone if is_known else known, schemas, rows)
         made, unused = made_columns(self.feed, found, known, rows.unused)
         computed = {name for one in found for name, o in one.outputs.items() if o.source is None}
         masks = key_masks(self.feed, found, known, self.mask_key)
@@ -125,6 +128,7 @@ class SelectingByKeyFormat(SelectingFormat):
         while columns not in self._of_keys and len(self._of_keys) > 1:
             del self._of_keys[next(iter(self._of_keys))]  # with and without the tables' are asked
         known = self._of_keys.setdefault(columns, {})
+        none: DataFrame | None = None
         found = []
         for group in key_groups(self.feed):
             if group.items == ALL:
@@ -133,8 +137,15 @@ class SelectingByKeyFormat(SelectingFormat):
             if group.items not in known:
                 renames = rows.renames if rows else None
                 thing = f"selects of feed {self.feed.feed!r}, key {group.keys[0]}"
+                none = no_rows(self.session, columns) if none is None else none
                 known[group.items] = select(
-                    self.session, self.feed.feed, columns, group.items, renames, thing=thing
+                    self.session,
+                    self.feed.feed,
+                    columns,
+                    group.items,
+                    renames,
+                    thing=thing,
+                    rows=none,
                 )
             selection = known[group.items]
             if schemas.is_spark_asked:

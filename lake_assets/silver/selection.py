@@ -74,7 +74,7 @@ class Selection:
     """The array of which each element becomes a row; then the last column is its number."""
 
 
-def select(
+def select(  # noqa: PLR0913 - which items, of which columns, and for whom
     session: SparkSession,
     feed: str,
     columns: pa.Schema,
@@ -82,6 +82,7 @@ def select(
     renames: Renames | None = None,
     *,
     thing: str = "",
+    rows: DataFrame | None = None,
 ) -> Selection:
     """What `items` make of rows with these columns, in their order.
 
@@ -92,21 +93,20 @@ def select(
         items: as in Spark's `SELECT`.
         renames: older names of columns and of fields, for what is told of such.
         thing: what errors call them; the feed's select by default.
+        rows: as `no_rows` makes them of the columns, where many are asked about the same.
 
     Raises:
         FeedError: it does not compile, makes several rows of one or one of several, gives a column
             a name that silver has already, or is not the same of the same row each time.
     """
     thing = thing or f"select of feed {feed!r}"
-    rows = session.createDataFrame(session.sparkContext.emptyRDD(), spark_schema(columns))
+    rows = no_rows(session, columns) if rows is None else rows
     with without_ansi(session):
         try:
             explosion = explosion_of(thing, rows, columns, items)
             if explosion is not None:
                 columns = pa.schema([*columns, *explosion.columns])
-                rows = session.createDataFrame(
-                    session.sparkContext.emptyRDD(), spark_schema(columns)
-                )
+                rows = no_rows(session, columns)
                 items = without_generators(items, explosion)
             selected = rows.selectExpr(*items)
             is_alike = is_repeatable(selected, items)
@@ -131,6 +131,11 @@ def select(
         return Selection(
             outputs=outputs, sql=tuple(named), reads=tuple(sorted(reads)), explosion=explosion
         )
+
+
+def no_rows(session: SparkSession, columns: pa.Schema) -> DataFrame:
+    """No rows with these columns."""
+    return session.createDataFrame(session.sparkContext.emptyRDD(), spark_schema(columns))
 
 
 def _of_elements(thing: str, one: Output, explosion: Explosion) -> Output:

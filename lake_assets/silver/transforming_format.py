@@ -16,7 +16,12 @@ from lake_assets.feeds.functions import NamedFunction, find_function
 from lake_assets.formats.base import Decoder, KeptTypesQuestion, PayloadFormat, Question
 from lake_assets.formats.schema_merge import Mismatch
 from lake_assets.model.feeds import Feed
-from lake_assets.silver.computed_columns import kind_without_keys, with_computed
+from lake_assets.silver.computed_columns import (
+    START_AGAIN,
+    kind_without_keys,
+    misfit,
+    with_computed,
+)
 from lake_assets.silver.transform_trial import Trial, try_transform
 from lake_assets.silver.transforming_decoder import TransformingDecoder
 
@@ -121,9 +126,8 @@ class TransformingFormat:
         if isinstance(merged, Mismatch):
             raise LakeError(
                 f"silver of feed {self.feed.feed!r}",
-                f"column {merged.path} is {merged.have}, and {self.function.name} gives "
-                f"{merged.came}",
-                "Give it as it is, or under another name, or rebuild silver without it",
+                misfit(merged, f"{self.function.name} gives"),
+                f"Give it as it is, or under another name; or {START_AGAIN}",
             )
         return merged
 

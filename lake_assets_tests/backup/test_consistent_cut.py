@@ -10,6 +10,7 @@ from lake_assets.backup.consistent_cut import choose_versions
 from lake_assets.delta.commit import Batch, Commit
 from lake_assets.delta.commit_digest import commit_digest
 from lake_assets.delta.crash_recovery import newest_whole_version
+from lake_assets.delta.data_files import active_files
 from lake_assets.delta.log_tail import actions_of
 from lake_assets.delta.refresh_position import position_from
 from lake_assets.delta.refresh_position_all import PositionOfAll
@@ -24,7 +25,16 @@ from lake_assets.model.owners import Owner
 from lake_assets.model.tables import GAPS, gold_of_all
 from lake_assets.silver.demux_position import batch_of, demux_app, reprocess_app, skip_app
 from lake_assets.storage.local import LocalStore
-from lake_assets_tests.backup.lakes import BRONZE, FISH, QUARANTINE, UNO, UNO_AGG, BatchedLake
+from lake_assets_tests.backup.lakes import (
+    BRONZE,
+    FISH,
+    QUARANTINE,
+    UNO,
+    UNO_AGG,
+    BatchedLake,
+    backed_up,
+    versions_in,
+)
 from lake_assets_tests.maintenance.lakes import SCHEMA
 
 REDO = reprocess_app("games")
@@ -115,6 +125,20 @@ def test_a_compaction_after_the_whole_batch_is_in_the_cut_and_one_after_the_half
     lake.committer.compact(UNO)
     cut = chosen(lake)
     assert (cut.versions[UNO], cut.notes) == (compacted, ())
+
+
+def test_a_half_batch_stays_where_files_from_before_it_were_deleted(lake, settings, place):
+    fish = lake.version(FISH)
+    lake.demux(UNO, FISH, whole=False)
+    lake.committer.compact(UNO)
+    kept = {file.path for file in active_files(log_of(lake.store, UNO).open())}
+    for name in lake.data(UNO) - kept:  # as maintenance does once versions are old
+        (lake.path(UNO) / name).unlink()
+    cut = chosen(lake)
+    assert (cut.versions[UNO], cut.versions[FISH]) == (lake.version(UNO), fish)
+    (note,) = cut.notes
+    assert f"feed games: a batch was cut off, and files of {UNO.relative} or" in note
+    assert versions_in(backed_up(settings, place))[UNO.relative] == lake.version(UNO)
 
 
 def test_gold_is_taken_at_a_version_of_silver_that_is_taken(lake):

@@ -7,6 +7,7 @@ from lake_assets.backup.batch_versions import position_at
 from lake_assets.backup.consistent_cut import choose_versions
 from lake_assets.backup.shared_cut import shared_cut
 from lake_assets.delta.commit import Batch, Commit
+from lake_assets.delta.data_files import active_files
 from lake_assets.delta.increments import Point
 from lake_assets.delta.table_log import log_of
 from lake_assets.delta.transaction_numbers import checksum, numbers_of
@@ -104,6 +105,21 @@ def test_for_a_feed_that_lost_rows_no_table_is_taken_back(lake):
     tables = (UNO, FISH, QUARANTINE, quarantine_of("twin"))
     assert {table: cut.versions[table] for table in tables} == {t: lake.version(t) for t in tables}
     assert cut.notes == ("silver_uno_events was put back: its streams wait for `rebuild silver`",)
+
+
+def test_where_files_from_before_a_half_batch_were_deleted_no_table_is_taken_back(lake):
+    for filler in lake.fillers.values():
+        filler.demux(UNO, FISH, whole=True)
+    lake.fillers["games"].demux(UNO, FISH, whole=False)
+    lake.fillers["twin"].demux(FISH, whole=True)
+    lake.committer.compact(UNO)
+    kept = {file.path for file in active_files(log_of(lake.store, UNO).open())}
+    for name in lake.data(UNO) - kept:
+        (lake.path(UNO) / name).unlink()
+    cut = choose_versions(lake.store, pause=lambda _: None)
+    tables = (UNO, FISH, QUARANTINE, quarantine_of("twin"))
+    assert {table: cut.versions[table] for table in tables} == {t: lake.version(t) for t in tables}
+    assert [note.split(":")[0] for note in cut.notes] == ["feed games", "feed games"]
 
 
 def opened(lake, *tables):

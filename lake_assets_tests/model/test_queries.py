@@ -48,6 +48,7 @@ def test_a_query_is_over_one_game_or_over_all(sql, expected):
         ("drop table silver", "is no query"),
         ("select * from silver; select * from silver", "is no query"),
         ("", "is no query"),
+        ("select " + "(" * 2000 + "1" + ")" * 2000 + " as x from silver", "is nested too deeply"),
     ],
 )
 def test_what_no_refresh_could_make_sense_of_is_refused(sql, said):

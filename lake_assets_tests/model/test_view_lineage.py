@@ -123,3 +123,16 @@ def test_keyed_tables_have_silvers_columns():
 )
 def test_queries_are_read_as_far_as_they_tell(sql, columns, expected):
     assert told(columns, sql=sql) == expected
+
+
+def test_what_is_nested_too_deeply_tells_nothing():
+    deep = f"sum({'(' * 2000}ante{')' * 2000})"
+    assert told(keys={"kind": "kind"}, measures={"deep": deep}) == {"kind": ["silver.kind"]}
+
+
+def test_hundreds_of_columns_are_each_of_their_own():
+    measures = {f"c{number}": f"max(ante + {number})" for number in range(400)}
+    items = ["select", ", ".join(f"{sql} as {name}" for name, sql in measures.items()), "from"]
+    expected = {name: ["silver.Ante"] for name in measures}
+    assert told(sql=" ".join([*items, "silver"])) == expected
+    assert told(keys={"kind": "kind"}, measures=measures) == {"kind": ["silver.kind"], **expected}

@@ -16,7 +16,9 @@ from lake_assets.model.gold_views import GoldView
 from lake_assets.model.reports import Judged
 from lake_assets.model.selected_names import names_taken, with_masked_as_text
 from lake_assets.model.tables import quarantine_of
+from lake_assets.silver import selecting_by_key_format
 from lake_assets.silver.recount_expectations import count
+from lake_assets.silver.selection import select
 from lake_assets.silver.transforming_format import with_transform
 from lake_assets.spark.columns_of_keys import columns_of_keys
 from lake_assets.spark.lake_context import open_lake
@@ -253,6 +255,23 @@ def test_what_a_key_selects_no_more_stays_in_its_own_table_alone(silver):
     rows = silver.rows(declared)
     assert {(row["twice"], row["heart_bpm"]) for row in rows} == {(180, 90), (None, None)}
     assert columns(silver, declared, "vita") == {"time", "model", "heart_bpm", "owner"}
+
+
+def test_spark_is_asked_once_of_each_key_whatever_the_order_of_columns_in_tables(
+    silver, monkeypatch
+):
+    selects = {"pulse": ["* except (owner)"], "vita": ["* except (owner, time)"]}
+    declared = feed(selects=selects)
+    silver.take(declared, beat())
+    asked = []
+
+    def counting(*given, **more):
+        asked.append([*given[3]])
+        return select(*given, **more)
+
+    monkeypatch.setattr(selecting_by_key_format, "select", counting)
+    silver.demux(declared).prepare(silver.spark)
+    assert asked == [*selects.values()]
 
 
 def test_a_rebuild_and_a_requeue_make_the_same(silver):

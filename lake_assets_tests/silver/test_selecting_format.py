@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 import yaml
 
 from lake_assets.delta.commit import Batch
-from lake_assets.errors import FeedError
+from lake_assets.errors import FeedError, LakeError
 from lake_assets.model.expectations import Expectation
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import quarantine_of
@@ -135,6 +136,28 @@ def test_a_type_that_does_not_go_with_the_table_is_refused_before_anything_is_wr
     with pytest.raises(Exception, match="column twice is int, and selected as string"):
         silver.take(other, beat(), batch=Batch("query", 1))
     assert len(silver.rows(other)) == 1
+
+
+@pytest.mark.parametrize(
+    ("item", "fact"),
+    [
+        ("'a' as one", "one is int, and selected as string"),
+        ("1 as One", "one, .* One .* case alone"),
+    ],
+)
+def test_what_does_not_go_with_tables_does_once_they_are_deleted(spark, settings, item, fact):
+    declared = feed(["model", item])
+    with open_lake(settings) as context:
+        silver = Silver(spark, context, settings)
+        silver.take(feed(["model", "1 as one"]), beat())
+        with pytest.raises(LakeError, match=rf"column {fact}.*; or stop .* delete silver's tables"):
+            silver.redo(declared).rebuild(silver.bronze(beat()))  # it keeps the columns
+    for key in declared.keys:
+        shutil.rmtree(settings.lake_dir / declared.silver_table(key).relative)
+    with open_lake(settings) as context:
+        silver = Silver(spark, context, settings)
+        silver.redo(declared).rebuild(silver.bronze(beat()))
+        assert silver.schema(declared.silver_table("pulse")).names[:2] == ["model", item[-3:]]
 
 
 @pytest.mark.parametrize(
