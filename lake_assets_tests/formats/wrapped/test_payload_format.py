@@ -377,9 +377,9 @@ def test_versions_and_reasons_of_both_are_told():
     payload = Payload.model_validate(BOTH)
     for one in (made, with_tombstones("calls", ("caller",), made)):
         why = reasons_of_feed(payload, one, known, ())
-        assert why("tenant", "string") == Reason(Why.REGISTRY, 1, 1)
-        assert why("caller", "string") == Reason(Why.REGISTRY, 1, 11)
-        assert why("seconds", "bigint") == Reason(Why.REGISTRY, 2, 12)
+        assert why("tenant", "string") == Reason(Why.REGISTRY, 1, 1, "envelope")
+        assert why("caller", "string") == Reason(Why.REGISTRY, 1, 11, "body")
+        assert why("seconds", "bigint") == Reason(Why.REGISTRY, 2, 12, "body")
         assert why("older", "string") == Reason(Why.FOUND)
 
 
