@@ -6,6 +6,7 @@ from math import inf
 from typing import Self
 
 from lake_assets.formats.confluent.schemas import SchemaSet, Version
+from lake_assets.model.schema_history import RegisteredVersion
 from lake_assets.model.subjects import Subjects
 
 _NOBODY = ""
@@ -25,6 +26,10 @@ class SubjectSchemas:
 
     others: SchemaSet = field(default_factory=lambda: SchemaSet(subject=_NOBODY, versions={}))
     """What is known of ids that are of none of them; it has no versions."""
+
+    recorded: tuple[RegisteredVersion, ...] = ()
+    """The versions that the feed's tables were made with. Those of a subject that is gone wait
+    until the registry says that a row is of it: another one may have its ids by now."""
 
     @property
     def owners(self) -> dict[int, str]:
