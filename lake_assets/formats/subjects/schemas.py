@@ -91,8 +91,15 @@ class SubjectSchemas:
             )
         return replace(self, sets={one.subject: one for one in found}, others=others)
 
-    def _place(self, one: SchemaSet) -> tuple[float, str]:
+    def _place(self, one: SchemaSet) -> tuple[float, float, str]:
+        """Where a subject stands.
+
+        Of two whose first text is the same one leads that was known before, so that the other takes
+        no rows from it.
+        """
         if one.subject in self.choice.names:
-            return self.choice.names.index(one.subject), one.subject
+            return self.choice.names.index(one.subject), 0.0, one.subject
         listed = (schema_id for schema_id, v in one.versions.items() if not v.is_deleted)
-        return min(listed, default=inf), one.subject
+        known = dict.fromkeys([*(its.subject for its in self.recorded), *self.sets])
+        before = next((at for at, name in enumerate(known) if name == one.subject), inf)
+        return min(listed, default=inf), before, one.subject
