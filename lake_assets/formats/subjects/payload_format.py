@@ -6,6 +6,7 @@ Docs: `docs/decisions/0071-one-format-over-several-subjects.md`.
 """
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
@@ -71,9 +72,15 @@ class SubjectsFormat:
             UnknownColumnsError: rows have names at which the feed is to stop.
         """
         self._stop_if_unknown(questions)
-        schemas = self._with_recorded(schemas, questions)
+        recorded = [q for q in questions if isinstance(q, KnownVersionsQuestion)]
+        if recorded:
+            told = tuple(version for one in recorded for version in one.versions)
+            schemas = self._with_recorded(replace(schemas, recorded=told), {*schemas.sets})
         ids = _ids(questions)
-        schemas = self.registry.resolve(schemas, ids) if ids else schemas
+        if ids:
+            before = {*schemas.sets}
+            schemas = self.registry.resolve(schemas, ids)
+            schemas = self._with_recorded(schemas, schemas.sets.keys() - before)
         return self._answered(schemas, questions)
 
     def let_wait(self, schemas: SubjectSchemas, questions: frozenset[Question]) -> SubjectSchemas:
@@ -183,21 +190,18 @@ class SubjectsFormat:
         }
         return replace(schemas, sets={**schemas.sets, **answered})
 
-    def _with_recorded(
-        self, schemas: SubjectSchemas, questions: frozenset[Question]
-    ) -> SubjectSchemas:
-        """With the versions that the tables were made with, each of its own subject.
+    def _with_recorded(self, schemas: SubjectSchemas, subjects: AbstractSet[str]) -> SubjectSchemas:
+        """With the versions that the tables were made with, of these subjects, each of its own.
 
         What an id is now in the registry counts more than whose it was.
         """
-        recorded = [q for q in questions if isinstance(q, KnownVersionsQuestion)]
-        if not recorded:
+        if not schemas.recorded or not subjects:
             return schemas
-        told = [version for one in recorded for version in one.versions]
-        sets = [
-            self.inner.resolve(known, frozenset({KnownVersionsQuestion(_own(known, told))}))
-            for known in schemas.sets.values()
-        ]
+        sets = []
+        for known in schemas.sets.values():
+            told = KnownVersionsQuestion(_own(known, schemas.recorded))
+            is_asked = known.subject in subjects and told.versions
+            sets.append(self.inner.resolve(known, frozenset({told})) if is_asked else known)
         return schemas.with_sets(sets).with_latest(schemas.sets.values())
 
     def _stop_if_unknown(self, questions: frozenset[Question]) -> None:

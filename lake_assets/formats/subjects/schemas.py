@@ -6,6 +6,7 @@ from math import inf
 from typing import Self
 
 from lake_assets.formats.confluent.schemas import SchemaSet, Version
+from lake_assets.model.schema_history import RegisteredVersion
 from lake_assets.model.subjects import Subjects
 
 _NOBODY = ""
@@ -25,6 +26,10 @@ class SubjectSchemas:
 
     others: SchemaSet = field(default_factory=lambda: SchemaSet(subject=_NOBODY, versions={}))
     """What is known of ids that are of none of them; it has no versions."""
+
+    recorded: tuple[RegisteredVersion, ...] = ()
+    """The versions that the feed's tables were made with. Those of a subject that is gone wait
+    until the registry says that a row is of it: another one may have its ids by now."""
 
     @property
     def owners(self) -> dict[int, str]:
@@ -86,8 +91,15 @@ class SubjectSchemas:
             )
         return replace(self, sets={one.subject: one for one in found}, others=others)
 
-    def _place(self, one: SchemaSet) -> tuple[float, str]:
+    def _place(self, one: SchemaSet) -> tuple[float, float, str]:
+        """Where a subject stands.
+
+        Of two whose first text is the same one leads that was known before, so that the other takes
+        no rows from it.
+        """
         if one.subject in self.choice.names:
-            return self.choice.names.index(one.subject), one.subject
+            return self.choice.names.index(one.subject), 0.0, one.subject
         listed = (schema_id for schema_id, v in one.versions.items() if not v.is_deleted)
-        return min(listed, default=inf), one.subject
+        known = dict.fromkeys([*(its.subject for its in self.recorded), *self.sets])
+        before = next((at for at, name in enumerate(known) if name == one.subject), inf)
+        return min(listed, default=inf), before, one.subject

@@ -20,6 +20,7 @@ from lake_assets.formats.base import (
 )
 from lake_assets.formats.column_reasons import versions_in
 from lake_assets.formats.confluent.framing import SHORT
+from lake_assets.formats.subjects.schemas import SubjectSchemas
 from lake_assets.formats.wrapped.columns import (
     in_order,
     joined_renames,
@@ -229,9 +230,14 @@ class WrappedFormat:
 
 
 def _of_subjects(question: KnownVersionsQuestion, schemas: Any) -> set[Question]:  # noqa: ANN401
-    """The question about versions of the subjects that are known, if it is about any."""
+    """The question about versions of the subjects that are taken, if it is about any."""
+    several = schemas.choice if isinstance(schemas, SubjectSchemas) else None
     subjects = {one.subject for one in versions_in(schemas)}
-    own = tuple(one for one in question.versions if one.subject in subjects)
+    own = tuple(
+        one
+        for one in question.versions
+        if one.subject in subjects or (several is not None and several.takes(one.subject))
+    )
     return {KnownVersionsQuestion(own)} if own else set()
 
 

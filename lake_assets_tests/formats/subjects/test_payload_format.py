@@ -14,7 +14,9 @@ from lake_assets.formats.base import (
     UnknownNamesQuestion,
 )
 from lake_assets.formats.column_reasons import reasons_of, versions_in
+from lake_assets.formats.confluent.schemas import SchemaSet
 from lake_assets.formats.subjects.payload_format import over_subjects
+from lake_assets.formats.subjects.registry import SubjectsRegistry
 from lake_assets.model.payload import Payload
 from lake_assets.model.schema_history import RegisteredVersion, Why
 from lake_assets.model.subjects import Subjects
@@ -225,6 +227,29 @@ def test_recorded_versions_are_their_own_subjects_alone():
 
 JSON_UNO = {**document(player={"type": "string"}, color={"type": "integer"}), "title": "Uno"}
 JSON_CHESS = document(player={"type": "string"}, elo={"type": "integer"})
+
+
+def test_recorded_versions_of_a_deleted_subject_count_once_the_registry_says_that_a_row_is_of_it():
+    """Else what its fields become would hang on which of its versions a row has after a restart."""
+    kinds = ["int", ["int", "string"]]
+    older, newest = (record(("x", kind)) for kind in kinds)
+    whole = known("avro", a={1: record(("id", "int"))}, gone={2: older, 3: newest})
+    now = whole.with_sets([whole.sets["a"]])
+    newer = {3: replace(whole.sets["gone"].versions[3], is_deleted=True)}
+
+    class Deleted(SubjectsRegistry):
+        def resolve(self, schemas, ids):  # noqa: ARG002
+            return schemas.with_latest([SchemaSet(subject="gone", versions=newer)])
+
+    made = format_of("avro", whole.choice)
+    made = replace(made, registry=Deleted(whole.choice, made.registry.registry))
+    after = made.resolve(now, frozenset({KnownVersionsQuestion(versions_in(whole))}))
+    assert after.sets == now.sets  # another subject may have the ids
+    after = made.resolve(after, frozenset({SchemaIdQuestion(3)}))
+    assert set(after.owners) == {1, 2, 3}
+    columns = made.plan(after, pa.schema([]), ()).columns
+    assert columns.field("x").type == pa.int32()
+    assert "x_other_types" in columns.names
 
 
 def test_json_is_read_into_the_columns_of_its_own_subject_alone():

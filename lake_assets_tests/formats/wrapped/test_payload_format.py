@@ -22,12 +22,15 @@ from lake_assets.formats.column_reasons import versions_in
 from lake_assets.formats.confluent.schemas import FIRST
 from lake_assets.formats.tombstones import with_tombstones
 from lake_assets.formats.wrapped.column_reasons import reasons_of_feed
+from lake_assets.formats.wrapped.payload_format import WrappedFormat
+from lake_assets.formats.wrapped_schemas import WrappedSchemas
 from lake_assets.model.payload import Payload
 from lake_assets.model.schema_history import Reason, RegisteredVersion, Why
 from lake_assets_tests.formats.avro import given as avro
 from lake_assets_tests.formats.avro.given import datum, record
 from lake_assets_tests.formats.contract import check_format
 from lake_assets_tests.formats.protobuf.given import framed, message_of
+from lake_assets_tests.formats.subjects import given as several
 from lake_assets_tests.formats.wrapped.given import (
     NOTHING,
     bronze,
@@ -395,6 +398,25 @@ def test_recorded_versions_are_for_the_format_of_their_subject():
     question = KnownVersionsQuestion((recorded, other))
     found = made.resolve(made.newest(), frozenset({question}))
     assert (set(found.outer.versions), set(found.inner.versions)) == ({1}, {11, 12})
+
+
+def test_recorded_versions_of_a_subject_that_is_gone_are_for_the_format_that_takes_it():
+    declared = {
+        "avro": {"subjects": "e.*"},
+        "wrapped": {"column": "body", "avro": {"subjects": "b.*"}},
+    }
+    payload = Payload.model_validate(declared)
+    outer = several.known("avro", pattern="e.*", e1={1: AVRO_ENVELOPE})
+    inner = several.known("avro", pattern="b.*", b1={2: AVRO_BODY}, b2={3: record(("b", "int"))})
+    of_inner = several.format_of("avro", inner.choice)
+    made = WrappedFormat(
+        "calls", payload.wrapped, several.format_of("avro", outer.choice), lambda _: of_inner
+    )
+    schemas = WrappedSchemas(outer, inner.with_sets([inner.sets["b1"]]))
+    question = KnownVersionsQuestion(versions_in(WrappedSchemas(outer, inner)))
+    found = made.resolve(schemas, frozenset({question}))
+    assert {one.subject for one in found.outer.recorded} == {"e1"}
+    assert {one.subject for one in found.inner.recorded} == {"b1", "b2"}
 
 
 def test_integers_are_kept_where_they_are():
