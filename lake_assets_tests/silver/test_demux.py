@@ -179,11 +179,14 @@ def test_the_history_tells_which_version_brought_a_column(make, topic, bronze, s
     demux(bronze(framed(second, version=1)), Batch("query", 1), no_position)
     kept = entries_of(LocalStore.at(settings.lake_dir), "games")
     versions = [entry.reason for entry in kept if entry.column is None]
-    assert versions == [Reason(Why.REGISTRY, 1, first), Reason(Why.REGISTRY, 2, second)]
+    told = [
+        Reason(Why.REGISTRY, 1, first, topic.subject),
+        Reason(Why.REGISTRY, 2, second, topic.subject),
+    ]
+    assert versions == told
     assert all(entry.schema for entry in kept if entry.column is None)
     of_uno = {entry.column: entry for entry in kept if entry.key == "uno"}
-    assert of_uno["gamer_id"].reason == Reason(Why.REGISTRY, 1, first)
-    assert of_uno[custom_column(1)].reason == Reason(Why.REGISTRY, 2, second)
+    assert [of_uno[name].reason for name in ("gamer_id", custom_column(1))] == told
     assert {entry.key for entry in kept if entry.column == "gamer_id"} == {*topic.feed().keys}
     demux.forget()
     demux(bronze(framed(second, version=1)), Batch("query", 2), no_position)
