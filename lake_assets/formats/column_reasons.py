@@ -34,18 +34,18 @@ def versions_in(schemas: Any) -> tuple[RegisteredVersion, ...]:  # noqa: ANN401 
     )
 
 
-def versions_alone(schemas: Any) -> Iterator[tuple[str, int, Any]]:  # noqa: ANN401 - a format's own
+def versions_alone(schemas: Any) -> Iterator[tuple[Reason, Any]]:  # noqa: ANN401 - a format's own
     """Each version that a registry told of, as if a format knew no other.
 
     Yields:
-        The subject, the schema's id, and what the format would know; the oldest of a subject first.
+        Which one, and what the format would know; the oldest of a subject first.
     """
     for known in _sets_in(schemas):
-        for schema_id, _ in sorted(known.versions.items(), key=lambda one: one[1].number):
-            alone = known.alone(schema_id)
-            is_one = not isinstance(schemas, SubjectSchemas)
-            told = alone if is_one else replace(schemas, sets={known.subject: alone})
-            yield known.subject, schema_id, told
+        for schema_id, version in sorted(known.versions.items(), key=lambda one: one[1].number):
+            alone: Any = known.alone(schema_id)
+            if isinstance(schemas, SubjectSchemas):
+                alone = replace(schemas, sets={known.subject: alone})
+            yield Reason(Why.REGISTRY, version.number, schema_id, known.subject), alone
 
 
 def _sets_in(schemas: Any) -> tuple[SchemaSet, ...]:  # noqa: ANN401 - a format's own
@@ -78,14 +78,9 @@ def _by_versions(
 
     Of several subjects, the leading one's.
     """
-    numbers = {
-        (known.subject, schema_id): version.number
-        for known in _sets_in(schemas)
-        for schema_id, version in known.versions.items()
-    }
     made: list[tuple[Reason, pa.Schema]] = [
-        (Reason(Why.REGISTRY, numbers[subject, schema_id], schema_id, subject), columns)
-        for subject, schema_id, alone in versions_alone(schemas)
+        (version, columns)
+        for version, alone in versions_alone(schemas)
         for columns in payload_format.made_by(alone, route)
     ]
 

@@ -21,7 +21,7 @@ def names_of(payload_format: PayloadFormat[Any], schemas: Any, decoder: Decoder)
         decoder: planned from that, without columns of tables.
     """
     names = [*decoder.columns.names, *decoder.unused.names, *decoder.renames.now]
-    for _, _, alone in versions_alone(schemas):
+    for _, alone in versions_alone(schemas):
         for kind in payload_format.made_by(alone, ()):
             names += kind.names
     return frozenset(name.lower() for name in names)
