@@ -4,7 +4,7 @@ Nothing is asked of the registry before a key needs it. What columns a key has i
 of it; which of them name a row, and what becomes of that, is `tombstones`'s business.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
@@ -24,7 +24,8 @@ from lake_assets.formats.base import (
     SchemaIdQuestion,
     Surroundings,
 )
-from lake_assets.formats.confluent.schemas import SchemaSet
+from lake_assets.formats.confluent.framing import START, schema_ids
+from lake_assets.formats.confluent.schemas import FORGET_AFTER_S, SchemaSet
 from lake_assets.formats.wrapped_schemas import WrappedSchemas
 from lake_assets.model.feeds import Feed
 from lake_assets.model.payload import AvroPayload
@@ -32,12 +33,6 @@ from lake_assets.model.quarantine import Reason
 
 _OF_VALUES, _OF_KEYS = "-value", "-key"
 """Ends of subjects that are called by their topic."""
-
-_HEADER = 5
-"""Bytes of magic byte and schema id."""
-
-_ASKED_AGAIN_S = 600.0
-"""Age at which a subject that was not there is asked about again."""
 
 SchemasT = TypeVar("SchemasT", SchemaSet, WrappedSchemas)
 """What is known of values, of which envelopes may be: with it stands what is known of keys."""
@@ -63,7 +58,7 @@ class FramedKeys:
     """The driver's side: the schemas of keys."""
 
     format: AvroFormat
-    clock: Any
+    clock: Callable[[], float]
 
     def resolve(
         self, before: SchemasT, after: SchemasT, asked: Sequence[RowKeyQuestion]
@@ -95,7 +90,7 @@ class FramedKeys:
     def for_next_batch(self, before: SchemasT, after: SchemasT, now: float) -> SchemasT:
         """As `resolve`, without answers that may have changed."""
         schemas = _known(before)
-        is_old = schemas.problem and now - schemas.asked_at >= _ASKED_AGAIN_S
+        is_old = schemas.problem and now - schemas.asked_at >= FORGET_AFTER_S
         if schemas.found is not None:
             found = self.format.for_next_batch(schemas.found, now)
             return _with(after, replace(schemas, found=found))
@@ -153,12 +148,11 @@ class KeyDecoder:
 
     def read(self, keys: Sequence[bytes]) -> list[ReadKey]:
         """Read framed keys; none makes another fail."""
-        ids = [int.from_bytes(key[1:_HEADER], "big") for key in keys]
+        values = pa.array(keys, pa.binary())
+        ids = schema_ids(values)
         if self.decoder is None:
-            return [self._unknown(schema_id) for schema_id in ids]
-        batch = pa.RecordBatch.from_pydict(
-            {"value": pa.array(keys, pa.binary()), "schema_id": pa.array(ids, pa.int64())}
-        )
+            return [self._unknown(schema_id) for schema_id in ids.to_pylist()]
+        batch = pa.RecordBatch.from_pydict({"value": values, "schema_id": ids})
         return _read(self.decoder.decode(batch))
 
     def _unknown(self, schema_id: int) -> ReadKey:
@@ -171,7 +165,7 @@ class KeyDecoder:
 
 def is_framed(key: bytes) -> bool:
     """Whether a key begins as one with a schema of a registry."""
-    return len(key) >= _HEADER and key[0] == 0
+    return len(key) >= START and key[0] == 0
 
 
 def is_plain(value: object) -> bool:
@@ -179,7 +173,9 @@ def is_plain(value: object) -> bool:
     return isinstance(value, _PLAIN)
 
 
-def framed_keys(feed: Feed, surroundings: Surroundings, clock: Any) -> FramedKeys | None:  # noqa: ANN401
+def framed_keys(
+    feed: Feed, surroundings: Surroundings, clock: Callable[[], float]
+) -> FramedKeys | None:
     """What reads a feed's framed keys; None if nothing says what their subject is called.
 
     It is said by the subject of values in Avro that is called by its topic, as usual.

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from lake_assets.formats.confluent.schemas import FIRST, Path
 
-_START = 5
+START = 5
 """Bytes of magic byte and id."""
 
 _DEEPEST = 16
@@ -58,9 +58,9 @@ def schema_ids(values: pa.Array) -> pa.Array:
     https://docs.confluent.io/platform/current/schema-registry/fundamentals/serdes-develop/
     """
     starts = pc.equal(pc.binary_slice(values, 0, 1), _MAGIC)
-    is_long = pc.greater_equal(pc.binary_length(values), _START)
+    is_long = pc.greater_equal(pc.binary_length(values), START)
     framed = pc.and_(starts, is_long).fill_null(fill_value=False)
-    heads = pc.binary_slice(values.filter(framed), 1, _START).cast(pa.binary(4))
+    heads = pc.binary_slice(values.filter(framed), 1, START).cast(pa.binary(4))
     numbers = np.frombuffer(heads.buffers()[1] or b"", dtype=">u4", count=len(heads))
     ids = pa.array(numbers.astype(np.int64))
     return pc.replace_with_mask(pa.nulls(len(values), pa.int64()), framed, ids)
@@ -76,9 +76,9 @@ def with_ids(bodies: pa.Array, ids: pa.Array, path: bytes) -> pa.Array:
     """
     is_whole = pc.and_(pc.is_valid(bodies), pc.is_valid(ids))
     numbers = ids.fill_null(0).to_numpy(zero_copy_only=False).astype(">u4")
-    heads = np.zeros((len(ids), _START), np.uint8)
-    heads[:, 1:] = numbers.view(np.uint8).reshape(len(ids), _START - 1)
-    kind = pa.binary(_START)
+    heads = np.zeros((len(ids), START), np.uint8)
+    heads[:, 1:] = numbers.view(np.uint8).reshape(len(ids), START - 1)
+    kind = pa.binary(START)
     framing = pa.Array.from_buffers(kind, len(ids), [None, pa.py_buffer(heads)]).cast(pa.binary())
     whole = pc.binary_join_element_wise(framing, bodies, pa.scalar(path, pa.binary()))
     return pc.if_else(is_whole, whole, pa.scalar(None, pa.binary()))
@@ -86,7 +86,7 @@ def with_ids(bodies: pa.Array, ids: pa.Array, path: bytes) -> pa.Array:
 
 def is_short(values: pa.Array) -> pa.Array:
     """Whether each value names the first message in the shortest way; null where it is null."""
-    return pc.equal(pc.binary_slice(values, _START, _START + 1), SHORT)
+    return pc.equal(pc.binary_slice(values, START, START + 1), SHORT)
 
 
 def headers_of(values: pa.Array) -> Headers:
@@ -96,7 +96,7 @@ def headers_of(values: pa.Array) -> Headers:
     width = 1
     while which.null_count:
         open_rows = pc.indices_nonzero(pc.is_null(which))
-        heads = pc.binary_slice(values.take(open_rows), _START, _START + width)
+        heads = pc.binary_slice(values.take(open_rows), START, START + width)
         encoded = heads.dictionary_encode()
         answers, needs = [], []
         for head in encoded.dictionary.to_pylist():
@@ -121,7 +121,7 @@ def strip(values: pa.Array, headers: Headers) -> pa.Array:
     for code, header in enumerate(headers.kinds):
         if header is None or header == Header(FIRST, 1):
             continue
-        cut = pc.binary_replace_slice(values, _START, _START + header.length, SHORT.as_py())
+        cut = pc.binary_replace_slice(values, START, START + header.length, SHORT.as_py())
         values = pc.if_else(pc.equal(headers.which, code), cut, values)
     return values
 

@@ -14,6 +14,9 @@ messages of that one, and so on; maps' entries count, as they do in descriptors.
 FIRST: Path = (0,)
 """The schema's first message."""
 
+FORGET_AFTER_S = 600.0
+"""Age at which what the registry does not have is asked about again."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Version:
@@ -128,7 +131,7 @@ class SchemaSet:
             answered_at=now if is_full or not before else self.answered_at,
         )
 
-    def for_next_batch(self, now: float, *, forget_after_s: float = 600.0) -> Self:
+    def for_next_batch(self, now: float, *, forget_after_s: float = FORGET_AFTER_S) -> Self:
         """The same without answers that may have changed: an id that was unknown may be registered.
 
         Args:
