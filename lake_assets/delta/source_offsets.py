@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import pyarrow as pa
 from deltalake import DeltaTable
@@ -23,6 +23,8 @@ from lake_assets.model.origins import ByPlace, OriginColumns, Place
 
 Offsets: TypeAlias = ByPlace
 """By source and partition, the offset that comes next."""
+
+_PlaceT = TypeVar("_PlaceT")
 
 BEGIN = "lake_assets.begin_offsets"
 """Key in a commit's custom metadata: by source and partition, the offset of its first row, as
@@ -199,9 +201,9 @@ def recorded_offsets(transactions: Mapping[str, int], kind: str) -> dict[Place, 
     }
 
 
-def furthest(positions: Iterable[Offsets]) -> dict[Place, int]:
-    """By partition, the greatest of some offsets."""
-    offsets: dict[Place, int] = {}
+def furthest(positions: Iterable[Mapping[_PlaceT, int]]) -> dict[_PlaceT, int]:
+    """By partition, or whatever else tells places apart, the greatest of some offsets."""
+    offsets: dict[_PlaceT, int] = {}
     for position in positions:
         for place, offset in position.items():
             offsets[place] = max(offset, offsets.get(place, offset))

@@ -18,8 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lake_assets.delta.commit import Batch, Commit, DataFile
-from lake_assets.delta.data_files import read_file
+from lake_assets.delta.data_files import active_files, read_file
 from lake_assets.delta.increments import Point
+from lake_assets.delta.source_offsets import furthest
 from lake_assets.delta.table_log import log_of
 from lake_assets.errors import CommitConflictError
 from lake_assets.model.tables import Layer, TableRef
@@ -154,7 +155,7 @@ class Deliveries:
             _move_on(self._own_ends, one.call.rows)
         if done is not None:
             # Only by whole batches, so that one that runs again finds its rows.
-            self.batch, self._ends = done.batch, furthest(self._ends, self._own_ends)
+            self.batch, self._ends = done.batch, furthest([self._ends, self._own_ends])
             self._own_ends = {}
         if len(self._handle.file_uris()) > _MOST_FILES:
             self._context.committer.compact(self.table)
@@ -167,21 +168,20 @@ class Deliveries:
         return mask
 
     def _files_with(self, first: int, last: int) -> list[DataFile]:
-        actions = pa.table(self._handle.get_add_actions(flatten=True))
-        if not actions.num_rows:
-            return []
-        told = {"path", "size_bytes", "num_records", "min.offset", "max.offset"}
-        rows = actions.select([name for name in actions.column_names if name in told]).to_pylist()
+        told = pa.table(self._handle.get_add_actions(flatten=True))
+        least, most = (
+            told[name].to_pylist() if name in told.column_names else [None] * told.num_rows
+            for name in ("min.offset", "max.offset")
+        )
         return [
-            DataFile(path=row["path"], size=row["size_bytes"], rows=row["num_records"], stats="")
-            for row in rows
-            if (row.get("min.offset") is None or row["min.offset"] <= last)
-            and (row.get("max.offset") is None or row["max.offset"] >= first)
+            file
+            for file, low, high in zip(active_files(self._handle), least, most, strict=True)
+            if (low is None or low <= last) and (high is None or high >= first)
         ]
 
     def _ends_in(self) -> Offsets:
         ends: Offsets = {}
-        for file in self._files_with(0, 2**63 - 1):
+        for file in active_files(self._handle):
             _move_on(ends, read_file(self._log, file, IDENTITY.names))
         return ends
 
@@ -255,11 +255,6 @@ def _by_place(
         is_its = (pc.equal(rows[name], place[name]) for name in _PLACE)
         here = np.flatnonzero(reduce(pc.and_, is_its).to_numpy())
         yield tuple(place[name] for name in _PLACE), here, offsets[here]
-
-
-def furthest(one: Offsets, other: Offsets) -> Offsets:
-    """By place, the greater of two ends."""
-    return {place: max(one.get(place, 0), other.get(place, 0)) for place in {*one, *other}}
 
 
 def _move_on(ends: Offsets, rows: pa.Table) -> None:
