@@ -7,14 +7,11 @@ chooses or groups rows.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from lake_assets.model.gold_views import WINDOW_END, WINDOW_START, GoldView
 from lake_assets.model.keyed import END, START
 from lake_assets.model.queries import SILVER, QuerySource, columns_of, with_names
-
-if TYPE_CHECKING:
-    pass
 
 # sqlglot is imported where a query is read: it takes 0.3 s, and Spark's workers import this room.
 

@@ -5,7 +5,6 @@ has is the decoder's to tell (`silver.selecting_by_key`); which keys select alik
 their tables have together, `silver.key_selections`'.
 """
 
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -30,10 +29,8 @@ from lake_assets.silver.selected_columns import merged_columns, selected
 from lake_assets.silver.selected_renames import renames_of
 from lake_assets.silver.selecting_by_key import KeySelect, SelectingByKeyDecoder
 from lake_assets.silver.selecting_decoder import SelectingDecoder
-from lake_assets.silver.selecting_format import SelectedSchemas, SelectingFormat
+from lake_assets.silver.selecting_format import SelectedSchemas, SelectingFormat, tell_by_spark
 from lake_assets.silver.selection import Output, Selection, no_rows, select, sure_only
-
-_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)  # without slots, which `super()` does not go with
@@ -167,6 +164,4 @@ class SelectingByKeyFormat(SelectingFormat):
             for one in outputs
             if one.spark_part
         )
-        if by_spark:
-            text = "select of feed %r: Spark computes %s, for which rows travel through the JVM"
-            _LOG.info(text, self.feed.feed, ", ".join(by_spark), extra={"feed": self.feed.feed})
+        tell_by_spark(self.feed, by_spark)

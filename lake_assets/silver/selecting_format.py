@@ -5,7 +5,7 @@ found in `silver.selection`; `silver.selecting_decoder` computes.
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -180,10 +180,15 @@ class SelectingFormat:
 
     def _tell(self, outputs: Sequence[Output]) -> None:
         self.note(outputs, {})
-        by_spark = [one.name for one in outputs if one.is_by_spark]
-        if by_spark:
-            text = "select of feed %r: Spark computes %s, for which rows travel through the JVM"
-            _LOG.info(text, self.feed.feed, ", ".join(by_spark), extra={"feed": self.feed.feed})
+        tell_by_spark(self.feed, [one.name for one in outputs if one.is_by_spark])
+
+
+def tell_by_spark(feed: Feed, columns: Iterable[str]) -> None:
+    """Log which columns, in words, rows travel through the JVM for; nothing if there are none."""
+    words = ", ".join(columns)
+    if words:
+        text = "select of feed %r: Spark computes %s, for which rows travel through the JVM"
+        _LOG.info(text, feed.feed, words, extra={"feed": feed.feed})
 
 
 def hashing_key(payload_format: PayloadFormat[Any]) -> bytes:
