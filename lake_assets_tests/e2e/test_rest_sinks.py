@@ -5,7 +5,7 @@ import re
 import signal
 import subprocess
 import sys
-import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from lake_assets.model.tables import Layer
 from lake_assets.settings.load import child_environment
 from lake_assets.settings.schema import KafkaSettings
 from lake_assets_tests.commandline import COMMAND, lake_assets_here
+from lake_assets_tests.e2e.dev import wait_for
 from lake_assets_tests.events import Topic
 from lake_assets_tests.sinks.lakes import recorded
 from lake_assets_tests.sinks.rest.api import running_api
@@ -77,6 +78,16 @@ sinks:
 """
 
 
+def wait_beside(streams, condition):
+    """Wait until a condition holds, while streams live."""
+    wait_for(lambda: streams.poll() is not None or condition(), "calls", within_s=300)
+    assert streams.poll() is None
+
+
+def has_rows(api, count):
+    return sum(len(json.loads(call["body"])) for call in api.calls()) >= count
+
+
 def test_a_kill_between_calls_and_their_record_repeats_them_under_their_keys(
     settings, services, tmp_path
 ):
@@ -94,9 +105,7 @@ def test_a_kill_between_calls_and_their_record_repeats_them_under_their_keys(
             start_new_session=True,
         )
         try:
-            while len(api.calls()) < 6:
-                assert streams.poll() is None
-                time.sleep(0.05)
+            wait_beside(streams, lambda: len(api.calls()) >= 6)
         finally:
             streams.send_signal(signal.SIGKILL)
             streams.wait()
@@ -127,9 +136,7 @@ def test_a_dead_api_keeps_back_its_own_rows_only(settings, services, tmp_path):
         )
         try:
             for wanted in (5, 6):
-                while sum(len(json.loads(call["body"])) for call in api.calls()) < wanted:
-                    assert streams.poll() is None
-                    time.sleep(0.05)
+                wait_beside(streams, partial(has_rows, api, wanted))
                 topic.produce(b'{"player": "late"}')
         finally:
             streams.send_signal(signal.SIGTERM)

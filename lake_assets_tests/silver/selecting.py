@@ -42,6 +42,22 @@ def feed(select=(), *, schema=COLUMNS, **more):
     )
 
 
+def beat(**changes):
+    """A value of `COLUMNS`."""
+    whole = {
+        "time": "2026-11-25T10:00:00Z",
+        "model": "pulse",
+        "heart_bpm": 90,
+        "owner": {"mail": "ann@example.com", "level": 7},
+    }
+    return {**whole, **changes}
+
+
+def without_origin(row):
+    """A row without silver's own columns."""
+    return {name: value for name, value in row.items() if not name.startswith("_")}
+
+
 class Silver:
     """Demuxes values and reads what came of them."""
 

@@ -22,7 +22,7 @@ from lake_assets.silver.selection import select
 from lake_assets.silver.transforming_format import with_transform
 from lake_assets.spark.columns_of_keys import columns_of_keys
 from lake_assets.spark.lake_context import open_lake
-from lake_assets_tests.silver.selecting import KEY, Silver, feed
+from lake_assets_tests.silver.selecting import KEY, Silver, beat, feed, without_origin
 
 pytestmark = pytest.mark.spark
 
@@ -31,20 +31,6 @@ pytestmark = pytest.mark.spark
 def silver(spark, settings):
     with ExitStack() as stack:
         yield Silver(spark, stack.enter_context(open_lake(settings)), settings)
-
-
-def beat(**changes):
-    whole = {
-        "time": "2026-11-25T10:00:00Z",
-        "model": "pulse",
-        "heart_bpm": 90,
-        "owner": {"mail": "ann@example.com", "level": 7},
-    }
-    return {**whole, **changes}
-
-
-def own(row):
-    return {name: value for name, value in row.items() if not name.startswith("_")}
 
 
 def columns(silver, declared, key):
@@ -62,12 +48,12 @@ def test_each_table_has_what_its_key_selects(silver, more):
     declared = feed(selects={"pulse": [*PULSE, *more]})
     silver.take(declared, beat(), beat(model="vita", heart_bpm=30), b"no json", beat(heart_bpm=30))
     days = {"weekday": "Wed"} if more else {}
-    assert [own(row) for row in silver.rows(declared)] == [
+    assert [without_origin(row) for row in silver.rows(declared)] == [
         {"heart_hz": 1.5, "mail": "ann@example.com", **days},
         {"heart_hz": 0.5, "mail": "ann@example.com", **days},
     ]
     (other,) = silver.rows(declared, "vita")
-    assert own(other).keys() == {"time", "model", "heart_bpm", "owner"}
+    assert without_origin(other).keys() == {"time", "model", "heart_bpm", "owner"}
     assert other["heart_bpm"] == 30
     (refused,) = silver.read(quarantine_of("tracker"))
     assert refused["value"] == b"no json"
@@ -79,8 +65,8 @@ def test_a_key_selects_of_what_the_feed_selects(silver):
         selects={"pulse": ["next * 2 as twice", "day"], "vita": ["concat(day, '!') as loud"]},
     )
     silver.take(declared, beat(), beat(model="vita"))
-    assert [own(row) for row in silver.rows(declared)] == [{"twice": 182, "day": "Wed"}]
-    assert [own(row) for row in silver.rows(declared, "vita")] == [{"loud": "Wed!"}]
+    assert [without_origin(row) for row in silver.rows(declared)] == [{"twice": 182, "day": "Wed"}]
+    assert [without_origin(row) for row in silver.rows(declared, "vita")] == [{"loud": "Wed!"}]
 
 
 def test_two_keys_that_spark_computes_for_each_have_their_own_rows(silver):
@@ -100,7 +86,7 @@ def test_two_keys_that_spark_computes_for_each_have_their_own_rows(silver):
         ("Wed", 2, 1),
         ("Wed", 5, 4),
     ]
-    vita = [own(row) for row in silver.rows(declared, "vita")]
+    vita = [without_origin(row) for row in silver.rows(declared, "vita")]
     assert vita == [{"at": "Nov", "loud": "Nov!", "m": "vitavita"}] * 3
 
 
@@ -154,7 +140,10 @@ def test_a_row_of_several_tables_is_in_each_as_its_key_selects(silver):
         selects={"fast": ["heart_bpm / 60d as hz"], "pulse": ["* except (owner)"]},
     )
     silver.take(declared, beat(), beat(heart_bpm=120), beat(model="vita", heart_bpm=180))
-    assert [own(row) for row in silver.rows(declared, "fast")] == [{"hz": 2.0}, {"hz": 3.0}]
+    assert [without_origin(row) for row in silver.rows(declared, "fast")] == [
+        {"hz": 2.0},
+        {"hz": 3.0},
+    ]
     assert [row["heart_bpm"] for row in silver.rows(declared)] == [90, 120]
     assert columns(silver, declared, "pulse") == {"time", "model", "heart_bpm"}
     assert columns(silver, declared, "vita") == {"time", "model", "heart_bpm", "owner"}
@@ -165,7 +154,7 @@ def test_keys_that_are_created_have_what_all_have_or_their_own(silver):
         route={"column": "model", "unknown": "create"}, selects={"vita": ["heart_bpm as beats"]}
     )
     silver.take(declared, beat(model="new"), beat(model="vita"))
-    assert [own(row) for row in silver.rows(declared, "vita")] == [{"beats": 90}]
+    assert [without_origin(row) for row in silver.rows(declared, "vita")] == [{"beats": 90}]
     assert columns(silver, declared, "new") == {"time", "model", "heart_bpm", "owner"}
     silver.take(declared, beat(model="other"), beat(model="vita"), batch=Batch("query", 1))
     assert len(silver.rows(declared, "vita")) == 2
@@ -319,7 +308,7 @@ def test_a_function_of_python_comes_before_both(silver):
     declared = feed(transform=doubled, selects={"pulse": ["heart_bpm + 1 as next"]})
     silver.decoding = lambda one: with_transform(one, Silver.decoding(silver, one))
     silver.take(declared, beat(), beat(model="vita"))
-    assert [own(row) for row in silver.rows(declared)] == [{"next": 181}]
+    assert [without_origin(row) for row in silver.rows(declared)] == [{"next": 181}]
     assert [row["heart_bpm"] for row in silver.rows(declared, "vita")] == [180]
 
 

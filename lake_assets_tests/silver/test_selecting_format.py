@@ -15,7 +15,7 @@ from lake_assets.model.expectations import Expectation
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import quarantine_of
 from lake_assets.spark.lake_context import open_lake
-from lake_assets_tests.silver.selecting import COLUMNS, Silver, feed
+from lake_assets_tests.silver.selecting import COLUMNS, Silver, beat, feed, without_origin
 
 pytestmark = pytest.mark.spark
 
@@ -26,20 +26,6 @@ PAGE = Path(__file__).parents[2] / "docs" / "transforms.md"
 def silver(spark, settings):
     with ExitStack() as stack:
         yield Silver(spark, stack.enter_context(open_lake(settings)), settings)
-
-
-def beat(**changes):
-    whole = {
-        "time": "2026-11-25T10:00:00Z",
-        "model": "pulse",
-        "heart_bpm": 90,
-        "owner": {"mail": "ann@example.com", "level": 7},
-    }
-    return {**whole, **changes}
-
-
-def without_origin(row):
-    return {name: value for name, value in row.items() if not name.startswith("_")}
 
 
 RENAMED = ["time as event_time", "model", "heart_bpm / 60d as heart_hz", "owner.level + 1 as next"]

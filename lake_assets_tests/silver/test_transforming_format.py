@@ -20,8 +20,7 @@ from lake_assets.spark.lake_context import open_lake
 from lake_assets.storage.local import LocalStore
 from lake_assets.storage.uri import LakeUri
 from lake_assets_tests.columns import KAFKA
-from lake_assets_tests.silver.selecting import Silver
-from lake_assets_tests.silver.test_selecting_format import beat, without_origin
+from lake_assets_tests.silver.selecting import Silver, beat, without_origin
 
 pytestmark = pytest.mark.spark
 

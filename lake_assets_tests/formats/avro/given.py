@@ -14,6 +14,7 @@ from lake_assets.formats.avro.decoder import AvroDecoder
 from lake_assets.formats.avro.decoding_plan import plan_decoding
 from lake_assets.formats.base import Decoded, MessageQuestion
 from lake_assets.formats.confluent.schemas import SchemaSet, Version
+from lake_assets_tests.formats.framed_rows import bronze
 
 NOTHING = pa.schema([])
 
@@ -50,18 +51,6 @@ def datum(schema: Any, value: Any) -> bytes:
 def framed(schema_id: int, data: bytes) -> bytes:
     """The bytes that a producer sends."""
     return b"\0" + schema_id.to_bytes(4, "big") + data
-
-
-def bronze(*values: bytes | None) -> pa.RecordBatch:
-    """Rows as decoders get them."""
-    is_framed = [value is not None and len(value) >= 5 and value[0] == 0 for value in values]
-    ids = [
-        int.from_bytes(value[1:5], "big") if is_ok and value is not None else None
-        for value, is_ok in zip(values, is_framed, strict=True)
-    ]
-    return pa.record_batch(
-        {"value": pa.array(values, pa.binary()), "schema_id": pa.array(ids, pa.int64())}
-    )
 
 
 def decode_all(

@@ -12,7 +12,6 @@ from lake_assets.formats.avro.decoder import AvroDecoder
 from lake_assets.formats.avro.decoding_plan import plan_decoding
 from lake_assets_tests.formats.avro.given import (
     NOTHING,
-    bronze,
     datum,
     decode_all,
     framed,
@@ -22,6 +21,7 @@ from lake_assets_tests.formats.avro.given import (
     subject,
 )
 from lake_assets_tests.formats.contract import check_decoder
+from lake_assets_tests.formats.framed_rows import bronze
 
 ENUM = {"type": "enum", "name": "K", "symbols": ["A", "B"]}
 ARRAY = {"type": "array", "items": "string"}

@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from lake_assets.formats.avro.decoder import AvroDecoder
 from lake_assets.formats.avro.decoding_plan import plan_decoding
 from lake_assets.formats.confluent.schemas import FIRST
-from lake_assets_tests.formats.avro.given import NOTHING, bronze, framed, subject
+from lake_assets_tests.formats.avro.given import NOTHING, framed, subject
 from lake_assets_tests.formats.avro.random_versions import History, Leaf, a_history, leaves_of
 from lake_assets_tests.formats.avro.test_property import PROFILE
+from lake_assets_tests.formats.framed_rows import bronze
 
 
 def lived(history: History) -> tuple[list[list[Any]], pa.Schema]:

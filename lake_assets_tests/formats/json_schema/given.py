@@ -12,6 +12,7 @@ from lake_assets.formats.confluent.schemas import SchemaSet, Version
 from lake_assets.formats.json_schema.documents import compile_documents
 from lake_assets.formats.json_schema.payload_format import JsonSchemaFormat
 from lake_assets.model.payload import JsonPayload
+from lake_assets_tests.formats.framed_rows import bronze
 
 NOTHING = pa.schema([])
 
@@ -51,17 +52,6 @@ def framed(schema_id: int, value: Any) -> bytes:
     """The bytes that a producer sends: of JSON, or as they are."""
     data = value if isinstance(value, bytes) else json.dumps(value).encode()
     return b"\0" + schema_id.to_bytes(4, "big") + data
-
-
-def bronze(*values: bytes | None) -> pa.RecordBatch:
-    """Rows as decoders get them."""
-    ids = [
-        int.from_bytes(value[1:5], "big") if value and len(value) >= 5 and value[0] == 0 else None
-        for value in values
-    ]
-    return pa.record_batch(
-        {"value": pa.array(values, pa.binary()), "schema_id": pa.array(ids, pa.int64())}
-    )
 
 
 def decode_all(

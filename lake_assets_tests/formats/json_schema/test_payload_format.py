@@ -16,13 +16,8 @@ from lake_assets.model.payload import JsonPayload, Payload
 from lake_assets.model.schema_history import Reason, Why
 from lake_assets_tests.events import Topic
 from lake_assets_tests.formats.contract import check_format
-from lake_assets_tests.formats.json_schema.given import (
-    NoRegistry,
-    bronze,
-    document,
-    framed,
-    subject,
-)
+from lake_assets_tests.formats.framed_rows import bronze
+from lake_assets_tests.formats.json_schema.given import NoRegistry, document, framed, subject
 
 TEXT, NUMBER = {"type": "string"}, {"type": "integer"}
 

@@ -20,6 +20,7 @@ from lake_assets.formats.subjects.registry import SubjectsRegistry
 from lake_assets.formats.subjects.schemas import SubjectSchemas
 from lake_assets.model.payload import AvroPayload, JsonPayload, ProtobufPayload
 from lake_assets.model.subjects import Subjects
+from lake_assets_tests.formats.framed_rows import bronze
 from lake_assets_tests.formats.json_schema.given import NoRegistry
 from lake_assets_tests.formats.protobuf.given import descriptor_set_of
 
@@ -64,17 +65,6 @@ def format_of(language: str, choice: Subjects, **rules: Any) -> SubjectsFormat:
         declared = JsonPayload.model_validate({"subject": "s", **rules})
         made = JsonSchemaFormat(declared, NoRegistry(), "f")
     return SubjectsFormat(made, SubjectsRegistry(choice, NOWHERE))
-
-
-def bronze(*values: bytes | None) -> pa.RecordBatch:
-    """Rows as decoders get them."""
-    ids = [
-        int.from_bytes(value[1:5], "big") if value and len(value) >= 5 and value[0] == 0 else None
-        for value in values
-    ]
-    return pa.record_batch(
-        {"value": pa.array(values, pa.binary()), "schema_id": pa.array(ids, pa.int64())}
-    )
 
 
 @dataclass

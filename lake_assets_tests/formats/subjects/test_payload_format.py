@@ -23,10 +23,11 @@ from lake_assets.model.subjects import Subjects
 from lake_assets_tests.formats.avro.given import datum, record
 from lake_assets_tests.formats.avro.given import framed as avro_framed
 from lake_assets_tests.formats.contract import check_decoder
+from lake_assets_tests.formats.framed_rows import bronze
 from lake_assets_tests.formats.json_schema.given import document
 from lake_assets_tests.formats.json_schema.given import framed as json_framed
 from lake_assets_tests.formats.protobuf.given import framed, message_of
-from lake_assets_tests.formats.subjects.given import Reader, bronze, format_of, known, without
+from lake_assets_tests.formats.subjects.given import Reader, format_of, known, without
 
 UNO = "package acme; message Uno { string player = 1; int32 color = 2; }"
 CHESS = "package acme; message Chess { string player = 1; int64 elo = 2; }"

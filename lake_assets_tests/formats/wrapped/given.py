@@ -15,6 +15,7 @@ from lake_assets.formats.protobuf.payload_format import ProtobufFormat
 from lake_assets.formats.wrapped.payload_format import WrappedFormat
 from lake_assets.model.payload import Payload
 from lake_assets_tests.formats.avro import given as avro
+from lake_assets_tests.formats.framed_rows import bronze
 from lake_assets_tests.formats.protobuf import given as protobuf
 
 NOTHING = pa.schema([])
@@ -74,11 +75,6 @@ def wrapping(
     return WrappedFormat(
         "calls", body, made(payload, outer, ()), lambda taken: made(body, inner, taken)
     )
-
-
-def bronze(*values: bytes | None) -> pa.RecordBatch:
-    """Rows as decoders get them."""
-    return avro.bronze(*values)
 
 
 def decode_all(

@@ -29,11 +29,11 @@ from lake_assets.model.schema_history import Reason, RegisteredVersion, Why
 from lake_assets_tests.formats.avro import given as avro
 from lake_assets_tests.formats.avro.given import datum, record
 from lake_assets_tests.formats.contract import check_format
+from lake_assets_tests.formats.framed_rows import bronze
 from lake_assets_tests.formats.protobuf.given import framed, message_of
 from lake_assets_tests.formats.subjects import given as several
 from lake_assets_tests.formats.wrapped.given import (
     NOTHING,
-    bronze,
     decode_all,
     of_avro,
     of_protobuf,
