@@ -15,6 +15,7 @@ from lake_assets.model.payload import Payload, ProtobufPayload
 from lake_assets.model.sources import KafkaSource, Source
 from lake_assets.simulator.games.schema import custom_column, message_class, proto_text
 from lake_assets.sources.kafka.topics import client_config, ensure_topic
+from lake_assets_tests.e2e.dev import wait_for
 from lake_assets_tests.sample import GAMES
 
 AT = datetime(2026, 11, 21, 1, 2, 3, 456789, tzinfo=UTC)
@@ -70,7 +71,11 @@ class Topic:
         """Delete the topic, and wait until it is gone."""
         admin = AdminClient(client_config(self.endpoints))
         (answer,) = admin.delete_topics([self.name], operation_timeout=30).values()
-        answer.result()
+        answer.result()  # of the controller: brokers hear of it a little later
+        wait_for(lambda: not self._exists(admin), "the topic's end", within_s=30)
+
+    def _exists(self, admin: AdminClient) -> bool:
+        return self.name in admin.list_topics(timeout=30).topics
 
     def delete_rows(self, partition: int, *, before: int) -> None:
         """As retention does: the rows of a partition below an offset."""

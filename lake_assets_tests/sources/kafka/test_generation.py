@@ -27,7 +27,8 @@ def topic(services):
 def make(topic, partitions=2, **config):
     admin = AdminClient(client_config(topic.endpoints))
     (made,) = admin.create_topics([NewTopic(topic.name, partitions, config=config)]).values()
-    made.result()
+    made.result()  # of the controller: the broker hears of it a little later
+    wait_for(lambda: topic.name in admin.list_topics(timeout=30).topics, "the topic", within_s=30)
 
 
 def fill(topic, rows, partition=0, **options):
