@@ -7,6 +7,7 @@ from uuid import uuid4
 
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 
 from lake_assets.model.endpoints import Endpoints
@@ -67,11 +68,18 @@ class Topic:
         """The feed's source, otherwise declared."""
         return Source(kafka=KafkaSource(topic=self.name, **changes))
 
+    def create(self, partitions: int = 1, **config: str) -> None:
+        """Create the topic, with settings such as `retention.ms`, and wait until it can be used."""
+        admin = AdminClient(client_config(self.endpoints))
+        (answer,) = admin.create_topics([NewTopic(self.name, partitions, config=config)]).values()
+        answer.result()  # of the controller: brokers hear of it a little later
+        ensure_topic(self.endpoints, self.name)
+
     def delete(self) -> None:
         """Delete the topic, and wait until it is gone."""
         admin = AdminClient(client_config(self.endpoints))
         (answer,) = admin.delete_topics([self.name], operation_timeout=30).values()
-        answer.result()  # of the controller: brokers hear of it a little later
+        answer.result()
         wait_for(lambda: not self._exists(admin), "the topic's end", within_s=30)
 
     def _exists(self, admin: AdminClient) -> bool:

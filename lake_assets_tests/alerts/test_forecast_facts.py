@@ -2,8 +2,6 @@ import time
 
 import pytest
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
 from deltalake import write_deltalake
 
 from lake_assets.alerts.forecast_facts import horizon_of, look_ahead
@@ -71,11 +69,7 @@ def test_refreshes_are_remembered_beyond_the_files_that_are_read(settings):
 @pytest.mark.kafka
 def test_rows_that_a_topic_will_delete_unread_are_forecast(services, settings):
     topic = Topic(services)
-    config = {"retention.ms": str(WEEK_S * 1000)}
-    new = NewTopic(topic.name, num_partitions=1, config=config)
-    admin = AdminClient(client_config(services))  # one that nobody holds ends its questions
-    (answer,) = admin.create_topics([new]).values()
-    answer.result()
+    topic.create(**{"retention.ms": str(WEEK_S * 1000)})
     producer = Producer(client_config(services))
     for age_s in (*[WEEK_S - HOUR] * 6, *[60] * 4):  # six go within an hour
         producer.produce(topic.name, b"x", timestamp=round((time.time() - age_s) * 1000))

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewPartitions, NewTopic
+from confluent_kafka.cimpl import NewPartitions
 from deltalake import DeltaTable
 
 from lake_assets.errors import PoisonedBatchError
@@ -213,8 +213,7 @@ def test_a_topic_that_is_gone_is_waited_for(lake):
 
 
 def test_what_transactions_leave_between_rows_is_no_gap(lake):
-    (made,) = lake.admin.create_topics([NewTopic(lake.topic.name, num_partitions=1)]).values()
-    made.result()
+    lake.topic.create()
     own = {"transactional.id": lake.topic.name}
     producer = Producer({**client_config(lake.topic.endpoints), **own})
     producer.init_transactions(30)
@@ -230,9 +229,7 @@ def test_what_transactions_leave_between_rows_is_no_gap(lake):
 
 def test_a_row_of_a_time_beyond_the_calendar_comes_like_any_other(lake):
     """Brokers before 4.0 take a producer's microseconds for milliseconds; others if told so."""
-    config = {"message.timestamp.after.max.ms": str(2**63 - 1)}
-    (made,) = lake.admin.create_topics([NewTopic(lake.topic.name, 1, config=config)]).values()
-    made.result()
+    lake.topic.create(**{"message.timestamp.after.max.ms": str(2**63 - 1)})
     producer = Producer(client_config(lake.topic.endpoints))
     for micros in (1_700_000_000_000_000, 0):
         producer.produce(lake.topic.name, framed(lake.known), timestamp=micros)
@@ -247,8 +244,7 @@ def test_a_row_of_a_time_beyond_the_calendar_comes_like_any_other(lake):
 def test_a_damaged_record_batch_stops_the_feed_with_its_cause_and_is_skipped_exactly(
     lake, pytestconfig
 ):
-    (made,) = lake.admin.create_topics([NewTopic(lake.topic.name, num_partitions=1)]).values()
-    made.result()
+    lake.topic.create()
     producer = Producer({**client_config(lake.topic.endpoints), "linger.ms": 200})
     for values in ([framed(lake.known)], [b"DAMAGED", framed(lake.known)], [framed(lake.known)]):
         for value in values:

@@ -3,8 +3,6 @@ from itertools import chain
 
 import pytest
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
 
 from lake_assets.errors import SourceError
 from lake_assets.model.endpoints import Endpoints
@@ -25,10 +23,7 @@ def topic(services):
 
     def make(*batches, **config):
         made = Topic(services)
-        admin = AdminClient(client_config(services))
-        new = NewTopic(made.name, num_partitions=2, config=config)
-        (answer,) = admin.create_topics([new]).values()
-        answer.result()
+        made.create(2, **config)
         producer = Producer({**client_config(services), "linger.ms": 200})
         for batch in batches:
             for value in batch:

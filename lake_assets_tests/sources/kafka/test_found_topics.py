@@ -3,7 +3,6 @@ from uuid import uuid4
 import pytest
 from confluent_kafka import ConsumerGroupTopicPartitions, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
 
 from lake_assets.errors import SourceError, SourceNotFoundError
 from lake_assets.model.endpoints import Endpoints
@@ -11,6 +10,7 @@ from lake_assets.model.sources import KafkaSource
 from lake_assets.sources.kafka.found_topics import extent_of
 from lake_assets.sources.kafka.source import KafkaTopic
 from lake_assets.sources.kafka.topics import client_config
+from lake_assets_tests.events import Topic
 from lake_assets_tests.services.secured import STRANGER, Listener
 from lake_assets_tests.sources.kafka.test_refusals import by
 
@@ -23,9 +23,8 @@ def prefix():
 
 
 def make(endpoints, *names, partitions=1):
-    admin = AdminClient(client_config(endpoints))
-    for answer in admin.create_topics([NewTopic(n, partitions) for n in names]).values():
-        answer.result()
+    for name in names:
+        Topic(endpoints, name).create(partitions)
 
 
 def fill(endpoints, name, rows):

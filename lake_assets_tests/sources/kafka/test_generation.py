@@ -3,8 +3,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from confluent_kafka import Consumer, Producer
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
 
 from lake_assets.errors import SourceError
 from lake_assets.model.endpoints import Endpoints
@@ -22,13 +20,6 @@ AT = datetime(2026, 11, 21, 1, 2, 3, 4000, UTC)
 @pytest.fixture
 def topic(services):
     return Topic(services)
-
-
-def make(topic, partitions=2, **config):
-    admin = AdminClient(client_config(topic.endpoints))
-    (made,) = admin.create_topics([NewTopic(topic.name, partitions, config=config)]).values()
-    made.result()  # of the controller: the broker hears of it a little later
-    wait_for(lambda: topic.name in admin.list_topics(timeout=30).topics, "the topic", within_s=30)
 
 
 def fill(topic, rows, partition=0, **options):
@@ -62,7 +53,7 @@ def generation(topic):
 
 
 def test_each_partition_is_asked_for_its_own_row(topic):
-    make(topic)
+    topic.create(2)
     fill(topic, 100)
     fill(topic, 3, partition=1)
     times = source(topic).times(topic.at({0: 42, 1: 2}))
@@ -71,7 +62,7 @@ def test_each_partition_is_asked_for_its_own_row(topic):
 
 
 def test_the_time_of_a_row_that_a_broker_stamps_is_the_broker_s(topic):
-    make(topic, **{"message.timestamp.type": "LogAppendTime"})
+    topic.create(2, **{"message.timestamp.type": "LogAppendTime"})
     before = datetime.now(UTC)
     fill(topic, 1)
     (row,) = next(
@@ -82,7 +73,7 @@ def test_the_time_of_a_row_that_a_broker_stamps_is_the_broker_s(topic):
 
 
 def test_rows_that_are_gone_or_not_there_yet_have_no_time(topic):
-    make(topic)
+    topic.create(2)
     fill(topic, 10)
     fill(topic, 10, partition=1)
     topic.delete_rows(0, before=5)
@@ -104,7 +95,7 @@ def test_many_partitions_are_asked_for_their_rows_together(topic, monkeypatch):
             super().close()
 
     monkeypatch.setattr("lake_assets.sources.kafka.generation.Consumer", Telling)
-    make(topic, 50)
+    topic.create(50)
     for partition in range(50):
         fill(topic, 20, partition=partition)
     assert source(topic).times(topic.at(dict.fromkeys(range(50), 9))).keys() == {
@@ -120,7 +111,7 @@ LIMIT = datetime(1900, 1, 1, tzinfo=UTC)
 @pytest.mark.parametrize("year", [1, 1019, 1899])
 def test_a_time_that_spark_moves_is_not_told(topic, year):
     """Bronze has another one for it, and the topic is the same."""
-    make(topic, 2, **{"message.timestamp.before.max.ms": str(2**63 - 1)})
+    topic.create(2, **{"message.timestamp.before.max.ms": str(2**63 - 1)})
     producer = Producer(client_config(topic.endpoints))
     for partition, at in enumerate((datetime(year, 12, 31, tzinfo=UTC), LIMIT)):
         producer.produce(topic.name, b"x", partition=partition, timestamp=_ms(at))
@@ -129,7 +120,7 @@ def test_a_time_that_spark_moves_is_not_told(topic, year):
 
 
 def test_what_stands_for_a_transaction_is_no_row(topic):
-    make(topic, 1)
+    topic.create(1)
     fill(topic, 2, **{"transactional.id": topic.name})
     wait_for(lambda: source(topic).extent().ends == topic.at({0: 3}), "the marker", within_s=30)
     fill(topic, 1)
@@ -145,7 +136,7 @@ def test_a_broker_that_is_away_is_an_error():
 
 
 def test_a_topic_has_an_identity_and_each_partition_an_epoch(topic):
-    make(topic, 3)
+    topic.create(3)
     fill(topic, 5)
     first = generation(topic)
     assert first.identities[topic.name]
@@ -155,9 +146,9 @@ def test_a_topic_has_an_identity_and_each_partition_an_epoch(topic):
 
 
 def test_a_topic_that_is_created_again_is_another(topic):
-    make(topic)
+    topic.create(2)
     first = generation(topic)
     topic.delete()
     assert generation(topic).identities == {}
-    make(topic)
+    topic.create(2)
     assert generation(topic).identities[topic.name] not in {None, *first.identities.values()}

@@ -1,7 +1,5 @@
 import pytest
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
 
 from lake_assets.errors import SourceNotFoundError
 from lake_assets.sources.kafka.retention import (
@@ -20,10 +18,7 @@ pytestmark = pytest.mark.kafka
 def make(services):
     def topic(**config):
         made = Topic(services)
-        new = NewTopic(made.name, num_partitions=1, config=config)
-        admin = AdminClient(client_config(services))  # one that nobody holds ends its questions
-        (answer,) = admin.create_topics([new]).values()
-        answer.result()
+        made.create(**config)
         return made.name
 
     return topic
