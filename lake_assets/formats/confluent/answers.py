@@ -1,7 +1,7 @@
 """What a registry answers, as what it must be: numbers, ids, texts. Pure.
 
-The client takes whatever JSON there is. A proxy, or a registry of another make, may answer JSON that
-is something else; then it says nothing about schemas, and nobody may go on with it.
+The client takes whatever JSON there is. A proxy, or a registry of another make, may answer JSON
+that is something else; then it says nothing about schemas, and nobody may go on with it.
 """
 
 from collections.abc import Iterable
