@@ -28,7 +28,7 @@ def _serialized(client, topic, language, schema, row, field):
     elif language == "json":
         made = JSONSerializer(json.dumps(schema), client)
     else:
-        row = protobuf.message_of(schema, "Row", **row)
+        row = protobuf.message_of(schema, f"{topic}.{field}.Row", **row)
         made = ProtobufSerializer(type(row), client, {"use.deprecated.format": False})
     return made(row, SerializationContext(topic, field))
 
@@ -64,7 +64,7 @@ def test_keys_of_confluents_serializers_are_read_as_their_schema_changes(service
             schema = _kinds(language, f"{topic}.{field}", *names)
             return _serialized(client, topic, language, schema, row, field)
 
-        value = sent(MessageField.VALUE, {"id": 1, "shop": "a", "name": "x"}, "id", "shop", "name")
+        value = sent(MessageField.VALUE, {"id": 1, "shop": "a", "city": "x"}, "id", "shop", "city")
         schemas = made.newest()
 
         def rows_of(*sent_keys):
