@@ -1,4 +1,4 @@
-"""Keys of rows that are framed, as Confluent's Avro serializers write them: read by their subject.
+"""Keys of rows that are framed, as Confluent's serializers write them: read by their subject.
 
 Nothing is asked of the registry before a key needs it. What columns a key has is all that is read
 of it; which of them name a row, and what becomes of that, is `tombstones`'s business.
@@ -19,6 +19,7 @@ from lake_assets.formats.base import (
     Decoded,
     Decoder,
     MessageQuestion,
+    PayloadFormat,
     Question,
     RowKeyQuestion,
     SchemaIdQuestion,
@@ -26,10 +27,14 @@ from lake_assets.formats.base import (
 )
 from lake_assets.formats.confluent.framing import START, schema_ids
 from lake_assets.formats.confluent.schemas import FORGET_AFTER_S, SchemaSet
+from lake_assets.formats.json_schema.payload_format import JsonSchemaFormat
+from lake_assets.formats.protobuf.payload_format import ProtobufFormat
 from lake_assets.formats.wrapped_schemas import WrappedSchemas
 from lake_assets.model.feeds import Feed
-from lake_assets.model.payload import AvroPayload
+from lake_assets.model.misfits import OnUnknown
+from lake_assets.model.payload import AvroPayload, JsonPayload, ProtobufPayload
 from lake_assets.model.quarantine import Reason
+from lake_assets.model.subjects import OfSubjects
 
 _OF_VALUES, _OF_KEYS = "-value", "-key"
 """Ends of subjects that are called by their topic."""
@@ -57,7 +62,10 @@ class KeySchemas:
 class FramedKeys:
     """The driver's side: the schemas of keys."""
 
-    format: AvroFormat
+    subject: str
+    format: PayloadFormat[SchemaSet]
+    """Of that subject, in the language of values."""
+
     clock: Callable[[], float]
 
     def resolve(
@@ -115,7 +123,7 @@ class FramedKeys:
         schemas = _known(known)
         found = schemas.found
         return KeyDecoder(
-            subject=self.format.declared.subject,
+            subject=self.subject,
             decoder=None if found is None else self.format.plan(found, pa.schema([]), ()),
             problem=schemas.problem,
             waiting=schemas.waiting,
@@ -178,19 +186,29 @@ def framed_keys(
 ) -> FramedKeys | None:
     """What reads a feed's framed keys; None if nothing says what their subject is called.
 
-    It is said by the subject of values in Avro that is called by its topic, as usual.
+    It is said by the subject of values that is called by its topic, as usual; keys are then in the
+    language of values.
 
     Args:
         feed: whose.
         surroundings: as its format has them.
         clock: tells the time in seconds since 1970.
     """
-    avro = feed.payload.avro
-    if avro is None or not avro.subject.endswith(_OF_VALUES):
+    declared = feed.payload.declared
+    of_values = declared.subject if isinstance(declared, OfSubjects) else ""
+    if not of_values.endswith(_OF_VALUES):
         return None
-    subject = avro.subject.removesuffix(_OF_VALUES) + _OF_KEYS
-    made = AvroFormat.of(feed.feed, AvroPayload(subject=subject), surroundings)
-    return FramedKeys(made, clock)
+    subject = of_values.removesuffix(_OF_VALUES) + _OF_KEYS
+    made: PayloadFormat[SchemaSet]
+    if isinstance(declared, JsonPayload):
+        # What does not fit a column is no value of it, and names beside `by` say nothing.
+        keys = JsonPayload(subject=subject, on_unknown=OnUnknown.IGNORE)
+        made = JsonSchemaFormat.of(feed.feed, keys, surroundings)
+    elif isinstance(declared, ProtobufPayload):
+        made = ProtobufFormat.of(feed.feed, ProtobufPayload(subject=subject), surroundings)
+    else:
+        made = AvroFormat.of(feed.feed, AvroPayload(subject=subject), surroundings)
+    return FramedKeys(subject, made, clock)
 
 
 def _known(schemas: SchemasT) -> KeySchemas:

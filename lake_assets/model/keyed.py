@@ -63,7 +63,7 @@ class Keyed(Noun):
     tombstones: bool = False
     """Whether rows without a value delete the row that Kafka's key names, as in a compacted topic:
     the key is an object of JSON with the columns of `by`, or the text of the one column there is,
-    or, beside values of Avro under `<topic>-value`, a record of the registry's `<topic>-key`.
+    or, beside values whose registered subject is `<topic>-value`, of the registry's `<topic>-key`.
     They have no value to read `order` from, so it must be `_offset`; nor one for a `transform`, and
     a route reads a column of `by`. Expectations hold for them. Silver has them, too, with
     `_tombstone`, which a `select` hands on; where this is false, rows without a value go to

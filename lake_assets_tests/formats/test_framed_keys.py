@@ -15,6 +15,8 @@ from lake_assets.model.endpoints import RegistryAccess
 from lake_assets.model.feeds import Feed
 from lake_assets.silver import questions
 from lake_assets_tests.formats.avro.given import datum, framed, record, subject
+from lake_assets_tests.formats.json_schema import given as json_schema
+from lake_assets_tests.formats.protobuf import given as protobuf
 
 VALUE = record(("id", "long"), ("shop", "string"), ("name", ["null", "string"]))
 KEY = record(("id", "long"), ("shop", "string"), name="Key")
@@ -23,12 +25,23 @@ SHORT = record(("shop", "string"), name="Key")
 SURROUNDINGS = Surroundings(registry_access=RegistryAccess())
 
 
-def feed_of(value_subject="shops-value", **more):
+def feed_of(value_subject="shops-value", language="avro", **more):
     return Feed.model_validate(
         {
             "feed": "shops",
             "source": {"kafka": {"topic": "shops"}},
-            "payload": {"avro": {"subject": value_subject}, **more},
+            "payload": {language: {"subject": value_subject}, **more},
+        }
+    )
+
+
+def tombstones(*keys):
+    """Rows of bronze without values."""
+    return pa.RecordBatch.from_pydict(
+        {
+            "key": pa.array(keys, pa.binary()),
+            "value": pa.nulls(len(keys), pa.binary()),
+            "schema_id": pa.nulls(len(keys), pa.int64()),
         }
     )
 
@@ -36,23 +49,24 @@ def feed_of(value_subject="shops-value", **more):
 class Rows:
     """A format that takes tombstones, and what is known of its schemas."""
 
-    def __init__(self, by, **known):
-        feed, self.by = feed_of(), by
+    def __init__(self, by, language="avro", values=None, **known):
+        feed, self.by = feed_of(language=language), by
         keys = framed_keys(feed, SURROUNDINGS, lambda: 100.0)
         self.format = with_tombstones("shops", by, format_of(feed, SURROUNDINGS), keys)
-        self.schemas = replace(subject(VALUE), of_keys=KeySchemas(**known))
+        self.schemas = replace(values or subject(VALUE), of_keys=KeySchemas(**known))
+
+    def answered(self, *keys):
+        """What becomes of keys once their versions are met."""
+        answer = self.decoded(*keys)[1]
+        if answer.questions:
+            self.schemas = self.format.resolve(self.schemas, frozenset(answer.questions))
+            answer = self.decoded(*keys)[1]
+        assert answer.question.null_count == len(keys)
+        return answer
 
     def decoded(self, *keys):
         decoder = self.format.plan(self.schemas, pa.schema([]), ())
-        none = [None] * len(keys)
-        batch = pa.RecordBatch.from_pydict(
-            {
-                "key": pa.array(keys, pa.binary()),
-                "value": pa.array(none, pa.binary()),
-                "schema_id": pa.array(none, pa.int64()),
-            }
-        )
-        return decoder, decoder.decode(batch)
+        return decoder, decoder.decode(tombstones(*keys))
 
 
 def key_of(schema_id, schema, **values):
@@ -139,6 +153,11 @@ def test_a_subject_of_keys_that_is_not_there_is_asked_about_again_later():
 def test_keys_have_a_subject_only_where_values_have_one_of_their_topic():
     assert framed_keys(feed_of(), SURROUNDINGS, float) is not None
     assert framed_keys(feed_of("shop.Row"), SURROUNDINGS, float) is None
+    for language in ("protobuf", "json"):
+        found = framed_keys(feed_of(language=language), SURROUNDINGS, float)
+        assert found is not None
+        assert found.subject == "shops-key"
+        assert framed_keys(feed_of("shop.Row", language), SURROUNDINGS, float) is None
     text = {"json": {"schema": json.dumps("id bigint").strip('"')}}
     other = feed_of().model_copy(update={"payload": type(feed_of().payload).model_validate(text)})
     assert framed_keys(other, SURROUNDINGS, float) is None
@@ -159,13 +178,7 @@ def test_keys_of_envelopes_are_read_as_those_of_other_values():
     outer, inner = subject(record(("id", "long"), ("body", "bytes"))), subject(record(("a", "int")))
     schemas = WrappedSchemas(outer, inner)
     key = key_of(1, KEY, id=7, shop="a")
-    batch = pa.RecordBatch.from_pydict(
-        {
-            "key": pa.array([key], pa.binary()),
-            "value": pa.nulls(1, pa.binary()),
-            "schema_id": pa.nulls(1, pa.int64()),
-        }
-    )
+    batch = tombstones(key)
 
     assert made.for_next_batch(schemas, 1.0) is schemas
     asked = made.plan(schemas, pa.schema([]), ()).decode(batch).questions
@@ -176,3 +189,72 @@ def test_keys_of_envelopes_are_read_as_those_of_other_values():
     after = found.changed(subject(record(("id", "long"), ("body", "bytes"))), inner)
     (row,) = made.plan(after, pa.schema([]), ()).decode(batch).columns.to_pylist()
     assert row == {"id": 7, "a": None, "_tombstone": True}
+
+
+PROTO_VALUE = protobuf.schemas("message Row { int64 id = 1; string shop = 2; double price = 3; }")
+PROTO_KEYS = (
+    "message Key { int64 id = 1; string shop = 2; }",
+    "message Other { bool a = 1; message Key { string shop = 5; int64 id = 6; string b = 7; } }",
+)
+
+
+def test_a_key_of_protobuf_tells_the_row_by_its_message():
+    known = protobuf.schemas(*PROTO_KEYS).with_others([8], [9], 1.0)
+    rows = Rows(("id", "shop"), "protobuf", PROTO_VALUE, found=known)
+    first = protobuf.message_of(PROTO_KEYS[0], "Key", id=9007199254740993, shop="nörd")
+    # Without a value on the wire: what proto3 says of fields of which nothing is sent.
+    zero = protobuf.message_of(PROTO_KEYS[0], "Key")
+    nested = protobuf.message_of(PROTO_KEYS[1], "Other.Key", shop="b", id=-2, b="more")
+    other = protobuf.message_of(PROTO_KEYS[1], "Other", a=True)
+    answer = rows.answered(
+        protobuf.framed(1, first),
+        protobuf.framed(1, zero),
+        protobuf.framed(2, nested, b"\4\0\0"),
+        protobuf.framed(2, other),
+        protobuf.framed(2, nested, b"\2\x10"),
+        protobuf.framed(8, first),
+        protobuf.framed(9, first),
+        protobuf.framed(1, first)[:-1],
+    )
+    found = [(row["id"], row["shop"]) for row in answer.columns.to_pylist()]
+    assert found[:3] == [(9007199254740993, "nörd"), (0, ""), (-2, "b")]
+    assert found[3:] == [(None, None)] * 5
+    assert answer.columns["_tombstone"].to_pylist() == [True] * 3 + [None] * 5
+    assert answer.reason.to_pylist() == [None] * 3 + ["empty_value"] * 5
+    details = answer.detail.to_pylist()[3:]
+    assert all(one.startswith("its key does not tell id, shop") for one in details)
+    assert details[2:4] == [
+        "its key does not tell id, shop: schema id 8",
+        "its key does not tell id, shop: schema id 9 is not of subject s",
+    ]
+
+
+def test_a_key_of_json_schema_tells_the_row_by_its_properties():
+    text, integer = {"type": "string"}, {"type": "integer"}
+    values = json_schema.subject(json_schema.document(id=integer, shop=text))
+    known = json_schema.subject(
+        json_schema.document(id=integer, shop=text, more=integer),
+        json_schema.document(shop=text, id=integer),
+        {"type": "integer"},
+    ).with_others([8], [9], 1.0)
+    rows = Rows(("id", "shop"), "json", values, found=known)
+    good = {"id": 9007199254740993, "shop": "nörd"}
+    answer = rows.answered(
+        json_schema.framed(1, {**good, "more": "no integer", "new": 1}),
+        json_schema.framed(2, {"shop": "", "id": -2}),
+        json_schema.framed(2, {"shop": "a"}),
+        json_schema.framed(2, {"shop": "a", "id": "7"}),
+        json_schema.framed(2, b"{"),
+        json_schema.framed(3, 7),
+        json_schema.framed(8, good),
+        json_schema.framed(9, good),
+    )
+    found = [(row["id"], row["shop"]) for row in answer.columns.to_pylist()]
+    assert found == [(9007199254740993, "nörd"), (-2, ""), *[(None, None)] * 6]
+    assert answer.reason.to_pylist() == [None] * 2 + ["empty_value"] * 6
+    details = answer.detail.to_pylist()[2:]
+    assert all(one.startswith("its key does not tell id, shop") for one in details)
+    assert details[4:] == [
+        "its key does not tell id, shop: schema id 8",
+        "its key does not tell id, shop: schema id 9 is not of subject s",
+    ]

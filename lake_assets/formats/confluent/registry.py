@@ -16,6 +16,14 @@ from confluent_kafka.schema_registry.common._httpx_compat import httpx
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 
 from lake_assets.errors import RegistryError, SchemaNotFoundError, SchemaUnusableError
+from lake_assets.formats.confluent.answers import (
+    id_in,
+    kind_in,
+    numbers_in,
+    references_in,
+    text_in,
+    versions_in,
+)
 from lake_assets.formats.confluent.language import SchemaLanguage
 from lake_assets.formats.confluent.registry_client import CORRECT_URL, registry_client, subjects_at
 from lake_assets.formats.confluent.schemas import SchemaSet, Version
@@ -89,7 +97,7 @@ class Registry:
         thing = f"subject {subject!r} at {self._url}"
         known = {version.source: version for version in before.versions.values()} if before else {}
         with self._asking(thing) as client:
-            numbers = client.get_versions(subject)
+            numbers = numbers_in(client.get_versions(subject))
             fetched = [_fetch(client, subject, number) for number in numbers]
             if self._takes_deleted:
                 fetched += _fetch_deleted(client, subject, numbers)
@@ -105,7 +113,7 @@ class Registry:
             RegistryError: it does not, or has no such subject.
         """
         with self._asking(f"subject {subject!r} at {self._url}") as client:
-            client.get_versions(subject)
+            numbers_in(client.get_versions(subject))
 
     def subjects(self) -> tuple[str, ...]:
         """The names of all subjects that are not deleted.
@@ -193,10 +201,9 @@ class Registry:
         try:
             with self._asking(f"schema {schema_id} at {self._url}") as client:
                 # `/schemas/ids/{id}/subjects` would do, but Apicurio does not have it.
-                versions = client.get_schema_versions(schema_id, deleted=True)
+                return versions_in(client.get_schema_versions(schema_id, deleted=True))
         except SchemaNotFoundError:
             return {}
-        return {str(version.subject): int(version.version or 0) for version in versions}
 
     @contextmanager
     def _asking(self, thing: str) -> Iterator[SchemaRegistryClient]:
@@ -233,21 +240,19 @@ class _Fetched:
 
 def _fetch(client: SchemaRegistryClient, subject: str, number: int) -> _Fetched:
     version = client.get_version(subject, number, deleted=True)
-    if version.schema_id is None:
-        raise ValueError("a version without an id")
-    return _fetched(client, version.schema_id, number, version.schema)
+    return _fetched(client, id_in(version.schema_id), number, version.schema)
 
 
 def _fetched(client: SchemaRegistryClient, schema_id: int, number: int, schema: Schema) -> _Fetched:
-    imports = dict(_imports(client, schema))
-    return _Fetched(schema_id, number, str(schema.schema_type), schema.schema_str or "", imports)
+    imports = dict(_imports(client, schema, set()))
+    return _Fetched(schema_id, number, kind_in(schema), text_in(schema), imports)
 
 
 def _fetch_deleted(
     client: SchemaRegistryClient, subject: str, listed: Collection[int]
 ) -> Iterator[_Fetched]:
     """The versions that are deleted softly; a registry that knows no such tells of none."""
-    for number in client.get_versions(subject, deleted=True):
+    for number in numbers_in(client.get_versions(subject, deleted=True)):
         if number in listed:
             continue
         try:
@@ -280,10 +285,15 @@ def _is_missing(problem: SchemaRegistryError) -> bool:
     return is_ours and problem.http_status_code == httpx.codes.NOT_FOUND
 
 
-def _imports(client: SchemaRegistryClient, schema: Schema) -> Iterator[tuple[str, str]]:
-    """Import path and content of all that a schema refers to, directly or not."""
-    for reference in schema.references or ():
-        if reference.name and reference.subject and reference.version:
-            version = client.get_version(reference.subject, reference.version, deleted=True)
-            yield from _imports(client, version.schema)
-            yield reference.name, version.schema.schema_str or ""
+def _imports(
+    client: SchemaRegistryClient, schema: Schema, seen: set[tuple[str, str, int]]
+) -> Iterator[tuple[str, str]]:
+    """Import path and content of all that a schema refers to, directly or not, each once."""
+    for reference in references_in(schema):
+        if reference in seen:
+            continue
+        seen.add(reference)
+        name, subject, number = reference
+        found = client.get_version(subject, number, deleted=True).schema
+        yield from _imports(client, found, seen)
+        yield name, text_in(found)

@@ -14,6 +14,7 @@ from confluent_kafka.schema_registry.error import SchemaRegistryError
 from pydantic import SecretStr
 
 from lake_assets.errors import RegistryError
+from lake_assets.formats.confluent.answers import UnexpectedAnswerError, subjects_in
 from lake_assets.model.endpoints import RegistryAccess
 
 _TIMEOUT_S = 10.0
@@ -57,9 +58,10 @@ def registry_client(
         raise RegistryError(thing, fact, step) from problem
     except (httpx.HTTPError, httpx.InvalidURL) as problem:
         raise _unreachable(thing, problem) from problem
-    except (ValueError, AttributeError, TypeError) as problem:
+    except (ValueError, AttributeError, TypeError, RecursionError) as problem:
         # The client trusts that an answer is JSON of the right shape.
-        fact = "does not answer like a schema registry"
+        why = f" ({problem})" if isinstance(problem, UnexpectedAnswerError) else ""
+        fact = f"does not answer like a schema registry{why}"
         raise RegistryError(thing, fact, CORRECT_URL) from problem
 
 
@@ -82,7 +84,7 @@ def subjects_at(
     """
     try:
         with registry_client(url, access, timeout_s=timeout_s) as client:
-            return tuple(map(str, client.get_subjects()))
+            return subjects_in(client.get_subjects())
     except SchemaRegistryError as problem:
         fact = f"answered {problem.http_status_code} ({problem.error_message})"
         raise RegistryError(f"schema registry {url}", fact, CORRECT_URL) from problem

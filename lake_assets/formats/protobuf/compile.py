@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import errno
 import subprocess
 import sys
 from collections.abc import Collection, Mapping
@@ -19,6 +20,12 @@ ROOT = "feed.proto"
 
 _TIMEOUT_S = 60.0
 """A protoc run takes 0.05 s; a minute means that it hangs, not that the machine is busy."""
+
+_NO_FILE = frozenset({errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG, errno.ENOTDIR})
+"""Errors of names that are none, or that another file's folder has."""
+
+_SHOWN = 80
+"""Characters of such a name that an error shows."""
 
 _NEXT_STEP = "Register a corrected version"
 
@@ -73,8 +80,14 @@ def _write(thing: str, folder: Path, name: str, content: str) -> None:
     if path.is_absolute() or ".." in path.parts:
         raise SchemaUnusableError(thing, f"refers to {name!r}, which is no import path", _NEXT_STEP)
     target = folder / path
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(content, encoding="utf-8")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(content, encoding="utf-8")
+    except (OSError, ValueError) as problem:
+        if isinstance(problem, OSError) and problem.errno not in _NO_FILE:
+            raise  # such as a full disk: it says nothing about the schema
+        fact = f"has {name[:_SHOWN]!r}, whose name or text no file can have"
+        raise SchemaUnusableError(thing, fact, _NEXT_STEP) from problem
 
 
 def _run(thing: str, folder: Path, ready: FileDescriptorSet, root: str) -> bytes:

@@ -49,13 +49,15 @@ class WrappedFormat:
     declared: WrappedPayload
     outer: PayloadFormat[Any]
     make_inner: Inner
+    inner: PayloadFormat[Any] = field(init=False)
+    """The format of bodies."""
+
     _names: dict[int, tuple[WrappedSchemas, frozenset[str]]] = field(default_factory=dict)
     """What `_envelope` last found."""
 
-    @property
-    def inner(self) -> PayloadFormat[Any]:
-        """The format of bodies."""
-        return self.make_inner(())
+    def __post_init__(self) -> None:
+        """Make the format of bodies, once; where names are taken, `plan` makes another."""
+        object.__setattr__(self, "inner", self.make_inner(()))
 
     def newest(self) -> WrappedSchemas:
         """What is known of both."""

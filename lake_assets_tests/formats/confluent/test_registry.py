@@ -1,21 +1,36 @@
 import json
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 import pytest
 from confluent_kafka.schema_registry import Schema, SchemaReference, SchemaRegistryClient
 
 from lake_assets.errors import RegistryError, SchemaNotFoundError, SchemaUnusableError
+from lake_assets.formats.avro.language import AVRO
 from lake_assets.formats.confluent.registry import MOST_ASKED, Registry
 from lake_assets.formats.confluent.schemas import SchemaSet, Version
 from lake_assets.formats.protobuf.decoding_plan import plan_decoding
 from lake_assets.formats.protobuf.language import PROTOBUF
 from lake_assets_tests.formats.protobuf.given import NOTHING
+
+TEXT = '{"type": "record", "name": "r", "fields": [{"name": "a", "type": "long"}]}'
+
+VERSION = {"subject": "s", "version": 1, "id": 3, "schema": TEXT}
+
+GOOD = {
+    "/subjects": ["s"],
+    "/subjects/s/versions": [1],
+    "/subjects/s/versions/1": VERSION,
+    "/schemas/ids/3": {"schema": TEXT},
+    "/schemas/ids/3/versions": [{"subject": "s", "version": 1}],
+}
+"""What a registry with one subject answers, by path."""
 
 
 class Subject:
@@ -49,20 +64,25 @@ def registry(services) -> Registry:
 
 
 @contextmanager
-def answering(status: int, body: object) -> Iterator[str]:
-    """A server that says the same to every question."""
+def answering(
+    status: int, body: object, found: Mapping[str, object] | None = None
+) -> Iterator[str]:
+    """A server that says the same to every question, unless an answer is found by its path."""
+    by_path = found or {}
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            self.send_response(status)
+            path = urlsplit(self.path).path
+            said = by_path.get(path, body)
+            self.send_response(200 if path in by_path else status)
             self.end_headers()
-            self.wfile.write(body if isinstance(body, bytes) else json.dumps(body).encode())
+            self.wfile.write(said if isinstance(said, bytes) else json.dumps(said).encode())
 
         def log_message(self, *_: object) -> None:
             pass
 
     server = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = Thread(target=server.serve_forever)
+    thread = Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_port}"
@@ -265,3 +285,71 @@ def test_a_registrys_own_not_found_is_believed():
 def test_an_address_that_is_none_is_refused():
     with pytest.raises(RegistryError, match="nonsense"):
         Registry("nonsense", PROTOBUF).newest("s")
+
+
+def asked(url: str) -> SchemaSet:
+    """All that may be asked of the registry with `GOOD`."""
+    registry = Registry(url, AVRO, takes_deleted=True)
+    assert registry.subjects() == ("s",)
+    registry.check("s")
+    schemas = registry.newest("s")
+    registry.resolve(replace(schemas, versions={}), [3])
+    registry.version_of("s", 2, 3)
+    return schemas
+
+
+def test_an_answer_of_the_right_shape_is_taken():
+    with answering(404, {"error_code": 40402, "message": "no"}, GOOD) as url:
+        assert asked(url).known_ids == {3}
+
+
+def reference(**changed: object) -> dict[str, object]:
+    """A version that refers to another one, in a way."""
+    refers = {"name": "r", "subject": "s", "version": 1, **changed}
+    return {**VERSION, "references": [refers]}
+
+
+ONE = "/subjects/s/versions/1"
+
+
+@pytest.mark.parametrize(
+    ("path", "answer", "fact"),
+    [
+        ("/subjects", {"subjects": ["s"]}, "its list of subjects is none"),
+        ("/subjects/s/versions", ["1"], "a version has no number"),
+        (ONE, {**VERSION, "id": None}, "a version has no id"),
+        (ONE, {**VERSION, "schema": None}, "a schema has no text"),
+        (ONE, {**VERSION, "schemaType": 1}, "a schema has no language"),
+        (ONE, {**VERSION, "references": ["r"]}, ""),
+        (ONE, b"[" * 100_000, ""),
+        (ONE, reference(version=None), "a reference of a schema does not say to what"),
+        ("/schemas/ids/3", {"schema": 3}, "a schema has no text"),
+        ("/schemas/ids/3/versions", [{"version": 1}], "a version of a schema has no subject"),
+    ],
+)
+def test_an_answer_of_another_shape_is_an_error_of_the_registrys(path, answer, fact):
+    others = {**GOOD, path: answer}
+    with answering(404, {"error_code": 40402, "message": "no"}, others) as url:
+        with pytest.raises(RegistryError) as caught:
+            asked(url)
+        whole = f"does not answer like a schema registry{fact and f' ({fact})'}"
+        assert str(caught.value).startswith(f"schema registry {url}: {whole}. Correct ")
+        assert type(caught.value) is RegistryError
+
+
+def test_schemas_that_refer_to_each_other_are_asked_for_once():
+    one, other = (
+        {
+            "subject": name,
+            "version": 1,
+            "id": at,
+            "schemaType": "PROTOBUF",
+            "schema": f'syntax = "proto3"; import "{refers}.proto"; message {name} {{}}',
+            "references": [{"name": f"{refers}.proto", "subject": refers, "version": 1}],
+        }
+        for at, (name, refers) in enumerate((("s", "t"), ("t", "s")), 3)
+    )
+    others = {"/subjects/s/versions": [1], ONE: one, "/subjects/t/versions/1": other}
+    with answering(404, b"", others) as url, pytest.raises(SchemaUnusableError) as caught:
+        Registry(url, PROTOBUF).newest("s")
+    assert "does not compile" in str(caught.value)

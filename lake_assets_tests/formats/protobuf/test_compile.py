@@ -3,7 +3,7 @@ import base64
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
-from lake_assets.errors import RegistryError
+from lake_assets.errors import RegistryError, SchemaUnusableError
 from lake_assets.formats.protobuf.compile import ROOT, compile_files, root_beside
 
 DEPENDENCY = 'syntax = "proto3"; package x; message D { string a = 1; }'
@@ -61,3 +61,20 @@ def test_a_missing_import_is_refused():
 def test_an_import_path_cannot_leave_the_scratch_folder():
     with pytest.raises(RegistryError, match="no import path"):
         compile_files("v", {ROOT: EVENT, "../d.proto": DEPENDENCY})
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {ROOT: "// \ud800"},
+        {"a\0b": DEPENDENCY},
+        {"a\ud800": DEPENDENCY},
+        {"a": DEPENDENCY, "a/b": DEPENDENCY},
+        {"a/b": DEPENDENCY, "a": DEPENDENCY},
+        {".": DEPENDENCY},
+        {"x" * 300: DEPENDENCY},
+    ],
+)
+def test_what_no_file_can_hold_is_refused_as_a_schema(files):
+    with pytest.raises(SchemaUnusableError, match="whose name or text no file can have"):
+        compile_files("v", {**files, ROOT: files.get(ROOT, EVENT)})

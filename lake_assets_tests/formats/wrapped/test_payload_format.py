@@ -2,6 +2,7 @@
 
 import base64
 import json
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -434,3 +435,21 @@ def test_what_each_kind_of_row_makes_is_told():
     assert {"tenant", "body_id"} in names
     assert {"caller", "seconds"} in names
     assert not any("body" in one for one in names)
+
+
+def test_the_format_of_bodies_is_made_once_for_all_that_is_asked():
+    made = of(CALL)
+    schemas = made.newest()
+    taken = []
+
+    def make_inner(names):
+        taken.append(names)
+        return made.make_inner(names)
+
+    counted = replace(made, make_inner=make_inner)
+    asked = frozenset({WrappedQuestion(MessageQuestion(11, FIRST))})
+    for _ in range(3):
+        counted.newest()
+        schemas = counted.for_next_batch(counted.resolve(schemas, asked), 1.0)
+        counted.plan(schemas, pa.schema([]), ())
+    assert taken == [()]
