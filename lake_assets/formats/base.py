@@ -85,6 +85,16 @@ class KnownVersionsQuestion:
 
 
 @dataclass(frozen=True, slots=True)
+class SelectedColumnsQuestion:
+    """What to do about columns of the tables that nothing but a `select` has ever made.
+
+    No row asks; who starts does, for such a column may be selected no more.
+    """
+
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class WrappedQuestion:
     """What the decoder asks of a message that is in an envelope's bytes."""
 
@@ -108,6 +118,7 @@ Question: TypeAlias = (
     | UnknownNamesQuestion
     | KeptTypesQuestion
     | KnownVersionsQuestion
+    | SelectedColumnsQuestion
     | ExpressionQuestion
     | WrappedQuestion
 )
@@ -142,6 +153,9 @@ class Decoded:
 
     messages: tuple[str, ...] = ()
     """Full names of message types, the newest where one was renamed."""
+
+    given: pa.RecordBatch | None = None
+    """What the feed's `transform` was given where it made the columns; None of decoded ones."""
 
 
 class Decoder(Protocol):

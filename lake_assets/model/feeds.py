@@ -110,7 +110,7 @@ class Feed(Noun, Routed, LaidOut, SelectedByKey):
     expectations: tuple[Expectation, ...] = Field(default=(), validate_default=True)
     """Of each row, before it is written to silver. Where `select` has `explode`, `posexplode` or
     `inline`, one more is there unless it is declared: `has_elements`, which drops values without
-    elements."""
+    elements. A value whose array did not fit its column is none: it goes to quarantine."""
 
     deduplicate: Deduplicate | None = None
     """For producers that send an event again: `{key: [event_id], within: 1h}` lets the first row of

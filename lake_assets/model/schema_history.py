@@ -97,7 +97,7 @@ def changes(
         versions: that are known.
         reason_of: tells why a column is there, by its name and type.
     """
-    entries = sorted(kept, key=lambda entry: entry.at.timestamp() if entry.at else 0.0)
+    entries = _by_time(kept)
     types: dict[tuple[str, str], str | None] = {}
     known = set()
     for entry in entries:
@@ -133,6 +133,26 @@ def changes(
             if types[key, name] is not None
         ]
     return new
+
+
+def selected_alone(kept: Iterable[SchemaEntry]) -> frozenset[str]:
+    """The columns that tables have, each of them because a `select` made it there.
+
+    Args:
+        kept: entries of a feed, in any order.
+    """
+    last = {
+        (entry.key, entry.column): entry
+        for entry in _by_time(kept)
+        if entry.key is not None and entry.column is not None
+    }
+    there = [entry for entry in last.values() if entry.type is not None and entry.column]
+    others = {entry.column for entry in there if entry.reason.why is not Why.SELECTED}
+    return frozenset(e.column for e in there if e.column is not None and e.column not in others)
+
+
+def _by_time(kept: Iterable[SchemaEntry]) -> list[SchemaEntry]:
+    return sorted(kept, key=lambda entry: entry.at.timestamp() if entry.at else 0.0)
 
 
 def _entry(

@@ -5,13 +5,13 @@ Only names are read; what an expression means Spark says.
 
 from collections.abc import Collection, Iterator, Sequence
 
-from lake_assets.model.ddl import columns_of_ddl
+from lake_assets.model.ddl import Array, Column, Struct, columns_of_ddl
 from lake_assets.model.feeds import Feed
 from lake_assets.model.keyed import END, END_PLACE, PLACE, START
 from lake_assets.model.misfits import RESCUED
 from lake_assets.model.payload import JsonPayload
 from lake_assets.model.tombstones import TOMBSTONE
-from lake_assets.model.transforms import ELEMENT
+from lake_assets.model.transforms import ELEMENT, generators_in
 
 
 def names_taken(feed: Feed, given: Collection[str] = ()) -> tuple[str, ...]:
@@ -23,7 +23,7 @@ def names_taken(feed: Feed, given: Collection[str] = ()) -> tuple[str, ...]:
     """
     declared = {column.name for column in feed.payload.declared_columns}
     of_keyed = (START, END, PLACE, END_PLACE) if any(view.keyed for view in feed.gold) else ()
-    names = {*given, *_selected(feed)} - declared
+    names = {*given, *_selected(feed), *_of_elements(feed)} - declared
     return (*feed.partition_days, ELEMENT, TOMBSTONE, *of_keyed, *sorted(names))
 
 
@@ -62,6 +62,36 @@ def with_masked_as_text(feed: Feed, given: Collection[str] = ()) -> Feed:
 def _selected(feed: Feed) -> frozenset[str]:
     """The names that its `select` gives to what is computed, and those of its keys."""
     return frozenset(name for items in feed.all_selects for name in names_given(items))
+
+
+def _of_elements(feed: Feed) -> frozenset[str]:
+    """The names that Spark gives to what an item makes of elements, where it names nothing."""
+    from sqlglot import exp, parse_one  # noqa: PLC0415 - takes 0.3 s, and workers need it not
+    from sqlglot.errors import SqlglotError  # noqa: PLC0415
+
+    names: set[str] = set()
+    for item in generators_in(feed.select):
+        try:
+            (made,) = parse_one(f"select {item}", read="spark").expressions
+        except (SqlglotError, ValueError):
+            continue  # Spark says what is wrong with it
+        if isinstance(made, exp.Alias | exp.Aliases):
+            continue
+        if not item.lower().startswith("inline"):
+            names |= {"col", "pos"} if item.lower().startswith("pos") else {"col"}
+        elif (array := made.find(exp.Column)) is not None:
+            path = [part.name.lower() for part in array.parts]
+            names |= {*_fields_at(path, feed.payload.declared_columns)}
+    return frozenset(names)
+
+
+def _fields_at(path: Sequence[str], columns: Sequence[Column]) -> Iterator[str]:
+    """The fields of the structs that an array has, where its type is declared."""
+    kind = next((one.type for one in columns if one.name.lower() == path[0]), None)
+    if isinstance(kind, Struct) and path[1:]:
+        yield from _fields_at(path[1:], kind.columns)
+    if isinstance(kind, Array) and isinstance(kind.item, Struct):
+        yield from (one.name for one in kind.item.columns)
 
 
 def _can_be_declared(name: str) -> bool:

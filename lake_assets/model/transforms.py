@@ -32,7 +32,8 @@ _GENERATOR = re.compile(r"(?:(?:pos)?explode|inline)(_outer)?\s*\(", re.IGNORECA
 HAS_ELEMENTS = Expectation(
     name="has_elements", sql=f"{ELEMENT} is not null", action=Action.DROP, keys=None
 )
-"""What `explode` means for values without elements: each is dropped, and counted."""
+"""What `explode` means for values without elements: each is dropped, and counted. Those whose array
+did not fit are none: of a feed that has this, by whatever action, they are refused before it."""
 
 
 def generators_in(items: Sequence[str]) -> list[str]:

@@ -103,8 +103,11 @@ def elements_of(explosion: Explosion, rows: pa.RecordBatch) -> Elements:
     else:
         made |= dict.fromkeys(own, found)
     is_first = numbers == 0
-    if RESCUED in rows.schema.names and RESCUED not in made:
-        made[RESCUED] = rows[RESCUED].take(pa.array(parents, mask=~is_first))
+    for name in {RESCUED, *(one.column for one in explosion.rescued)}.intersection(
+        rows.schema.names
+    ):
+        if name not in made:
+            made[name] = rows[name].take(pa.array(parents, mask=~is_first))
     return Elements(pa.array(parents, pa.int64()), is_first, made)
 
 

@@ -13,12 +13,38 @@ from pyspark.sql import DataFrame
 
 from lake_assets.errors import FeedError
 from lake_assets.formats.schema_merge import in_words
+from lake_assets.model.misfits import RESCUED
+from lake_assets.model.payload import Payload
 from lake_assets.model.transforms import ELEMENT, generators_in
 from lake_assets.silver.arrow_evaluator import Column, Node, StructField
 from lake_assets.silver.catalyst_to_arrow import defined_below, node_of
 from lake_assets.spark.jvm import analyzed_plan
 
 _STAR = re.compile(r"\*\s*(?:except\s*\((.*)\)\s*)?", re.IGNORECASE | re.DOTALL)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rescued:
+    """A decoded column of what did not fit others."""
+
+    column: str = RESCUED
+    prefix: str = ""
+    """What begins the names of these; what did not fit has theirs without it."""
+
+
+def rescued_of(payload: Payload) -> tuple[Rescued, ...]:
+    """The columns of what did not fit that a payload has: its own, and that of its bodies."""
+    own = [Rescued()] if payload.rescues else []
+    body = payload.wrapped
+    if body is not None and body.rescues:
+        own.append(Rescued(column=f"{body.prefix}{RESCUED}", prefix=body.prefix))
+    return tuple(own)
+
+
+def has_other_types(payload: Payload) -> bool:
+    """Whether values of a type that a column does not hold are in one beside it."""
+    body = payload.wrapped
+    return payload.avro is not None or (body is not None and body.avro is not None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,6 +66,16 @@ class Explosion:
     is_inline: bool = False
     """Whether the elements are structs whose fields are the columns."""
 
+    rescued: tuple[Rescued, ...] = ()
+    """Where decoded rows have what did not fit."""
+
+    has_other_types: bool = False
+    """Whether values of a type that a column does not hold may be beside it, as Avro's are."""
+
+    refuses_unfit: bool = False
+    """Whether rows without elements are left out, so that such as have none since something did not
+    fit are refused instead."""
+
     @property
     def holders(self) -> tuple[Node, ...]:
         """The array, and the structs that it is in, from within."""
@@ -47,6 +83,21 @@ class Explosion:
         while isinstance(found[-1], StructField):
             found.append(found[-1].struct)
         return tuple(found)
+
+    def path(self, columns: pa.Schema) -> list[tuple[str, pa.DataType]]:
+        """Names and types from the decoded column to the array.
+
+        Args:
+            columns: the decoded ones.
+        """
+        found: list[tuple[str, pa.DataType]] = []
+        for node in reversed(self.holders):
+            if isinstance(node, StructField):
+                field = found[-1][1].field(node.index)
+                found.append((field.name, field.type))
+            else:
+                found.append((self.holder, columns.field(self.holder).type))
+        return found
 
     @property
     def items(self) -> tuple[str, ...]:

@@ -7,7 +7,12 @@ from typing import Any
 import pyarrow as pa
 
 from lake_assets.errors import LakeError
-from lake_assets.formats.base import Decoder, KnownVersionsQuestion, PayloadFormat
+from lake_assets.formats.base import (
+    Decoder,
+    KnownVersionsQuestion,
+    PayloadFormat,
+    SelectedColumnsQuestion,
+)
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import is_shared
 from lake_assets.silver.adopt_tables import adopt_tables, make_tables
@@ -54,6 +59,9 @@ class TableFitting:
         if last is None and (versions := self.history.versions()):
             question = KnownVersionsQuestion(versions)
             schemas = self.format.resolve(schemas, frozenset({question}))
+        if last is None and (selected := self.history.selected()):
+            asked = SelectedColumnsQuestion(selected)
+            schemas = self.format.resolve(schemas, frozenset({asked}))
         with while_it_fits(self.feed):
             return self._fit(schemas, last, keys, added)
 

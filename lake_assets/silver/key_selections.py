@@ -93,24 +93,41 @@ def key_groups(feed: Feed) -> list[KeyGroup]:
     return groups
 
 
-def columns_had_before(have: pa.Schema, found: Sequence[KeySelection], *, grows: bool) -> pa.Schema:
+def columns_had_before(
+    have: pa.Schema, found: Sequence[KeySelection], brought: Collection[str]
+) -> pa.Schema:
     """The columns that rows have before they are routed, as far as tables have them.
 
     Args:
         have: those of all keys' tables.
         found: what is selected, as far as it is known without the tables.
-        grows: whether values bring columns along: then such that nobody knows are these.
+        brought: names of those that values have brought along, as `brought_along` tells.
     """
     made = {name for one in found for name in one.outputs}
     has_all = any(one.has_star for one in found if one.is_stored)
     before: dict[str, pa.Field] = {}
     for column in have:
         sources = copies_of(column.name, found)
-        if column.name not in made and grows and has_all:
+        if column.name not in made and has_all and column.name in brought:
             sources = [column.name]
         for source in sources:
             before.setdefault(source, column.with_name(source))
     return pa.schema(list(before.values()))
+
+
+def brought_along(have: pa.Schema, selected: Collection[str], alone: pa.Schema) -> frozenset[str]:
+    """Names of the tables' columns that values have brought along, where they may.
+
+    What a key selects no more is none of these, so that it stays in that key's table alone; unless
+    values have a name by now that differs by case alone, which then must get no column.
+
+    Args:
+        have: the columns of all keys' tables.
+        selected: those that nothing but a `select` has ever made.
+        alone: what rows have before they are routed, as far as it is known without the tables.
+    """
+    known = {name.lower() for name in alone.names}
+    return frozenset(n for n in have.names if n not in selected or n.lower() in known)
 
 
 def copies_of(name: str, found: Sequence[KeySelection]) -> list[str]:

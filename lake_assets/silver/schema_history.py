@@ -13,7 +13,7 @@ from lake_assets.formats.wrapped.column_reasons import reasons_of_feed
 from lake_assets.logs.schema_log import entries_of, record_changes
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import origin_of
-from lake_assets.model.schema_history import Reason, RegisteredVersion, Why, changes
+from lake_assets.model.schema_history import Reason, RegisteredVersion, Why, changes, selected_alone
 from lake_assets.silver.rows import decoded_part
 from lake_assets.silver.selecting_format import SelectingFormat
 from lake_assets.silver.transforming_format import TransformingFormat
@@ -68,6 +68,16 @@ class SchemaHistory:
             return ()
         entries = entries_of(self.context.lake, self.feed.feed)
         return tuple(made for one in entries if (made := one.registered) is not None)
+
+    def selected(self) -> tuple[str, ...]:
+        """The columns that tables have since keys select them, where values may bring others.
+
+        Raises:
+            LakeError: the log cannot be read.
+        """
+        if not (self.feed.selects_by_key and self.feed.payload.grows):
+            return ()
+        return tuple(sorted(selected_alone(entries_of(self.context.lake, self.feed.feed))))
 
     def _decoded(self, schemas: Any) -> tuple[Any, PayloadFormat[Any], dict[str, Why]]:  # noqa: ANN401
         """What is known of decoded columns, of which format, and why others are not as decoded."""

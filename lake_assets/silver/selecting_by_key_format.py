@@ -16,6 +16,7 @@ from lake_assets.model.selects import ALL
 from lake_assets.silver.key_masks import hidden_in_rescued, key_masks
 from lake_assets.silver.key_selections import (
     KeySelection,
+    brought_along,
     columns_had_before,
     copies_of,
     key_groups,
@@ -49,7 +50,8 @@ class SelectingByKeyFormat(SelectingFormat):
             LakeError: a column does not go with what the tables have.
         """
         alone = self._alone(schemas)
-        before = columns_had_before(have, self._selections(alone, schemas), grows=self._grows)
+        brought = brought_along(have, schemas.selected, alone) if self._grows else frozenset()
+        before = columns_had_before(have, self._selections(alone, schemas), brought)
         rows = super().plan(schemas, before, route)
         assert isinstance(rows, SelectingDecoder)  # noqa: S101 - what it is made of
         known = pa.schema([*rows.columns, *rows.unused])

@@ -19,6 +19,7 @@ from lake_assets.silver.explosion import Explosion
 from lake_assets.silver.kept_rows import travelling_columns
 from lake_assets.silver.mask_values import Masks
 from lake_assets.silver.selection import Output
+from lake_assets.silver.unfit_arrays import refused_unfit
 
 _NO_COLUMNS = pa.schema([])
 
@@ -98,6 +99,9 @@ class SelectingDecoder:
         if self.explosion is None:
             yield self._of_rows(batch, decoded, rows)
             return
+        if self.explosion.refuses_unfit:
+            decoded = refused_unfit(self.explosion, rows, decoded)
+        decoded = replace(decoded, given=None)  # of whole values, as the pieces are not
         for start, length in pieces(self.explosion, rows, self._repeated(batch, rows)):
             part = rows.slice(start, length)
             elements = elements_of(self.explosion, part)
@@ -178,7 +182,8 @@ class SelectingDecoder:
             if one.node is not None and not pa.types.is_primitive(one.kind):
                 selected |= {*one.reads}
         assert self.explosion is not None  # noqa: S101 - who asks has elements
-        selected -= {self.explosion.holder, RESCUED}
+        of_first = (one.column for one in self.explosion.rescued)
+        selected -= {self.explosion.holder, RESCUED, *of_first}
         return [*of_bronze, *(rows[name] for name in rows.schema.names if name in selected)]
 
     @property

@@ -18,8 +18,11 @@ from lake_assets.formats.base import (
     KeptTypesQuestion,
     PayloadFormat,
     Question,
+    SelectedColumnsQuestion,
 )
 from lake_assets.model.feeds import Feed
+from lake_assets.model.transforms import HAS_ELEMENTS
+from lake_assets.silver.explosion import Explosion, has_other_types, rescued_of
 from lake_assets.silver.mask_values import Masks
 from lake_assets.silver.selected_columns import (
     decoded_columns,
@@ -54,6 +57,9 @@ class SelectedSchemas:
     is_spark_asked: bool = False
     """Whether values came of which Arrow is not sure; such come again."""
 
+    selected: frozenset[str] = frozenset()
+    """Columns of the tables that nothing but a `select` has ever made."""
+
 
 @dataclass(frozen=True, slots=True)
 class SelectingFormat:
@@ -83,15 +89,15 @@ class SelectingFormat:
 
     def resolve(self, schemas: SelectedSchemas, questions: frozenset[Question]) -> SelectedSchemas:
         """With the other format's answers, and with Spark where Arrow was not sure."""
-        own, asked = self._split(schemas, questions), schemas.is_spark_asked
+        own = self._split(schemas, questions)
         inner = self.inner.resolve(schemas.inner, own) if own else schemas.inner
-        return SelectedSchemas(inner, asked or _asks_spark(questions))
+        return _answered(schemas, inner, questions)
 
     def let_wait(self, schemas: SelectedSchemas, questions: frozenset[Question]) -> SelectedSchemas:
         """As `resolve`, where rows wait whose questions only the outside can answer."""
-        own, asked = self._split(schemas, questions), schemas.is_spark_asked
+        own = self._split(schemas, questions)
         inner = self.inner.let_wait(schemas.inner, own) if own else schemas.inner
-        return SelectedSchemas(inner, asked or _asks_spark(questions))
+        return _answered(schemas, inner, questions)
 
     def plan(self, schemas: SelectedSchemas, have: pa.Schema, route: Sequence[str]) -> Decoder:
         """What is selected of the decoded columns, hidden as the feed says.
@@ -120,7 +126,7 @@ class SelectingFormat:
             inner=decoder,
             outputs=selection.outputs,
             columns=columns,
-            explosion=selection.explosion,
+            explosion=self._acting(selection.explosion),
             masks=self._masks(selection.outputs, told),
             unused=pa.schema(unused),
             renames=renames_of(
@@ -136,6 +142,17 @@ class SelectingFormat:
     @property
     def _items(self) -> tuple[str, ...]:
         return self.feed.select or ("*",)
+
+    def _acting(self, explosion: Explosion | None) -> Explosion | None:
+        """With what the feed says of values without elements."""
+        if explosion is None:
+            return None
+        return replace(
+            explosion,
+            rescued=rescued_of(self.feed.payload),
+            has_other_types=has_other_types(self.feed.payload),
+            refuses_unfit=any(one.name == HAS_ELEMENTS.name for one in self.feed.expectations),
+        )
 
     def _masks(self, outputs: Sequence[Output], columns: pa.Schema) -> Masks:
         return masks_of(self.feed, outputs, columns, self.mask_key)
@@ -159,7 +176,7 @@ class SelectingFormat:
         self, schemas: SelectedSchemas, questions: frozenset[Question]
     ) -> frozenset[Question]:
         """Those of the other format, by its own columns."""
-        own = {one for one in questions if not isinstance(one, ExpressionQuestion)}
+        own = {one for one in questions if not isinstance(one, _OF_SELECTS)}
         kept = {one for one in own if isinstance(one, KeptTypesQuestion)}
         if kept:
             sources = {one.name: one.source for one in self._outputs(schemas)}
@@ -207,5 +224,19 @@ def _with(schemas: SelectedSchemas, inner: Any) -> SelectedSchemas:  # noqa: ANN
     return schemas if inner is schemas.inner else replace(schemas, inner=inner)
 
 
-def _asks_spark(questions: frozenset[Question]) -> bool:
-    return any(isinstance(one, ExpressionQuestion) for one in questions)
+def _answered(
+    schemas: SelectedSchemas,
+    inner: Any,  # noqa: ANN401 - the format's
+    questions: frozenset[Question],
+) -> SelectedSchemas:
+    """With the answers to what is asked of selects themselves."""
+    told = (one.columns for one in questions if isinstance(one, SelectedColumnsQuestion))
+    return SelectedSchemas(
+        inner=inner,
+        is_spark_asked=schemas.is_spark_asked
+        or any(isinstance(one, ExpressionQuestion) for one in questions),
+        selected=schemas.selected.union(*told),
+    )
+
+
+_OF_SELECTS = (ExpressionQuestion, SelectedColumnsQuestion)

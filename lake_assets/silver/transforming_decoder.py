@@ -49,11 +49,13 @@ class TransformingDecoder:
         rows = _ordered(decoded.columns, self.takes)
         rows = rows if are_all else rows.filter(is_fit)
         if not rows.num_rows:
-            return replace(decoded, columns=self._placed(None, batch.num_rows))
+            none = self._placed(None, batch.num_rows)
+            return replace(decoded, columns=none, given=decoded.columns)
         made = transformed(self.function.load(), rows, self.gives)
         places = None if are_all else _places(is_fit)
         found = made.columns if places is None else made.columns.take(places)
-        decoded = replace(decoded, columns=self._placed(found, batch.num_rows))
+        columns = self._placed(found, batch.num_rows)
+        decoded = replace(decoded, columns=columns, given=decoded.columns)
         return _refused(decoded, made.failures, places) if made.failures else decoded
 
     def _placed(self, made: pa.RecordBatch | None, rows: int) -> pa.RecordBatch:

@@ -7,6 +7,7 @@ from lake_assets.model.schema_history import (
     SchemaEntry,
     Why,
     changes,
+    selected_alone,
 )
 
 AT = datetime(2026, 11, 25, 12, tzinfo=UTC)
@@ -82,3 +83,25 @@ def test_versions_are_of_their_subjects_and_those_of_an_earlier_release_are_not_
     assert [entry.reason.subject for entry in again] == ["a", "b"]
     assert [entry.registered for entry in again] == named
     assert changes(again, {}, named, lambda *_: Reason(Why.FOUND)) == []
+
+
+def entry(key, column, why, kind="int", at=AT):
+    reason = Reason(why)
+    return SchemaEntry(key=key, column=column, type=kind, before=None, reason=reason, at=at)
+
+
+def test_what_a_select_made_wherever_it_is_is_told_by_each_table_s_last_entry():
+    later = AT + timedelta(seconds=1)
+    entries = [
+        entry("uno", "twice", Why.SELECTED),
+        entry("chess", "found", Why.FOUND),
+        entry("uno", "both", Why.SELECTED),
+        entry("chess", "both", Why.INFERRED),
+        entry("uno", "brought", Why.INFERRED, at=later),
+        entry("uno", "brought", Why.SELECTED),
+        entry("uno", "left", Why.DROPPED, None, at=later),
+        entry("uno", "left", Why.SELECTED),
+        *kept(changes([], {}, [FIRST], declared)),
+    ]
+    assert selected_alone(entries) == {"twice"}
+    assert selected_alone([]) == frozenset()

@@ -68,3 +68,31 @@ def test_masked_columns_that_a_function_gives_are_none_of_the_values():
     declared = {"feed": "f", "source": {"kafka": {"topic": "f"}}, "payload": payload}
     feed = Feed.model_validate({**declared, "mask": {"contact": "hash"}})
     assert with_masked_as_text(feed, {"contact"}) is feed
+
+
+@pytest.mark.parametrize(
+    ("item", "taken"),
+    [
+        ("explode(codes)", {"col"}),
+        ("posexplode_outer(codes)", {"pos", "col"}),
+        ("inline(items)", {"sku", "amount"}),
+        ("INLINE_OUTER (Basket.Lines)", {"ean"}),
+        ("inline(items) as (a, b)", {"a", "b"}),
+        ("explode(items) as line", {"line"}),
+        ("inline(codes)", set()),
+        ("inline(nobody.knows)", set()),
+        ("inline(items", set()),
+    ],
+)
+def test_names_that_spark_gives_to_what_elements_have_are_taken(item, taken):
+    ddl = "codes array<int>, items array<struct<sku: string, amount: int>>, "
+    ddl += "basket struct<lines: array<struct<ean: string>>>"
+    feed = Feed.model_validate(
+        {
+            "feed": "f",
+            "source": {"kafka": {"topic": "f"}},
+            "payload": {"json": {"infer": True, "hints": ddl}},
+            "select": ["* except (items, basket, codes)", item],
+        }
+    )
+    assert {*names_taken(feed)} - {"_element", "_tombstone"} == taken

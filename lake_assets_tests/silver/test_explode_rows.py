@@ -8,8 +8,12 @@ import pytest
 
 from lake_assets.delta.commit import Batch
 from lake_assets.errors import FeedError
+from lake_assets.formats.base import Surroundings
+from lake_assets.formats.catalog import format_of
+from lake_assets.model.endpoints import RegistryAccess
 from lake_assets.model.feeds import Feed
 from lake_assets.model.origins import Origin
+from lake_assets.model.selected_names import names_taken
 from lake_assets.model.tables import quarantine_of
 from lake_assets.spark.conditions import without_ansi
 from lake_assets.spark.lake_context import open_lake
@@ -133,6 +137,81 @@ def test_values_without_elements_are_dropped_and_counted(silver, more):
     assert report.dropped == {"pulse": 2, "vita": 1}
     assert report.judged["pulse", "has_elements"].violated == 2
     assert elements(silver, declared) == {2: [0]}
+
+
+def unfit(**more):
+    """A value of which one element is no item."""
+    value = order(1, 2, **more)
+    value["items"][1]["amount"] = "two"
+    return value
+
+
+@pytest.mark.parametrize("more", [(), ("date_format(at, 'E') as day",)])
+def test_a_value_whose_array_did_not_fit_waits_in_quarantine_until_it_does(silver, more):
+    declared = orders([*ITEMS, *more])
+    values = [order(1), unfit(), order(), {"model": "pulse", "items": "none"}, unfit(model="vita")]
+    silver.take(declared, *values)
+    assert silver.by_spark == bool(more)
+    words = 'element 1: items[].amount is no int: "two"'
+    told = {
+        1: ("type_mismatch", words),
+        3: ("type_mismatch", 'items is no array<struct<sku: string, amount: int>>: "none"'),
+        4: ("type_mismatch", words),
+    }
+    assert refused(silver) == told
+    (report,) = silver.reports
+    assert report.dropped == {"pulse": 1}
+    for keys in (None, ["pulse"]):
+        silver.redo(declared).rebuild(silver.bronze(*values), keys)
+        assert refused(silver) == told
+        assert elements(silver, declared) == {0: [0]}
+    assert silver.redo(declared).requeue().rows == {}
+
+
+def test_a_requeue_takes_a_value_whose_array_fits_by_now(silver):
+    value = {"model": "pulse", "items": [{"amount": "1"}, {"amount": "two"}]}
+    silver.take(orders(["model", "explode(items) as item"]), value, order())
+    assert refused(silver) == {0: ("type_mismatch", 'element 0: items[].amount is no int: "1"')}
+    wide = feed(
+        ["model", "explode(items) as line"], schema=COLUMNS.replace("amount: int", "amount: string")
+    )
+    for _ in range(2):
+        silver.redo(wide).requeue()
+        assert refused(silver) == {}
+        rows = silver.read_all(wide.silver_table("pulse"))
+        found = sorted((row["_element"], row["line"]["amount"]) for row in rows)
+        assert found == [(0, "1"), (1, "two")]
+
+
+def test_a_value_whose_array_did_not_fit_stays_where_values_without_elements_do(silver):
+    declared = orders(["model", "_rescued", "explode_outer(items) as item"])
+    silver.take(declared, unfit())
+    (row,) = silver.read_all(declared.silver_table("pulse"))
+    assert (row["_element"], row["item"]) == (None, None)
+    assert json.loads(row["_rescued"])["items"] == unfit()["items"]
+
+
+def test_a_value_that_brings_a_name_of_what_elements_have_stops_nothing(silver):
+    hints = "model string, items array<struct<sku: string, amount: int>>"
+    declared = Feed.model_validate(
+        {
+            "feed": "tracker",
+            "source": {"kafka": {"topic": "tracker"}},
+            "payload": {"json": {"infer": True, "hints": hints}},
+            "route": {"column": "model", "unknown": "create"},
+            "select": ["* except (items)", "inline(items)"],
+        }
+    )
+    taken = Surroundings(registry_access=RegistryAccess(), taken=names_taken(declared))
+    silver.decoding = lambda one: format_of(one, taken)
+    items = [{"sku": "a", "amount": 1}, {"sku": "b", "amount": 2}]
+    bad = [{"sku": "a", "amount": "x"}]
+    values = [{"model": "new", "items": items, "sku": "top", "steps": 5}, {"model": "new"}]
+    silver.take(declared, *values, {"model": "new", "items": bad, "steps": 1.5})
+    rows = sorted(silver.read_all(declared.silver_table("new")), key=lambda row: row["_element"])
+    assert [(row["sku"], row["steps"]) for row in rows] == [("a", 5), ("b", 5)]
+    assert [row["_rescued"] for row in rows] == ['{"sku":"top"}', None]
+    assert refused(silver) == {2: ("type_mismatch", 'element 0: items[].amount is no int: "x"')}
 
 
 def test_values_without_elements_stay_where_that_is_asked_for(silver):

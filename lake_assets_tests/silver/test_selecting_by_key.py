@@ -246,6 +246,47 @@ def test_what_a_key_selects_no_more_stays_in_its_own_table_alone(silver):
     assert columns(silver, declared, "vita") == {"time", "model", "heart_bpm", "owner"}
 
 
+TWICE = {"pulse": ["*", "bpm * 2 as twice"]}
+
+HINTS = {"hints": "model string, bpm bigint"}
+
+
+@pytest.mark.parametrize("on_unknown", ["add_columns", "rescue"])
+def test_what_a_key_selects_no_more_comes_to_no_other_table_where_columns_are_inferred(
+    silver, on_unknown
+):
+    more = {"payload": {"on_unknown": on_unknown, **HINTS}}
+    silver.take(inferred(selects=TWICE, **more), {"model": "pulse", "bpm": 90, "steps": 1})
+    route = {"column": "model", "unknown": "create"}
+    declared = inferred(selects={"pulse": ["*", "1 as one"]}, **{**more, "route": route})
+    values = [{"model": m, "bpm": 2, "steps": 3} for m in ("vita", "new", "pulse")]
+    silver.take(declared, *values, batch=Batch("query", 1))
+    assert columns(silver, declared, "pulse") == {"model", "bpm", "steps", "twice", "one"}
+    for key in ("vita", "new"):
+        assert columns(silver, declared, key) == {"model", "bpm", "steps"}
+        assert [row["steps"] for row in silver.rows(declared, key)] == [3]
+    found = [(row["steps"], row["twice"]) for row in silver.rows(declared)]
+    assert sorted(found, key=str) == [(1, 180), (3, None)]
+
+
+def test_a_value_may_bring_the_name_of_what_a_key_selects_no_more(silver):
+    more = {"payload": HINTS}
+    first = [{"model": "pulse", "bpm": 90}, {"model": "vita", "bpm": 1}]
+    silver.take(inferred(selects=TWICE, **more), *first)
+    declared = inferred(selects={"pulse": ["*", "1 as one"]}, **more)
+    for number, (name, value) in enumerate([("TWICE", 5), ("twice", 7), ("twice", "text")], 1):
+        given = {"model": "vita", "bpm": 1, name: value}
+        silver.take(declared, given, batch=Batch("query", number))
+    rows = silver.read_all(declared.silver_table("vita"))
+    assert sorted((str(row["twice"]), str(row["_rescued"])) for row in rows) == [
+        ("7", "None"),
+        ("None", "None"),
+        ("None", '{"TWICE":5}'),
+        ("None", '{"twice":"text"}'),
+    ]
+    assert [row["twice"] for row in silver.rows(declared)] == [180]
+
+
 def test_spark_is_asked_once_of_each_key_whatever_the_order_of_columns_in_tables(
     silver, monkeypatch
 ):

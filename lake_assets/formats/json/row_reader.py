@@ -20,7 +20,7 @@ from lake_assets.model.misfits import OnMismatch, OnUnknown
 from lake_assets.model.quarantine import Reason
 
 _SHOWN = 100
-"""Characters of a value that a detail shows."""
+"""Characters of names that a detail shows."""
 
 _TOLD = 20
 """Names of a row that are told where the feed is to stop; one may have thousands."""
@@ -96,10 +96,7 @@ def _read(value: bytes, fields: dict[str, pa.DataType], rules: Rules, taken: set
     wider = _wider(rest, fields, rules, taken) if rest else {}
     misfits = [misfit for misfit in notes.misfits if misfit.path[0] not in wider]
     if misfits and rules.on_mismatch is OnMismatch.QUARANTINE:
-        first = misfits[0]
-        shown = text_of(first.value)[:_SHOWN]
-        detail = f"{path_in_words(first.path)} is no {first.kind}: {shown}"
-        return Row(values={}, reason=Reason.TYPE_MISMATCH, detail=detail)
+        return Row(values={}, reason=Reason.TYPE_MISMATCH, detail=misfits[0].words)
     if notes.unknown and rules.on_unknown in {OnUnknown.QUARANTINE, OnUnknown.FAIL}:
         names = tuple(dict.fromkeys(map(path_in_words, notes.unknown)))
         if rules.on_unknown is OnUnknown.FAIL:

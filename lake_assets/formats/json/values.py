@@ -17,13 +17,16 @@ import numpy as np
 import pyarrow as pa
 
 from lake_assets.formats.json.numbers import NEGATIVE_ZERO, Number
-from lake_assets.formats.json.parse import is_unicode, text_of
+from lake_assets.formats.json.parse import is_unicode, path_in_words, text_of
 from lake_assets.formats.schema_merge import in_words
 from lake_assets.formats.text_values import NOTHING, day_of, decimal_of, microseconds_of
 
 Path: TypeAlias = tuple[str | None, ...]
 """Names from a row's own to an inner one; None stands for the items of an array or a map."""
 
+
+_SHOWN = 100
+"""Characters of a value that words about it show."""
 
 ANY_VALUE = pa.large_string()
 """Type, in what is read, of text that any value becomes: a string as it is, others as JSON. Tables
@@ -39,6 +42,11 @@ class Misfit:
     """The column's type in words."""
 
     value: Any
+
+    @property
+    def words(self) -> str:
+        """The same in words."""
+        return f"{path_in_words(self.path)} is no {self.kind}: {text_of(self.value)[:_SHOWN]}"
 
 
 @dataclass(slots=True)
@@ -75,6 +83,22 @@ def struct_values(
         if left is not NOTHING:
             rest[name] = left
     return made, rest
+
+
+def item_misfit(kind: pa.ListType, items: list[Any], path: Path) -> tuple[int, Misfit] | None:
+    """The first item of an array that does not fit, by its number; None if all do.
+
+    Args:
+        kind: of the array.
+        items: what it is to hold.
+        path: where it is.
+    """
+    for number, item in enumerate(items):
+        notes = Notes(keeps_unknown=False)
+        _item(kind.value_type, item, notes, (*path, None))
+        if notes.misfits:
+            return number, notes.misfits[0]
+    return None
 
 
 def _value(kind: pa.DataType, value: Any, notes: Notes, path: Path) -> tuple[Any, Any]:  # noqa: ANN401
