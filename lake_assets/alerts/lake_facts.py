@@ -3,9 +3,14 @@
 from collections.abc import Sequence
 
 from lake_assets.alerts.lake_problems import LakeSeen, SeenBackups, SeenGap
+from lake_assets.alerts.sink_problems import SinkSeen
+from lake_assets.delta.conflicts import lake_errors
 from lake_assets.logs.gaps import recorded_gaps
 from lake_assets.model.feeds import Feed
+from lake_assets.model.gaps import NEW_FOR_S
+from lake_assets.model.sinks import Sink
 from lake_assets.settings.schema import Settings
+from lake_assets.sinks.standing import standing_of
 from lake_assets.state.backup_notes import note_of
 from lake_assets.storage.open_store import lake_of
 from lake_assets.storage.uri import LakeUri
@@ -34,6 +39,32 @@ def look_at_lake(settings: Settings, feeds: Sequence[Feed], utc_now: float) -> L
             for feed in feeds
         },
         backups=_backups(settings, utc_now),
+        sinks={
+            f"{feed.feed}.{sink.name}": seen
+            for feed in feeds
+            for sink in feed.sinks
+            if (seen := sink_seen(settings, feed, sink, utc_now))
+        },
+        sinks_may_wait_s=settings.alerts.sink_behind_after_s,
+    )
+
+
+def sink_seen(settings: Settings, feed: Feed, sink: Sink, utc_now: float) -> SinkSeen | None:
+    """What there is to tell of a sink; None if it never began.
+
+    Raises:
+        LakeError: the lake cannot be read.
+    """
+    lake = lake_of(settings)
+    with lake_errors(lake.root):
+        standing = standing_of(lake, feed, sink, utc_now - NEW_FOR_S)
+    if standing is None:
+        return None
+    return SinkSeen(
+        behind_since=standing.behind_since,
+        recorded_at=standing.recorded_at,
+        new_letters=standing.new_letters,
+        letters_since=standing.letters_since,
     )
 
 

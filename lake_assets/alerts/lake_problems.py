@@ -1,9 +1,10 @@
-"""Judging what the lake itself tells: feeds that stopped and rows that were lost. Pure."""
+"""Judging what the lake itself tells: feeds that stopped, rows that were lost, sinks. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from lake_assets.alerts.sink_problems import SinkSeen, judge_sinks
 from lake_assets.model.alerts import BACKUP, AlertSeverity, Problem, ProblemKind
 from lake_assets.model.gaps import NEW_FOR_S, Gap
 
@@ -59,6 +60,11 @@ class LakeSeen:
     backups: SeenBackups | None = None
     """None if none are to be made."""
 
+    sinks: Mapping[str, SinkSeen] = field(default_factory=dict)
+    """By `feed.sink`, those that began."""
+
+    sinks_may_wait_s: float = 900.0
+
 
 def judge_lake(seen: LakeSeen) -> list[Problem]:
     """What is wrong."""
@@ -74,7 +80,8 @@ def judge_lake(seen: LakeSeen) -> list[Problem]:
     ]
     lost = (_lost(feed, gaps, seen.utc_now) for feed, gaps in seen.gaps.items())
     old = _old(seen.backups, seen.utc_now) if seen.backups else None
-    return [*stopped, *(problem for problem in (*lost, old) if problem)]
+    of_sinks = judge_sinks(seen.sinks, seen.utc_now, seen.sinks_may_wait_s)
+    return [*stopped, *(problem for problem in (*lost, old) if problem), *of_sinks]
 
 
 def _old(backups: SeenBackups, utc_now: float) -> Problem | None:

@@ -13,6 +13,8 @@ _TITLES = {
     ProblemKind.REFRESH_MISSED: "Refresh missed",
     ProblemKind.RUN_MISSED: "Run of a feed missed",
     ProblemKind.FEED_STOPPED: "Feed stopped",
+    ProblemKind.SINK_BEHIND: "Sink is behind",
+    ProblemKind.DEAD_LETTERS: "Dead letters",
     ProblemKind.ROWS_LOST: "Rows lost",
     ProblemKind.BACKUP_OLD: "No recent backup",
     ProblemKind.RETENTION_NEAR: "Rows will be lost",

@@ -30,19 +30,25 @@ def deliver(
     """
     settings = load_settings(lake=lake)
     sinks = sinks_named(pick_feeds(settings, feed), sink)
-    stop = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
     dead = 0
-    with closing(deliver_now(settings, sinks, stop)) as reports:
+    with closing(deliver_now(settings, sinks, told_to_stop())) as reports:
         for report in reports:
-            _show(report)
+            stdout.print(in_words(report), markup=False, highlight=False, soft_wrap=True)
             dead += report.dead_rows
     if dead:
         raise typer.Exit(1)
 
 
-def _show(report: DeliveryReport) -> None:
+def told_to_stop() -> threading.Event:
+    """Set once this process is told to end, which it then does by itself."""
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    return stop
+
+
+def in_words(report: DeliveryReport) -> str:
+    """A line that says what was done."""
     text = f"{report.feed}.{report.sink}: {report.rows:,} rows in {report.calls:,} calls"
     if report.retries:
         text += f", {report.retries:,} tries more"
@@ -51,4 +57,4 @@ def _show(report: DeliveryReport) -> None:
         text += f"{report.latency_s['p99'] * 1000:,.0f})"
     if report.dead_rows:
         text += f"; {report.dead_rows:,} rows are dead letters"
-    stdout.print(text, markup=False, highlight=False, soft_wrap=True)
+    return text

@@ -24,6 +24,7 @@ SUMMARIES: Mapping[str, str] = {
         "Bring gold views up to date with silver; keys that did not change are left alone."
     ),
     "deliver": "Send sinks the rows that they have not got yet, and end.",
+    "redeliver": "Send the dead letters of sinks again, and end.",
     "requeue": "Move quarantined rows that now decode, route and pass to their silver tables.",
     "rebuild": "Derive silver from bronze, or gold from silver, from scratch.",
     "maintain": (

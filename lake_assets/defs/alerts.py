@@ -33,6 +33,7 @@ from lake_assets.defs.internals.instigators import last_tick, repository_of, tur
 from lake_assets.defs.keys import gold_key, name_of
 from lake_assets.defs.lake_scope import is_under_way
 from lake_assets.defs.rotation import SUPERVISOR
+from lake_assets.defs.sink_check import sink_check_key
 from lake_assets.defs.supervision import observe
 from lake_assets.defs.triggered import job_name
 from lake_assets.defs.triggered import schedule_name as triggered_schedule
@@ -151,6 +152,7 @@ class DagsterReader:
     def checks(self) -> Mapping[str, bool | None]:
         """By asset, check and partition."""
         told_by_lake = set(map(check_key, self._feeds))
+        told_by_lake |= {sink_check_key(feed, sink) for feed in self._feeds for sink in feed.sinks}
         checks = [c for c in declared_checks(self._context) if c not in told_by_lake]
         results = check_results(self._instance, checks)
         self._checks = {

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import dagster as dg
 
 from lake_assets.defs.keys import OWNERS, silver_key, sink_key
+from lake_assets.defs.sink_check import sink_check
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import DeliveryReport
 from lake_assets.model.sinks import Sink
@@ -15,8 +16,11 @@ from lake_assets.settings.schema import Settings
 
 def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
     """One asset a sink."""
-    del settings
-    return dg.Definitions(assets=[_sink(feed, sink) for feed in feeds for sink in feed.sinks])
+    pairs = [(feed, sink) for feed in feeds for sink in feed.sinks]
+    return dg.Definitions(
+        assets=[_sink(feed, sink) for feed, sink in pairs],
+        asset_checks=[sink_check(settings, feed, sink) for feed, sink in pairs],
+    )
 
 
 def _sink(feed: Feed, sink: Sink) -> dg.AssetSpec:
@@ -69,6 +73,7 @@ def _metadata(reports: Sequence[DeliveryReport]) -> dict[str, dg.MetadataValue]:
         "calls": sum(report.calls for report in reports),
         "retries": sum(report.retries for report in reports),
         "dead_letters": sum(report.dead_rows for report in reports),
+        "errors": sum(report.failed_tries for report in reports),
     }
     metadata: dict[str, dg.MetadataValue] = {
         name: dg.MetadataValue.int(count) for name, count in counts.items()

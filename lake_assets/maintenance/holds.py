@@ -13,6 +13,7 @@ from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import TableRef, bronze_of, quarantine_of
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.demux_position import read_position
+from lake_assets.sinks.standing import unread_since
 from lake_assets.state.backup_hold import held_versions
 from lake_assets.storage.open_store import lake_of
 from lake_assets.storage.store import Store
@@ -31,6 +32,7 @@ def holds_of(settings: Settings, feed: Feed) -> dict[TableRef, dict[str, float]]
     for table, further in (
         *_of_bronze(lake_of(settings), feed).items(),
         *_of_backup(settings, feed).items(),
+        *_of_sinks(lake_of(settings), feed).items(),
     ):
         holds[table] = {**holds.get(table, {}), **further}
     return holds
@@ -45,6 +47,15 @@ def _of_backup(settings: Settings, feed: Feed) -> Mapping[TableRef, dict[str, fl
         table: {"a backup is under way": committed_at(lake, table, held[table.relative] + 1) or now}
         for table in tables
     }
+
+
+def _of_sinks(lake: Store, feed: Feed) -> Mapping[TableRef, dict[str, float]]:
+    """Sinks follow silver by its log: without it they would look at all rows that there are."""
+    holds: dict[TableRef, dict[str, float]] = {}
+    for sink in feed.sinks:
+        for table, since in unread_since(lake, feed, sink).items():
+            holds.setdefault(table, {})[f"sink {sink.name} is behind"] = since
+    return holds
 
 
 def _of_bronze(lake: Store, feed: Feed) -> Mapping[TableRef, dict[str, float]]:

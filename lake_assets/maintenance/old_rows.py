@@ -26,7 +26,7 @@ from lake_assets.maintenance.retention import (
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import flows_into
 from lake_assets.model.retention import Age, RowAges
-from lake_assets.model.tables import TableRef, bronze_of, quarantine_of
+from lake_assets.model.tables import Layer, TableRef, bronze_of, quarantine_of
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.demux_position import read_position
 from lake_assets.spark.lake_context import LakeContext
@@ -110,12 +110,14 @@ class Retention:
         age = self.feed.age_of(table)
         if age is None:
             return Left()
-        if self.newest is None:
+        log, handle = log_of(self.context.lake, table), self.context.committer.fresh(table)
+        # Deliveries are as old as they are, however new what the feed gets is.
+        own = newest_arrival(handle, age.columns) if table.layer is Layer.LOG else None
+        newest = own or self.newest
+        if newest is None:
             return Left(notes=("rows of any age stay: bronze does not tell how new its newest is",))
-        log = log_of(self.context.lake, table)
-        before = rows_go_before(self.now, self.newest, age.keep)
+        before = rows_go_before(self.now, newest, age.keep)
         try:
-            handle = self.context.committer.fresh(table)
             files = aged_files(log, handle, age.columns)
             whole, partly = overdue(files, before, age.keep)
             for rows in self.spared.get(table, ()):

@@ -36,7 +36,7 @@ from lake_assets.maintenance.table_upkeep import TableUpkeep
 from lake_assets.maintenance.unused_since import Since, UnusedSince
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import flows_into
-from lake_assets.model.tables import Layer, TableRef
+from lake_assets.model.tables import Layer, TableRef, deliveries_of
 from lake_assets.runtime.low_priority import at_low_priority
 from lake_assets.settings.schema import Settings
 from lake_assets.settings.upkeep import MaintenanceSettings
@@ -44,7 +44,7 @@ from lake_assets.spark.lake_context import LakeContext, open_lake
 from lake_assets.state.files import maintenance_turn, turn_if_free
 from lake_assets.streams.noted_changes import REDO_TURN, reprocess_journal
 
-_JOINED = {Layer.BRONZE, Layer.SILVER, Layer.QUARANTINE}
+_JOINED = {Layer.BRONZE, Layer.SILVER, Layer.QUARANTINE, Layer.LOG}
 """Layers whose files are joined. A gold table's are rewritten with each refresh, by bucket."""
 
 _BATCHES = {Layer.BRONZE: 10, Layer.SILVER: 10, Layer.QUARANTINE: 10}
@@ -141,9 +141,11 @@ class _Maintenance:
         return done
 
     def _tables(self, keys: Sequence[str] | None) -> list[TableRef]:
-        tables = tables_of(self.context.lake, self.feed)
+        lake = self.context.lake
+        tables = tables_of(lake, self.feed)
         if keys is None:
-            return list(tables)
+            of_sinks = (deliveries_of(self.feed.feed, sink.name) for sink in self.feed.sinks)
+            return [*tables, *(table for table in of_sinks if log_of(lake, table).exists())]
         own = {self.feed.silver_table(key) for key in keys}
         own |= {self.feed.gold_table(view, key) for view in self.feed.gold for key in keys}
         return [table for table in tables if table in own]

@@ -19,6 +19,8 @@ class ProblemKind(StrEnum):
     DISK_FILLS = "disk_fills"  # the lake's disk will be full
     REFRESH_SLOW = "refresh_slow"  # a view's refreshes nearly take the time between two of them
     BACKUP_OLD = "backup_old"  # the last good backup is older than it may be
+    SINK_BEHIND = "sink_behind"  # rows of silver have waited too long for a sink
+    DEAD_LETTERS = "dead_letters"  # an API refused rows; told for a day, or until they are sent
     ROWS_LOST = "rows_lost"  # a source had rows no more when it was their turn; told for a day
 
 
@@ -33,7 +35,10 @@ STREAM_KINDS = frozenset(
 BACKUP = "backup"
 """Subject of what concerns the backups of the lake."""
 
-LAKE_KINDS = frozenset({ProblemKind.FEED_STOPPED, ProblemKind.ROWS_LOST, ProblemKind.BACKUP_OLD})
+LAKE_KINDS = frozenset(
+    {ProblemKind.FEED_STOPPED, ProblemKind.ROWS_LOST, ProblemKind.BACKUP_OLD}
+    | {ProblemKind.SINK_BEHIND, ProblemKind.DEAD_LETTERS}
+)
 """Kinds that the lake's own tables and state folder tell of."""
 
 RUN_KINDS = frozenset({ProblemKind.RUN_MISSED})
@@ -61,7 +66,8 @@ class Problem:
 
     kind: ProblemKind
     subject: str
-    """Whose problem: `<asset>/<check>/<key>`, `streams`, a view's asset or `feed.view`, a feed,
+    """Whose problem: `<asset>/<check>/<key>`, `streams`, a view's asset or `feed.view`,
+    `feed.sink`, a feed,
     `disk` or `backup`."""
 
     severity: AlertSeverity

@@ -5,11 +5,19 @@ from typing import TYPE_CHECKING
 
 from lake_assets.model.layouts import PartitionColumn, TableLayout, partition_columns
 from lake_assets.model.retention import Age
-from lake_assets.model.tables import Layer, TableRef, bronze_of, duplicates_of, quarantine_of
+from lake_assets.model.tables import (
+    Layer,
+    TableRef,
+    bronze_of,
+    deliveries_of,
+    duplicates_of,
+    quarantine_of,
+)
 
 if TYPE_CHECKING:
     from lake_assets.model.layouts import Layout, PartitionBy
     from lake_assets.model.retention import LayerRetention, SilverRetention
+    from lake_assets.model.sinks import Sink
     from lake_assets.model.sources import Source
     from lake_assets.model.table_names import TableNames
 
@@ -27,13 +35,15 @@ class LaidOut:
         retention: SilverRetention | None
         bronze: LayerRetention
         quarantine: LayerRetention
+        sinks: tuple[Sink, ...]
 
     @property
     def lets_rows_go(self) -> bool:
         """Whether rows of any table leave for their age."""
         ages = (self.retention, self.bronze.retention, self.quarantine.retention)
         of_keys = (layout.retention for layout in self.layouts.values())
-        return any(age is not None for age in (*ages, *of_keys))
+        of_sinks = (sink.retention for sink in self.sinks)
+        return any(age is not None for age in (*ages, *of_keys, *of_sinks))
 
     @property
     def is_partitioned(self) -> bool:
@@ -76,4 +86,5 @@ class LaidOut:
             return Age.of(self.quarantine.retention, origin.time, "quarantined_at")
         if table == duplicates_of(self.feed):
             return Age.of(self.quarantine.retention, origin.time, "dropped_at")
-        return None
+        sinks = {deliveries_of(self.feed, sink.name): sink for sink in self.sinks}
+        return Age.of(sinks[table].retention, "time") if table in sinks else None

@@ -240,12 +240,26 @@ class DeliveryReport:
     dead_rows: int
     """Rows that became dead letters."""
 
+    failed_tries: int
+    """Tries of calls that did not deliver, those of calls that were delivered later among them."""
+
     batches: int
     """That were taken to their end."""
 
     seconds: float
     latency_s: Mapping[str, float] = field(default_factory=dict)
     """`p50`, `p99` and `max` of the last tries of calls that were delivered."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RedeliveryReport:
+    """What became of a sink's dead letters that were sent again."""
+
+    done: DeliveryReport
+    """Of the calls; its dead letters are those that were refused again."""
+
+    missing_rows: int
+    """That the tables have no more, or the sink does not want by now: they stay dead letters."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,6 +7,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from lake_assets.model.base import Identifier, Noun
 from lake_assets.model.rest import Rest
+from lake_assets.model.retention import Keep
 
 _SOURCE = re.compile(r"silver|gold\.(?P<view>[a-z][a-z0-9_]{0,62})")
 
@@ -47,6 +48,11 @@ class Sink(Noun):
     """The fields that are sent, by name, each an SQL expression over a row: `{player: gamer_id,
     at: event_timestamp}`. Each row gives the same whenever it is sent. Unset, all columns of the
     row but those that say where it came from."""
+
+    retention: Keep | None = None
+    """Age after which what is known of a delivery may go (`90d`), and a dead letter; unset, they
+    stay for ever. A row that is written to silver once more after that (`rebuild`, `RESTORE`, a
+    file that others rewrite) is sent once more."""
 
     rest: Rest
     """An HTTP API that the rows are POSTed to."""

@@ -91,6 +91,11 @@ def duplicates_of(feed: str) -> TableRef:
     return TableRef(layer=Layer.BRONZE, name=f"bronze_{feed}_duplicates")
 
 
+def deliveries_of(feed: str, sink: str) -> TableRef:
+    """The table of a sink; no name of a feed or a sink has a `-`, so no two have one table."""
+    return TableRef(layer=Layer.LOG, name=f"deliveries_{feed}-{sink}")
+
+
 def gold_of_all(feed: str, view: str) -> TableRef:
     """The materialized view over all keys of a feed.
 

@@ -12,10 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from deltalake.exceptions import DeltaError
+
 from lake_assets.delta.commit import DataFile
+from lake_assets.delta.commit_digest import commit_digest
 from lake_assets.delta.data_files import are_whole
 from lake_assets.delta.increments import Point
-from lake_assets.delta.table_log import log_of
+from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.model.tables import Layer, TableRef
 from lake_assets.runtime.atomic_write import replace_text
 from lake_assets.sinks.deliveries import Deliveries
@@ -101,13 +104,25 @@ def _fits(lake: Store, noted: SinkBatch, points: dict[TableRef, Point]) -> bool:
         point = points.get(part.table)
         if point is None or point.version != part.after.version:
             return False
-        if not are_whole(log_of(lake, part.table), part.files):
+        log = log_of(lake, part.table)
+        if not (_is_readable(log, part) and are_whole(log, part.files)):
             _LOG.warning(
                 "%s: files of a batch that was cut off are gone; its rows may go together "
                 "otherwise than before, under other keys",
                 part.table.name,
             )
             return False
+    return True
+
+
+def _is_readable(log: TableLog, part: Part) -> bool:
+    """Whether the version that a part ends with is there still, and no other of its number."""
+    if commit_digest(log, part.until.version) != part.until.digest:
+        return False
+    try:
+        log.open(part.until.version)
+    except DeltaError:
+        return False  # its log was shortened meanwhile
     return True
 
 

@@ -8,9 +8,13 @@ from urllib.parse import quote
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lake_assets.delta.commit import DataFile
 from lake_assets.delta.deletion_vectors import Mask, kept_rows, undeleted
+from lake_assets.delta.files_between import files_between
+from lake_assets.delta.increments import Point
+from lake_assets.delta.log_history import open_table
 from lake_assets.delta.table_features import Use, features_of
 from lake_assets.delta.table_log import log_of
 from lake_assets.model.tables import TableRef
@@ -42,6 +46,12 @@ class CallMaker:
     target: Target
     _columns: dict[TableRef, pa.Schema] = field(default_factory=dict)
 
+    def take_in(self, batch: SinkBatch) -> None:
+        """Note which tables have other columns since a batch, also where it has no rows of them."""
+        for part in batch.parts:
+            if part.has_other_columns:
+                self._columns.pop(part.table, None)
+
     def calls_of(self, batch: SinkBatch) -> Iterator[list[Call]]:
         """The calls that were not recorded yet, in pieces, none of them empty.
 
@@ -68,12 +78,39 @@ class CallMaker:
         before, own = self.deliveries.is_recorded(shaped.rows, batch)
         return _Rows.of(shaped, own).only(~before)
 
+    def rows_with(self, table: TableRef, offsets: pa.ChunkedArray) -> Iterator[Shaped]:
+        """The wanted rows that a table has now with some offsets, in pieces; none of no table.
+
+        Raises:
+            FeedError: an expression of the sink does not fit the table.
+            LakeError: the table cannot be read.
+        """
+        handle, column = open_table(self.lake, table), self.shaper.offset_column
+        if handle is None:
+            return
+        bounds, asked = pc.min_max(offsets).as_py(), offsets.combine_chunks()
+        part = Part(
+            table=table,
+            after=Point(),
+            until=Point(version=handle.version()),
+            files=tuple(files_between(handle, column, bounds["min"], bounds["max"])),
+            has_deleted_rows=True,
+        )
+        for piece in self._pieces(part):
+            having = piece.filter(pc.is_in(piece[column], asked))
+            if having.num_rows:
+                yield self.shaper.shape(table.relative, having)
+
+    def key_of(self, rows: pa.Table) -> str:
+        """As `key_of`, of this sink's rows."""
+        return key_of(self.identity, rows)
+
     def _call(self, number: int, rows: "_Rows") -> list[Call]:
         """One call, or none where this batch has recorded all of its rows."""
         rows = rows.only(~rows.is_done)
         if not rows.count:
             return []
-        key = key_of(self.identity, rows.rows)
+        key = self.key_of(rows.rows)
         body = self.target.body_of(rows.values)
         return [Call(number=number, key=key, rows=rows.rows, body=body)]
 
@@ -82,7 +119,7 @@ class CallMaker:
         if not part.files:
             return
         kept: Mapping[LakeUri, Mask] = {}
-        if part.has_other_columns or part.has_deleted_rows or part.table not in self._columns:
+        if part.has_deleted_rows or part.table not in self._columns:
             handle = log.open(part.until.version)
             features_of(handle).ensure(Use.READ)
             self._columns[part.table] = pa.schema(handle.schema())
@@ -131,6 +168,11 @@ def key_of(identity: str, rows: pa.Table) -> str:
     source = quote(first["source"], safe="")[:_LONGEST_NAME]
     place = f"{source}/{first['partition']}/{first['offset']}/{first['ordinal']}"
     return f"{place}+{rows.num_rows}-{digest.hexdigest()}"
+
+
+def rows_under(key: str) -> int:
+    """How many rows go together under a key."""
+    return int(key.rpartition("+")[2].partition("-")[0])
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,36 +16,21 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+from deltalake import DeltaTable
 
 from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.delta.data_files import active_files, read_file
+from lake_assets.delta.files_between import files_between
 from lake_assets.delta.increments import Point
 from lake_assets.delta.source_offsets import furthest
 from lake_assets.delta.table_log import log_of
 from lake_assets.errors import CommitConflictError
-from lake_assets.model.tables import Layer, TableRef
+from lake_assets.model.tables import TableRef
 from lake_assets.parquet.data_file import write_file
 from lake_assets.sinks.base import IDENTITY, Outcome
+from lake_assets.sinks.entries import SCHEMA, entries_of
 from lake_assets.sinks.gained import digest_number
 from lake_assets.spark.lake_context import LakeContext
-
-SCHEMA = pa.schema(
-    [
-        *IDENTITY,
-        ("batch", pa.int64()),
-        ("call", pa.int64()),  # within the batch
-        ("delivered", pa.bool_()),  # false of a dead letter
-        ("time", pa.timestamp("us", tz="UTC")),  # of the commit
-        ("tries", pa.int32()),
-        ("seconds", pa.float64()),  # of the call's last try
-        ("status", pa.int32()),  # of its answer
-        ("key", pa.string()),  # `Idempotency-Key`; of dead letters, as are the next three
-        ("reason", pa.string()),
-        ("request", pa.string()),
-        ("response", pa.string()),
-    ]
-)
-"""Columns of the table."""
 
 _COMMITS, _BATCHES = "lake_assets:sink", "lake_assets:sink-batch"
 """Application ids of the number of commits, and of the last batch that is whole."""
@@ -65,11 +50,6 @@ _Place: TypeAlias = tuple[str | int, ...]
 
 Offsets: TypeAlias = dict[_Place, int]
 """By place, the offset after the last that was recorded."""
-
-
-def deliveries_of(feed: str, sink: str) -> TableRef:
-    """The table of a sink; no name of a feed or a sink has a `-`, so no two have one table."""
-    return TableRef(layer=Layer.LOG, name=f"deliveries_{feed}-{sink}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -102,13 +82,17 @@ class Deliveries:
         self._ends = self._ends_in()
         self._own_ends: Offsets = {}
 
+    def look_again(self) -> None:
+        """Take in what others did to the table meanwhile: dead letters sent again, old rows gone.
+
+        Raises:
+            LakeError: it cannot be read.
+        """
+        self._handle = self._context.committer.fresh(self.table)
+
     def point_of(self, table: str) -> Point:
         """The version of a table up to which all rows are done."""
-        version = self._handle.transaction_version(_version_app(table))
-        digest = self._handle.transaction_version(_digest_app(table))
-        if version is None:
-            return Point()
-        return Point(version=version, digest="" if digest is None else f"{digest:x}")
+        return point_in(self._handle, table)
 
     def is_recorded(self, rows: pa.Table, batch: int) -> "tuple[_Mask, _Mask]":
         """Which rows (`IDENTITY`) were recorded before a batch, and which by it.
@@ -123,7 +107,7 @@ class Deliveries:
             return before, own
         wanted = rows.take(pa.array(asked)).append_column("#row", pa.array(asked))
         offsets = pc.min_max(wanted["offset"]).as_py()
-        for file in self._files_with(offsets["min"], offsets["max"]):
+        for file in files_between(self._handle, "offset", offsets["min"], offsets["max"]):
             have = read_file(self._log, file, [*IDENTITY.names, "batch"])
             joined = wanted.join(have, keys=IDENTITY.names, join_type="inner")
             places = joined["#row"].to_numpy()
@@ -167,18 +151,6 @@ class Deliveries:
             mask[here] = offsets < self._ends.get(place, 0)
         return mask
 
-    def _files_with(self, first: int, last: int) -> list[DataFile]:
-        told = pa.table(self._handle.get_add_actions(flatten=True))
-        least, most = (
-            told[name].to_pylist() if name in told.column_names else [None] * told.num_rows
-            for name in ("min.offset", "max.offset")
-        )
-        return [
-            file
-            for file, low, high in zip(active_files(self._handle), least, most, strict=True)
-            if (low is None or low <= last) and (high is None or high >= first)
-        ]
-
     def _ends_in(self) -> Offsets:
         ends: Offsets = {}
         for file in active_files(self._handle):
@@ -192,13 +164,22 @@ class Deliveries:
         # Apart, so that who looks for dead letters need not read the others.
         for delivered in (True, False):
             tables = [
-                _rows_of(one, batch, now) for one in outcomes if one.is_delivered is delivered
+                entries_of(one, batch, now) for one in outcomes if one.is_delivered is delivered
             ]
             if tables:
                 rows = pa.concat_tables(tables).combine_chunks()
                 written = write_file(self._context.lake, rows, folder)
                 files.append(DataFile(**written))  # type: ignore[arg-type]
         return files
+
+
+def point_in(deliveries: DeltaTable, table: str) -> Point:
+    """As `Deliveries.point_of`, by a version of the table of deliveries."""
+    version = deliveries.transaction_version(_version_app(table))
+    digest = deliveries.transaction_version(_digest_app(table))
+    if version is None:
+        return Point()
+    return Point(version=version, digest="" if digest is None else f"{digest:x}")
 
 
 _Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -220,30 +201,6 @@ def _transactions(done: Progress | None) -> list[Batch]:
         found.append(Batch(_version_app(table), point.version))
         found.append(Batch(_digest_app(table), digest_number(point.digest)))
     return found
-
-
-def _rows_of(outcome: Outcome, batch: int, now: datetime) -> pa.Table:
-    call, count = outcome.call, outcome.call.rows.num_rows
-    told = {
-        "batch": batch,
-        "call": call.number,
-        "delivered": outcome.is_delivered,
-        "time": now,
-        "tries": outcome.tries,
-        "seconds": outcome.seconds,
-        "status": outcome.status,
-        "key": None if outcome.is_delivered else call.key,
-        "reason": outcome.reason or None,
-        "request": outcome.request or None,
-        "response": outcome.response or None,
-    }
-    columns = [
-        call.rows[field.name]
-        if field.name in IDENTITY.names
-        else pa.repeat(pa.scalar(told[field.name], field.type), count)
-        for field in SCHEMA
-    ]
-    return pa.Table.from_arrays(columns, schema=SCHEMA)
 
 
 def _by_place(

@@ -14,8 +14,11 @@ from lake_assets.sinks.base import Call, Outcome, Target
 _RECORD_EVERY_S = 5.0
 """Seconds after which outcomes are recorded though their batch goes on: what a kill repeats."""
 
-_RECORD_ABOVE = 20_000
-"""Outcomes that wait for it at most, each with its rows."""
+_RECORD_ABOVE = 50_000
+"""Rows that wait for it at most."""
+
+_RECORD_LETTERS_ABOVE = 1_000
+"""Calls that were given up, likewise: each has its request and its answer, some 30 KB."""
 
 _END_WITHIN_S = 5.0
 """Seconds that calls in flight have to end when the sink is told to stop; those that have not are
@@ -126,10 +129,16 @@ class _Calls:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._ended.wait(), _LOOK_EVERY_S)
             is_due = loop.time() - kept_at >= self._record_every_s
-            if self._outcomes and (is_due or len(self._outcomes) >= _RECORD_ABOVE):
+            if self._outcomes and (is_due or _are_many(self._outcomes)):
                 taken, self._outcomes = self._outcomes, []
                 await asyncio.to_thread(self._record, taken)
                 kept_at = loop.time()
+
+
+def _are_many(outcomes: Sequence[Outcome]) -> bool:
+    letters = sum(not one.is_delivered for one in outcomes)
+    rows = sum(one.call.rows.num_rows for one in outcomes)
+    return letters >= _RECORD_LETTERS_ABOVE or rows >= _RECORD_ABOVE
 
 
 async def _watched(keeper: "asyncio.Task[None]", workers: "Sequence[asyncio.Task[None]]") -> None:

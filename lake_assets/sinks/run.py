@@ -4,7 +4,8 @@ import asyncio
 import logging
 import math
 import threading
-from collections.abc import Sequence
+from array import array
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from time import monotonic
@@ -14,18 +15,21 @@ from typing import Self
 from pyspark.sql import SparkSession
 
 from lake_assets.delta.catalog import keys_found
+from lake_assets.delta.conflicts import lake_errors
 from lake_assets.errors import LakeError
 from lake_assets.model.feeds import Feed
-from lake_assets.model.reports import DeliveryReport
+from lake_assets.model.reports import DeliveryReport, RedeliveryReport
 from lake_assets.model.sinks import Sink
+from lake_assets.model.tables import deliveries_of
 from lake_assets.settings.load import secret_of
 from lake_assets.settings.schema import Settings
 from lake_assets.sinks.base import Outcome
 from lake_assets.sinks.batches import SinkBatch, next_batch, write_note
 from lake_assets.sinks.calls import CallMaker
 from lake_assets.sinks.catalog import target_of
-from lake_assets.sinks.deliveries import Deliveries, Progress, deliveries_of
+from lake_assets.sinks.deliveries import Deliveries, Progress
 from lake_assets.sinks.engine import make_calls
+from lake_assets.sinks.letters import Redelivery, letters_in
 from lake_assets.sinks.shape import Shaper
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.state.lake_id import lake_id
@@ -38,6 +42,11 @@ def sink_turn(feed: Feed, sink: Sink) -> str:
     return f"sink-{feed.feed}-{sink.name}"
 
 
+def redelivery_turn(feed: Feed, sink: Sink) -> str:
+    """As `sink_turn`: sending a sink's dead letters again, beside whoever delivers."""
+    return f"redelivery-{feed.feed}-{sink.name}"
+
+
 @dataclass(slots=True)
 class _Counted:
     """What outcomes come to."""
@@ -46,7 +55,14 @@ class _Counted:
     calls: int = 0
     dead_rows: int = 0
     tries: int = 0
-    latencies: list[float] = field(default_factory=list)
+    batches: int = 0
+    latencies: "array[float]" = field(default_factory=lambda: array("d"))
+    began: float = field(default_factory=monotonic)
+
+    def begin(self) -> None:
+        """Count from nothing."""
+        self.rows = self.calls = self.dead_rows = self.tries = self.batches = 0
+        self.latencies, self.began = array("d"), monotonic()
 
     def add(self, outcomes: Sequence[Outcome]) -> None:
         for one in outcomes:
@@ -91,6 +107,7 @@ class SinkRun:
             LakeError: the table of its deliveries cannot be read or written.
         """
         self._feed, self._sink, self._lake = feed, sink, context.lake
+        self._committer = context.committer
         self._note = settings.state_dir / "sinks" / f"{feed.feed}-{sink.name}.json"
         self._target = target_of(sink, secret_of)
         self._deliveries = Deliveries(context, deliveries_of(feed.feed, sink.name))
@@ -120,41 +137,83 @@ class SinkRun:
         finally:
             self._runner.close()
 
-    def deliver(self, stop: threading.Event) -> DeliveryReport:
+    def deliver(
+        self, stop: threading.Event, told: Callable[[DeliveryReport], None] | None = None
+    ) -> DeliveryReport:
         """Deliver until the tables have nothing new, or it is told to stop.
+
+        Args:
+            stop: ends it soon.
+            told: gets what was done now and then, in any thread, while it goes on, which it does
+                for as long as rows come faster than they go; what is returned has the rest.
 
         Raises:
             SinkError: no call can be made as things are.
             FeedError: an expression of the sink does not fit a table.
             LakeError: the lake cannot be read or written.
         """
-        began, counted, batches = monotonic(), _Counted(), 0
-        while not stop.is_set():
-            batch = self._next()
-            if batch is None:
-                break
-            if not self._run(batch, counted, stop):
-                break
-            batches += 1
-        return DeliveryReport(
+        counted = _Counted()
+        with lake_errors(self._lake.root):
+            while not stop.is_set() and (batch := self._next()) is not None:
+                if not self._run(batch, counted, stop, told):
+                    break
+                counted.batches += 1
+        return self._report(counted)
+
+    def redeliver(self, stop: threading.Event) -> RedeliveryReport:
+        """Send all dead letters again, or until it is told to stop; as `deliver` else.
+
+        Another process may deliver to the sink meanwhile, and none may do this.
+
+        Raises:
+            CommitConflictError: others rewrite the table of deliveries all the time.
+        """
+        counted, committer = _Counted(), self._committer
+        with lake_errors(self._lake.root):
+            letters = letters_in(committer, self._deliveries.table)
+            again = Redelivery(committer, self._deliveries.table, self._maker, letters)
+
+            def record(outcomes: Sequence[Outcome]) -> None:
+                again.record(outcomes)
+                counted.add(outcomes)
+
+            left, _ = self._runner.run(make_calls(self._target, again.calls(), record, stop))
+            if left:
+                record(left)
+        return RedeliveryReport(done=self._report(counted), missing_rows=again.missing)
+
+    def _report(self, counted: _Counted) -> DeliveryReport:
+        """What was counted; it begins anew with that."""
+        report = DeliveryReport(
             feed=self._feed.feed,
             sink=self._sink.name,
             rows=counted.rows,
             calls=counted.calls,
             retries=counted.tries - counted.calls,
             dead_rows=counted.dead_rows,
-            batches=batches,
-            seconds=monotonic() - began,
+            failed_tries=counted.tries - len(counted.latencies),
+            batches=counted.batches,
+            seconds=monotonic() - counted.began,
             latency_s=_percentiles(counted.latencies),
         )
+        counted.begin()
+        return report
 
     def _next(self) -> SinkBatch | None:
+        self._deliveries.look_again()
         tables = [self._feed.silver_table(key) for key in keys_found(self._lake, self._feed)]
         points = {table: self._deliveries.point_of(table.relative) for table in sorted(set(tables))}
         return next_batch(self._lake, self._deliveries, points, self._note)
 
-    def _run(self, batch: SinkBatch, counted: _Counted, stop: threading.Event) -> bool:
+    def _run(
+        self,
+        batch: SinkBatch,
+        counted: _Counted,
+        stop: threading.Event,
+        told: Callable[[DeliveryReport], None] | None,
+    ) -> bool:
         left: list[Outcome] = []
+        self._maker.take_in(batch)
         if batch.has_files:
             try:
                 write_note(self._note, batch)
@@ -165,6 +224,8 @@ class SinkRun:
             def record(outcomes: Sequence[Outcome]) -> None:
                 self._deliveries.record(batch.number, outcomes, None)
                 counted.add(outcomes)
+                if told is not None:
+                    told(self._report(counted))
 
             pieces = self._maker.calls_of(batch)
             left, is_whole = self._runner.run(make_calls(self._target, pieces, record, stop))

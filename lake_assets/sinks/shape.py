@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
-from lake_assets.errors import LakeError
+from lake_assets.errors import FeedError, LakeError
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import tables_owner
 from lake_assets.model.origins import FEED
@@ -49,6 +49,8 @@ class Shaper:
         self._thing = f"sink {sink.name!r} of feed {feed.feed!r}"
         self._feed, self._owner = feed.feed, tables_owner(feed)
         self._known: dict[pa.Schema, Selection] = {}
+        self.offset_column = self._origin.offset
+        """What the tables call a row's offset."""
 
     def shape(self, table: str, rows: pa.RecordBatch) -> Shaped:
         """The wanted ones of a table's rows, which have all of its columns, in their order.
@@ -59,7 +61,7 @@ class Shaper:
         columns = self._columns(rows)
         identity = self._identity(table, rows)
         if self._sink.where is not None:
-            wanted = pc.fill_null(columns.pop(_WANTED).cast(pa.bool_()), fill_value=False)
+            wanted = pc.fill_null(columns.pop(_WANTED), fill_value=False)
             identity = identity.filter(wanted)
             columns = {name: column.filter(wanted) for name, column in columns.items()}
         lists = {name: values_of_column(column) for name, column in columns.items()}
@@ -114,9 +116,11 @@ class Shaper:
             items = [f"({sql}) as `field_{number}`" for number, sql in enumerate(sqls)]
             if self._sink.where is not None:
                 items.append(f"({self._sink.where}) as `{_WANTED}`")
-            self._known[columns] = select(
-                self._session, self._feed, columns, items, thing=self._thing
-            )
+            found = select(self._session, self._feed, columns, items, thing=self._thing)
+            if self._sink.where is not None and not pa.types.is_boolean(found.outputs[-1].kind):
+                fact = f"`where` is {found.outputs[-1].kind}, and no condition"
+                raise FeedError(self._thing, fact, "Compare it with something: `score > 0`")
+            self._known[columns] = found
         return self._known[columns]
 
     def _identity(self, table: str, rows: pa.RecordBatch) -> pa.Table:

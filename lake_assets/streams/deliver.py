@@ -1,18 +1,22 @@
 """Delivering to sinks without the streams: what is there now, by a Spark of its own."""
 
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from operator import methodcaller
+from typing import NamedTuple, TypeVar
 
 from lake_assets.errors import FeedError, StreamError
 from lake_assets.model.feeds import Feed
-from lake_assets.model.reports import DeliveryReport
+from lake_assets.model.reports import DeliveryReport, RedeliveryReport
 from lake_assets.model.sinks import Sink
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
-from lake_assets.sinks.run import SinkRun, sink_turn
+from lake_assets.sinks.run import SinkRun, redelivery_turn, sink_turn
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.spark.session import start_session
 from lake_assets.state.files import turn_if_free
+
+_Report = TypeVar("_Report", DeliveryReport, RedeliveryReport)
 
 
 def sinks_named(feeds: Sequence[Feed], name: str | None) -> list[tuple[Feed, Sink]]:
@@ -46,17 +50,54 @@ def deliver_now(
         SinkError: no call can be made as things are.
         LakeAssetsError: Spark or the lake cannot be used.
     """
+    fact, step = "another process delivers to it, such as the streams", "Let it go on, or stop it"
+    act = methodcaller("deliver", stop)
+    yield from _in_turns(settings, sinks, _Turn(sink_turn, fact, step), act)
+
+
+def redeliver_now(
+    settings: Settings, sinks: Sequence[tuple[Feed, Sink]], stop: threading.Event
+) -> Generator[RedeliveryReport, None, None]:
+    """Send the dead letters of sinks again; the streams may deliver to them meanwhile.
+
+    Args:
+        settings: where the lake is.
+        sinks: with their feeds.
+        stop: ends it soon; what was made by then is recorded.
+
+    Raises:
+        StreamError: another process does the same.
+        SettingsError, SinkError, LakeAssetsError: as `deliver_now`.
+    """
+    fact, step = "another process sends its dead letters again", "Wait until that is done"
+    act = methodcaller("redeliver", stop)
+    yield from _in_turns(settings, sinks, _Turn(redelivery_turn, fact, step), act)
+
+
+class _Turn(NamedTuple):
+    of: Callable[[Feed, Sink], str]
+    fact: str
+    """Of a sink at which another process is."""
+
+    step: str
+
+
+def _in_turns(
+    settings: Settings,
+    sinks: Sequence[tuple[Feed, Sink]],
+    turn: _Turn,
+    act: Callable[[SinkRun], _Report],
+) -> Generator[_Report, None, None]:
+    """What is done with each sink in its turn, by a Spark of its own."""
     session = start_session(settings, ensure_runtime(settings))
     try:
         with open_lake(settings, session) as context:
             for feed, sink in sinks:
-                with turn_if_free(settings.state_dir, sink_turn(feed, sink)) as is_ours:
+                with turn_if_free(settings.state_dir, turn.of(feed, sink)) as is_ours:
                     if not is_ours:
-                        fact = "another process delivers to it, such as the streams"
-                        raise StreamError(f"sink {sink.name!r}", fact, "Let it go on, or stop it")
-                    own = session.newSession()
-                    with SinkRun(own, context, feed, sink, settings) as run:
-                        report = run.deliver(stop)
+                        raise StreamError(f"sink {sink.name!r}", turn.fact, turn.step)
+                    with SinkRun(session.newSession(), context, feed, sink, settings) as run:
+                        report = act(run)
                     yield report
     finally:
         session.stop()

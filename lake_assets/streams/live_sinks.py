@@ -15,7 +15,7 @@ from lake_assets.errors import LakeAssetsError, StreamError, first_line
 from lake_assets.gold.run import Warm
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import tables_owner
-from lake_assets.model.reports import BatchReport, SinkEvent, SinkFailed, Stage
+from lake_assets.model.reports import BatchReport, DeliveryReport, SinkEvent, SinkFailed, Stage
 from lake_assets.model.sinks import Sink
 from lake_assets.runtime.log_lines import about
 from lake_assets.settings.schema import Settings
@@ -92,7 +92,7 @@ class LiveSink:
                 except Exception as problem:  # noqa: BLE001 - each sink's trouble is its own
                     if self._stop.is_set():
                         return  # Spark may be gone before the thread is
-                    failures = failures + 1 if not self.trouble or failures else 1
+                    failures = failures + 1 if self.trouble and failures else 1
                     self._tell(problem, failures)
                 if self._is_last:
                     return
@@ -115,13 +115,15 @@ class LiveSink:
         while not self._stop.is_set():
             is_last = self._is_last  # what is there now will be delivered
             self._woken.clear()
-            report = run.deliver(self._stop)
-            if report.calls or self.trouble:
-                self.trouble = ""
-                self._announce(report)
+            self._take(run.deliver(self._stop, self._take))
             if is_last:
                 return
             self._woken.wait(_LOOK_ANYWAY_S)
+
+    def _take(self, report: DeliveryReport) -> None:
+        if report.calls or self.trouble:
+            self.trouble = ""
+            self._announce(report)
 
     def _tell(self, problem: Exception, failures: int) -> None:
         self.trouble = first_line(problem) or type(problem).__name__

@@ -84,6 +84,22 @@ def wait_beside(streams, condition):
     assert streams.poll() is None
 
 
+def killed_after(calls, api, made, command):
+    """Run a command, and kill it once the API was called so often."""
+    process = subprocess.Popen(  # noqa: S603 - our own command line
+        [*COMMAND, command],
+        env=child_environment(made),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        wait_beside(process, lambda: len(api.calls()) >= calls)
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+
+
 def has_rows(api, count):
     return sum(len(json.loads(call["body"])) for call in api.calls()) >= count
 
@@ -97,18 +113,7 @@ def test_a_kill_between_calls_and_their_record_repeats_them_under_their_keys(
         made, feed, topic = world(settings, services, tmp_path / "feeds", text, *values)
         # Some are answered, the others never: nothing of them is recorded yet.
         api.script(*[{}] * 4, always={"kind": "hang", "seconds": 60})
-        streams = subprocess.Popen(  # noqa: S603 - our own command line
-            [*COMMAND, "stream"],
-            env=child_environment(made),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        try:
-            wait_beside(streams, lambda: len(api.calls()) >= 6)
-        finally:
-            streams.send_signal(signal.SIGKILL)
-            streams.wait()
+        killed_after(6, api, made, "stream")
         before = api.calls()
         assert recorded(made, feed) == []
         api.script()
@@ -122,6 +127,33 @@ def test_a_kill_between_calls_and_their_record_repeats_them_under_their_keys(
     sent = [row["who"] for call in after for row in json.loads(call["body"])]
     assert sorted(sent) == sorted([*(f"p{number}" for number in range(20)), "late"])
     assert {row["table"] for row in recorded(made, feed)} == {f"{Layer.SILVER}/silver_plays_events"}
+
+
+def test_dead_letters_are_sent_again_and_a_kill_repeats_calls_under_their_keys(
+    settings, services, tmp_path
+):
+    values = [json.dumps({"player": f"p{number}"}).encode() for number in range(20)]
+    with running_api(tmp_path) as api:
+        text = FEED.format(url=api.url)
+        made, feed, _ = world(settings, services, tmp_path / "feeds", text, *values)
+        api.script(always={"status": 422})
+        done = lake_assets_here(made, "stream", "--until-caught-up")
+        assert done.returncode == 0, done.stderr
+        refused = api.calls()
+        api.script(*[{}] * 3, always={"kind": "hang", "seconds": 60})
+        killed_after(len(refused) + 5, api, made, "redeliver")
+        cut_off = api.calls()[len(refused) :]
+        api.script()
+        done = lake_assets_here(made, "redeliver", "api")
+        assert done.returncode == 0, done.stderr
+        after = api.calls()[len(refused) + len(cut_off) :]
+        assert "0 rows in 0 calls" in lake_assets_here(made, "redeliver").stdout
+    told = {call["headers"]["idempotency-key"]: call["body"] for call in refused}
+    for call in (*cut_off, *after):
+        assert told[call["headers"]["idempotency-key"]] == call["body"]
+    answered = {call["headers"]["idempotency-key"] for call in (*cut_off[:3], *after)}
+    assert answered == told.keys()
+    assert [row["delivered"] for row in recorded(made, feed)] == [True] * 20
 
 
 def test_a_dead_api_keeps_back_its_own_rows_only(settings, services, tmp_path):

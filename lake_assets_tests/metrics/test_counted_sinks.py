@@ -13,6 +13,7 @@ REPORT = DeliveryReport(
     calls=3,
     retries=2,
     dead_rows=5,
+    failed_tries=4,
     batches=1,
     seconds=1.0,
     latency_s={"p50": 0.1, "p99": 0.2, "max": 0.3},

@@ -51,6 +51,7 @@ EVENTS = [
         calls=2,
         retries=1,
         dead_rows=1,
+        failed_tries=4,
         batches=1,
         seconds=0.5,
         latency_s={"p50": 0.1},

@@ -15,8 +15,18 @@ from lake_assets.errors import SinkError
 
 _Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 
+_IPV4 = 4
+
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 """Addresses that have one of IPv4 in their last 32 bits, which a gateway connects to (RFC 6052)."""
+
+_UNICAST = ipaddress.ip_network("2000::/3")
+"""Where all of IPv6's addresses of the internet are. Beside it are those of a network's own
+translators of IPv4 (RFC 8215, 2765), which Python takes for global ones, and what is not given to
+anybody."""
+
+_NOBODYS = tuple(map(ipaddress.ip_network, ("192.0.0.0/24", "192.88.99.0/24", "3fff::/20")))
+"""Addresses of protocols, former relays and documents: behind them is no API."""
 
 
 def is_public(text: str) -> bool:
@@ -25,7 +35,9 @@ def is_public(text: str) -> bool:
     inner = _inner(address)
     if inner is not None:
         return is_public(str(inner))
-    return address.is_global and not address.is_multicast
+    if any(address in network for network in _NOBODYS) or address.is_multicast:
+        return False
+    return address.is_global and (address.version == _IPV4 or address in _UNICAST)
 
 
 def _inner(address: _Address) -> ipaddress.IPv4Address | None:
@@ -62,10 +74,15 @@ class PublicOnly(httpcore2.AsyncNetworkBackend):
         if not self._allow_private:
             _refuse_private(host, addresses)
         problem: Exception = httpcore2.ConnectError(f"{host} has no address")
-        for address in addresses:
+        now = asyncio.get_running_loop().time
+        ends_at = None if timeout is None else now() + timeout
+        for number, address in enumerate(addresses):
+            # One that never answers, as of a network without IPv6, leaves the others their time.
+            left = len(addresses) - number
+            share = None if ends_at is None else max(0.0, ends_at - now()) / left
             try:
                 return await self._inner.connect_tcp(
-                    address, port, timeout, local_address, socket_options
+                    address, port, share, local_address, socket_options
                 )
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as failed:
                 problem = failed

@@ -1,6 +1,9 @@
 """Secrets of a sink, and texts from which they are taken out before anybody reads them."""
 
+import json
 from collections.abc import Callable
+from html import escape
+from urllib.parse import quote, quote_plus
 
 from pydantic import SecretStr
 
@@ -36,7 +39,12 @@ class Secrets:
 
     def masked(self, text: str) -> str:
         """A text without any of them."""
-        for value in sorted(self._values, key=len, reverse=True):
-            if len(value) >= _SHORTEST:
-                text = text.replace(value, _MASK)
+        spelled = {how for value in self._values if len(value) >= _SHORTEST for how in _ways(value)}
+        for value in sorted(spelled, key=len, reverse=True):
+            text = text.replace(value, _MASK)
         return text
+
+
+def _ways(value: str) -> tuple[str, ...]:
+    """How an answer may write it: as it is, in JSON, in an address or a form, in HTML."""
+    return value, json.dumps(value)[1:-1], quote(value, safe=""), quote_plus(value), escape(value)

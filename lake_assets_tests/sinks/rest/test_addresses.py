@@ -1,6 +1,9 @@
+import asyncio
+import socket
+
 import pytest
 
-from lake_assets.sinks.rest.addresses import is_public
+from lake_assets.sinks.rest.addresses import PublicOnly, is_public
 
 
 @pytest.mark.parametrize(
@@ -23,6 +26,12 @@ from lake_assets.sinks.rest.addresses import is_public
         "::ffff:10.0.0.1",
         "64:ff9b::a00:1",
         "2002:a00:1::",
+        "::127.0.0.1",
+        "::ffff:0:10.0.0.1",
+        "64:ff9b:1::a00:1",
+        "fec0::1",
+        "192.0.0.8",
+        "3fff::1",
     ],
 )
 def test_addresses_inside_a_network_are_not_public(address):
@@ -32,3 +41,28 @@ def test_addresses_inside_a_network_are_not_public(address):
 @pytest.mark.parametrize("address", ["1.1.1.1", "2606:4700::1111", "::ffff:1.1.1.1"])
 def test_others_are(address):
     assert is_public(address)
+
+
+def test_an_address_that_never_answers_leaves_the_next_its_time(monkeypatch):
+    # Nobody accepts here, and no more than one may wait: a further one is never answered.
+    with socket.create_server(("127.0.0.2", 0), backlog=0) as silent:
+        port = silent.getsockname()[1]
+        waiting = [socket.socket() for _ in range(4)]
+        for one in waiting:
+            one.setblocking(False)  # noqa: FBT003 - the standard library's
+            one.connect_ex(("127.0.0.2", port))
+        with socket.create_server(("127.0.0.1", port)):
+            found = [
+                (socket.AF_INET, socket.SOCK_STREAM, 6, "", (f"127.0.0.{n}", port)) for n in (2, 1)
+            ]
+            monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+            backend = PublicOnly(allow_private=True)
+
+            async def connect():
+                async with asyncio.timeout(4):
+                    stream = await backend.connect_tcp("both.example", port, 4)
+                    await stream.aclose()
+
+            asyncio.run(connect())
+        for one in waiting:
+            one.close()

@@ -1,0 +1,113 @@
+"""How a sink stands, by logs alone: what it has not delivered yet, and its new dead letters.
+
+Cheap enough for whoever looks every few seconds; what follows from it is theirs to decide.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import pyarrow as pa
+from deltalake import DeltaTable
+
+from lake_assets.delta.catalog import keys_found
+from lake_assets.delta.increments import Point
+from lake_assets.delta.log_history import committed_at, open_table
+from lake_assets.delta.table_log import log_of
+from lake_assets.errors import LakeError
+from lake_assets.model.feeds import Feed
+from lake_assets.model.sinks import Sink
+from lake_assets.model.tables import TableRef, deliveries_of
+from lake_assets.sinks.deliveries import point_in
+from lake_assets.sinks.gained import gained_since
+from lake_assets.storage.store import Store
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Standing:
+    """How a sink stands; times in seconds since 1970."""
+
+    behind_since: float | None
+    """When the oldest commit of silver came that it has not delivered; None if there is none."""
+
+    recorded_at: float
+    """When it recorded something last."""
+
+    new_letters: int = 0
+    """Dead letters of the time that was asked about; some more where files were joined since."""
+
+    letters_since: float | None = None
+    """When the first of their files was written."""
+
+
+def unread_since(lake: Store, feed: Feed, sink: Sink) -> dict[TableRef, float]:
+    """By silver table, since when it has had commits that a sink did not look at.
+
+    None of a sink that never began, and of a table whose log has forgotten the first of them.
+
+    Raises:
+        LakeError: a table's log cannot be read.
+    """
+    deliveries = open_table(lake, deliveries_of(feed.feed, sink.name))
+    if deliveries is None:
+        return {}
+    points = _points(lake, feed, deliveries).items()
+    found = ((table, committed_at(lake, table, done.version + 1)) for table, done in points)
+    return {table: at for table, at in found if at is not None}
+
+
+def _points(lake: Store, feed: Feed, deliveries: DeltaTable) -> dict[TableRef, Point]:
+    tables = sorted({feed.silver_table(key) for key in keys_found(lake, feed)})
+    return {table: point_in(deliveries, table.relative) for table in tables}
+
+
+def _undelivered(lake: Store, feed: Feed, deliveries: DeltaTable) -> Iterator[float]:
+    """By table that has files with rows for the sink, when the first of them was committed."""
+    for table, done in _points(lake, feed, deliveries).items():
+        try:
+            gained = gained_since(log_of(lake, table), done, max_rows=1)
+        except ValueError as problem:
+            raise LakeError(table.name, f"has a torn commit ({problem})", "Restore it") from problem
+        if gained is not None and gained.files:
+            at = committed_at(lake, table, gained.until.version)
+            if at is not None:
+                yield at
+
+
+def standing_of(lake: Store, feed: Feed, sink: Sink, letters_since: float) -> Standing | None:
+    """How a sink stands now; None if it never began.
+
+    Args:
+        lake: where the tables are.
+        feed: whose sink.
+        sink: which.
+        letters_since: dead letters of files that were written before are none that are new.
+
+    Raises:
+        LakeError: a table's log cannot be read.
+    """
+    table = deliveries_of(feed.feed, sink.name)
+    handle = open_table(lake, table)
+    if handle is None:
+        return None
+    files = pa.table(handle.get_add_actions(flatten=True))
+    letters, times = 0, []
+    if {"null_count.key", "max.time"} <= set(files.column_names):
+        names = ("num_records", "null_count.key", "max.time")
+        for rows, delivered, last in zip(*(files[name].to_pylist() for name in names), strict=True):
+            if delivered is None or last is None:
+                continue
+            at = _utc(last)
+            if rows > delivered and at >= letters_since:
+                letters += rows - delivered
+                times.append(at)
+    return Standing(
+        behind_since=min(_undelivered(lake, feed, handle), default=None),
+        recorded_at=committed_at(lake, table, handle.version()) or 0.0,
+        new_letters=letters,
+        letters_since=min(times, default=None),
+    )
+
+
+def _utc(time: datetime) -> float:
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()

@@ -1,0 +1,81 @@
+"""What sinks record, and the upkeep of it, without any sink that runs."""
+
+from datetime import timedelta
+
+import pytest
+
+from lake_assets.maintenance.holds import holds_of
+from lake_assets.maintenance.run import maintain
+from lake_assets.model.tables import deliveries_of
+from lake_assets.settings.upkeep import MaintenanceSettings
+from lake_assets.sinks.deliveries import Deliveries, Progress
+from lake_assets.spark.lake_context import open_lake
+from lake_assets_tests.clock import wall_clock
+from lake_assets_tests.gold.silver import add_silver
+from lake_assets_tests.sample import silver_of
+from lake_assets_tests.sinks.lakes import feed_with_sink, outcome, recorded
+
+FEED = feed_with_sink("https://example.com/sessions", retention="30d")
+TABLE = deliveries_of("games", "api")
+
+
+@pytest.fixture
+def deliveries(settings):
+    with open_lake(settings) as context:
+        yield Deliveries(context, TABLE)
+
+
+def _upkeep(settings, feed=FEED, **limits):
+    made = settings.model_copy(update={"maintenance": MaintenanceSettings(**limits)})
+    return next((one for one in maintain(made, feed) if one.table == TABLE), None)
+
+
+def _offsets(settings):
+    return sorted(row["offset"] for row in recorded(settings, FEED))
+
+
+def test_old_entries_leave_and_the_position_stays(settings, deliveries):
+    with wall_clock() as clock:
+        clock.ahead = timedelta(days=-40)
+        deliveries.record(1, [outcome(1), outcome(2, is_delivered=False)], None)
+        clock.ahead = timedelta(days=-10)
+        deliveries.record(1, [outcome(3)], Progress(batch=1, points={}))
+        clock.ahead = timedelta()
+        deliveries.record(2, [outcome(4)], None)
+    assert _upkeep(settings, feed_with_sink("https://example.com/sessions")).old_rows == 0
+    assert _upkeep(settings).old_rows == 2
+    assert _offsets(settings) == [3, 4]
+    with open_lake(settings) as context:
+        again = Deliveries(context, TABLE)
+        assert again.batch == 1
+        again.record(2, [outcome(5)], None)
+
+
+def test_a_clock_that_is_ahead_makes_no_entry_old(settings, deliveries):
+    deliveries.record(1, [outcome(1)], None)
+    with wall_clock() as clock:
+        clock.ahead = timedelta(days=365)
+        assert _upkeep(settings).old_rows == 0
+    assert _offsets(settings) == [1]
+
+
+def test_files_are_joined_while_a_sink_goes_on(settings, deliveries):
+    for offset in range(12):
+        deliveries.record(1, [outcome(offset)], None)
+    upkeep = _upkeep(settings, join_at_files=10)
+    assert (upkeep.joined, upkeep.into) == (12, 1)
+    deliveries.record(1, [outcome(12)], None)
+    assert _offsets(settings) == list(range(13))
+
+
+def test_a_table_of_no_sink_yet_is_left_out(settings):
+    assert _upkeep(settings) is None
+
+
+@pytest.mark.usefixtures("deliveries")
+def test_what_a_sink_has_not_looked_at_is_held(settings):
+    add_silver(settings.lake_dir, "uno", "ann")
+    uno = silver_of("uno")
+    first = settings.lake_dir / uno.relative / "_delta_log" / f"{0:020}.json"
+    held = holds_of(settings, FEED)[uno]
+    assert held["sink api is behind"] == pytest.approx(first.stat().st_mtime)
