@@ -126,7 +126,7 @@ def _needs_java(item: pytest.Item) -> bool:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """How far the test of random faults goes."""
     parser.addoption("--sequences", type=int, default=4, help="of random faults")
-    parser.addoption("--steps", type=int, default=12, help="of each sequence of random faults")
+    parser.addoption("--steps", type=int, default=10, help="of each sequence of random faults")
 
 
 @pytest.fixture(scope="session")

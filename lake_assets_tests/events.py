@@ -100,11 +100,14 @@ class Topic:
         with SchemaRegistryClient({"url": self.endpoints.registry}) as client:
             return int(client.register_schema(self.subject, schema))
 
-    def register_text(self, body: str) -> int:
-        """Register a .proto text without its `syntax` line; its schema id."""
+    def register_text(self, body: str, *, under: str = "") -> int:
+        """Register a .proto text without its `syntax` line; its schema id.
+
+        Under another subject the text has the id that it will have under the topic's own.
+        """
         schema = Schema(f'syntax = "proto3"; {body} // {self.subject}\n', "PROTOBUF")
         with SchemaRegistryClient({"url": self.endpoints.registry}) as client:
-            return int(client.register_schema(self.subject, schema))
+            return int(client.register_schema(under or self.subject, schema))
 
     def produce(
         self,

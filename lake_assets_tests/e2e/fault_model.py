@@ -16,15 +16,13 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
 from lake_assets.delta.data_files import active_files
-from lake_assets.model.deduplication import Deduplicate
 from lake_assets.model.feeds import Feed
-from lake_assets.model.payload import Payload, ProtobufPayload
-from lake_assets.model.routes import Route
+from lake_assets.model.routes import TableColumns
 from lake_assets.model.sources import KafkaSource, Source
 from lake_assets.model.tables import TableRef, bronze_of, quarantine_of
 from lake_assets_tests.e2e import transforms
+from lake_assets_tests.e2e.fault_shapes import Shape, Version, number_of
 from lake_assets_tests.events import Topic
-from lake_assets_tests.formats.protobuf.given import framed, message_of
 from lake_assets_tests.sample import silver_of
 from lake_assets_tests.streams.lakes import StreamedLake
 
@@ -37,11 +35,10 @@ _OTHER = 100
 Rows = Counter[tuple[str, int, int, object]]
 """Table, partition, offset and a value of each row, and how often it is there."""
 
+Sent = tuple[str, str, int, int, int]
+"""A row of silver as a sink knows it: game, topic, partition, offset, and which of its elements."""
+
 DELETED = "deleted"
-
-_MARKS = count()
-
-_IMPORT = 'import "google/protobuf/timestamp.proto";'
 
 _DEVICES = ("d1", "d/2 %41", "")
 """What partitions some tables: no folder's name among them, and what a log takes for null."""
@@ -56,44 +53,6 @@ _LAYOUT_OF = {
 }
 
 
-_WHOSE = {"games": "concat(gamer_id, '!')", "cards": "md5(gamer_id)"}
-"""By feed, a column that is computed: in tasks, and by Spark. DuckDB computes both alike."""
-
-_OF_SUBJECTS = "cards"
-"""The feed whose events are of two subjects, which change together."""
-
-_EXPLODING = "games"
-"""The feed whose events become one to three rows each."""
-
-_IS_PART = "part = 'p' || _element"
-"""What holds of the rows of its elements."""
-
-
-_BY_HEADER, _HEADER = "cards", "game"
-"""The feed whose rows are routed by a header, in capitals; the other's are by a column."""
-
-_FUNCTION = {"games": f"{transforms.__name__}:{transforms.greet.__name__}"}
-"""By feed, the function that makes a column more, and refuses some rows."""
-
-_IS_RIGHT = {
-    name: " and ".join([f"whose = {whose}", *([transforms.IS_RIGHT] if name in _FUNCTION else [])])
-    for name, whose in _WHOSE.items()
-}
-"""By feed, whether what was computed of a row is as it should be."""
-
-
-@dataclass(frozen=True)
-class Version:
-    """Of a feed's schema."""
-
-    schema_ids: tuple[int, ...]
-    """Its id under each of the feed's subjects."""
-
-    text: str
-    column: str
-    """What the field that is renamed now and then is called."""
-
-
 @dataclass(frozen=True)
 class Event:
     """What was sent."""
@@ -104,6 +63,10 @@ class Event:
     mark: str
     """The value of the field that is renamed now and then; no two events have the same."""
 
+    told: str
+    """What its rows say of themselves: the mark, and the fields that came with later versions."""
+
+    version: int
     value: bytes
     at: datetime
     """When the source got it, as its producer says."""
@@ -130,6 +93,13 @@ class Model:
     layout: Mapping[str, str] = field(default_factory=dict)
     """What silver's tables are partitioned by, as the feed says."""
 
+    columns: TableColumns = TableColumns.SHARED
+    was_shared: bool = False
+    """Tables of own columns had all of them for a while, and keep them."""
+
+    recorded: set[Sent] = field(default_factory=set)
+    """Rows that the feed's sink need not send any more."""
+
     is_torn: bool = False
     """One of its tables is of another time than the others."""
 
@@ -138,6 +108,7 @@ class Model:
 
     def copy(self) -> Self:
         own = {"placed": dict(self.placed), "gone": set(self.gone)}
+        own["recorded"] = set(self.recorded)
         return replace(self, **own, retained=dict(self.retained))
 
 
@@ -145,70 +116,72 @@ class Part:
     """A feed of the lake: its topics, what was sent there, and its model.
 
     With the second version of its schema a second topic comes, which it reads beside the first.
-    The producer of cards sends events again, and its feed deduplicates: which of an event's places
-    its row has is not told, but that it has one.
+    Where the producer sends events again, the feed deduplicates: which of an event's places its
+    row has is not told, but that it has one.
     """
 
-    def __init__(self, name: str, keys: tuple[str, ...], lake: StreamedLake) -> None:
+    def __init__(self, name: str, keys: tuple[str, ...], shape: Shape, lake: StreamedLake) -> None:
         """The last of the games is declared later, and its rows are quarantined until then."""
-        self.name, self.keys, self.lake = name, keys, lake
-        self.sends_again = name == "cards"
+        self.name, self.keys, self.shape, self.lake = name, keys, shape, lake
+        self.sends_again = shape.sends_again
         self.bronze, self.quarantine = bronze_of(name), quarantine_of(name)
         self.versions: list[Version] = []
         self.topics = (lake.topic, Topic(lake.topic.endpoints))
+        self.subjects = shape.subjects_of(self.topics)
         self.events: dict[Place, Event] = {}
-        self.model = Model(frozenset(keys[:-1]))
-        self.has_aged = False
+        self._marks = count()
+        self.model = Model(frozenset(keys[:-1]), columns=shape.columns)
+        self.has_aged = self.is_late = False
         self.register(renames=False)
 
     @property
     def feed(self) -> Feed:
         keys = tuple(sorted(self.model.keys))
-        route = Route(column="game_name", keys=keys)
-        if self.name == _BY_HEADER:
-            route = Route(header=_HEADER, keys=keys, aliases={key.upper(): key for key in keys})
-        layout = dict(self.model.layout)
-        parts = ("* except (parts)", "explode(parts) as part") if self.explodes else ("*",)
-        select = (*parts, f"{_WHOSE[self.name]} as whose")
-        own = {"feed": self.name, "route": route, "partition_by": layout, "select": select}
-        own["transform"] = _FUNCTION.get(self.name)
-        if self.sends_again:
-            own["deduplicate"] = Deduplicate(key=("event_id",), within=timedelta(hours=1))
-        if self.has_subjects:
-            names = [topic.subject for topic in self.topics]
-            own["payload"] = Payload(protobuf=ProtobufPayload(subjects=names))
+        own = self.shape.declared(self.topics, self.subjects, keys)
+        own |= {"feed": self.name, "partition_by": dict(self.model.layout)}
+        own |= {"columns": self.model.columns, **self.shape.of_keys(self.keys)}
         if len(self.versions) > 1:
             names = [topic.name for topic in self.topics]
             own["source"] = Source(kafka=KafkaSource(topics=names))
         return self.lake.topic.feed(**own)
 
     @property
-    def has_subjects(self) -> bool:
-        """Whether events are of two subjects in turn, whichever topic they are in."""
-        return self.name == _OF_SUBJECTS
-
-    @property
-    def explodes(self) -> bool:
-        """Whether an event becomes several rows."""
-        return self.name == _EXPLODING
-
-    @property
     def waiting(self) -> set[Place]:
         """Events that the streams are still to take."""
         return self.events.keys() - self.model.placed.keys()
 
-    def register(self, *, renames: bool) -> None:
-        """Register a version with one more field, or with another name of the one for marks."""
-        number, last = len(self.versions), self.versions[-1:]
-        column = f"mark_{number}" if renames or not last else last[0].column
-        more = "".join(f" string more_{one} = {one + 9};" for one in range(1, number + 1))
-        named = f"string gamer_id = 2; string device_id = 4; string {column} = 9;"
-        named += " google.protobuf.Timestamp happened = 5; string event_id = 8;"
-        named += " repeated string parts = 6;" if self.explodes else ""
-        text = f"{_IMPORT} message event {{ string game_name = 1; {named}{more} }}"
-        subjects = self.topics if self.has_subjects else self.topics[:1]
-        ids = tuple(topic.register_text(text) for topic in subjects)
-        self.versions.append(Version(ids, text, column))
+    def register(self, *, renames: bool, is_late: bool = False) -> None:
+        """Register versions with one more field, or with another name of the one for marks.
+
+        Those of messages that are late are under other subjects until they arrive.
+        """
+        number, last = len(self.versions), self.versions[-1] if self.versions else None
+        column = f"mark_{number}" if renames or last is None else last.column
+        more = self.shape.more_with(number, last.more if last else {})
+        texts = tuple(self.shape.text(at, column, more) for at in range(len(self.subjects)))
+        envelope = self.shape.envelope(number, column)
+        self.versions.append(
+            Version(
+                number=number,
+                texts=texts,
+                schema_ids=tuple(
+                    topic.register_text(text, under=f"{topic.subject}-late" if is_late else "")
+                    for topic, text in zip(self.subjects, texts, strict=True)
+                ),
+                envelope=envelope,
+                envelope_id=self.topics[0].register_text(envelope) if self.shape.wraps else 0,
+                column=column,
+                more=more,
+            )
+        )
+        self.is_late = is_late
+
+    def arrive(self) -> None:
+        """The newest version is registered where it belongs."""
+        newest = self.versions[-1]
+        found = map(Topic.register_text, self.subjects, newest.texts)
+        assert tuple(found) == newest.schema_ids
+        self.is_late = False
 
     def produce(self, key: str, many: int, version: Version, days: int = 0) -> None:
         """Send events of a game, or such as cannot be decoded, which are so many days old."""
@@ -223,25 +196,24 @@ class Part:
     def _send(self, events: list[Event], at: datetime) -> None:
         shares = (events[::2], events[1::2]) if len(self.versions) > 1 else (events, [])
         for number, (topic, share) in enumerate(zip(self.topics, shares, strict=True)):
-            # The last one counts.
-            headers = [[(_HEADER, b"?"), (_HEADER, event.key.upper().encode())] for event in share]
+            headers = [self.shape.headers_of(event.key) for event in share]
             found = topic.produce(*(event.value for event in share), at=at, headers=headers)
             places = [(partition + number * _OTHER, offset) for partition, offset in found]
             self.events |= dict(zip(places, share, strict=True))
 
     def _event(self, key: str, version: Version, at: datetime) -> Event:
-        mark = f"m{next(_MARKS)}"
-        device = _DEVICES[int(mark[1:]) % len(_DEVICES)]
-        is_refused = not key and self.name in _FUNCTION and int(mark[1:]) % 2 == 0
-        gamer = transforms.NOBODY if is_refused else "ann"
-        game = (key or self.keys[0]) if is_refused else key
-        own = {"game_name": game, "gamer_id": gamer, "device_id": device, "happened": at}
-        own["event_id"] = mark
-        if self.explodes:
-            own["parts"] = [f"p{number}" for number in range(_parts(mark))]
-        message = message_of(version.text, **own, **{version.column: mark})
-        value = framed(version.schema_ids[int(mark[1:]) % len(version.schema_ids)], message)
-        return Event(key, mark, value if key or is_refused else mark.encode(), at)
+        mark, shape = f"m{next(self._marks)}", self.shape
+        device = _DEVICES[number_of(mark) % len(_DEVICES)]
+        is_refused = not key and shape.transforms and number_of(mark) % 2 == 0
+        gamer = transforms.NOBODY if is_refused else f"g{mark}"
+        if key or is_refused:
+            game = key or self.keys[0]
+            value = shape.value_of(mark, game, gamer, device, at, version)
+            return Event(key, mark, shape.told_of(mark, game, version), version.number, value, at)
+        value = mark.encode()
+        if shape.wraps and number_of(mark) % 3:
+            value = shape.wrapped(value, mark, version)
+        return Event(key, mark, "", version.number, value, at)
 
     def demux(self, lake: StreamedLake) -> None:
         """As the streams do it when they start."""
@@ -323,8 +295,9 @@ class Part:
         return [*{*taken, place}]
 
     def table_for(self, place: Place) -> str:
-        key = self.events[place].key
-        return key if key in self.model.keys else self.quarantine.name
+        event = self.events[place]
+        is_known = not self.is_late or event.version < self.versions[-1].number
+        return event.key if is_known and event.key in self.model.keys else self.quarantine.name
 
     def came(self) -> dict[Place, datetime]:
         """When each row of bronze came there, as bronze has it."""
@@ -347,11 +320,9 @@ class Part:
         found: Rows = Counter()
         with duckdb.connect() as db:
             for table in (self.bronze, self.quarantine):
-                found += self._rows_of(db, table.name, self._folder(table), "", "value", "")
+                found += self._rows_of(db, table.name, self._folder(table), "", "value")
             for key in self.keys:
-                folder, is_right = self._folder(silver_of(key)), _IS_RIGHT[self.name]
-                is_right += f" and {_IS_PART}" if self.explodes else ""
-                found += self._rows_of(db, key, folder, "_", self.model.column, is_right)
+                found += self._rows_of(db, key, self._folder(silver_of(key)), "_", "")
         return found
 
     def check(self) -> None:
@@ -390,37 +361,48 @@ class Part:
                 found[self.bronze.name, *place, event.value] += 1
             if table != DELETED:
                 is_refused = table == self.quarantine.name
-                many = _parts(event.mark) if self.explodes and not is_refused else 1
-                found[table, *place, event.value if is_refused else event.mark] += many
+                many = 1 if is_refused else self.shape.rows_of(event.mark)
+                found[table, *place, event.value if is_refused else event.told] += many
         return found
 
     def _rows_of(
-        self,
-        db: duckdb.DuckDBPyConnection,
-        name: str,
-        folder: Path,
-        prefix: str,
-        column: str,
-        is_right: str,
+        self, db: duckdb.DuckDBPyConnection, name: str, folder: Path, prefix: str, value: str
     ) -> Rows:
         if not DeltaTable.is_deltatable(str(folder)):
             return Counter()
         rows = db.from_arrow(DeltaTable(folder).to_pyarrow_dataset())
-        value = f'"{column}"' if column in rows.columns else "null"
-        if is_right:
-            # Rows whose computed column is wrong count as others, by their value.
-            value = f"case when {is_right} then {value} else 'wrong' end"
-        more = f"if({prefix}topic = '{self.topics[1].name}', {_OTHER}, 0)"
-        columns = f'"{prefix}partition" + {more}, "{prefix}offset", {value}'
+        if not value:
+            # Rows of which something is wrong count as others, by their value.
+            at = self.keys.index(name)
+            value = self.shape.in_sql(rows.columns, self.model.column, at)
+            if not self.model.was_shared:
+                assert not self.shape.foreign(rows.columns, name, at, self.versions)
+        columns = f"{self._place_in_sql(prefix)}, {value}"
         return Counter((name, *row) for row in rows.project(columns).fetchall())
+
+    def _place_in_sql(self, prefix: str) -> str:
+        more = f"if({prefix}topic = '{self.topics[1].name}', {_OTHER}, 0)"
+        return f'"{prefix}partition" + {more}, "{prefix}offset"'
+
+    def sendable(self) -> set[Sent]:
+        """The rows that silver's tables have, as a sink knows them."""
+        element, found = "_element" if self.shape.explodes else "0", set()
+        with duckdb.connect() as db:
+            for key in self.model.keys:
+                if DeltaTable.is_deltatable(str(self._folder(silver_of(key)))):
+                    table = DeltaTable(self._folder(silver_of(key)))
+                    rows = db.from_arrow(table.to_pyarrow_dataset())
+                    columns = f"_topic, _partition, _offset, {element}"
+                    found |= {(key, *row) for row in rows.project(columns).fetchall()}
+        return found
+
+    def mark_of(self, row: Sent) -> str:
+        """Of the event that a row was made of."""
+        _, topic, partition, offset, _ = row
+        return self.events[partition + _OTHER * (topic != self.topics[0].name), offset].mark
 
     def _folder(self, table: TableRef) -> Path:
         return self.lake.folder(table)
-
-
-def _parts(mark: str) -> int:
-    """How many rows an event with this mark becomes where it becomes several."""
-    return int(mark[1:]) % 3 + 1
 
 
 def _text(value: object) -> str | None:

@@ -4,9 +4,6 @@ import pyarrow as pa
 
 NOBODY = "nobody"
 
-IS_RIGHT = "greeting = concat('hello ', gamer_id)"
-"""Of a row that `greet` has seen, in SQL."""
-
 
 def greet(rows: pa.RecordBatch) -> pa.RecordBatch:
     """Adds `greeting`; raises for a gamer that is nobody."""
