@@ -26,7 +26,9 @@ _FORMATS: Mapping[str, FormatType] = {
 
 def format_of(feed: Feed, surroundings: Surroundings) -> PayloadFormat[Any]:
     """The format of a feed's values, with what is wrapped in them; asks nobody yet."""
-    made, body = _made(feed.feed, feed.payload, surroundings), feed.payload.wrapped
+    body = feed.payload.wrapped
+    # Which columns are the envelopes' their names tell, whatever tables have.
+    made = _made(feed.feed, feed.payload, surroundings, renames_clashing=body is None)
     if body is None:
         return made
 
@@ -37,9 +39,13 @@ def format_of(feed: Feed, surroundings: Surroundings) -> PayloadFormat[Any]:
     return WrappedFormat(feed.feed, body, made, make_inner)
 
 
-def _made(feed: str, payload: OneFormat, surroundings: Surroundings) -> PayloadFormat[Any]:
+def _made(
+    feed: str, payload: OneFormat, surroundings: Surroundings, *, renames_clashing: bool = True
+) -> PayloadFormat[Any]:
     made = _type_of(payload).of(feed, payload.declared, surroundings)
-    return made if payload.subjects is None else over_subjects(made, payload.subjects)
+    if payload.subjects is None:
+        return made
+    return over_subjects(made, payload.subjects, renames_clashing=renames_clashing)
 
 
 def is_framed(payload: OneFormat) -> bool:

@@ -9,6 +9,7 @@ import pyarrow as pa
 from lake_assets.formats.base import PayloadFormat
 from lake_assets.formats.confluent.schemas import SchemaSet
 from lake_assets.formats.schema_merge import in_words
+from lake_assets.formats.subjects.column_names import may_be
 from lake_assets.formats.subjects.schemas import SubjectSchemas
 from lake_assets.formats.wrapped_schemas import WrappedSchemas
 from lake_assets.model.misfits import RESCUED
@@ -90,6 +91,15 @@ def _by_versions(
         having = [(why, columns.field(name).type) for why, columns in made if name in columns.names]
         exact = [why for why, its_type in having if in_words(its_type) == kind]
         named = [why for why, _ in reversed(having)]
-        return next(iter([*exact, *named]), Reason(Why.FOUND))
+        others = _renamed(name, made) if isinstance(schemas, SubjectSchemas) else ()
+        return next(iter([*exact, *named, *others]), Reason(Why.FOUND))
 
     return reason
+
+
+def _renamed(name: str, made: Sequence[tuple[Reason, pa.Schema]]) -> Iterator[Reason]:
+    """The versions with a field whose column has this name, since it is of another type."""
+    for why, columns in made:
+        for column in columns:
+            if may_be(name, column):
+                yield replace(why, field=column.name)

@@ -85,6 +85,14 @@ def merge(
     return have if made.equals(have, check_metadata=True) else made
 
 
+def goes_with(have: pa.Field, came: pa.Field, *, promotes: bool = False) -> bool:
+    """Whether a column holds a field's values, or gets a type that does, as `merge` says."""
+    if have.equals(came, check_metadata=True):
+        return True
+    made = merge(pa.schema([have]), pa.schema([came]), promotes=promotes)
+    return not isinstance(made, Mismatch)
+
+
 def in_words(kind: pa.DataType) -> str:
     """A type as Spark SQL names it."""
     if pa.types.is_struct(kind):
@@ -116,7 +124,7 @@ class _Merge:
                 return Mismatch(
                     path=whole, came=field.name, have=f"{path}{before.name}", is_name=True
                 )
-            if _is_timed(before) != _is_timed(field):
+            if is_timed(before) != is_timed(field):
                 return Mismatch(path=whole, came=_with_unit(field), have=_with_unit(before))
             kind = self._wider(before.type, field.type, whole)
             if isinstance(kind, Mismatch):
@@ -161,10 +169,10 @@ class _Merge:
         return value if isinstance(value, Mismatch) else pa.map_(key, value)
 
 
-def _is_timed(field: pa.Field) -> bool:
+def is_timed(field: pa.Field) -> bool:
     """Whether the numbers of a column are microseconds; others of the same type are not."""
     return (field.metadata or {}).get(b"comment") == b"microseconds"
 
 
 def _with_unit(field: pa.Field) -> str:
-    return f"{in_words(field.type)}{' of microseconds' if _is_timed(field) else ''}"
+    return f"{in_words(field.type)}{' of microseconds' if is_timed(field) else ''}"

@@ -36,7 +36,10 @@ SCHEMA = pa.schema(
         ("version", pa.int32()),  # of a registered schema
         ("schema_id", pa.int64()),
         ("schema", pa.binary()),  # of a version, what decoders are made from
-        ("note", pa.string()),  # of a version, why it cannot be used
+        (
+            "note",
+            pa.string(),
+        ),  # of a version, why it cannot be used; of a column, which field it is
         ("subject", pa.string()),  # of a version, null if an earlier release noted it
     ]
 )

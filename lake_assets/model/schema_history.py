@@ -4,7 +4,7 @@ Where it is kept is `logs.schema_log`'s; why a column is there, `formats.column_
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -30,6 +30,10 @@ class Reason:
     schema_id: int | None = None
     subject: str | None = None
     """Under which the version is registered; None of what earlier releases noted."""
+
+    field: str | None = None
+    """The schema's field, where the column has another name since the field's type does not go with
+    the column of its name."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,6 +69,8 @@ class SchemaEntry:
     reason: Reason
     schema: bytes | None = None
     note: str | None = None
+    """Of a version why it cannot be used; of a column which field it is, if it has another name."""
+
     at: datetime | None = None
     """When it was noticed; None of one that is not kept yet."""
 
@@ -158,4 +164,8 @@ def _by_time(kept: Iterable[SchemaEntry]) -> list[SchemaEntry]:
 def _entry(
     key: str, column: str, kind: str | None, before: str | None, reason: Reason
 ) -> SchemaEntry:
-    return SchemaEntry(key=key, column=column, type=kind, before=before, reason=reason)
+    note = None
+    if reason.field is not None:
+        note = f"its field {reason.field}, of another type than the column {reason.field}"
+    told = replace(reason, field=None)
+    return SchemaEntry(key=key, column=column, type=kind, before=before, reason=told, note=note)

@@ -8,6 +8,7 @@ from deltalake.exceptions import DeltaError
 from lake_assets.errors import FeedError, LakeError, first_line
 from lake_assets.feeds.cron import next_tick_in_words
 from lake_assets.feeds.load import load_feeds
+from lake_assets.logs.schema_log import entries_of
 from lake_assets.model.feeds import Feed
 from lake_assets.services.finding import Finding, Health
 from lake_assets.settings.schema import Settings
@@ -26,6 +27,30 @@ def look_at_feeds(settings: Settings) -> Iterator[Finding]:
     yield from _layouts(settings, feeds)
     yield from _runs(settings, feeds)
     yield from _selects(settings, feeds)
+    yield from _renamed(settings, feeds)
+
+
+def _renamed(settings: Settings, feeds: Sequence[Feed]) -> Iterator[Finding]:
+    """Which fields of several subjects have columns of other names, as the lake noted them."""
+    for feed in feeds:
+        parts = [one for one in (feed.payload, feed.payload.wrapped) if one is not None]
+        if all(one.subjects is None for one in parts):
+            continue
+        thing = f"columns of feed {feed.feed!r}"
+        try:
+            entries = entries_of(lake_of(settings), feed.feed)
+        except (LakeError, DeltaError) as problem:
+            fix = "Check the folder and the disk"
+            yield Finding(thing=thing, health=Health.BROKEN, fact=first_line(problem), fix=fix)
+            continue
+        now = {(one.key, one.column): one for one in entries if one.key is not None}
+        told = {
+            f"{one.column} of subject {one.reason.subject} ({one.note})": None
+            for one in now.values()
+            if one.type is not None and one.note
+        }
+        if told:
+            yield Finding(thing=thing, health=Health.OK, fact="; ".join(told))
 
 
 def _selects(settings: Settings, feeds: Sequence[Feed]) -> Iterator[Finding]:

@@ -57,7 +57,9 @@ class SubjectsLake(RegisteredLake):
         return self.producer.send("Chess", player=("string", player), elo=("int", elo))
 
     def go(self, player, stone, short="Go"):
-        return self.producer.send(short, player=("string", player), stone=("string", stone))
+        # In Uno a color is a number.
+        values = {"player": player, "stone": stone, "color": stone}
+        return self.producer.send(short, **{name: ("string", one) for name, one in values.items()})
 
     def columns(self, key):
         path = self.settings.lake_dir / silver_of(key).relative
@@ -138,8 +140,7 @@ def test_each_type_has_its_columns_in_its_own_table(spark, connected, services, 
         assert lake.rows(silver_of("chess"), "player", "elo") == [("b", 1500)]
         # A type that is registered while the streams run.
         lake.stream(lake.go("d", "black"), lake.chess("e", 1600))
-        assert lake.rows(silver_of("go"), "player", "stone") == [("d", "black")]
-        assert "stone" not in lake.columns("uno") + lake.columns("chess")
+        ensure_that_a_color_of_go_is_apart(lake)
         types = ("Uno", "Chess", "Go")
         assert logged_subjects(connected) == {lake.producer.subject(one) for one in types}
         before = lake.all()
@@ -166,6 +167,17 @@ def test_a_type_without_a_key_moves_once_one_is_declared(spark, connected, servi
         assert lake.requeue("shogi") == {silver_of("shogi").name: 1}
         assert lake.rows(silver_of("shogi"), "player", "stone") == [("h", "black")]
         assert "stone" not in lake.columns("uno")
+
+
+def ensure_that_a_color_of_go_is_apart(lake):
+    own = ["player", "stone", "color_string"]
+    assert lake.rows(silver_of("go"), *own) == [("d", "black", "black")]
+    assert [name for name in lake.columns("go") if name in {*own, "color"}] == own
+    assert {"stone", "color_string"}.isdisjoint(lake.columns("uno") + lake.columns("chess"))
+    entries = entries_of(lake_of(lake.settings), "games")
+    (told,) = [one for one in entries if one.column == "color_string"]
+    assert told.reason.subject == lake.producer.subject("Go")
+    assert told.note == "its field color, of another type than the column color"
 
 
 def logged_subjects(settings):

@@ -1,8 +1,11 @@
 import pytest
 
 from lake_assets.feeds.load import load_feeds
+from lake_assets.logs.schema_log import record_changes
+from lake_assets.model.schema_history import Reason, Why, changes
 from lake_assets.services.feed_findings import look_at_feeds
 from lake_assets.services.finding import Health
+from lake_assets.spark.lake_context import open_lake
 from lake_assets.state.run_notes import note_complete, note_run_failed
 from lake_assets.state.select_notes import SelectedColumn, SelectNote, note_select
 
@@ -84,3 +87,26 @@ def test_a_column_that_spark_computes_for_a_key_is_told_with_the_key(settings, t
     note_select(settings.state_dir, "games", note)
     (found,) = look_at_feeds(settings)
     assert found.fact == "Spark computes mark of uno, poker, for md5(gamer_id)"
+
+
+def test_fields_of_several_subjects_with_columns_of_other_names_are_told(settings, tmp_path):
+    folder = tmp_path / "several"
+    folder.mkdir()
+    text = "{feed: play, source: {kafka: {topic: play}}, payload: {avro: {subjects: 'a.*'}}}"
+    (folder / "play.yaml").write_text(text)
+    several = settings.model_copy(update={"feeds": folder})
+    assert list(look_at_feeds(several)) == []
+    columns = {"play": {"id": "string", "id_int": "int", "at_date": "date"}}
+
+    def reason(name, _):
+        field = None if name == "id" else name.partition("_")[0]
+        return Reason(Why.REGISTRY, 1, 2, "a.chess", field)
+
+    with open_lake(several) as context:
+        record_changes(context, "play", lambda kept: changes(kept, columns, [], reason))
+        del columns["play"]["at_date"]  # what tables have no more is not told
+        record_changes(context, "play", lambda kept: changes(kept, columns, [], reason))
+    (found,) = look_at_feeds(several)
+    assert (found.thing, found.health) == ("columns of feed 'play'", Health.OK)
+    said = "id_int of subject a.chess (its field id, of another type than the column id)"
+    assert found.fact == said

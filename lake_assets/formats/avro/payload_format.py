@@ -15,6 +15,7 @@ from lake_assets.formats.confluent.cache import CachedRegistry, SchemaCache
 from lake_assets.formats.confluent.registered_format import RegisteredFormat
 from lake_assets.formats.confluent.registry import Registry
 from lake_assets.formats.confluent.schemas import SchemaSet
+from lake_assets.formats.schema_merge import goes_with
 from lake_assets.model.payload import AvroPayload
 
 _CACHE = "avro"
@@ -50,6 +51,10 @@ class AvroFormat(RegisteredFormat[AvroPayload]):
     def plan(self, schemas: SchemaSet, have: pa.Schema, route: Sequence[str]) -> AvroDecoder:
         """Every writer's rows, resolved to all versions together; the first of the route counts."""
         return AvroDecoder(plan_decoding(schemas, have, next(iter(route), None)))
+
+    def goes_with(self, have: pa.Field, came: pa.Field) -> bool:
+        """Whether a column holds a field's values, or gets a type that does."""
+        return goes_with(have, came, promotes=True)
 
     def made_by(self, schemas: SchemaSet, route: Sequence[str]) -> list[pa.Schema]:
         """The columns of the newest version, and of those whose rows were met."""

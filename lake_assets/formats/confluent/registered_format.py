@@ -7,6 +7,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import ClassVar, Generic, Protocol, TypeVar
 
+import pyarrow as pa
+
 from lake_assets.formats.base import (
     KeptTypesQuestion,
     MessageQuestion,
@@ -14,6 +16,7 @@ from lake_assets.formats.base import (
     SchemaIdQuestion,
 )
 from lake_assets.formats.confluent.schemas import SchemaSet
+from lake_assets.formats.schema_merge import goes_with
 
 
 class Answers(Protocol):
@@ -69,6 +72,10 @@ class RegisteredFormat(Generic[DeclaredT]):
     def let_wait(self, schemas: SchemaSet, questions: frozenset[Question]) -> SchemaSet:
         """With the messages that rows have; rows of ids never met wait."""
         return _met(schemas.let_wait(_ids(questions)), questions)
+
+    def goes_with(self, have: pa.Field, came: pa.Field) -> bool:
+        """Whether a column holds a field's values, or gets a type that does."""
+        return goes_with(have, came)
 
 
 def _ids(questions: frozenset[Question]) -> frozenset[int]:

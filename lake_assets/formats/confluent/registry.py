@@ -4,37 +4,33 @@ A registry that does not answer raises `RegistryError`, never an empty answer: w
 passing fault for "no such schema" would quarantine good rows.
 """
 
-import hashlib
-import json
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
-from confluent_kafka.schema_registry.common._httpx_compat import httpx
+from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 
-from lake_assets.errors import RegistryError, SchemaNotFoundError, SchemaUnusableError
-from lake_assets.formats.confluent.answers import (
-    id_in,
-    kind_in,
-    numbers_in,
-    references_in,
-    text_in,
-    versions_in,
+from lake_assets.errors import RegistryError, SchemaNotFoundError
+from lake_assets.formats.confluent.answers import numbers_in, versions_in
+from lake_assets.formats.confluent.fetched_versions import (
+    Fetched,
+    compiled,
+    fetch,
+    fetch_deleted,
+    fetch_others,
+    is_missing,
+    with_references,
 )
 from lake_assets.formats.confluent.language import SchemaLanguage
 from lake_assets.formats.confluent.registry_client import CORRECT_URL, registry_client, subjects_at
 from lake_assets.formats.confluent.schemas import SchemaSet, Version
+from lake_assets.formats.confluent.side_by_side import side_by_side
 from lake_assets.model.endpoints import RegistryAccess
 
-_NOT_FOUND = range(40400, 40500)
-"""Error codes of a registry's own "no such …". A 404 without one is from something else, such as
-a proxy or a wrong path, and says nothing about schemas."""
-
 MOST_ASKED = 500
-"""Ids that are asked about one by one, at a few milliseconds each. More at once are no new versions
+"""Ids that are asked about each by itself, at a few milliseconds. More at once are no new versions
 but bytes that look like framing; then only the subject's own list is asked for."""
 
 
@@ -94,17 +90,67 @@ class Registry:
             SchemaNotFoundError: the subject does not exist.
             RegistryError: no answer.
         """
-        thing = f"subject {subject!r} at {self._url}"
-        known = {version.source: version for version in before.versions.values()} if before else {}
-        with self._asking(thing) as client:
+        with self._asking(self._thing(subject)) as client:
             numbers = numbers_in(client.get_versions(subject))
-            fetched = [_fetch(client, subject, number) for number in numbers]
+            fetched = [fetch(client, subject, number) for number in numbers]
             if self._takes_deleted:
-                fetched += _fetch_deleted(client, subject, numbers)
-        versions = {
-            version.schema_id: _compile(self.language, thing, version, known) for version in fetched
-        }
+                fetched += fetch_deleted(client, subject, numbers)
+        return self._compiled(subject, fetched, before, message)
+
+    def versions_of(
+        self, known: Sequence[SchemaSet], *, are_listed: bool = False
+    ) -> Iterator[SchemaSet]:
+        """As `versions` of each of several subjects; those that do not exist are left out.
+
+        They are asked about side by side, a few at a time, over the same connections.
+
+        Args:
+            known: what was known of each subject; nothing of a new one.
+            are_listed: whether `subjects` has just told of all of them: then the one version of a
+                subject is not deleted, and need not be asked for twice.
+
+        Raises:
+            RegistryError: no answer.
+        """
+        with self._asking(f"subjects at {self._url}") as client:
+
+            def ask(one: SchemaSet) -> list[Fetched]:
+                return self._fetch_all(client, one.subject, is_listed=are_listed)
+
+            found = side_by_side(ask, known)
+        for before, versions in zip(known, found, strict=True):
+            if versions:
+                yield self._compiled(before.subject, versions, before)
+
+    def _fetch_all(
+        self, client: SchemaRegistryClient, subject: str, *, is_listed: bool
+    ) -> list[Fetched]:
+        """The versions of a subject; none if it does not exist."""
+        try:
+            numbers = numbers_in(client.get_versions(subject, deleted=self._takes_deleted))
+            is_told = not self._takes_deleted or (is_listed and len(numbers) == 1)
+            listed = numbers if is_told else numbers_in(client.get_versions(subject))
+            found = [fetch(client, subject, number) for number in listed]
+            return [*found, *fetch_others(client, subject, numbers, listed)]
+        except SchemaRegistryError as problem:
+            if is_missing(problem):
+                return []
+            raise
+
+    def _compiled(
+        self,
+        subject: str,
+        fetched: Iterable[Fetched],
+        before: SchemaSet | None,
+        message: str | None = None,
+    ) -> SchemaSet:
+        known = {version.source: version for version in before.versions.values()} if before else {}
+        thing = self._thing(subject)
+        versions = {one.schema_id: compiled(self.language, thing, one, known) for one in fetched}
         return SchemaSet(subject=subject, message=message, versions=versions)
+
+    def _thing(self, subject: str) -> str:
+        return f"subject {subject!r} at {self._url}"
 
     def check(self, subject: str) -> None:
         """Make sure that the registry answers questions about a subject.
@@ -112,7 +158,7 @@ class Registry:
         Raises:
             RegistryError: it does not, or has no such subject.
         """
-        with self._asking(f"subject {subject!r} at {self._url}") as client:
+        with self._asking(self._thing(subject)) as client:
             numbers_in(client.get_versions(subject))
 
     def subjects(self) -> tuple[str, ...]:
@@ -138,7 +184,7 @@ class Registry:
             return schemas
         if len(unanswered) > MOST_ASKED:
             return replace(self._renewed(schemas), is_flooded=True)
-        subjects = {schema_id: self.subjects_of(schema_id) for schema_id in unanswered}
+        subjects = self.subjects_of(unanswered)
         own = {
             schema_id: numbers[schemas.subject]
             for schema_id, numbers in subjects.items()
@@ -179,31 +225,31 @@ class Registry:
         Raises:
             RegistryError: no answer.
         """
-        thing = f"subject {subject!r} at {self._url}"
+        thing = self._thing(subject)
         with self._asking(thing) as client:
             try:
-                fetched = _fetch(client, subject, number)
+                fetched = fetch(client, subject, number)
             except SchemaRegistryError as problem:
-                if not _is_missing(problem):
+                if not is_missing(problem):
                     raise
-                fetched = _fetched(client, schema_id, number, client.get_schema(schema_id))
+                fetched = with_references(client, schema_id, number, client.get_schema(schema_id))
             fetched = replace(fetched, is_deleted=True)
-        return _compile(self.language, thing, fetched, {})
+        return compiled(self.language, thing, fetched, {})
 
-    def subjects_of(self, schema_id: int) -> dict[str, int]:
-        """Subjects with this id and the version it is, deleted ones included; empty if none.
+    def subjects_of(self, ids: Sequence[int]) -> dict[int, dict[str, int]]:
+        """By schema id, the subjects that have it with the version it is there, deleted ones too.
+
+        An id that nobody has is of none. They are asked about as by `versions_of`.
 
         Raises:
             RegistryError: no answer.
         """
-        if schema_id <= 0:
-            return {}
-        try:
-            with self._asking(f"schema {schema_id} at {self._url}") as client:
-                # `/schemas/ids/{id}/subjects` would do, but Apicurio does not have it.
-                return versions_in(client.get_schema_versions(schema_id, deleted=True))
-        except SchemaNotFoundError:
-            return {}
+        with self._asking(f"schemas at {self._url}") as client:
+
+            def ask(schema_id: int) -> dict[str, int]:
+                return _subjects_of(client, schema_id)
+
+            return dict(zip(ids, side_by_side(ask, ids), strict=True))
 
     @contextmanager
     def _asking(self, thing: str) -> Iterator[SchemaRegistryClient]:
@@ -212,7 +258,7 @@ class Registry:
             with registry_client(self._url, self._access) as client:
                 yield client
         except SchemaRegistryError as problem:
-            if _is_missing(problem):
+            if is_missing(problem):
                 raise SchemaNotFoundError(
                     thing, "does not exist", "Register it, or correct the feed's subject"
                 ) from problem
@@ -220,80 +266,13 @@ class Registry:
             raise RegistryError(f"schema registry {self._url}", fact, CORRECT_URL) from problem
 
 
-@dataclass(frozen=True, slots=True)
-class _Fetched:
-    """One version as the registry has it, with all that it refers to."""
-
-    schema_id: int
-    number: int
-    kind: str
-    text: str
-    imports: Mapping[str, str]
-    is_deleted: bool = False
-
-    @property
-    def source(self) -> str:
-        """Digest of all that the descriptors are made from, and of the version's number."""
-        parts = [self.number, self.kind, self.text, sorted(self.imports.items())]
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-
-
-def _fetch(client: SchemaRegistryClient, subject: str, number: int) -> _Fetched:
-    version = client.get_version(subject, number, deleted=True)
-    return _fetched(client, id_in(version.schema_id), number, version.schema)
-
-
-def _fetched(client: SchemaRegistryClient, schema_id: int, number: int, schema: Schema) -> _Fetched:
-    imports = dict(_imports(client, schema, set()))
-    return _Fetched(schema_id, number, kind_in(schema), text_in(schema), imports)
-
-
-def _fetch_deleted(
-    client: SchemaRegistryClient, subject: str, listed: Collection[int]
-) -> Iterator[_Fetched]:
-    """The versions that are deleted softly; a registry that knows no such tells of none."""
-    for number in numbers_in(client.get_versions(subject, deleted=True)):
-        if number in listed:
-            continue
-        try:
-            yield replace(_fetch(client, subject, number), is_deleted=True)
-        except SchemaRegistryError as problem:
-            if not _is_missing(problem):
-                raise  # else it was deleted for good meanwhile
-
-
-def _compile(
-    language: SchemaLanguage, thing: str, found: _Fetched, known: Mapping[str, Version]
-) -> Version:
-    if found.source in known:
-        return replace(known[found.source], is_deleted=found.is_deleted)
-    made = Version(number=found.number, source=found.source, is_deleted=found.is_deleted)
-    if found.kind != language.name:
-        return replace(made, problem=f"is {found.kind}, not {language.name}")
-    whole = f"version {found.number} of {thing}"
+def _subjects_of(client: SchemaRegistryClient, schema_id: int) -> dict[str, int]:
+    if schema_id <= 0:
+        return {}
     try:
-        descriptor_set = language.compile(whole, found.text, found.imports)
-    except SchemaUnusableError as problem:
-        return replace(made, problem=problem.fact)
-    return replace(made, descriptor_set=descriptor_set)
-
-
-def _is_missing(problem: SchemaRegistryError) -> bool:
-    """Whether a registry says that it has no such thing, and not something else in its place."""
-    code: object = problem.error_code
-    is_ours = isinstance(code, int) and code in _NOT_FOUND
-    return is_ours and problem.http_status_code == httpx.codes.NOT_FOUND
-
-
-def _imports(
-    client: SchemaRegistryClient, schema: Schema, seen: set[tuple[str, str, int]]
-) -> Iterator[tuple[str, str]]:
-    """Import path and content of all that a schema refers to, directly or not, each once."""
-    for reference in references_in(schema):
-        if reference in seen:
-            continue
-        seen.add(reference)
-        name, subject, number = reference
-        found = client.get_version(subject, number, deleted=True).schema
-        yield from _imports(client, found, seen)
-        yield name, text_in(found)
+        # `/schemas/ids/{id}/subjects` would do, but Apicurio does not have it.
+        return versions_in(client.get_schema_versions(schema_id, deleted=True))
+    except SchemaRegistryError as problem:
+        if is_missing(problem):
+            return {}
+        raise

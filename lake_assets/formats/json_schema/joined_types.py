@@ -13,7 +13,8 @@ from lake_assets.formats.json.values import ANY_VALUE
 Kind: TypeAlias = pa.DataType | None
 _Join: TypeAlias = Callable[[Kind, Kind], Kind]
 
-_TIMES = {pa.timestamp("us", tz="UTC"), pa.date32()}
+TIMES = frozenset({pa.timestamp("us", tz="UTC"), pa.date32()})
+"""Types that are texts in JSON."""
 
 
 def either(one: Kind, other: Kind) -> Kind:
@@ -24,7 +25,7 @@ def either(one: Kind, other: Kind) -> Kind:
         return one
     if {one, other} == {pa.int64(), pa.float64()}:
         return pa.float64()
-    if pa.string() in {one, other} and {one, other} & _TIMES:
+    if pa.string() in {one, other} and {one, other} & TIMES:
         return pa.string()
     return _inside(one, other, either) or ANY_VALUE
 
@@ -37,7 +38,7 @@ def both(one: Kind, other: Kind) -> Kind:
         return other if one == ANY_VALUE else one
     if {one, other} == {pa.int64(), pa.float64()}:
         return pa.int64()
-    if pa.string() in {one, other} and {one, other} & _TIMES:
+    if pa.string() in {one, other} and {one, other} & TIMES:
         return other if one == pa.string() else one
     return one if one == other else _inside(one, other, both) or ANY_VALUE
 

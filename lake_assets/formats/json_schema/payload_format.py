@@ -1,7 +1,7 @@
 """JSON with schemas in a registry as a payload format: the driver's side."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Self
 
 import pyarrow as pa
@@ -16,8 +16,10 @@ from lake_assets.formats.json.decoder import JsonDecoder
 from lake_assets.formats.json.row_reader import Rules
 from lake_assets.formats.json_schema.decoder import JsonSchemaDecoder
 from lake_assets.formats.json_schema.decoding_plan import made_by, plan_decoding
+from lake_assets.formats.json_schema.joined_types import TIMES
 from lake_assets.formats.json_schema.language import JSON_SCHEMA
 from lake_assets.formats.json_schema.titles import record_name
+from lake_assets.formats.schema_merge import goes_with
 from lake_assets.model.misfits import RESCUED
 from lake_assets.model.payload import JsonPayload
 
@@ -32,9 +34,6 @@ class JsonSchemaFormat(RegisteredFormat[JsonPayload]):
     feed: str = ""
     taken: tuple[str, ...] = ()
     """As `Surroundings.taken`: no property makes a column of such a name."""
-
-    others: frozenset[str] = frozenset()
-    """Columns that rows have no value in: a property of such a name is one that nobody declared."""
 
     @classmethod
     def of(cls, feed: str, declared: JsonPayload, surroundings: Surroundings) -> Self:
@@ -68,10 +67,8 @@ class JsonSchemaFormat(RegisteredFormat[JsonPayload]):
         """All versions' rows into the same columns."""
         declared = self.declared
         tables = pa.schema([one for one in have if one.name != RESCUED])
-        readable = pa.schema([one for one in tables if one.name not in self.others])
-        decoding = plan_decoding(schemas, readable, next(iter(route), None), self.taken)
-        columns = _beside_others(decoding.columns, tables)
-        columns = _with_rescued(columns, have, rescues=declared.rescues)
+        decoding = plan_decoding(schemas, tables, next(iter(route), None), self.taken)
+        columns = _with_rescued(decoding.columns, have, rescues=declared.rescues)
         columns = have if columns.equals(have, check_metadata=True) else columns
         rescued = {RESCUED} & {*columns.names}
         return JsonSchemaDecoder(
@@ -88,9 +85,10 @@ class JsonSchemaFormat(RegisteredFormat[JsonPayload]):
             ),
         )
 
-    def without(self, names: frozenset[str]) -> Self:
-        """The same where rows have no value in columns of these names."""
-        return replace(self, others=names)
+    def goes_with(self, have: pa.Field, came: pa.Field) -> bool:
+        """Whether a column holds a property's values, or gets a type that does."""
+        is_time = came.type in TIMES and pa.types.is_string(have.type)
+        return is_time or goes_with(have, came, promotes=True)
 
     def made_by(self, schemas: SchemaSet, route: Sequence[str]) -> list[pa.Schema]:
         """The columns of the newest version, and of those whose rows were met."""
@@ -100,13 +98,6 @@ class JsonSchemaFormat(RegisteredFormat[JsonPayload]):
         names = {n for q in questions if isinstance(q, UnknownNamesQuestion) for n in q.names}
         if names:
             raise UnknownColumnsError(self.feed, sorted(names))
-
-
-def _beside_others(columns: pa.Schema, tables: pa.Schema) -> pa.Schema:
-    """The columns where tables have them, with those that are not read; new ones last."""
-    made, had = {one.name: one for one in columns}, {*tables.names}
-    there = [made.get(one.name, one) for one in tables]
-    return pa.schema([*there, *(one for one in columns if one.name not in had)])
 
 
 def _with_rescued(columns: pa.Schema, have: pa.Schema, *, rescues: bool) -> pa.Schema:

@@ -11,14 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lake_assets.delta.renamed_columns import Renames
-from lake_assets.formats.base import (
-    Decoded,
-    Decoder,
-    HasMessageColumns,
-    Question,
-    SchemaIdQuestion,
-)
+from lake_assets.formats.base import Decoded, Decoder, HasMessageColumns
 from lake_assets.formats.confluent.other_rows import judge
+from lake_assets.formats.subjects.column_names import Names, renamed
+from lake_assets.formats.subjects.joined import Joined, with_columns
 from lake_assets.model.quarantine import Reason
 
 _OF_A_SUBJECT = pa.array([Reason.INCOMPATIBLE_SCHEMA.value, Reason.FOREIGN_MESSAGE.value])
@@ -38,18 +34,42 @@ class Strangers:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class OfSubject:
+    """What reads the rows of one subject, into its own columns."""
+
+    subject: str
+    decoder: Decoder
+
+    names: Names = field(default_factory=dict)
+    """By its own name, the feed's column where that has another one."""
+
+    def decode(self, rows: pa.RecordBatch) -> Decoded:
+        """Rows of the subject, which their details name, in the feed's columns that it has."""
+        decoded = self.decoder.decode(rows)
+        if self.names:
+            columns = decoded.columns
+            named = renamed(columns.schema, self.names)
+            columns = pa.RecordBatch.from_arrays(columns.columns, schema=named)
+            decoded = replace(decoded, columns=columns)
+        is_told = pc.is_in(decoded.reason, value_set=_OF_A_SUBJECT)
+        if not pc.any(is_told, min_count=0).as_py():
+            return decoded
+        prefix = f"subject {self.subject}: "
+        named = pc.binary_join_element_wise(prefix, decoded.detail, "")
+        return replace(decoded, detail=pc.if_else(is_told, named, decoded.detail))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class SubjectsDecoder:
     """A `formats.base.Decoder`."""
 
     columns: pa.Schema
     """Columns of the decoded rows, whichever subject they are of."""
 
-    subjects: tuple[str, ...]
-    decoders: tuple[Decoder, ...]
-    """One a subject, all with these columns."""
+    subjects: tuple[OfSubject, ...]
 
     owners: Mapping[int, int]
-    """By schema id, which of the decoders reads it."""
+    """By schema id, which of the subjects it is of."""
 
     strangers: Strangers
     renames: Renames = field(default_factory=Renames)
@@ -58,8 +78,8 @@ class SubjectsDecoder:
     def unused(self) -> pa.Schema:
         """Columns that some subject has and no row has used yet."""
         found = {one.name.lower(): one for one in self.columns}
-        for decoder in self.decoders:
-            for one in decoder.unused:
+        for subject in self.subjects:
+            for one in renamed(subject.decoder.unused, subject.names):
                 found.setdefault(one.name.lower(), one)
         return pa.schema(list(found.values())[len(self.columns) :])
 
@@ -67,10 +87,11 @@ class SubjectsDecoder:
     def message_columns(self) -> Mapping[str, frozenset[str]]:
         """By message type, the columns that its rows may have, whichever subject they are of."""
         found: dict[str, frozenset[str]] = {}
-        for decoder in self.decoders:
-            if isinstance(decoder, HasMessageColumns):
-                for name, columns in decoder.message_columns.items():
-                    found[name] = found.get(name, frozenset()) | columns
+        for subject in self.subjects:
+            if isinstance(subject.decoder, HasMessageColumns):
+                for name, columns in subject.decoder.message_columns.items():
+                    named = frozenset(subject.names.get(one, one) for one in columns)
+                    found[name] = found.get(name, frozenset()) | named
         return found
 
     @property
@@ -82,80 +103,23 @@ class SubjectsDecoder:
         """Decode bronze rows, by `value` and `schema_id`."""
         ids = batch["schema_id"].cast(pa.int64())
         whose = self._whose(ids)
-        found = pc.unique(whose).to_pylist()
-        if len(found) == 1 and found[0] is not None:
-            return self._by(found[0], batch)
+        places = whose.fill_null(-1).to_numpy()
+        order = np.argsort(places, kind="stable")
+        found, starts = np.unique(places[order], return_index=True)
+        if len(found) == 1 and found[0] >= 0:
+            of_subject: OfSubject = self.subjects[found[0]]
+            decoded = of_subject.decode(batch)
+            return replace(decoded, columns=with_columns(decoded.columns, self.columns))
         values = batch["value"].cast(pa.binary())
         reason, detail, asked = judge(values, ids, pc.is_valid(whose), self.strangers)
-        joined = _Joined(self.columns, len(ids))
-        for place in sorted(one for one in found if one is not None):
-            rows = pc.indices_nonzero(pc.equal(whose, place)).cast(pa.int64())
-            joined.add(self._by(place, batch.take(rows)), rows)
+        joined = Joined(self.columns, len(ids))
+        for place, part in zip(found.tolist(), np.split(order, starts)[1:], strict=True):
+            if place >= 0:
+                rows = pa.array(part, pa.int64())
+                joined.add(self.subjects[place].decode(batch.take(rows)), rows)
         return joined.with_others(reason, detail, asked.dictionary_encode())
 
     def _whose(self, ids: pa.Array) -> pa.Array:
         """Which decoder reads each row: int32, null where none does."""
         known = pa.array(list(self.owners), pa.int64())
         return pa.array(self.owners.values(), pa.int32()).take(pc.index_in(ids, value_set=known))
-
-    def _by(self, place: int, rows: pa.RecordBatch) -> Decoded:
-        """Rows of one subject, which their details name."""
-        decoded = self.decoders[place].decode(rows)
-        is_told = pc.is_in(decoded.reason, value_set=_OF_A_SUBJECT)
-        if not pc.any(is_told, min_count=0).as_py():
-            return decoded
-        prefix = f"subject {self.subjects[place]}: "
-        named = pc.binary_join_element_wise(prefix, decoded.detail, "")
-        return replace(decoded, detail=pc.if_else(is_told, named, decoded.detail))
-
-
-class _Joined:
-    """Parts of a batch put back where their rows were."""
-
-    def __init__(self, columns: pa.Schema, total: int) -> None:
-        self._sources = np.full(total, -1, np.int64)
-        self._start = 0
-        self._columns = [pa.RecordBatch.from_pylist([], schema=columns)]
-        self._reason = [pa.nulls(0, pa.string())]
-        self._detail = [pa.nulls(0, pa.string())]
-        self._question = [pa.nulls(0, pa.int32())]
-        self._message = [pa.nulls(0, pa.int64())]
-        self._questions: dict[Question, int] = {}
-        self._messages: list[str] = []
-
-    def add(self, part: Decoded, rows: pa.Array) -> None:
-        """Rows that were decoded, and where they were."""
-        count = len(rows)
-        self._sources[rows.to_numpy()] = np.arange(self._start, self._start + count)
-        self._start += count
-        self._columns.append(part.columns)
-        self._reason.append(part.reason)
-        self._detail.append(part.detail)
-        places = [self._questions.setdefault(one, len(self._questions)) for one in part.questions]
-        self._question.append(pa.array(places, pa.int32()).take(part.question))
-        message = pa.nulls(count, pa.int64())
-        if part.message is not None:
-            message = pc.add(part.message.cast(pa.int64()), len(self._messages))
-            self._messages += part.messages
-        self._message.append(message)
-
-    def with_others(self, reason: pa.Array, detail: pa.Array, asked: pa.DictionaryArray) -> Decoded:
-        """All rows, with what is said of those that are of no part.
-
-        Args:
-            reason: why a row is refused.
-            detail: what that means.
-            asked: the schema id that a row asks about.
-        """
-        own: list[Question] = [SchemaIdQuestion(one) for one in asked.dictionary.to_pylist()]
-        where = pa.array(self._sources, mask=self._sources < 0)
-        question = pc.add(pa.concat_arrays(self._question).take(where), len(own))
-        return Decoded(
-            columns=pa.concat_batches(self._columns).take(where),
-            reason=pc.coalesce(reason, pa.concat_arrays(self._reason).take(where)),
-            detail=pc.coalesce(detail, pa.concat_arrays(self._detail).take(where)),
-            question=pc.coalesce(asked.indices.cast(pa.int32()), question.cast(pa.int32())),
-            questions=(*own, *self._questions),
-            message=pa.concat_arrays(self._message).take(where),
-            messages=tuple(self._messages),
-        )

@@ -5,16 +5,14 @@ as those of one subject's versions are.
 Docs: `docs/decisions/0071-one-format-over-several-subjects.md`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from typing import Protocol, runtime_checkable
 
 import pyarrow as pa
 
-from lake_assets.errors import RegistryError, SchemaUnusableError
+from lake_assets.errors import RegistryError
 from lake_assets.formats.base import (
-    Decoder,
     KeptTypesQuestion,
     KnownVersionsQuestion,
     MessageQuestion,
@@ -27,29 +25,25 @@ from lake_assets.formats.confluent.cache import CachedRegistry
 from lake_assets.formats.confluent.registered_format import RegisteredFormat
 from lake_assets.formats.confluent.registry import Registry
 from lake_assets.formats.confluent.schemas import SchemaSet
-from lake_assets.formats.subjects.decoder import Strangers, SubjectsDecoder
+from lake_assets.formats.subjects.column_names import changed, column_names, renamed
+from lake_assets.formats.subjects.decoder import OfSubject, Strangers, SubjectsDecoder
+from lake_assets.formats.subjects.planning import SubjectFormat, own_columns, plan_subjects
+from lake_assets.formats.subjects.recorded import forgotten, recorded_of
 from lake_assets.formats.subjects.registry import SubjectsRegistry
 from lake_assets.formats.subjects.renames import merged_renames
 from lake_assets.formats.subjects.schemas import SubjectSchemas
-from lake_assets.model.misfits import RESCUED
-from lake_assets.model.schema_history import RegisteredVersion
 from lake_assets.model.subjects import Subjects
-
-
-@runtime_checkable
-class ReadsByName(Protocol):
-    """A format whose rows say themselves which columns they have, whatever their schema says."""
-
-    def without(self, names: frozenset[str]) -> PayloadFormat[SchemaSet]:
-        """The same where rows have no value in columns of these names, which are others'."""
 
 
 @dataclass(frozen=True, slots=True)
 class SubjectsFormat:
     """A `formats.base.PayloadFormat` over that of one subject."""
 
-    inner: PayloadFormat[SchemaSet]
+    inner: SubjectFormat
     registry: SubjectsRegistry
+    renames_clashing: bool = True
+    """Whether a field whose type does not go with the feed's column has one of its own; else its
+    rows are refused."""
 
     def newest(self) -> SubjectSchemas:
         """The versions of all subjects that are there."""
@@ -98,36 +92,34 @@ class SubjectsFormat:
     ) -> SubjectsDecoder:
         """Every subject's rows into the columns of all; the leading subjects' types hold.
 
-        What a version of another one does not go together with, it is refused for. A subject none
-        of whose versions makes columns has its rows refused, and holds up nobody.
+        A column of another one that does not go with them is one of its own, with the type in its
+        name (`subjects.column_names`). A subject none of whose versions makes columns has its rows
+        refused, and holds up nobody.
         """
-        names = self._names(schemas)
-        formats = {subject: self._reading(subject, names) for subject in schemas.sets}
-        decoders: dict[str, Decoder] = {}
-        failed: dict[str, SchemaUnusableError] = {}
-        columns, before = have, None
-        # Once more with the columns of all, until none comes along or gets wider.
-        while before is None or columns != before:
-            before = columns
-            decoders.clear()
-            failed.clear()
-            for subject, known in schemas.sets.items():
-                try:
-                    decoders[subject] = formats[subject].plan(known, columns, route)
-                except SchemaUnusableError as problem:
-                    failed[subject] = problem
-                else:
-                    columns = decoders[subject].columns
-        if not decoders:
+        recorded = forgotten(schemas)
+        columns, planned = plan_subjects(
+            self.inner,
+            schemas.sets.values(),
+            have,
+            route,
+            recorded,
+            renames=self.renames_clashing,
+        )
+        failed = {one.known.subject: one.problem for one in planned if one.problem is not None}
+        made = [one for one in planned if one.decoder is not None]
+        if not made:
             raise next(iter(failed.values()), self._nothing())
         others, owners = schemas.others, schemas.owners
-        places = {subject: place for place, subject in enumerate(decoders)}
+        places = {one.known.subject: place for place, one in enumerate(made)}
         return SubjectsDecoder(
             columns=columns,
-            subjects=tuple(decoders),
-            decoders=tuple(decoders.values()),
+            subjects=tuple(
+                OfSubject(subject=one.known.subject, decoder=one.decoder, names=changed(one.names))
+                for one in made
+                if one.decoder is not None
+            ),
             owners={one: places[whose] for one, whose in owners.items() if whose in places},
-            renames=merged_renames([(one.renames, names[who]) for who, one in decoders.items()]),
+            renames=merged_renames([one.renames for one in made]),
             strangers=Strangers(
                 subject=schemas.choice.label,
                 unusable={
@@ -143,32 +135,23 @@ class SubjectsFormat:
         )
 
     def made_by(self, schemas: SubjectSchemas, route: Sequence[str]) -> list[pa.Schema]:
-        """The columns of each kind of row, of each subject."""
-        return [one for known in schemas.sets.values() for one in self.inner.made_by(known, route)]
+        """The columns of each kind of row, of each subject, as they are called beside the others'.
 
-    def _names(self, schemas: SubjectSchemas) -> dict[str, frozenset[str]]:
-        """By subject, the columns that any version of it makes."""
-        return {
-            subject: frozenset(
-                name
-                for schema_id, version in known.versions.items()
-                for columns in self.inner.made_by(
-                    replace(known, versions={schema_id: version}, met=frozenset()), ()
-                )
-                for name in columns.names
-            )
-            for subject, known in schemas.sets.items()
-        }
-
-    def _reading(
-        self, subject: str, names: Mapping[str, frozenset[str]]
-    ) -> PayloadFormat[SchemaSet]:
-        """What reads a subject's rows: not into columns that only others of the feed make."""
-        if not isinstance(self.inner, ReadsByName):
-            return self.inner
-        own = {name.lower() for name in names[subject]} | {RESCUED}
-        others = {name for other in names.values() for name in other}
-        return self.inner.without(frozenset(one for one in others if one.lower() not in own))
+        Of one subject alone they have its own names.
+        """
+        found: list[pa.Schema] = []
+        columns: dict[str, pa.Field] = {}
+        fixed, recorded = frozenset(name.lower() for name in route), forgotten(schemas)
+        for known in schemas.sets.values():
+            kinds = self.inner.made_by(known, route)
+            if self.renames_clashing and len(schemas.sets) > 1:
+                own = own_columns(self.inner, known, recorded.get(known.subject, ()))
+                names = changed(column_names(own, columns, self.inner.goes_with, fixed))
+                kinds = [renamed(one, names) for one in kinds]
+                for one in (column for kind in kinds for column in kind):
+                    columns.setdefault(one.name.lower(), one)
+            found += kinds
+        return found
 
     def _answered(self, schemas: SubjectSchemas, questions: frozenset[Question]) -> SubjectSchemas:
         """With the answers that need no registry, each of the subject whose rows ask."""
@@ -197,9 +180,9 @@ class SubjectsFormat:
         """
         if not schemas.recorded or not subjects:
             return schemas
-        sets = []
+        sets, recorded = [], recorded_of(schemas)
         for known in schemas.sets.values():
-            told = KnownVersionsQuestion(_own(known, schemas.recorded))
+            told = KnownVersionsQuestion(recorded[known.subject])
             is_asked = known.subject in subjects and told.versions
             sets.append(self.inner.resolve(known, frozenset({told})) if is_asked else known)
         return schemas.with_sets(sets).with_latest(schemas.sets.values())
@@ -214,31 +197,23 @@ class SubjectsFormat:
         return RegistryError(self.registry.choice.title, "have no schema in the registry", step)
 
 
-def over_subjects(one: PayloadFormat[SchemaSet], choice: Subjects) -> SubjectsFormat:
+def over_subjects(
+    one: PayloadFormat[SchemaSet], choice: Subjects, *, renames_clashing: bool = True
+) -> SubjectsFormat:
     """The format of several subjects' rows, over that of one.
 
     Raises:
         TypeError: its schemas are not registered.
     """
-    known = one.registry if isinstance(one, RegisteredFormat) else None
-    if isinstance(known, CachedRegistry):
-        return SubjectsFormat(one, SubjectsRegistry(choice, known.registry, known.cache))
-    if isinstance(known, Registry):
-        return SubjectsFormat(one, SubjectsRegistry(choice, known))
+    if isinstance(one, RegisteredFormat):
+        known = one.registry
+        if isinstance(known, CachedRegistry):
+            asked = SubjectsRegistry(choice, known.registry, known.cache)
+            return SubjectsFormat(one, asked, renames_clashing)
+        if isinstance(known, Registry):
+            return SubjectsFormat(one, SubjectsRegistry(choice, known), renames_clashing)
     message = f"{type(one).__name__} has no subjects"
     raise TypeError(message)
-
-
-def _own(known: SchemaSet, recorded: Sequence[RegisteredVersion]) -> tuple[RegisteredVersion, ...]:
-    """Those of a subject; of earlier releases, which noted none, if one is still the subject's."""
-    unnamed = [one for one in recorded if not one.subject]
-    is_its = any(
-        one.schema_id in known.versions
-        and known.versions[one.schema_id].descriptor_set == one.schema
-        for one in unnamed
-    )
-    names = {known.subject, ""} if is_its else {known.subject}
-    return tuple(one for one in recorded if one.subject in names)
 
 
 def _ids(questions: frozenset[Question]) -> frozenset[int]:

@@ -42,7 +42,9 @@ class SubjectsRegistry:
         nothing = SubjectSchemas(choice=self.choice)
         kept = nothing.with_sets(self._kept())
         try:
-            latest = list(self._latest(self._names(), kept))
+            known = [kept.of(name) for name in self._names()]
+            are_listed = self.choice.pattern is not None
+            latest = list(self.registry.versions_of(known, are_listed=are_listed))
         except RegistryError as problem:
             if self.cache is None or self._complaint(kept) is not None:
                 raise
@@ -86,7 +88,7 @@ class SubjectsRegistry:
             latest = schemas.with_latest(self._latest(sorted(names), schemas))
             self._keep(schemas, latest)
             return replace(latest, others=replace(latest.others, is_flooded=True))
-        found = {schema_id: self.registry.subjects_of(schema_id) for schema_id in asked}
+        found = self.registry.subjects_of(asked)
         own = {
             schema_id: {name: n for name, n in numbers.items() if self.choice.takes(name)}
             for schema_id, numbers in found.items()
@@ -110,18 +112,15 @@ class SubjectsRegistry:
 
     def _latest(self, names: Iterable[str], before: SubjectSchemas) -> Iterator[SchemaSet]:
         """The versions of each subject that is there."""
-        for name in names:
-            try:
-                yield self.registry.versions(name, None, before.of(name))
-            except SchemaNotFoundError:
-                continue
+        return self.registry.versions_of([before.of(name) for name in names])
 
     def _deleted(
         self, latest: SubjectSchemas, own: dict[int, dict[str, int]]
     ) -> Iterator[SchemaSet]:
         """Versions that no subject lists any more, yet rows of them came; each of one subject."""
+        owners = latest.owners
         for schema_id, numbers in own.items():
-            if numbers and schema_id not in latest.owners:
+            if numbers and schema_id not in owners:
                 name = min(numbers, key=self._rank)
                 version = self.registry.version_of(name, numbers[name], schema_id)
                 yield SchemaSet(subject=name, versions={schema_id: version})

@@ -80,26 +80,28 @@ class SubjectSchemas:
 
         Those without versions are none.
         """
-        found = sorted((one for one in sets if one.versions), key=self._place)
-        known = frozenset(schema_id for one in found for schema_id in one.versions)
+        known = dict.fromkeys([*(its.subject for its in self.recorded), *self.sets])
+        before = {name: at for at, name in enumerate(known)}
+        named = {name: at for at, name in enumerate(self.choice.names)}
+
+        def place(one: SchemaSet) -> tuple[float, float, str]:
+            """Where a subject stands.
+
+            Of two whose first text is the same one leads that was known before, so that the other
+            takes no rows from it.
+            """
+            if one.subject in named:
+                return named[one.subject], 0.0, one.subject
+            listed = (schema_id for schema_id, v in one.versions.items() if not v.is_deleted)
+            return min(listed, default=inf), before.get(one.subject, inf), one.subject
+
+        found = sorted((one for one in sets if one.versions), key=place)
+        ids = frozenset(schema_id for one in found for schema_id in one.versions)
         others = self.others
-        if known & (others.unknown_ids | others.foreign_ids):
+        if ids & (others.unknown_ids | others.foreign_ids):
             others = replace(
                 others,
-                unknown_ids=others.unknown_ids - known,
-                foreign_ids=others.foreign_ids - known,
+                unknown_ids=others.unknown_ids - ids,
+                foreign_ids=others.foreign_ids - ids,
             )
         return replace(self, sets={one.subject: one for one in found}, others=others)
-
-    def _place(self, one: SchemaSet) -> tuple[float, float, str]:
-        """Where a subject stands.
-
-        Of two whose first text is the same one leads that was known before, so that the other takes
-        no rows from it.
-        """
-        if one.subject in self.choice.names:
-            return self.choice.names.index(one.subject), 0.0, one.subject
-        listed = (schema_id for schema_id, v in one.versions.items() if not v.is_deleted)
-        known = dict.fromkeys([*(its.subject for its in self.recorded), *self.sets])
-        before = next((at for at, name in enumerate(known) if name == one.subject), inf)
-        return min(listed, default=inf), before, one.subject

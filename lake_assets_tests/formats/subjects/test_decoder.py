@@ -30,10 +30,9 @@ def test_rows_stay_in_their_order_whichever_subjects_they_are_of(rows):
 
 
 def test_details_name_the_subject_of_rows_that_were_together_with_others():
-    text = "message Chess { string color = 1; }"
-    reader = Reader("protobuf", known("protobuf", uno={1: UNO}, chess={2: text}))
-    row = framed(2, message_of(text, "Chess", color="x"))
+    reader = Reader("protobuf", known("protobuf", uno={1: UNO}, chess={2: CHESS}), route=("color",))
+    row = framed(2, message_of(CHESS, "Chess", elo=1))
     alone, together = reader.rows(row), reader.rows(row, b"", b"\0\0\0\0\1\0")
     assert alone[0] == together[0]
-    assert alone[0]["incompatible_schema"].startswith("subject chess: field color is string")
+    assert alone[0]["foreign_message"].startswith("subject chess: message Chess of version 1")
     assert together[2] == {"color": 0}

@@ -86,21 +86,54 @@ def test_it_keeps_the_contract_and_says_of_other_rows_what_is_known():
     assert Reader("protobuf", flooded).rows(uno(10)) == [{"unknown_schema": "schema id 10"}]
 
 
-def test_what_does_not_go_together_is_refused_whichever_row_comes_first():
-    said = "subject chess: field color is string in version 1, and the column is int"
-    refused = {"incompatible_schema": said}
+def test_what_does_not_go_together_has_a_column_of_its_own_whichever_row_comes_first():
     for first in (uno(color=1), chess(2, TEXT, color="x")):
         reader = Reader("protobuf", known("protobuf", uno={1: UNO}, chess={2: TEXT}))
         reader.rows(first)
         assert reader.rows(uno(color=1), chess(2, TEXT, color="x")) == [
             {"player": "", "color": 1},
-            refused,
+            {"player": "", "color_string": "x"},
         ]
+        assert reader.decoder.message_columns["acme.Chess"] == {"player", "color_string"}
     # The one named first leads; what tables have counts more.
     other = Reader("protobuf", known("protobuf", chess={2: TEXT}, uno={1: UNO}))
     assert other.have.field("color").type == pa.string()
+    assert other.have.field("color_int").type == pa.int32()
     again = Reader("protobuf", other.schemas, have=pa.schema([("color", pa.int32())]))
-    assert again.rows(chess(2, TEXT, color="x")) == [refused]
+    assert again.rows(chess(2, TEXT, color="x")) == [{"player": "", "color_string": "x"}]
+
+
+def test_a_column_that_says_where_rows_go_stays_one():
+    schemas = known("protobuf", uno={1: UNO}, chess={2: TEXT})
+    said = "subject chess: field color is string in version 1, and the column is int"
+    reader = Reader("protobuf", schemas, route=("color",))
+    assert reader.rows(chess(2, TEXT, color="x"), uno(color=2)) == [
+        {"incompatible_schema": said},
+        {"player": "", "color": 2},
+    ]
+
+
+def test_where_names_stay_what_does_not_go_together_is_refused():
+    schemas = known("protobuf", uno={1: UNO}, chess={2: TEXT})
+    plain = replace(format_of("protobuf", schemas.choice), renames_clashing=False)
+    decoder = plain.plan(schemas, pa.schema([]), ())
+    assert decoder.columns.names == ["player", "color"]
+    found = decoder.decode(bronze(chess(2, TEXT, color="x")))
+    assert found.reason.to_pylist() == ["incompatible_schema"]
+    assert [one.names for one in plain.made_by(schemas, ())] == [["player", "color"]] * 2
+
+
+def test_why_a_renamed_column_is_there_names_the_subject():
+    schemas = known("protobuf", uno={1: UNO}, chess={2: TEXT})
+    own = format_of("protobuf", schemas.choice)
+    payload = Payload.model_validate({"protobuf": {"subjects": ["uno", "chess"]}})
+    why = reasons_of(payload, own, schemas, ())("color_string", "string")
+    assert (why.subject, why.version, why.schema_id) == ("chess", 1, 2)
+    assert why.field == "color"
+    assert [one.names for one in own.made_by(schemas, ())] == [
+        ["player", "color"],
+        ["player", "color_string"],
+    ]
 
 
 def test_of_a_pattern_the_subject_leads_that_was_registered_first():
@@ -119,17 +152,20 @@ def test_types_get_wide_enough_for_all_subjects():
 
 
 @pytest.mark.parametrize("language", ["protobuf", "avro", "json"])
-def test_decoders_of_many_subjects_share_their_columns(language):
-    """Else what is pickled for each task grows with the square of the subjects."""
+def test_each_of_many_subjects_has_its_own_columns_alone(language):
+    """Else decoding, and what is pickled for each task, grow with the square of the subjects."""
     types = {
         "protobuf": [f"message R{at} {{ int64 id = 1; string f{at} = 2; }}" for at in range(9)],
         "avro": [record(("id", "long"), (f"f{at}", "string")) for at in range(9)],
         "json": [document(id={"type": "integer"}, **{f"f{at}": {}}) for at in range(9)],
     }
     subjects = {f"s{at}": {at + 1: one} for at, one in enumerate(types[language])}
-    decoder = Reader(language, known(language, **subjects)).decoder
-    assert len(decoder.columns) >= 10
-    assert {id(one.columns) for one in decoder.decoders} == {id(decoder.columns)}
+    reader = Reader(language, known(language, **subjects))
+    own = [{*one.decoder.columns.names} - {"_rescued"} for one in reader.decoder.subjects]
+    assert own == [{"id", f"f{at}"} for at in range(9)]
+    assert {*reader.have.names} - {"_rescued"} == {"id", *(f"f{at}" for at in range(9))}
+    reader.plan()  # the same with the tables' columns
+    assert [{*one.decoder.columns.names} - {"_rescued"} for one in reader.decoder.subjects] == own
 
 
 def test_an_id_of_two_subjects_is_read_once_by_the_leading_one():
@@ -206,6 +242,31 @@ def test_integers_that_must_stay_are_those_of_every_subject():
     assert late.of("a new one").unrounded == {"color"}
 
 
+def test_integers_that_must_stay_do_so_in_a_column_of_another_name():
+    texts = record(("player", "string"), ("color", "string"), name="acme.Uno")
+    schemas = known("avro", uno={1: texts}, chess={2: AVRO_UNO, 3: AVRO_CHESS})
+    own = format_of("avro", schemas.choice)
+    first = own.plan(schemas, pa.schema([]), ())
+    assert first.columns.field("color_int").type == pa.float64()
+    have = pa.schema([("player", pa.string()), ("color", pa.string()), ("color_int", pa.int32())])
+    kept = own.resolve(schemas, frozenset({KeptTypesQuestion(("color_int",))}))
+    assert own.plan(kept, have, ()).columns is have
+
+
+def test_a_field_that_was_renamed_is_so_in_its_column_of_another_name():
+    older = record(("colour", "int"), name="acme.Chess")
+    newer = {"name": "color", "type": "int", "aliases": ["colour"], "default": 0}
+    newer = record(newer, name="acme.Chess")
+    texts = record(("color", "string"), name="acme.Uno")
+    schemas = known("avro", uno={1: texts}, chess={2: older, 3: newer})
+    reader = Reader("avro", schemas)
+    assert reader.rows(avro(2, older, colour=1), avro(3, newer, color=2)) == [
+        {"color_int": 1},
+        {"color_int": 2},
+    ]
+    assert reader.decoder.renames.now == {"colour": "color_int"}
+
+
 def test_recorded_versions_are_their_own_subjects_alone():
     schemas = known("avro", uno={1: AVRO_UNO}, chess={5: AVRO_CHESS})
     old = record(("player", "string"), ("age", "int"), name="acme.Uno")
@@ -270,11 +331,26 @@ def test_json_is_read_into_the_columns_of_its_own_subject_alone():
     check_decoder(reader.decoder, bronze(*values, None, b"x", json_framed(9, {})))
 
 
-def test_json_whose_names_differ_by_case_alone_is_rescued():
-    other = document(Player={"type": "string"})
+@pytest.mark.parametrize("language", ["avro", "json"])
+def test_names_that_differ_by_case_alone_are_one_column(language):
+    if language == "json":
+        one, other = (document(**{name: {"type": "string"}}) for name in ("player", "Player"))
+        row = json_framed(2, {"Player": "x"})
+    else:
+        one, other = (record((name, "string")) for name in ("player", "Player"))
+        row = avro_framed(2, datum(other, {"Player": "x"}))
+    reader = Reader(language, known(language, uno={1: one}, other={2: other}))
+    assert reader.rows(row) == [{"player": "x"}]
+
+
+def test_json_of_another_type_has_a_column_of_its_own():
+    other = document(color={"type": "string"}, player={"type": "string", "format": "date"})
     reader = Reader("json", known("json", uno={1: JSON_UNO}, other={2: other}))
-    (row,) = reader.rows(json_framed(2, {"Player": "x"}))
-    assert json.loads(row["_rescued"]) == {"Player": "x"}
+    value = json_framed(2, {"color": "red", "player": "2024-01-01"})
+    assert reader.rows(value) == [{"color_string": "red", "player": "2024-01-01"}]
+    assert reader.rows(json_framed(1, {"color_string": "x"})) == [
+        {"_rescued": json.dumps({"color_string": "x"}, separators=(",", ":"))}
+    ]
 
 
 def test_names_at_which_the_feed_stops_stop_it():

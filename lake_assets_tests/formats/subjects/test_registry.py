@@ -7,6 +7,7 @@ import pytest
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 
 from lake_assets.errors import RegistryError, SchemaNotFoundError, SchemaUnusableError
+from lake_assets.formats.avro.language import AVRO
 from lake_assets.formats.confluent.cache import SchemaCache
 from lake_assets.formats.confluent.registry import MOST_ASKED, Registry
 from lake_assets.formats.protobuf.language import PROTOBUF
@@ -32,6 +33,21 @@ class World:
         text = f'syntax = "proto3"; package {package or self.prefix}; {body}'
         with SchemaRegistryClient(self.conf) as client:
             return int(client.register_schema(self.name(short), Schema(text, "PROTOBUF")))
+
+    def register_avro(self, short, *names):
+        fields = [{"name": name, "type": "int", "default": 0} for name in names]
+        record = {"type": "record", "name": f"{self.prefix}_{short}", "fields": fields}
+        with SchemaRegistryClient(self.conf) as client:
+            schema = Schema(json.dumps(record), "AVRO")
+            return int(client.register_schema(self.name(short), schema))
+
+    def of_avro(self, *shorts):
+        choice = self.of(*shorts).choice
+        return SubjectsRegistry(choice, Registry(self.url, AVRO, takes_deleted=True))
+
+    def delete_version(self, short, number):
+        with SchemaRegistryClient(self.conf) as client:
+            client.delete_version(self.name(short), number)
 
     def delete(self, short):
         with SchemaRegistryClient(self.conf) as client:
@@ -163,3 +179,37 @@ def test_a_schema_in_another_language_is_a_version_that_cannot_be_used(world):
     schemas = world.of().newest()
     assert world.owners(schemas) == {uno: "uno", other: "avro"}
     assert schemas.sets[world.name("avro")].versions[other].problem == "is AVRO, not PROTOBUF"
+
+
+def test_subjects_are_asked_about_side_by_side_with_their_deleted_versions(world, monkeypatch):
+    shorts = [f"s{at:02}" for at in range(20)]
+    ids = {short: world.register_avro(short, "a") for short in shorts}
+    second = world.register_avro("s01", "a", "b")
+    gone = world.register_avro("s02", "a", "b")
+    world.delete_version("s02", 2)
+    asked = []
+    real = SchemaRegistryClient.get_versions
+
+    def count(client, *args, **options):
+        asked.append(args)
+        return real(client, *args, **options)
+
+    monkeypatch.setattr(SchemaRegistryClient, "get_versions", count)
+    schemas = world.of_avro().newest()
+    assert len(asked) == 22  # once a subject, twice where that tells of several versions
+    owners = {schema_id: short for short, schema_id in ids.items()}
+    assert world.owners(schemas) == {**owners, second: "s01", gone: "s02"}
+    deleted = {
+        schema_id
+        for one in schemas.sets.values()
+        for schema_id, version in one.versions.items()
+        if version.is_deleted
+    }
+    assert deleted == {gone}
+
+
+def test_a_named_subject_all_of_whose_versions_are_deleted_is_not_there(world):
+    uno = world.register_avro("uno", "a")
+    world.register_avro("chess", "a")
+    world.delete("chess")
+    assert world.owners(world.of_avro("uno", "chess").newest()) == {uno: "uno"}
