@@ -15,20 +15,17 @@ import pyarrow.compute as pc
 
 from lake_assets.errors import SchemaNotFoundError, SchemaUnusableError
 from lake_assets.formats.avro.payload_format import AvroFormat
-from lake_assets.formats.base import (
-    Decoded,
-    Decoder,
-    MessageQuestion,
-    PayloadFormat,
-    Question,
-    RowKeyQuestion,
-    SchemaIdQuestion,
-    Surroundings,
-)
+from lake_assets.formats.base import Decoded, Decoder, PayloadFormat, Surroundings
 from lake_assets.formats.confluent.framing import START, schema_ids
 from lake_assets.formats.confluent.schemas import FORGET_AFTER_S, SchemaSet
 from lake_assets.formats.json_schema.payload_format import JsonSchemaFormat
 from lake_assets.formats.protobuf.payload_format import ProtobufFormat
+from lake_assets.formats.questions import (
+    MessageQuestion,
+    Question,
+    RowKeyQuestion,
+    SchemaIdQuestion,
+)
 from lake_assets.formats.wrapped_schemas import WrappedSchemas
 from lake_assets.model.feeds import Feed
 from lake_assets.model.misfits import OnUnknown

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from lake_assets.delta.renamed_columns import Renames
 from lake_assets.errors import FeedError
-from lake_assets.formats.base import Decoded, Decoder, PayloadFormat, Question, RowKeyQuestion
+from lake_assets.formats.base import Decoded, Decoder, PayloadFormat
 from lake_assets.formats.csv.columns import column_of
 from lake_assets.formats.framed_keys import (
     FramedKeys,
@@ -22,6 +22,7 @@ from lake_assets.formats.framed_keys import (
     is_framed,
     is_plain,
 )
+from lake_assets.formats.questions import Question, RowKeyQuestion
 from lake_assets.formats.text_keys import as_text, texts_of
 from lake_assets.model.quarantine import Reason
 from lake_assets.model.tombstones import ROW_KEY, TOMBSTONE

@@ -20,7 +20,7 @@ from lake_assets.delta.commit import Batch
 from lake_assets.delta.commit_journal import Journal
 from lake_assets.errors import ColumnsChangedError
 from lake_assets.formats.base import Decoder, PayloadFormat, SchemaSource
-from lake_assets.formats.base import Question as FormatQuestion
+from lake_assets.formats.questions import Question as FormatQuestion
 from lake_assets.model.expectations import Action
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import origin_of

@@ -11,7 +11,8 @@ from typing import TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake_assets.formats.base import Decoded, Decoder, ExpressionQuestion
+from lake_assets.formats.base import Decoded, Decoder
+from lake_assets.formats.questions import ExpressionQuestion
 from lake_assets.model.origins import OriginColumns
 from lake_assets.model.quarantine import Reason
 from lake_assets.parquet.writer import TABLE, UNRESOLVED

@@ -7,12 +7,8 @@ from typing import Any
 import pyarrow as pa
 
 from lake_assets.errors import LakeError
-from lake_assets.formats.base import (
-    Decoder,
-    KnownVersionsQuestion,
-    PayloadFormat,
-    SelectedColumnsQuestion,
-)
+from lake_assets.formats.base import Decoder, PayloadFormat
+from lake_assets.formats.questions import KnownVersionsQuestion, SelectedColumnsQuestion
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import is_shared
 from lake_assets.silver.adopt_tables import adopt_tables, make_tables

@@ -5,7 +5,8 @@ from typing import cast
 
 import pyarrow as pa
 
-from lake_assets.formats.base import Decoded, Question
+from lake_assets.formats.base import Decoded
+from lake_assets.formats.questions import Question
 from lake_assets.silver.questions import decoded as question_of
 from lake_assets.silver.questions import encoded
 

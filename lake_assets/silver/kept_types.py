@@ -7,7 +7,7 @@ import pyarrow as pa
 from lake_assets.delta.committer import Committer
 from lake_assets.delta.held_values import unheld
 from lake_assets.delta.rounded_columns import rounded_columns
-from lake_assets.formats.base import KeptTypesQuestion
+from lake_assets.formats.questions import KeptTypesQuestion
 from lake_assets.model.tables import TableRef
 
 

@@ -7,7 +7,7 @@ import json
 from dataclasses import astuple, dataclass
 from typing import Any, TypeAlias, get_args
 
-from lake_assets.formats import base
+from lake_assets.formats import questions
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +33,14 @@ class RouteQuestion:
     """The one that was not sure: `lower`."""
 
 
-Question: TypeAlias = base.Question | KeyQuestion | SqlQuestion | RouteQuestion
+Question: TypeAlias = questions.Question | KeyQuestion | SqlQuestion | RouteQuestion
 
 _KINDS = {kind.__name__: kind for kind in get_args(Question)}
 
 
 def encoded(question: Question) -> str:
     """A question as text: its name and values, in JSON."""
-    if isinstance(question, base.WrappedQuestion):
+    if isinstance(question, questions.WrappedQuestion):
         values: tuple[Any, ...] = (encoded(question.question),)
     else:
         values = astuple(question)
@@ -50,8 +50,8 @@ def encoded(question: Question) -> str:
 def decoded(text: str) -> Question:
     """The question that `encoded` made a text of."""
     name, *values = json.loads(text)
-    if _KINDS[name] is base.WrappedQuestion:
-        return base.WrappedQuestion(decoded(*values))  # type: ignore[arg-type]  # as it was asked
+    if _KINDS[name] is questions.WrappedQuestion:
+        return questions.WrappedQuestion(decoded(*values))  # type: ignore[arg-type]  # as it was asked
     made: Question = _KINDS[name](*map(_as_tuple, values))
     return made
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from lake_assets.formats.base import Decoder, KeptTypesQuestion, Question
+from lake_assets.formats.base import Decoder
+from lake_assets.formats.questions import KeptTypesQuestion, Question
 from lake_assets.model.selects import ALL
 from lake_assets.silver.key_masks import hidden_in_rescued, key_masks
 from lake_assets.silver.key_selections import (

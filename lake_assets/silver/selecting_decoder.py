@@ -11,7 +11,8 @@ from typing import Any
 import pyarrow as pa
 
 from lake_assets.delta.renamed_columns import Renames
-from lake_assets.formats.base import Decoded, Decoder, ExpressionQuestion
+from lake_assets.formats.base import Decoded, Decoder
+from lake_assets.formats.questions import ExpressionQuestion
 from lake_assets.model.misfits import RESCUED
 from lake_assets.silver.arrow_evaluator import Node, NotEvaluableError, values_of
 from lake_assets.silver.explode_rows import Elements, Exploded, elements_of, pieces

@@ -12,11 +12,10 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from lake_assets.formats.base import (
-    Decoder,
+from lake_assets.formats.base import Decoder, PayloadFormat
+from lake_assets.formats.questions import (
     ExpressionQuestion,
     KeptTypesQuestion,
-    PayloadFormat,
     Question,
     SelectedColumnsQuestion,
 )

@@ -13,7 +13,8 @@ import pyarrow as pa
 from lake_assets.delta.renamed_columns import Renames
 from lake_assets.errors import FeedError, LakeError
 from lake_assets.feeds.functions import NamedFunction, find_function
-from lake_assets.formats.base import Decoder, KeptTypesQuestion, PayloadFormat, Question
+from lake_assets.formats.base import Decoder, PayloadFormat
+from lake_assets.formats.questions import KeptTypesQuestion, Question
 from lake_assets.formats.schema_merge import Mismatch
 from lake_assets.model.feeds import Feed
 from lake_assets.silver.computed_columns import (

@@ -11,9 +11,10 @@ from pyspark.sql import SparkSession
 
 from lake_assets.errors import RegistryError, StreamError
 from lake_assets.feeds.functions import find_function
-from lake_assets.formats.base import PayloadFormat, Question, Surroundings
+from lake_assets.formats.base import PayloadFormat, Surroundings
 from lake_assets.formats.catalog import format_of
 from lake_assets.formats.framed_keys import framed_keys
+from lake_assets.formats.questions import Question
 from lake_assets.formats.tombstones import with_tombstones
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed

@@ -6,7 +6,7 @@ from lake_assets.delta.commit import Batch
 from lake_assets.delta.held_values import unheld
 from lake_assets.delta.rounded_columns import rounded_columns
 from lake_assets.delta.widen import widen
-from lake_assets.formats.base import KeptTypesQuestion
+from lake_assets.formats.questions import KeptTypesQuestion
 from lake_assets.silver.kept_types import kept_types
 from lake_assets_tests.sample import silver_of
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from lake_assets.formats.base import Decoded, Decoder, NewColumnsQuestion, PayloadFormat
+from lake_assets.formats.base import Decoded, Decoder, PayloadFormat
+from lake_assets.formats.questions import NewColumnsQuestion
 
 
 def check_format(payload_format: PayloadFormat[Any], bronze: pa.RecordBatch) -> Decoder:

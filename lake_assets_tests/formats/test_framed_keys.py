@@ -4,11 +4,12 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from lake_assets.formats.base import RowKeyQuestion, Surroundings
+from lake_assets.formats.base import Surroundings
 from lake_assets.formats.catalog import format_of
 from lake_assets.formats.column_reasons import versions_in
 from lake_assets.formats.confluent.schemas import FIRST
 from lake_assets.formats.framed_keys import KeySchemas, framed_keys
+from lake_assets.formats.questions import RowKeyQuestion
 from lake_assets.formats.tombstones import with_tombstones
 from lake_assets.formats.wrapped_schemas import WrappedSchemas
 from lake_assets.model.endpoints import RegistryAccess

@@ -19,10 +19,10 @@ from lake_assets.errors import (
     RegistryError,
     TableOwnedError,
 )
-from lake_assets.formats.base import SchemaIdQuestion
 from lake_assets.formats.confluent.registry import Registry
 from lake_assets.formats.protobuf.language import PROTOBUF
 from lake_assets.formats.protobuf.payload_format import ProtobufFormat
+from lake_assets.formats.questions import SchemaIdQuestion
 from lake_assets.logs.schema_log import entries_of
 from lake_assets.model.expectations import Action, Expectation
 from lake_assets.model.origins import Origin

@@ -3,10 +3,10 @@ from datetime import UTC, datetime
 import pyarrow as pa
 import pytest
 
-from lake_assets.formats.base import SchemaIdQuestion
 from lake_assets.formats.confluent.schemas import SchemaSet, Version
 from lake_assets.formats.protobuf.arrow import ProtobufDecoder
 from lake_assets.formats.protobuf.decoding_plan import plan_decoding
+from lake_assets.formats.questions import SchemaIdQuestion
 from lake_assets.model.quarantine import Reason
 from lake_assets.model.routes import Route, Unknown
 from lake_assets.parquet.writer import TABLE, UNRESOLVED

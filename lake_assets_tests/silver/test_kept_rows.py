@@ -1,7 +1,8 @@
 import pyarrow as pa
 import pytest
 
-from lake_assets.formats.base import Decoded, SchemaIdQuestion
+from lake_assets.formats.base import Decoded
+from lake_assets.formats.questions import SchemaIdQuestion
 from lake_assets.silver.kept_rows import decoded_of, kept
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from lake_assets.formats.base import (
+from lake_assets.formats.questions import (
     MessageQuestion,
     NewColumnsQuestion,
     SchemaIdQuestion,

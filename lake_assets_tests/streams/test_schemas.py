@@ -5,8 +5,8 @@ import pyarrow as pa
 import pytest
 
 from lake_assets.errors import RegistryError, StreamError
-from lake_assets.formats.base import SchemaIdQuestion
 from lake_assets.formats.protobuf.payload_format import ProtobufFormat
+from lake_assets.formats.questions import SchemaIdQuestion
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Stage, Waiting

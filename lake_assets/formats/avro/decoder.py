@@ -15,9 +15,10 @@ from lake_assets.formats.avro.cursor import Cursor, Source
 from lake_assets.formats.avro.decoding_plan import Decoding
 from lake_assets.formats.avro.nested import decode_fields
 from lake_assets.formats.avro.schema import Type
-from lake_assets.formats.base import Decoded, MessageQuestion, Question, SchemaIdQuestion
+from lake_assets.formats.base import Decoded
 from lake_assets.formats.confluent.other_rows import judge
 from lake_assets.formats.confluent.schemas import FIRST
+from lake_assets.formats.questions import MessageQuestion, Question, SchemaIdQuestion
 from lake_assets.model.quarantine import Reason
 
 _HEADER = 5

@@ -10,11 +10,12 @@ from lake_assets.formats.avro.decoder import AvroDecoder
 from lake_assets.formats.avro.decoding_plan import made_by, plan_decoding
 from lake_assets.formats.avro.language import AVRO
 from lake_assets.formats.avro.recorded_versions import with_recorded
-from lake_assets.formats.base import KnownVersionsQuestion, Question, Surroundings
+from lake_assets.formats.base import Surroundings
 from lake_assets.formats.confluent.cache import CachedRegistry, SchemaCache
 from lake_assets.formats.confluent.registered_format import RegisteredFormat
 from lake_assets.formats.confluent.registry import Registry
 from lake_assets.formats.confluent.schemas import SchemaSet
+from lake_assets.formats.questions import KnownVersionsQuestion, Question
 from lake_assets.formats.schema_merge import goes_with
 from lake_assets.model.payload import AvroPayload
 

@@ -1,4 +1,4 @@
-"""What a registry answers, as what it must be: numbers, ids, texts. Pure.
+"""What a registry answers, as what it must be: numbers, ids, texts. Asks nobody.
 
 The client takes whatever JSON there is. A proxy, or a registry of another make, may answer JSON
 that is something else; then it says nothing about schemas, and nobody may go on with it.

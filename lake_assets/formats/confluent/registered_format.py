@@ -9,13 +9,13 @@ from typing import ClassVar, Generic, Protocol, TypeVar
 
 import pyarrow as pa
 
-from lake_assets.formats.base import (
+from lake_assets.formats.confluent.schemas import SchemaSet
+from lake_assets.formats.questions import (
     KeptTypesQuestion,
     MessageQuestion,
     Question,
     SchemaIdQuestion,
 )
-from lake_assets.formats.confluent.schemas import SchemaSet
 from lake_assets.formats.schema_merge import goes_with
 
 

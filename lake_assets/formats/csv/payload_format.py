@@ -6,11 +6,12 @@ from typing import ClassVar, Self
 
 import pyarrow as pa
 
-from lake_assets.formats.base import Question, Surroundings
+from lake_assets.formats.base import Surroundings
 from lake_assets.formats.csv.decoder import CsvDecoder
 from lake_assets.formats.csv.records import Dialect
 from lake_assets.formats.declared_columns import with_declared
 from lake_assets.formats.json.columns import arrow_schema
+from lake_assets.formats.questions import Question
 from lake_assets.model.csv_payload import CsvPayload
 from lake_assets.model.misfits import RESCUED
 

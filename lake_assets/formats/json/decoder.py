@@ -8,12 +8,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lake_assets.delta.renamed_columns import Renames
-from lake_assets.formats.base import Decoded, NewColumnsQuestion, Question
+from lake_assets.formats.base import Decoded
 from lake_assets.formats.json.folded_types import FoldedColumns
 from lake_assets.formats.json.inference import MOST_COLUMNS, ddl_of
 from lake_assets.formats.json.plain_reader import read_plain
 from lake_assets.formats.json.row_reader import Read, Row, Rules, read_rows
 from lake_assets.formats.json.vector_reader import can_read, read_values
+from lake_assets.formats.questions import NewColumnsQuestion, Question
 from lake_assets.model.misfits import RESCUED, OnUnknown
 from lake_assets.model.quarantine import Reason
 

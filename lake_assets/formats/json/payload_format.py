@@ -11,13 +11,7 @@ from typing import ClassVar, Self
 import pyarrow as pa
 
 from lake_assets.errors import UnknownColumnsError
-from lake_assets.formats.base import (
-    KeptTypesQuestion,
-    NewColumnsQuestion,
-    Question,
-    Surroundings,
-    UnknownNamesQuestion,
-)
+from lake_assets.formats.base import Surroundings
 from lake_assets.formats.declared_columns import with_declared
 from lake_assets.formats.json.columns import arrow_schema, column_of, is_addable
 from lake_assets.formats.json.decoder import JsonDecoder
@@ -25,6 +19,12 @@ from lake_assets.formats.json.folded_types import FoldedColumns
 from lake_assets.formats.json.grown_columns import GrowthRules, grown_columns
 from lake_assets.formats.json.inference import MOST_COLUMNS
 from lake_assets.formats.json.row_reader import Rules
+from lake_assets.formats.questions import (
+    KeptTypesQuestion,
+    NewColumnsQuestion,
+    Question,
+    UnknownNamesQuestion,
+)
 from lake_assets.model.misfits import RESCUED, OnUnknown
 from lake_assets.model.payload import JsonPayload
 

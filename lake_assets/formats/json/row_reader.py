@@ -11,11 +11,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from lake_assets.formats.base import UnknownNamesQuestion
 from lake_assets.formats.json.columns import is_addable
 from lake_assets.formats.json.inference import MOST_COLUMNS, inferred, names_in, news_of
 from lake_assets.formats.json.parse import NotReadableError, parse, path_in_words, text_of
 from lake_assets.formats.json.values import Notes, struct_values
+from lake_assets.formats.questions import UnknownNamesQuestion
 from lake_assets.model.misfits import OnMismatch, OnUnknown
 from lake_assets.model.quarantine import Reason
 

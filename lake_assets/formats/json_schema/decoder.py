@@ -11,11 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lake_assets.delta.renamed_columns import Renames
-from lake_assets.formats.base import Decoded, MessageQuestion, Question, SchemaIdQuestion
+from lake_assets.formats.base import Decoded
 from lake_assets.formats.confluent.other_rows import judge
 from lake_assets.formats.confluent.schemas import FIRST
 from lake_assets.formats.json.decoder import JsonDecoder
 from lake_assets.formats.json_schema.decoding_plan import Decoding
+from lake_assets.formats.questions import MessageQuestion, Question, SchemaIdQuestion
 
 _HEADER = 5
 """Bytes of magic byte and schema id."""

@@ -7,7 +7,7 @@ from typing import Self
 import pyarrow as pa
 
 from lake_assets.errors import UnknownColumnsError
-from lake_assets.formats.base import Question, Surroundings, UnknownNamesQuestion
+from lake_assets.formats.base import Surroundings
 from lake_assets.formats.confluent.cache import CachedRegistry, SchemaCache
 from lake_assets.formats.confluent.registered_format import RegisteredFormat
 from lake_assets.formats.confluent.registry import Registry
@@ -19,6 +19,7 @@ from lake_assets.formats.json_schema.decoding_plan import made_by, plan_decoding
 from lake_assets.formats.json_schema.joined_types import TIMES
 from lake_assets.formats.json_schema.language import JSON_SCHEMA
 from lake_assets.formats.json_schema.titles import record_name
+from lake_assets.formats.questions import Question, UnknownNamesQuestion
 from lake_assets.formats.schema_merge import goes_with
 from lake_assets.model.misfits import RESCUED
 from lake_assets.model.payload import JsonPayload

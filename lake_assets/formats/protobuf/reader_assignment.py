@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake_assets.formats.base import MessageQuestion, Question, SchemaIdQuestion
 from lake_assets.formats.confluent.framing import Header, headers_of, is_short, strip
 from lake_assets.formats.confluent.other_rows import judge
 from lake_assets.formats.confluent.schemas import FIRST
 from lake_assets.formats.protobuf.decoding import Decoding
 from lake_assets.formats.protobuf.messages import in_words
+from lake_assets.formats.questions import MessageQuestion, Question, SchemaIdQuestion
 from lake_assets.model.quarantine import Reason
 
 

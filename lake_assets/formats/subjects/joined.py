@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake_assets.formats.base import Decoded, Question, SchemaIdQuestion
+from lake_assets.formats.base import Decoded
+from lake_assets.formats.questions import Question, SchemaIdQuestion
 
 
 def with_columns(rows: pa.RecordBatch, columns: pa.Schema) -> pa.RecordBatch:

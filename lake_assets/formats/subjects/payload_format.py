@@ -12,19 +12,19 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from lake_assets.errors import RegistryError
-from lake_assets.formats.base import (
-    KeptTypesQuestion,
-    KnownVersionsQuestion,
-    MessageQuestion,
-    PayloadFormat,
-    Question,
-    SchemaIdQuestion,
-    UnknownNamesQuestion,
-)
+from lake_assets.formats.base import PayloadFormat
 from lake_assets.formats.confluent.cache import CachedRegistry
 from lake_assets.formats.confluent.registered_format import RegisteredFormat
 from lake_assets.formats.confluent.registry import Registry
 from lake_assets.formats.confluent.schemas import SchemaSet
+from lake_assets.formats.questions import (
+    KeptTypesQuestion,
+    KnownVersionsQuestion,
+    MessageQuestion,
+    Question,
+    SchemaIdQuestion,
+    UnknownNamesQuestion,
+)
 from lake_assets.formats.subjects.column_names import changed, column_names, renamed
 from lake_assets.formats.subjects.decoder import OfSubject, Strangers, SubjectsDecoder
 from lake_assets.formats.subjects.planning import SubjectFormat, own_columns, plan_subjects

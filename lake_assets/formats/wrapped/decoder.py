@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lake_assets.delta.renamed_columns import Renames
-from lake_assets.formats.base import Decoded, Decoder, HasMessageColumns, WrappedQuestion
+from lake_assets.formats.base import Decoded, Decoder, HasMessageColumns
 from lake_assets.formats.confluent.framing import schema_ids, with_ids
+from lake_assets.formats.questions import WrappedQuestion
 from lake_assets.model.quarantine import Reason
 
 MOST_ID = 0xFFFFFFFF

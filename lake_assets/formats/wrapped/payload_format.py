@@ -10,16 +10,15 @@ from typing import Any, ClassVar, TypeAlias
 import pyarrow as pa
 
 from lake_assets.errors import FeedError
-from lake_assets.formats.base import (
-    Decoder,
+from lake_assets.formats.base import Decoder, PayloadFormat
+from lake_assets.formats.column_reasons import versions_in
+from lake_assets.formats.confluent.framing import SHORT
+from lake_assets.formats.questions import (
     KeptTypesQuestion,
     KnownVersionsQuestion,
-    PayloadFormat,
     Question,
     WrappedQuestion,
 )
-from lake_assets.formats.column_reasons import versions_in
-from lake_assets.formats.confluent.framing import SHORT
 from lake_assets.formats.subjects.schemas import SubjectSchemas
 from lake_assets.formats.wrapped.columns import (
     in_order,

@@ -12,8 +12,9 @@ import pyarrow as pa
 from lake_assets.formats.avro.compile import compile_schema
 from lake_assets.formats.avro.decoder import AvroDecoder
 from lake_assets.formats.avro.decoding_plan import plan_decoding
-from lake_assets.formats.base import Decoded, MessageQuestion
+from lake_assets.formats.base import Decoded
 from lake_assets.formats.confluent.schemas import SchemaSet, Version
+from lake_assets.formats.questions import MessageQuestion
 from lake_assets_tests.formats.framed_rows import bronze
 
 NOTHING = pa.schema([])

@@ -5,8 +5,8 @@ import pytest
 
 from lake_assets.errors import RegistryError
 from lake_assets.formats.avro.payload_format import AvroFormat
-from lake_assets.formats.base import MessageQuestion, SchemaIdQuestion
 from lake_assets.formats.confluent.schemas import FIRST
+from lake_assets.formats.questions import MessageQuestion, SchemaIdQuestion
 from lake_assets.model.payload import AvroPayload
 from lake_assets_tests.formats.avro.given import datum, framed, record, subject
 from lake_assets_tests.formats.contract import check_format

@@ -5,9 +5,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from lake_assets.formats.base import Decoded, Question
+from lake_assets.formats.base import Decoded
 from lake_assets.formats.json.decoder import JsonDecoder
 from lake_assets.formats.json.payload_format import JsonFormat
+from lake_assets.formats.questions import Question
 from lake_assets.model.payload import JsonPayload
 
 FITNESS = "time timestamp, version string, model string, heart_bpm int, kcal int"

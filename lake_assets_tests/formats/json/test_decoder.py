@@ -3,7 +3,7 @@ import json
 import pyarrow as pa
 import pytest
 
-from lake_assets.formats.base import NewColumnsQuestion
+from lake_assets.formats.questions import NewColumnsQuestion
 from lake_assets.model.quarantine import Reason
 from lake_assets_tests.formats.json.given import FITNESS, asked, batch, decoder, read, rows_of
 

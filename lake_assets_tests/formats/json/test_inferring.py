@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lake_assets.errors import UnknownColumnsError
-from lake_assets.formats.base import (
+from lake_assets.formats.json.inference import MOST_COLUMNS
+from lake_assets.formats.json.payload_format import JsonFormat
+from lake_assets.formats.questions import (
     KeptTypesQuestion,
     NewColumnsQuestion,
     UnknownNamesQuestion,
 )
-from lake_assets.formats.json.inference import MOST_COLUMNS
-from lake_assets.formats.json.payload_format import JsonFormat
 from lake_assets.model.payload import JsonPayload
 from lake_assets.model.quarantine import Reason
 from lake_assets_tests.formats.contract import check_format

@@ -5,9 +5,9 @@ import pyarrow as pa
 import pytest
 
 from lake_assets.errors import LakeError
-from lake_assets.formats.base import NewColumnsQuestion
 from lake_assets.formats.json.inference import MOST_COLUMNS
 from lake_assets.formats.json.payload_format import JsonFormat
+from lake_assets.formats.questions import NewColumnsQuestion
 from lake_assets.model.misfits import OnUnknown
 from lake_assets_tests.formats.contract import check_format
 from lake_assets_tests.formats.json.given import NOTHING, batch, payload_format, rows_of

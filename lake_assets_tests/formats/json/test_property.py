@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lake_assets.formats.base import NewColumnsQuestion
 from lake_assets.formats.json.plain_reader import read_plain
 from lake_assets.formats.json.row_reader import read_rows
 from lake_assets.formats.json.vector_reader import can_read, read_values
+from lake_assets.formats.questions import NewColumnsQuestion
 from lake_assets.model.misfits import OnUnknown
 from lake_assets_tests.formats.json.given import batch, decoder, rows_of
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from lake_assets.formats.base import Decoded, MessageQuestion
+from lake_assets.formats.base import Decoded
 from lake_assets.formats.confluent.schemas import SchemaSet, Version
 from lake_assets.formats.json_schema.documents import compile_documents
 from lake_assets.formats.json_schema.payload_format import JsonSchemaFormat
+from lake_assets.formats.questions import MessageQuestion
 from lake_assets.model.payload import JsonPayload
 from lake_assets_tests.formats.framed_rows import bronze
 

@@ -193,8 +193,8 @@ def test_a_subject_without_a_version_that_makes_columns_is_told(wrong, fact):
 
 
 def test_names_that_stop_a_feed_are_an_error_of_the_format():
-    from lake_assets.formats.base import UnknownNamesQuestion
     from lake_assets.formats.json_schema.payload_format import JsonSchemaFormat
+    from lake_assets.formats.questions import UnknownNamesQuestion
     from lake_assets.model.payload import JsonPayload
     from lake_assets_tests.formats.json_schema.given import NoRegistry
 

@@ -6,8 +6,9 @@ import pyarrow as pa
 import pytest
 from google.protobuf.message import DecodeError
 
-from lake_assets.formats.base import Decoded, SchemaIdQuestion
+from lake_assets.formats.base import Decoded
 from lake_assets.formats.protobuf.arrow import decode
+from lake_assets.formats.questions import SchemaIdQuestion
 from lake_assets.model.quarantine import Reason
 from lake_assets_tests.formats.protobuf.given import asked
 

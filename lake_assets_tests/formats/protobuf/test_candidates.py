@@ -4,8 +4,8 @@ import pyarrow as pa
 import pytest
 
 from lake_assets.errors import SchemaUnusableError
-from lake_assets.formats.base import MessageQuestion
 from lake_assets.formats.protobuf.decoding_plan import made_by, plan_decoding
+from lake_assets.formats.questions import MessageQuestion
 from lake_assets_tests.formats.protobuf.given import (
     NOTHING,
     asked,

@@ -2,9 +2,9 @@ import pyarrow as pa
 import pytest
 
 from lake_assets.errors import RegistryError, SchemaUnusableError
-from lake_assets.formats.base import MessageQuestion
 from lake_assets.formats.confluent.schemas import Version
 from lake_assets.formats.protobuf.decoding_plan import plan_decoding
+from lake_assets.formats.questions import MessageQuestion
 from lake_assets_tests.formats.protobuf.given import (
     NOTHING,
     asked,

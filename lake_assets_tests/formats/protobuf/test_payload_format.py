@@ -4,9 +4,9 @@ import pyarrow as pa
 import pytest
 
 from lake_assets.errors import RegistryError
-from lake_assets.formats.base import MessageQuestion, SchemaIdQuestion
 from lake_assets.formats.confluent.schemas import SchemaSet
 from lake_assets.formats.protobuf.payload_format import ProtobufFormat
+from lake_assets.formats.questions import MessageQuestion, SchemaIdQuestion
 from lake_assets.model.payload import ProtobufPayload
 from lake_assets_tests.formats.contract import check_format
 from lake_assets_tests.formats.protobuf.given import framed, message_of, schemas

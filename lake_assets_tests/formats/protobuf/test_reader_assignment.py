@@ -3,9 +3,9 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from lake_assets.formats.base import MessageQuestion, SchemaIdQuestion
 from lake_assets.formats.protobuf.decoding_plan import plan_decoding
 from lake_assets.formats.protobuf.reader_assignment import assign, sole_reader
+from lake_assets.formats.questions import MessageQuestion, SchemaIdQuestion
 from lake_assets.model.quarantine import Reason
 from lake_assets_tests.formats.protobuf.given import NOTHING, asked, schemas
 

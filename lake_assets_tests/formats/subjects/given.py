@@ -8,13 +8,14 @@ import pyarrow as pa
 
 from lake_assets.formats.avro.compile import compile_schema
 from lake_assets.formats.avro.payload_format import AvroFormat
-from lake_assets.formats.base import Decoded, MessageQuestion
+from lake_assets.formats.base import Decoded
 from lake_assets.formats.confluent.registry import Registry
 from lake_assets.formats.confluent.schemas import SchemaSet, Version
 from lake_assets.formats.json_schema.documents import compile_documents
 from lake_assets.formats.json_schema.payload_format import JsonSchemaFormat
 from lake_assets.formats.protobuf.language import PROTOBUF
 from lake_assets.formats.protobuf.payload_format import ProtobufFormat
+from lake_assets.formats.questions import MessageQuestion
 from lake_assets.formats.subjects.payload_format import SubjectsFormat
 from lake_assets.formats.subjects.registry import SubjectsRegistry
 from lake_assets.formats.subjects.schemas import SubjectSchemas

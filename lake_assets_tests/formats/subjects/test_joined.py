@@ -2,7 +2,8 @@
 
 import pyarrow as pa
 
-from lake_assets.formats.base import Decoded, MessageQuestion, SchemaIdQuestion
+from lake_assets.formats.base import Decoded
+from lake_assets.formats.questions import MessageQuestion, SchemaIdQuestion
 from lake_assets.formats.subjects.joined import Joined, with_columns
 
 COLUMNS = pa.schema([("a", pa.int64()), ("b", pa.string()), ("c", pa.date32())])

@@ -7,14 +7,14 @@ import pyarrow as pa
 import pytest
 
 from lake_assets.errors import RegistryError, SchemaUnusableError, UnknownColumnsError
-from lake_assets.formats.base import (
+from lake_assets.formats.column_reasons import reasons_of, versions_in
+from lake_assets.formats.confluent.schemas import SchemaSet
+from lake_assets.formats.questions import (
     KeptTypesQuestion,
     KnownVersionsQuestion,
     SchemaIdQuestion,
     UnknownNamesQuestion,
 )
-from lake_assets.formats.column_reasons import reasons_of, versions_in
-from lake_assets.formats.confluent.schemas import SchemaSet
 from lake_assets.formats.subjects.payload_format import over_subjects
 from lake_assets.formats.subjects.registry import SubjectsRegistry
 from lake_assets.model.payload import Payload

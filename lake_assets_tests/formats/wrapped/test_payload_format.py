@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 
 from lake_assets.delta.renamed_columns import Renames
 from lake_assets.errors import FeedError, RegistryError
-from lake_assets.formats.base import (
+from lake_assets.formats.column_reasons import versions_in
+from lake_assets.formats.confluent.schemas import FIRST
+from lake_assets.formats.questions import (
     KeptTypesQuestion,
     KnownVersionsQuestion,
     MessageQuestion,
     SchemaIdQuestion,
     WrappedQuestion,
 )
-from lake_assets.formats.column_reasons import versions_in
-from lake_assets.formats.confluent.schemas import FIRST
 from lake_assets.formats.tombstones import with_tombstones
 from lake_assets.formats.wrapped.column_reasons import reasons_of_feed
 from lake_assets.formats.wrapped.payload_format import WrappedFormat
