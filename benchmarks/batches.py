@@ -26,7 +26,7 @@ def run_batches(ground: Ground) -> dict[str, float]:
     rows = events(
         ground.session,
         ground.endpoints.kafka,
-        ground.feed.source.kafka.names[0],
+        ground.feed.source.topics.names[0],
         shape_of(ground),
     )
 

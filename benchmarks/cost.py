@@ -105,7 +105,7 @@ def _measure(venue: Venue, tables: int) -> list[dict[str, Figure]]:
                 venue.announce(f"{COST}: {rows[-1]}")
             arrivals.wait_for(sent)
     finally:
-        delete_topic(venue.endpoints, feed.source.kafka.names[0], feed.payload.subject)
+        delete_topic(venue.endpoints, feed.source.topics.names[0], feed.payload.subject)
     return rows
 
 

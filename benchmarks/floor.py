@@ -11,7 +11,7 @@ def append(ground: Ground) -> dict[str, float]:
     rows = (
         ground.session.readStream.format("kafka")
         .option("kafka.bootstrap.servers", ground.endpoints.kafka)
-        .option("subscribe", ground.feed.source.kafka.names[0])
+        .option("subscribe", ground.feed.source.topics.names[0])
         .option("startingOffsets", "earliest")
         .load()
     )

@@ -87,7 +87,7 @@ def _measure(
     always = {"refresh": timedelta(0), "schedule": None}
     gold = tuple(view.model_copy(update=always) for view in shipped.gold if view.name in views)
     feed = shipped.model_copy(update={"gold": gold})
-    topic, subject = feed.source.kafka.names[0], feed.payload.subject
+    topic, subject = feed.source.topics.names[0], feed.payload.subject
 
     send = partial(send_events, venue, feed)
     try:

@@ -86,7 +86,7 @@ def _write_plan(ground: Ground) -> Plan:
     view = ground.feed.gold[0]
     return Plan(
         kafka=ground.endpoints.kafka,
-        topic=ground.feed.source.kafka.names[0],
+        topic=ground.feed.source.topics.names[0],
         route=ground.feed.route_column or "",
         games=ground.feed.keys,
         keys=tuple(view.keys),

@@ -39,7 +39,7 @@ def run_queries(ground: Ground) -> dict[str, float]:
 
 def _start(ground: Ground, shape: Shape, game: str) -> StreamingQuery:
     rows = events(
-        ground.session, ground.endpoints.kafka, ground.feed.source.kafka.names[0], shape
+        ground.session, ground.endpoints.kafka, ground.feed.source.topics.names[0], shape
     ).where(f"{ground.feed.route_column} = '{game}'")
     return (
         rows.writeStream.format("delta")

@@ -85,7 +85,7 @@ def _measure(venue: Venue, settings: Settings, tables: int, ticks: int) -> list[
                 send(ticks * _MINUTE_S, _RATE)
             ended = time.time()
     finally:
-        delete_topic(venue.endpoints, feed.source.kafka.names[0], feed.payload.subject)
+        delete_topic(venue.endpoints, feed.source.topics.names[0], feed.payload.subject)
     return ways_of(_committed_at(folders), began, ended)
 
 

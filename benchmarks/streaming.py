@@ -42,7 +42,7 @@ def send_events(venue: Venue, feed: Feed, seconds: float, at: float) -> int:
     """
     game_events = GameEvents(venue.endpoints, feed.payload.subject, feed.keys)
     script = Script(events=round(at * seconds), rate=at)
-    topic = feed.source.kafka.names[0]
+    topic = feed.source.topics.names[0]
     sent = produce(venue.endpoints, topic, game_events, script, stop=venue.stop).events
     if venue.stop():
         raise KeyboardInterrupt

@@ -54,7 +54,7 @@ def topic_of(
         KeyboardInterrupt: `stop` said so.
     """
     feed = feed_of(f"bench-{uuid4().hex[:8]}", keys_of(tables))
-    topic, subject = feed.source.kafka.names[0], feed.payload.subject
+    topic, subject = feed.source.topics.names[0], feed.payload.subject
     try:
         game_events = GameEvents(endpoints, subject, feed.keys)
         made = produce(endpoints, topic, game_events, Script(events=events), stop=stop)

@@ -56,7 +56,7 @@ class _Envelopes:
 def in_envelopes(ground: Ground) -> dict[str, float]:
     """As many events of the same games, framed in the bytes of another framed message."""
     endpoints, feed = ground.endpoints, ground.feed
-    topic, body = f"{feed.source.kafka.names[0]}-wrapped", feed.payload.subject
+    topic, body = f"{feed.source.topics.names[0]}-wrapped", feed.payload.subject
     subject = f"{topic}-value"
     try:
         with registry_client(endpoints.registry, endpoints.registry_access) as client:

@@ -12,5 +12,5 @@ from lake_assets.spark.lake_context import open_lake
 def begin(settings: Settings, feed: Feed, endpoints: Endpoints) -> dict[Place, int]:
     """Record it; by name and partition, the offset to read next."""
     with open_lake(settings) as context:
-        source = source_of(feed, endpoints)
+        source = source_of(feed, endpoints, context.lake)
         return Ingest(feed=feed, source=source, context=context, report=lambda _: None).prepare()

@@ -132,8 +132,9 @@ def _refreshes(
 def _offsets(settings: Settings, feed: Feed, endpoints: Endpoints) -> dict[Place, Offsets]:
     """Of a feed's source; empty if it does not answer, or bronze has nothing of it."""
     try:
-        reached = ingested_offsets(lake_of(settings), feed)
-        extent = source_of(feed, endpoints).extent(timeout_s=_PATIENCE_S) if reached else None
+        lake = lake_of(settings)
+        reached, source = ingested_offsets(lake, feed), source_of(feed, endpoints, lake)
+        extent = source.extent(timeout_s=_PATIENCE_S) if reached else None
     except LakeAssetsError:
         return {}
     if extent is None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from lake_assets.alerts.lake_problems import LakeSeen, SeenBackups, SeenGap
+from lake_assets.alerts.lake_problems import LakeSeen, SeenBackups, SeenChange, SeenGap
 from lake_assets.alerts.sink_problems import SinkSeen
 from lake_assets.delta.conflicts import lake_errors
 from lake_assets.logs.gaps import recorded_gaps
@@ -11,6 +11,7 @@ from lake_assets.model.gaps import NEW_FOR_S
 from lake_assets.model.sinks import Sink
 from lake_assets.settings.schema import Settings
 from lake_assets.sinks.standing import standing_of
+from lake_assets.sources.files.index import changes_in
 from lake_assets.state.backup_notes import note_of
 from lake_assets.storage.open_store import lake_of
 from lake_assets.storage.uri import LakeUri
@@ -37,6 +38,16 @@ def look_at_lake(settings: Settings, feeds: Sequence[Feed], utc_now: float) -> L
                 for recorded in recorded_gaps(lake, feed.feed)
             ]
             for feed in feeds
+        },
+        changes={
+            feed.feed: [
+                SeenChange(
+                    file=change.file.name, state=change.state, at=change.noticed_at.timestamp()
+                )
+                for change in changes_in(lake, feed.feed)
+            ]
+            for feed in feeds
+            if feed.source.files is not None
         },
         backups=_backups(settings, utc_now),
         sinks={

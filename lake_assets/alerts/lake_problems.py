@@ -1,4 +1,4 @@
-"""Judging what the lake itself tells: feeds that stopped, rows that were lost, sinks. Pure."""
+"""Judging what the lake itself tells: feeds that stopped, rows and files lost, sinks. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from lake_assets.model.alerts import BACKUP, AlertSeverity, Problem, ProblemKind
 from lake_assets.model.gaps import NEW_FOR_S, Gap
 
 _NAMED_AT_MOST = 3
-"""Gaps named in an alert; the table has all."""
+"""Gaps, or files, named in an alert; tables have all."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -19,6 +19,18 @@ class SeenGap:
     gap: Gap
     at: float
     """When; seconds since 1970."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SeenChange:
+    """A file that is another than when it was found."""
+
+    file: str
+    state: str
+    """`grown` or `rewritten`."""
+
+    at: float
+    """When that was noticed; seconds since 1970."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,6 +69,9 @@ class LakeSeen:
     gaps: Mapping[str, Sequence[SeenGap]] = field(default_factory=dict)
     """By feed, those that were recorded."""
 
+    changes: Mapping[str, Sequence[SeenChange]] = field(default_factory=dict)
+    """By feed that reads files, those that changed."""
+
     backups: SeenBackups | None = None
     """None if none are to be made."""
 
@@ -79,9 +94,10 @@ def judge_lake(seen: LakeSeen) -> list[Problem]:
         for feed, why in seen.stopped.items()
     ]
     lost = (_lost(feed, gaps, seen.utc_now) for feed, gaps in seen.gaps.items())
+    changed = (_changed(feed, files, seen.utc_now) for feed, files in seen.changes.items())
     old = _old(seen.backups, seen.utc_now) if seen.backups else None
     of_sinks = judge_sinks(seen.sinks, seen.utc_now, seen.sinks_may_wait_s)
-    return [*stopped, *(problem for problem in (*lost, old) if problem), *of_sinks]
+    return [*stopped, *(one for one in (*lost, *changed, old) if one is not None), *of_sinks]
 
 
 def _old(backups: SeenBackups, utc_now: float) -> Problem | None:
@@ -125,4 +141,22 @@ def _lost(feed: str, gaps: Sequence[SeenGap], utc_now: float) -> Problem | None:
         severity=AlertSeverity.ERROR,
         since=new[0].at,
         details=f"{', '.join(named)}{more}: passed over. The table `gaps` has all",
+    )
+
+
+def _changed(feed: str, files: Sequence[SeenChange], utc_now: float) -> Problem | None:
+    """The files that changed lately, if some did."""
+    lately = (one for one in files if utc_now - one.at < NEW_FOR_S)
+    new = sorted(lately, key=lambda one: one.at)
+    if not new:
+        return None
+    named = [f"{one.file} ({one.state})" for one in new[:_NAMED_AT_MOST]]
+    more = f", and {len(new) - len(named)} more" if len(new) > len(named) else ""
+    return Problem(
+        kind=ProblemKind.FILES_CHANGED,
+        subject=feed,
+        severity=AlertSeverity.WARNING,
+        since=new[0].at,
+        details=f"{', '.join(named)}{more}: changed since they were found, and are not read again. "
+        "Put what is new into the folder under another name",
     )

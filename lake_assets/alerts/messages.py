@@ -16,6 +16,7 @@ _TITLES = {
     ProblemKind.SINK_BEHIND: "Sink is behind",
     ProblemKind.DEAD_LETTERS: "Dead letters",
     ProblemKind.ROWS_LOST: "Rows lost",
+    ProblemKind.FILES_CHANGED: "Files changed",
     ProblemKind.BACKUP_OLD: "No recent backup",
     ProblemKind.RETENTION_NEAR: "Rows will be lost",
     ProblemKind.DISK_FILLS: "Disk will be full",

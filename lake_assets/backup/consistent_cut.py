@@ -28,7 +28,7 @@ from lake_assets.delta.data_files import active_files
 from lake_assets.delta.table_log import log_of
 from lake_assets.delta.transaction_numbers import checksum, numbers_of, recorded_checksum
 from lake_assets.errors import LakeError, first_line
-from lake_assets.model.tables import Layer, TableRef, duplicates_of, waiting_of
+from lake_assets.model.tables import Layer, TableRef, duplicates_of, files_of, waiting_of
 from lake_assets.silver.demux_position import (
     demux_app,
     reprocess_app,
@@ -111,7 +111,10 @@ class _Look:
             for quarantine in quarantines:
                 if (feed := feed_of(quarantine)) is not None and quarantine in self._handles:
                     self._fit(feed, quarantine, before[quarantine])
-            self._open(pool, [t for t in tables if t.layer is Layer.BRONZE])
+            bronze = [t for t in tables if t.layer is Layer.BRONZE]
+            # An index of files knows more than bronze has, never less.
+            self._open(pool, [t for t in bronze if not _is_index(t)])
+            self._open(pool, [t for t in tables_in(self._lake, [Layer.BRONZE]) if _is_index(t)])
             # What bronze passes over is in a log before, which may have come since the look.
             self._open(pool, tables_in(self._lake, [Layer.LOG]))
             self._notes += [note for q in quarantines if (note := self._skipped_meanwhile(q))]
@@ -243,6 +246,11 @@ class _Look:
                 "is damaged",
                 "Run `lake-assets rebuild silver`, then back up again",
             ) from problem
+
+
+def _is_index(table: TableRef) -> bool:
+    """Whether a table beside bronze says which offsets files have."""
+    return table == files_of(table.name.removeprefix("bronze_").removesuffix("_files"))
 
 
 def _is_beside(table: TableRef) -> bool:

@@ -25,7 +25,7 @@ from lake_assets.delta.source_offsets import (
     offset_transactions,
 )
 from lake_assets.delta.table_log import log_of
-from lake_assets.errors import SourceNotFoundError
+from lake_assets.errors import SourceNotFoundError, StreamError
 from lake_assets.logs.gaps import record_gaps
 from lake_assets.model.feeds import Feed
 from lake_assets.model.gaps import Gap
@@ -104,10 +104,23 @@ class Ingest:
             owners={self._table: Owner(feed=self.feed.feed)},
         )
         handle = self.context.committer.fresh(self._table)
+        self._ensure_of_its_kind(handle)
         self.context.committer.accept_restores({self._table: handle})
         self._bronze_id = str(handle.metadata().id)
         self._number = handle.transaction_version(self._app) or 0
         return handle
+
+    def _ensure_of_its_kind(self, handle: DeltaTable) -> None:
+        """Refuse bronze that has rows of another kind of source, under other columns."""
+        has = {field.name for field in handle.schema().fields}
+        lacking = [name for name in self.feed.source.origin.names if name not in has]
+        if lacking:
+            raise StreamError(
+                self._table.name,
+                f"has rows of another kind of source than {self.feed.source.declared.title}: it "
+                f"lacks {', '.join(lacking)}",
+                "Read this source under another feed's name, or `into` the same tables",
+            )
 
     def _await_first(self) -> None:
         """Record that the feed has begun though a pattern found nothing: what comes is read."""

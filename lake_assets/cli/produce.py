@@ -93,7 +93,7 @@ def produce(
 
 
 def _topic(feed: Feed, given: str | None) -> str:
-    source = feed.source.kafka
+    source = feed.source.topics
     if given is None and not source.names:
         raise SettingsError(f"feed {feed.feed!r}", f"reads {source.title}", "Name one by --topic")
     topic = given or source.names[0]

@@ -28,6 +28,7 @@ from lake_assets.model.tables import TableRef, bronze_of
 from lake_assets.settings.load import load_settings
 from lake_assets.settings.schema import Settings
 from lake_assets.sources.catalog import source_of
+from lake_assets.storage.open_store import lake_of
 
 
 def restore(
@@ -164,7 +165,7 @@ def _ensure_source_has(settings: Settings, planned: TableRestore) -> None:
     if endpoints is None:
         stderr.print(f"{feed.source.declared.system} does not answer: see that it has those rows")
         return
-    extent, offsets = source_of(feed, endpoints).extent(), planned.next_offsets
+    extent, offsets = source_of(feed, endpoints, lake_of(settings)).extent(), planned.next_offsets
     there = of_names(offsets, extent.names)
     for name in sorted({name for name, _ in offsets} - {*extent.names}):
         stderr.print(f"{feed.source.declared.title_of(name)} is not there any more")

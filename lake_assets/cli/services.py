@@ -23,7 +23,7 @@ app = typer.Typer(
 def up() -> None:
     """Start Kafka and the schema registry, and wait until both answer; create the feeds' topics.
 
-    A registry that no feed needs is left out. They go on after this command ends, keep their data
+    What no feed needs is left out. They go on after this command ends, keep their data
     in the lake's home, and come back on the same ports. What LAKE_ASSETS_KAFKA_BOOTSTRAP_SERVERS or
     LAKE_ASSETS_REGISTRY_URL name is used as it is; nothing is started in its place.
     """
@@ -31,7 +31,8 @@ def up() -> None:
     feeds = load_feeds(settings.feeds)
     endpoints = control.up(settings, feeds, console=stderr)
     create_topics(settings, endpoints, feeds)
-    stdout.print(f"kafka     {endpoints.kafka}", highlight=False, soft_wrap=True)
+    kafka = endpoints.kafka or "not started: no feed needs one"
+    stdout.print(f"kafka     {kafka}", highlight=False, soft_wrap=True)
     registry = endpoints.registry or "not started: no feed needs one"
     stdout.print(f"registry  {registry}", highlight=False, soft_wrap=True)
 

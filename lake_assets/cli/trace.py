@@ -15,8 +15,12 @@ from lake_assets.cli.shared import (
     pick_feed_of_source,
 )
 from lake_assets.errors import SourceError
+from lake_assets.model.feeds import Feed
+from lake_assets.model.files_source import LISTING
 from lake_assets.model.origins import Origin
 from lake_assets.settings.load import load_settings
+from lake_assets.settings.schema import Settings
+from lake_assets.sources.files.index import entry_of
 from lake_assets.storage.open_store import lake_of
 from lake_assets.storage.store import Store
 from lake_assets.streams.trace import trace as find
@@ -43,6 +47,14 @@ def trace(
         int | None, typer.Option(min=0, max=_LAST_PARTITION, show_default=False)
     ] = None,
     offset: Annotated[int | None, typer.Option(min=0, max=_LAST_OFFSET, show_default=False)] = None,
+    file: Annotated[
+        str | None,
+        typer.Option(
+            help="Of a feed that reads files, in place of an origin: a file, as `_file` has it.",
+            show_default=False,
+        ),
+    ] = None,
+    line: Annotated[int, typer.Option(min=1, help="Of the file, as `_row` has it.")] = 1,
     feed: OneFeedOption = None,
     lake: LakeOption = None,
     as_json: JsonOption = False,
@@ -54,6 +66,32 @@ def trace(
     Reads the tables' logs and the few files that may have it; Spark is not started.
     """
     settings = load_settings(lake=lake)
+    if file is not None:
+        if origin or topic or partition is not None or offset is not None:
+            raise typer.BadParameter("name the row once, by its file or by its origin")
+        chosen = pick_feed(settings, feed)
+        given = _in_file(lake_of(settings), chosen, file, line)
+    else:
+        given, chosen = _named(settings, feed, origin, topic, (partition, offset))
+    traced = find(settings, chosen, given, endpoints_if_any(settings))
+    if as_json:
+        print(json.dumps(_as_json(traced, lake_of(settings))))
+        return
+    stdout.print(f"{traced.origin}: {traced.words}", markup=False, highlight=False, soft_wrap=True)
+    for place in traced.places:
+        words = f"  {_in_words(place, lake_of(settings))}"
+        stdout.print(words, markup=False, highlight=False, soft_wrap=True)
+
+
+def _named(
+    settings: Settings,
+    feed: str | None,
+    origin: str | None,
+    topic: str | None,
+    place: tuple[int | None, int | None],
+) -> tuple[Origin, Feed]:
+    """The row that is meant by its origin, or by the parts of it, and the feed that reads it."""
+    partition, offset = place
     given = _parse(origin) if origin is not None else None
     named = given.name if given else topic
     chosen = (
@@ -72,14 +110,25 @@ def trace(
         given = Origin(named or declared.names[0], partition, offset)
     elif not (topic is None and partition is None and offset is None):
         raise typer.BadParameter("name the message once, by its origin or by options")
-    traced = find(settings, chosen, given, endpoints_if_any(settings))
-    if as_json:
-        print(json.dumps(_as_json(traced, lake_of(settings))))
-        return
-    stdout.print(f"{traced.origin}: {traced.words}", markup=False, highlight=False, soft_wrap=True)
-    for place in traced.places:
-        line = f"  {_in_words(place, lake_of(settings))}"
-        stdout.print(line, markup=False, highlight=False, soft_wrap=True)
+    return given, chosen
+
+
+def _in_file(lake: Store, feed: Feed, file: str, line: int) -> Origin:
+    """The row of a line.
+
+    Raises:
+        SourceError: the feed found no such file, or it has no such line.
+    """
+    if feed.source.files is None:
+        raise SourceError(f"feed {feed.feed!r}", "reads no files", "Name the message by its origin")
+    entry = entry_of(lake, feed.feed, file)
+    if entry is None:
+        fact = "is none that the streams have found"
+        raise SourceError(f"file {file!r}", fact, f"Names are below {feed.source.files.path}")
+    if line > entry.lines:
+        fact = f"had {entry.lines} lines or elements when it was found"
+        raise SourceError(f"file {file!r}", fact, "Name one of them")
+    return Origin(LISTING, 0, entry.first + line - 1)
 
 
 def _parse(text: str) -> Origin:

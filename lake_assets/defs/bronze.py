@@ -35,7 +35,7 @@ def _source(key: dg.AssetKey, feed: Feed, name: str) -> dg.AssetSpec:
     return dg.AssetSpec(
         key,
         group_name="sources",
-        description=f"{title}: what producers send. Read by the job `streams`.",
+        description=f"{title}: what comes in. Read by the job `streams`.",
         kinds={declared.kind},
         owners=OWNERS,
         metadata={declared.origin.name: name},
@@ -48,7 +48,7 @@ def _bronze(settings: Settings, feed: Feed, sources: Sequence[dg.AssetKey]) -> d
         deps=[*dict.fromkeys(sources)],
         group_name=group_of(Layer.BRONZE),
         description=(
-            f"Every message of `{feed.source.declared.label}` as it came: raw bytes and origin. "
+            f"Every row of `{feed.source.declared.label}` as it came: raw bytes and origin. "
             "Never decoded, never dropped."
         ),
         kinds={"delta", "spark"},

@@ -16,6 +16,7 @@ from lake_assets.model.tables import (
     TableRef,
     bronze_of,
     duplicates_of,
+    files_of,
     waiting_of,
 )
 from lake_assets.storage.store import Store
@@ -119,7 +120,8 @@ def adoptable_keys(lake: Store, feed: Feed) -> tuple[str, ...]:
 
 
 def _is_alone(lake: Store, feed: Feed) -> bool:
-    own = {bronze_of(feed.feed), waiting_of(feed.feed), duplicates_of(feed.feed)}
+    names = (bronze_of, waiting_of, duplicates_of, files_of)
+    own = {name(feed.feed) for name in names}
     return set(owners_in(lake, Layer.BRONZE)) <= own
 
 

@@ -22,12 +22,16 @@ Spans: TypeAlias = Mapping[Place, Sequence[tuple[int, int]]]
 
 _TYPES = {"name": pa.string(), "partition": pa.int32(), "offset": pa.int64()}
 _INSTANT = pa.timestamp("us", tz="UTC")
+_FURTHER = {"_file": pa.string(), "_row": pa.int64(), "_position": pa.int64()}
+"""Of what a source may tell beside: a file's name below its folder, the number of a row in it, from
+1, and its first byte."""
 
 
 def origin_schema(columns: OriginColumns) -> pa.Schema:
     """The columns that say where a row came from, with their types."""
     named = ((getattr(columns, part), kind) for part, kind in (*_TYPES.items(), ("time", _INSTANT)))
-    return pa.schema([pa.field(name, kind) for name, kind in named if name])
+    further = ((name, _FURTHER[name]) for name in columns.further)
+    return pa.schema([pa.field(name, kind) for name, kind in (*named, *further) if name])
 
 
 def columns_in(names: Iterable[str], origin: OriginColumns) -> OriginColumns:

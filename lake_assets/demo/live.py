@@ -126,7 +126,7 @@ class _Simulator:
         try:
             produce(
                 self._endpoints,
-                self._feed.source.kafka.names[0],
+                self._feed.source.topics.names[0],
                 workload_of(self._feed, self._endpoints, keys, seed=options.seed),
                 options.script,
                 on_progress=self._note,

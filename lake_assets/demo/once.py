@@ -94,7 +94,7 @@ def run_once(
 def _run(
     settings: Settings, feed: Feed, endpoints: Endpoints, options: Options, clock: _Clock
 ) -> OnceReport:
-    topic = feed.source.kafka.names[0]
+    topic = feed.source.topics.names[0]
     with clock.phase("produce"):
         ensure_topic(endpoints, topic)
         feed = _from_here(feed, end_offsets(endpoints, topic))
@@ -137,7 +137,7 @@ def _is_held(one: TableOverview, held: dict[str, str]) -> bool:
 
 
 def _from_here(feed: Feed, offsets: dict[int, int]) -> Feed:
-    kafka = feed.source.kafka.model_copy(update={"starting_offsets": offsets})
+    kafka = feed.source.topics.model_copy(update={"starting_offsets": offsets})
     return feed.model_copy(update={"source": feed.source.model_copy(update={"kafka": kafka})})
 
 

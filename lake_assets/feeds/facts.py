@@ -10,6 +10,7 @@ from lake_assets.errors import FeedError
 from lake_assets.feeds.cron import complaint
 from lake_assets.feeds.document import Loc
 from lake_assets.feeds.explain import suggest
+from lake_assets.feeds.files_facts import unread_files
 from lake_assets.feeds.functions import find_function, hidden_module
 from lake_assets.model.ddl import Scalar
 from lake_assets.model.feeds import Feed
@@ -26,6 +27,7 @@ def facts_of(feed: Feed, folder: Path) -> Iterator[tuple[Loc, str]]:
     yield from unhinted_partitions(feed)
     yield from _unusable_function(feed, folder)
     yield from unhidden_bodies(feed)
+    yield from unread_files(feed)
 
 
 def _bad_crons(feed: Feed) -> Iterator[tuple[Loc, str]]:

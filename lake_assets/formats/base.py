@@ -29,7 +29,8 @@ class Decoded:
     """
 
     columns: pa.RecordBatch
-    """`Decoder.columns`; null where a row was not decoded."""
+    """`Decoder.columns`; null where a row was not decoded. Counts the rows also where no column is
+    yet."""
 
     reason: pa.Array
     """string: a `model.quarantine.Reason`, or null."""
@@ -52,6 +53,12 @@ class Decoded:
 
     given: pa.RecordBatch | None = None
     """What the feed's `transform` was given where it made the columns; None of decoded ones."""
+
+    def __post_init__(self) -> None:
+        """Count the rows where there is no column: Arrow puts none together as no rows."""
+        if not self.columns.num_columns:
+            rows = pa.nulls(len(self.reason), pa.struct([]))
+            object.__setattr__(self, "columns", pa.RecordBatch.from_struct_array(rows))
 
 
 class Decoder(Protocol):

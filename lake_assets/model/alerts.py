@@ -21,6 +21,7 @@ class ProblemKind(StrEnum):
     BACKUP_OLD = "backup_old"  # the last good backup is older than it may be
     SINK_BEHIND = "sink_behind"  # rows of silver have waited too long for a sink
     DEAD_LETTERS = "dead_letters"  # an API refused rows; told for a day, or until they are sent
+    FILES_CHANGED = "files_changed"  # files grew or were rewritten once they were found; for a day
     ROWS_LOST = "rows_lost"  # a source had rows no more when it was their turn; told for a day
 
 
@@ -36,8 +37,14 @@ BACKUP = "backup"
 """Subject of what concerns the backups of the lake."""
 
 LAKE_KINDS = frozenset(
-    {ProblemKind.FEED_STOPPED, ProblemKind.ROWS_LOST, ProblemKind.BACKUP_OLD}
-    | {ProblemKind.SINK_BEHIND, ProblemKind.DEAD_LETTERS}
+    {
+        ProblemKind.FEED_STOPPED,
+        ProblemKind.ROWS_LOST,
+        ProblemKind.FILES_CHANGED,
+        ProblemKind.BACKUP_OLD,
+        ProblemKind.SINK_BEHIND,
+        ProblemKind.DEAD_LETTERS,
+    }
 )
 """Kinds that the lake's own tables and state folder tell of."""
 

@@ -16,6 +16,9 @@ FEED = _MARK + "feed"
 """string: column of silver tables that several feeds fill, the feed that a row is of. Null in rows
 from before there were several; these are of the feed whose tables they are."""
 
+PROBLEM = "_problem"
+"""string: column of bronze, of sources that tell, why a row has no value; null of others."""
+
 SCHEMA_ID = "schema_id"
 """Column of bronze and quarantine, `_schema_id` in silver: which schema a value names, or null."""
 
@@ -48,6 +51,9 @@ class OriginColumns:
     time: str | None = None
     """timestamp: when the source got the row; None of a source that does not tell."""
 
+    further: tuple[str, ...] = ()
+    """What else says it, called so in all tables: `_file`, `_row`."""
+
     whose: FeedRows | None = None
     """Whose rows are meant where a table has several feeds'; None means all rows of any table."""
 
@@ -59,7 +65,7 @@ class OriginColumns:
     @property
     def names(self) -> tuple[str, ...]:
         """All of them, in the order in which tables have them."""
-        return (*self.identity, *([self.time] if self.time else []))
+        return (*self.identity, *([self.time] if self.time else []), *self.further)
 
     @property
     def in_silver(self) -> "OriginColumns":
@@ -69,6 +75,7 @@ class OriginColumns:
             partition=self.partition and _MARK + self.partition,
             offset=_MARK + self.offset,
             time=self.time and _MARK + self.time,
+            further=self.further,
             whose=self.whose,
         )
 

@@ -16,6 +16,7 @@ from lake_assets.model.tables import (
     TableRef,
     bronze_of,
     duplicates_of,
+    files_of,
     gold_of_all,
     quarantine_of,
     waiting_of,
@@ -113,6 +114,8 @@ def claims_of(feed: Feed, keys: Iterable[str]) -> Iterator[tuple[TableRef, Owner
     keys = tuple(keys)
     owner = Owner(feed=feed.feed)
     yield from ((table, owner) for table in owner.tables)
+    if feed.source.files is not None:
+        yield files_of(feed.feed), owner
     for view in feed.gold:
         if view.is_over_all:
             yield feed.gold_table(view, EVERY_KEY), owner_of_view(feed, view.name, EVERY_KEY)

@@ -13,6 +13,9 @@ class Reason(StrEnum):
     FOREIGN_SCHEMA = "foreign_schema"  # the id belongs to another subject than the feed's
     INCOMPATIBLE_SCHEMA = "incompatible_schema"  # its version does not fit the table's columns
     FOREIGN_MESSAGE = "foreign_message"  # a message type that the feed does not take
+    BAD_FILE = (
+        "bad_file"  # of a file's row, or all that is left of it, there are no bytes to decode
+    )
     UNDECODABLE = "undecodable"  # the bytes are not a message of the schema
     TYPE_MISMATCH = "type_mismatch"  # a value does not fit its declared column
     UNKNOWN_COLUMN = "unknown_column"  # a value that nobody declared a column for

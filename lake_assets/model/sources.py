@@ -4,11 +4,13 @@ Reading a source is for `sources`; how values are encoded is in `model.payload`.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal, Protocol, Self, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, TypeAlias
 
 from pydantic import AfterValidator, Field, model_validator
 
+from lake_assets.errors import FeedError
 from lake_assets.model.base import Noun
+from lake_assets.model.files_source import FilesSource
 from lake_assets.model.origins import FEED, SCHEMA_ID, NamedSource, OriginColumns
 from lake_assets.model.topic_pattern import topic_name, topic_pattern
 from lake_assets.model.unique_names import refuse_twins
@@ -175,14 +177,47 @@ class KafkaSource(Noun):
 
 
 class Source(Noun):
-    """Where a feed's rows come from."""
+    """Where a feed's rows come from: `kafka` or `files`."""
 
-    kafka: KafkaSource
+    kafka: KafkaSource | None = None
     """A Kafka topic or several; which broker has them is a setting."""
+
+    files: FilesSource | None = None
+    """The files of a folder."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_fields(cls, given: Any) -> Any:  # noqa: ANN401 - whatever a feed has there
+        """A name with nothing below it is told what it lacks."""
+        if isinstance(given, dict) and [*given.values()] == [None]:
+            return {name: {} for name in given}
+        return given
+
+    @model_validator(mode="after")
+    def _is_one_kind(self) -> Self:
+        if sum(getattr(self, kind) is not None for kind in type(self).model_fields) != 1:
+            message = "give either `kafka` or `files`"
+            raise ValueError(message)
+        return self
 
     @property
     def declared(self) -> DeclaredSource:
         """What is declared of the source, whichever kind it is."""
+        found = self.kafka or self.files
+        if found is None:
+            raise TypeError("a source is of one kind")
+        return found
+
+    @property
+    def topics(self) -> KafkaSource:
+        """The topics.
+
+        Raises:
+            FeedError: it is of another kind.
+        """
+        if self.kafka is None:
+            fact = f"is of {self.declared.title}, not of topics"
+            raise FeedError("source", fact, "Name a feed that reads from Kafka")
         return self.kafka
 
     @property
@@ -200,7 +235,7 @@ class Source(Noun):
         return NamedSource(kind=self.kind, name=name, origin=self.origin)
 
 
-_KINDS: tuple[type[DeclaredSource], ...] = (KafkaSource,)
+_KINDS: tuple[type[DeclaredSource], ...] = (KafkaSource, FilesSource)
 
 ORIGIN_NAMES = frozenset(
     name for kind in _KINDS for name in (*kind.origin.in_silver.names, f"_{SCHEMA_ID}", FEED)

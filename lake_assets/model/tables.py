@@ -96,6 +96,11 @@ def deliveries_of(feed: str, sink: str) -> TableRef:
     return TableRef(layer=Layer.LOG, name=f"deliveries_{feed}-{sink}")
 
 
+def files_of(feed: str) -> TableRef:
+    """The index of the files that a feed found: which offsets each has."""
+    return TableRef(layer=Layer.BRONZE, name=f"bronze_{feed}_files")
+
+
 def gold_of_all(feed: str, view: str) -> TableRef:
     """The materialized view over all keys of a feed.
 

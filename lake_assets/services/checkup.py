@@ -19,13 +19,21 @@ from lake_assets.errors import (
 from lake_assets.feeds.load import load_feeds
 from lake_assets.formats.confluent.registry_client import check_registry
 from lake_assets.model.endpoints import Endpoints
+from lake_assets.model.feeds import Feed
 from lake_assets.model.sources import KafkaSource
 from lake_assets.runtime.jars import GROUPS, Group, is_here
 from lake_assets.runtime.java import find_java
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.services.child import last_words
-from lake_assets.services.control import ServiceStatus, State, status
+from lake_assets.services.control import (
+    ServiceStatus,
+    State,
+    needs_broker,
+    needs_registry,
+    status,
+)
 from lake_assets.services.feed_findings import look_at_feeds
+from lake_assets.services.file_findings import look_at_files
 from lake_assets.services.finding import Finding, Health
 from lake_assets.services.sink_findings import look_at_sinks
 from lake_assets.services.subject_findings import look_at_subjects
@@ -63,6 +71,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield _state(settings)
     yield _disk(settings.lake_dir)
     yield from look_at_feeds(settings)
+    yield from look_at_files(settings)
     yield from look_at_sinks(settings)
 
 
@@ -121,11 +130,14 @@ def _services(settings: Settings) -> Iterator[Finding]:
         kafka_options=settings.kafka.options,
         registry_access=settings.registry.access,
     )
-    broker = _service("Kafka", services.kafka, lambda: check_broker(endpoints, timeout_s=_ANSWER_S))
-    yield broker
-    if services.kafka.state is State.YOURS and broker.health is Health.OK:
-        yield from _streaming(settings, endpoints)
-    if not _is_registry_needed(settings):
+    if needs_broker(_feeds(settings)):
+        broker = _service(
+            "Kafka", services.kafka, lambda: check_broker(endpoints, timeout_s=_ANSWER_S)
+        )
+        yield broker
+        if services.kafka.state is State.YOURS and broker.health is Health.OK:
+            yield from _streaming(settings, endpoints)
+    if not needs_registry(_feeds(settings)):
         return
     registry = _service(
         "schema registry",
@@ -137,12 +149,12 @@ def _services(settings: Settings) -> Iterator[Finding]:
         yield from look_at_subjects(settings, endpoints, timeout_s=_ANSWER_S)
 
 
-def _is_registry_needed(settings: Settings) -> bool:
-    """Whether a feed has registered schemas, as far as feeds can be read."""
+def _feeds(settings: Settings) -> tuple[Feed, ...] | None:
+    """The feeds; None if they cannot be read, which is said where they are looked at."""
     try:
-        return any(feed.payload.needs_registry for feed in load_feeds(settings.feeds))
+        return load_feeds(settings.feeds)
     except FeedError:
-        return True  # said of the feeds where they are looked at
+        return None
 
 
 def _streaming(settings: Settings, mine: Endpoints) -> Iterator[Finding]:
@@ -153,9 +165,10 @@ def _streaming(settings: Settings, mine: Endpoints) -> Iterator[Finding]:
     except (SettingsError, FeedError) as problem:
         yield _broken(problem.thing, problem)
         return
-    for topic in sorted({name for feed in feeds for name in feed.source.kafka.names}):
+    sources = [feed.source.kafka for feed in feeds if feed.source.kafka is not None]
+    for topic in sorted({name for source in sources for name in source.names}):
         yield _topic(mine, topic)
-    for source in {feed.source.kafka.pattern: feed.source.kafka for feed in feeds}.values():
+    for source in {source.pattern: source for source in sources}.values():
         if source.pattern is not None:
             yield _pattern(mine, source)
 

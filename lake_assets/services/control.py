@@ -67,7 +67,7 @@ def up(
 
     Args:
         settings: say which are the user's own.
-        feeds: for whom; a registry that none of them needs is not started.
+        feeds: for whom; what none of them needs is not started.
         console: tells what takes long.
 
     Raises:
@@ -115,6 +115,11 @@ def status(settings: Settings) -> ServicesStatus:
     )
 
 
+def needs_broker(feeds: Collection[Feed] | None) -> bool:
+    """Whether one of the feeds reads topics; True if nobody knows the feeds."""
+    return feeds is None or any(feed.source.kafka is not None for feed in feeds)
+
+
 def needs_registry(feeds: Collection[Feed] | None) -> bool:
     """Whether one of the feeds needs a schema registry; True if nobody knows the feeds."""
     return feeds is None or any(feed.payload.needs_registry for feed in feeds)
@@ -125,7 +130,7 @@ def locate(settings: Settings, feeds: Collection[Feed] | None = None) -> Endpoin
 
     Args:
         settings: say which are the user's own.
-        feeds: for whom; an embedded registry that none of them needs has no address.
+        feeds: for whom; an embedded service that none of them needs has no address.
 
     Raises:
         ServiceError: an embedded service is needed and does not run.
@@ -133,8 +138,11 @@ def locate(settings: Settings, feeds: Collection[Feed] | None = None) -> Endpoin
     registry = settings.registry.url or ""
     if needs_registry(feeds) and not registry:
         registry = url_of(_port(settings, REGISTRY))
+    kafka = settings.kafka.bootstrap_servers or ""
+    if needs_broker(feeds) and not kafka:
+        kafka = _kafka_address(_port(settings, BROKER))
     return Endpoints(
-        kafka=settings.kafka.bootstrap_servers or _kafka_address(_port(settings, BROKER)),
+        kafka=kafka,
         registry=registry,
         kafka_options=settings.kafka.options,
         registry_access=settings.registry.access if settings.registry.url else RegistryAccess(),
@@ -142,7 +150,9 @@ def locate(settings: Settings, feeds: Collection[Feed] | None = None) -> Endpoin
 
 
 def _embedded(settings: Settings, feeds: Collection[Feed] | None) -> tuple[Service, ...]:
-    own = {BROKER: settings.kafka.bootstrap_servers}
+    own: dict[Service, str | None] = {}
+    if needs_broker(feeds):
+        own[BROKER] = settings.kafka.bootstrap_servers
     if needs_registry(feeds):
         own[REGISTRY] = settings.registry.url
     return tuple(service for service, address in own.items() if not address)

@@ -23,5 +23,6 @@ def create_topics(settings: Settings, endpoints: Endpoints, feeds: Iterable[Feed
     """
     if settings.kafka.bootstrap_servers:
         return
-    for topic in sorted({name for feed in feeds for name in feed.source.kafka.names}):
+    sources = (feed.source.kafka for feed in feeds if feed.source.kafka is not None)
+    for topic in sorted({name for source in sources for name in source.names}):
         ensure_topic(endpoints, topic)

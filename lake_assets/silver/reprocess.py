@@ -76,8 +76,10 @@ class Redo:
         if not files:
             return Redone(rows={}, removed={})
         rows = self._read(self._quarantine, files)
+        reason = F.coalesce("reason", F.lit(""))
+        rows = rows.where(reason != Reason.BAD_FILE.value)  # they have nothing to decode
         if not with_skipped:
-            rows = rows.where(F.coalesce("reason", F.lit("")) != Reason.SKIPPED.value)
+            rows = rows.where(reason != Reason.SKIPPED.value)
         job, demuxed = self.demux.derive(self._given(rows), _scope(keys, Refused.NONE))
         if keys is not None:
             job.ensure_undivided(demuxed)

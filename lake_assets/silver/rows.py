@@ -5,7 +5,7 @@ import pyarrow as pa
 from lake_assets.delta.origins import origin_schema
 from lake_assets.delta.table_layout import without_made
 from lake_assets.model.feeds import Feed
-from lake_assets.model.origins import FEED, SCHEMA_ID, OriginColumns
+from lake_assets.model.origins import FEED, PROBLEM, SCHEMA_ID, OriginColumns
 from lake_assets.model.tombstones import ROW_KEY, tombstone_columns
 from lake_assets.sources.kafka import headers
 
@@ -41,8 +41,13 @@ def read_names(feed: Feed) -> tuple[str, ...]:
 
 
 def demux_names(feed: Feed) -> tuple[str, ...]:
-    """Bronze's columns that demux reads: of feeds that take tombstones, the row's key is one."""
-    return (*read_names(feed), *([ROW_KEY] if tombstone_columns(feed.gold) else []))
+    """Bronze's columns that demux reads.
+
+    The row's key is one of feeds that take tombstones, and why it has no value, of files.
+    """
+    keys = [ROW_KEY] if tombstone_columns(feed.gold) else []
+    problem = [PROBLEM] if feed.source.files is not None else []
+    return (*read_names(feed), *keys, *problem)
 
 
 HEADERS = "headers"

@@ -10,12 +10,14 @@ Docs: `docs/decisions/0034-what-a-source-is.md`.
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Protocol, Self, TypeAlias
 
 import pyarrow as pa
 
 from lake_assets.model.endpoints import Endpoints
+from lake_assets.model.feeds import Feed
 from lake_assets.model.origins import ByPlace, Extent, Place
+from lake_assets.storage.store import Store
 
 if TYPE_CHECKING:
     # Commands that start no Spark ask sources, too, and its import takes seconds.
@@ -65,8 +67,15 @@ class Source(Protocol):
     """By name those of the columns that come from Spark as text."""
 
     @classmethod
-    def of(cls, declared: Any, endpoints: Endpoints) -> Self:  # noqa: ANN401 - the source's own
-        """Made from what a feed declares of it; asks nobody."""
+    def of(cls, feed: Feed, endpoints: Endpoints, lake: Store) -> Self:
+        """Made from what a feed declares of it; asks nobody.
+
+        Args:
+            feed: whose source it is.
+            endpoints: of brokers, if it is theirs.
+            lake: of the feed's tables: a source that nobody else numbers the rows of keeps there
+                which offsets they have.
+        """
 
     def extent(self, *, timeout_s: float = ANSWER_S) -> Extent:
         """Which offsets there are now. A source that answers can be read: it is what one waits for.
@@ -77,6 +86,13 @@ class Source(Protocol):
         Raises:
             SourceNotFoundError: it answers, and there is no such source yet.
             SourceError: it does not answer within `timeout_s`, or refuses us.
+        """
+
+    def has_unseen(self) -> bool:
+        """Whether there is something that `extent` does not tell of yet, and a run would find.
+
+        Raises:
+            SourceError: as `extent`.
         """
 
     def generation(self, names: Collection[str], *, timeout_s: float = ANSWER_S) -> Generation:

@@ -4,20 +4,26 @@ from collections.abc import Callable, Mapping
 
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
+from lake_assets.model.files_source import FilesSource
 from lake_assets.model.origins import ByPlace, Place
 from lake_assets.model.sources import DeclaredSource, KafkaSource
 from lake_assets.sources.base import Source
+from lake_assets.sources.files.source import FolderFiles
 from lake_assets.sources.kafka.group_offsets import GroupOffsets
 from lake_assets.sources.kafka.retention import TopicRetention, offsets_at, topic_retention
 from lake_assets.sources.kafka.source import KafkaTopic
+from lake_assets.storage.store import Store
 
-SOURCES: dict[type[DeclaredSource], type[Source]] = {KafkaSource: KafkaTopic}
+SOURCES: dict[type[DeclaredSource], type[Source]] = {
+    KafkaSource: KafkaTopic,
+    FilesSource: FolderFiles,
+}
 """By what a feed declares of it."""
 
 
-def source_of(feed: Feed, endpoints: Endpoints) -> Source:
-    """The source of a feed's rows; asks nobody yet."""
-    return kind_of(feed).of(feed.source.declared, endpoints)
+def source_of(feed: Feed, endpoints: Endpoints, lake: Store) -> Source:
+    """The source of a feed's rows, as `Source.of` makes it; asks nobody yet."""
+    return kind_of(feed).of(feed, endpoints, lake)
 
 
 def kind_of(feed: Feed) -> type[Source]:

@@ -26,8 +26,11 @@ _CRASHES = re.compile(
 )
 """Of a worker or of the JVM: anybody may have killed it, or what it was at did."""
 
+_NOT_STARTED = "Python worker failed to connect back"
+"""Of a process of Python's that a busy machine did not start within Spark's ten seconds."""
+
 _SURROUNDINGS = re.compile(
-    r"OutOfMemoryError|Cannot allocate memory|Python worker failed to connect back"
+    rf"OutOfMemoryError|Cannot allocate memory|{_NOT_STARTED}"
     # Kafka's client tells of brokers, logins and topics; but for these, which are of rows.
     r"|org\.apache\.kafka\.common\.errors\.(?!CorruptRecord|RecordDeserialization|Serialization)"
     r"|[Ss]ome data may have been (?:lost|missed)"
@@ -58,6 +61,11 @@ class Blame(StrEnum):
     BATCH = "batch"  # it would come again with the same rows
     CRASH = "crash"  # of a process; anybody's, unless it comes again
     SURROUNDINGS = "surroundings"  # a broker, the registry, the disk, a lock, memory: they may pass
+
+
+def did_not_start(problem: BaseException) -> bool:
+    """Whether a process of Spark's, such as a source's reader, did not start in time."""
+    return _NOT_STARTED in str(problem)
 
 
 def blame_for(problem: BaseException) -> Blame:

@@ -28,7 +28,7 @@ from lake_assets.settings.schema import Settings
 from lake_assets.sources.catalog import source_of
 from lake_assets.state.disk_errors import disk_trouble
 from lake_assets.streams.batch_attempts import FeedAttempts
-from lake_assets.streams.batch_errors import told
+from lake_assets.streams.batch_errors import did_not_start, told
 from lake_assets.streams.pipeline import Pipeline, catch_up_of, demux_of, follower_of, start_ingest
 from lake_assets.streams.reprocess import finish_interrupted
 from lake_assets.streams.schemas import Schemas, format_with
@@ -146,10 +146,11 @@ class FeedStreams:
         return False
 
     def _is_tried_again(self, failure: Exception) -> bool:
-        """Whether a batch failed by what nobody foresaw, and is tried again at once."""
+        """Whether a batch, or its start, failed by what nobody foresaw: tried again at once."""
         attempts = self.pipeline.attempts
         counted, self._counted = self._counted, attempts.counted if attempts else 0
-        if self.until_caught_up or isinstance(failure, LakeAssetsError) or counted == self._counted:
+        is_final = self.until_caught_up or isinstance(failure, LakeAssetsError)
+        if is_final or (counted == self._counted and not did_not_start(failure)):
             return False
         self._await(f"feed {self.feed.feed!r} failed and tries again: {told(failure)}")
         return True
@@ -173,10 +174,9 @@ class FeedStreams:
 
     def _note(self, problem: Exception, *, lived_s: float) -> None:
         self.failure = told(problem)
-        bronze = bronze_of(self.feed.feed)
-        self.is_new = isinstance(self.failure, SourceNotFoundError) and not is_there(
-            self.pipeline.context.lake, bronze
-        )
+        lake, bronze = self.pipeline.context.lake, bronze_of(self.feed.feed)
+        is_gone = isinstance(self.failure, SourceNotFoundError)
+        self.is_new = is_gone and not is_there(lake, bronze)
         self._failures = 1 if lived_s >= _HEALTHY_AFTER_S else self._failures + 1
 
     def _await_disk(self, trouble: str) -> None:
@@ -271,18 +271,18 @@ class FeedStreams:
         problem = query.exception()
         if problem is None or self.stop.is_set():
             return False
-        failure = self.query_failure or problem
-        source = source_of(self.feed, self.pipeline.endpoints)
-        lake = self.pipeline.context.lake
+        failure, lake = self.query_failure or problem, self.pipeline.context.lake
+        source = source_of(self.feed, self.pipeline.endpoints, lake)
         if disk_trouble(failure) or not has_changed(source, lake, self.feed, self._there):
             raise failure
         return True
 
     def _await_source(self) -> bool:
         """Wait until the feed's source can be read; with `until_caught_up` there is no waiting."""
+        source = source_of(self.feed, self.pipeline.endpoints, self.pipeline.context.lake)
         while not self.stop.is_set():
             try:
-                self._there = source_of(self.feed, self.pipeline.endpoints).extent().names
+                self._there = source.extent().names
             except SourceError as problem:
                 if self.until_caught_up:
                     raise

@@ -82,7 +82,8 @@ class Lags:
 
     def _ask(self, feed: Feed) -> ByPlace | None:
         try:
-            ends = source_of(feed, self._endpoints).extent(timeout_s=_PATIENCE_S).ends
+            source = source_of(feed, self._endpoints, self._lake)
+            ends = source.extent(timeout_s=_PATIENCE_S).ends
         except SourceError:
             return None
         self._seen(feed.feed, ends)

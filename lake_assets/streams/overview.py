@@ -24,6 +24,7 @@ from lake_assets.model.tables import (
     TableRef,
     bronze_of,
     duplicates_of,
+    files_of,
     quarantine_of,
     waiting_of,
 )
@@ -87,6 +88,8 @@ def _tables(settings: Settings, feed: Feed, endpoints: Endpoints | None) -> Iter
     behind = rows_since(bronze, demux_position(lake, feed).bronze.version + 1)
     aside = (waiting_of(feed.feed), quarantine_of(feed.feed), duplicates_of(feed.feed))
     yield from _those_there(lake, aside, behind)
+    if feed.source.files is not None:
+        yield from _those_there(lake, (files_of(feed.feed),), 0)
     over_all = [view for view in feed.gold if view.is_over_all]
     of_keys = [view for view in feed.gold if not view.is_over_all]
     for key, silver in silver_tables.items():
@@ -145,7 +148,7 @@ def source_lag(settings: Settings, feed: Feed, endpoints: Endpoints | None) -> i
         return None
     done = ingested_offsets(lake_of(settings), feed)
     try:
-        extent = source_of(feed, endpoints).extent()
+        extent = source_of(feed, endpoints, lake_of(settings)).extent()
     except SourceError:
         return None
     return sum(

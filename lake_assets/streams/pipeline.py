@@ -93,7 +93,7 @@ def start_ingest(
         StreamError: the source does not have the rows that come next.
         LakeError: the lake cannot be written.
     """
-    source = source_of(feed, pipeline.endpoints)
+    source = source_of(feed, pipeline.endpoints, pipeline.context.lake)
     ingest = Ingest(
         feed=feed,
         source=source,

@@ -39,13 +39,14 @@ def is_run_needed(settings: Settings, feed: Feed, endpoints: Endpoints | None) -
 
 
 def _has_new_rows(settings: Settings, feed: Feed, endpoints: Endpoints) -> bool:
-    lake, source = lake_of(settings), source_of(feed, endpoints)
+    lake = lake_of(settings)
+    source = source_of(feed, endpoints, lake)
     extent, have = source.extent(), ingested_offsets(lake, feed)
     if open_table(lake, bronze_of(feed.feed)) is None or not extent.begins.keys() <= have.keys():
         return True
     if has_changed(source, lake, feed, extent.names):
         return True
-    return any(have[place] != end for place, end in extent.ends.items())
+    return any(have[place] != end for place, end in extent.ends.items()) or source.has_unseen()
 
 
 def _is_silver_behind(settings: Settings, feed: Feed) -> bool:

@@ -49,7 +49,7 @@ def skip_ingest(pipeline: Pipeline, feed: Feed, strikes: Strikes) -> bool:
         StreamError: as `Ingest.prepare`.
         LakeError: the lake cannot be read or written.
     """
-    source = source_of(feed, pipeline.endpoints)
+    source = source_of(feed, pipeline.endpoints, pipeline.context.lake)
     ingest = Ingest(feed=feed, source=source, context=pipeline.context, report=pipeline.report)
     starts = ingest.prepare()
     if ingest.range_until({}).begin != strikes.batch.begin:

@@ -62,7 +62,7 @@ def trace(settings: Settings, feed: Feed, origin: Origin, endpoints: Endpoints |
     gap = None if places else _gap_of(lake_of(settings), feed, origin)
     end = None
     if not places and gap is None and not _is_passed(origin, progress):
-        end = _end_of(feed, endpoints, origin)
+        end = _end_of(lake_of(settings), feed, endpoints, origin)
     whereabouts = decide(origin, progress, places, end=end, is_in_gap=gap is not None)
     return Trace(
         feed=feed.feed,
@@ -114,12 +114,12 @@ def _is_demuxed(origin: Origin, progress: Progress) -> bool:
     return progress.demuxed is not None and origin.offset < progress.demuxed
 
 
-def _end_of(feed: Feed, endpoints: Endpoints | None, origin: Origin) -> int | None:
+def _end_of(lake: Store, feed: Feed, endpoints: Endpoints | None, origin: Origin) -> int | None:
     if endpoints is None or not feed.source.declared.reads(origin.name):
         return None
     try:
         # A partition that the source has not is one without messages.
-        ends = source_of(feed, endpoints).extent().ends
+        ends = source_of(feed, endpoints, lake).extent().ends
         return ends.get((origin.name, origin.partition), 0)
     except SourceError:
         return None

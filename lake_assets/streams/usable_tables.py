@@ -4,7 +4,14 @@ from lake_assets.delta.catalog import keys_found
 from lake_assets.delta.renamed_tables import ensure_none_renamed
 from lake_assets.delta.table_features import Use
 from lake_assets.model.feeds import Feed
-from lake_assets.model.tables import Layer, bronze_of, duplicates_of, quarantine_of, waiting_of
+from lake_assets.model.tables import (
+    Layer,
+    bronze_of,
+    duplicates_of,
+    files_of,
+    quarantine_of,
+    waiting_of,
+)
 from lake_assets.spark.lake_context import LakeContext
 
 
@@ -21,6 +28,7 @@ def ensure_streamable(context: LakeContext, feed: Feed) -> None:
         quarantine_of(feed.feed),
         waiting_of(feed.feed),
         duplicates_of(feed.feed),
+        *([files_of(feed.feed)] if feed.source.files is not None else []),
         *map(feed.silver_table, keys_found(context.lake, feed)),
     ]
     context.committer.ensure_usable(tables, Use.READ, Use.APPEND)

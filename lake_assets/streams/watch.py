@@ -205,7 +205,8 @@ class Watch:
         if self._endpoints is None or self._measured.ends_age(feed.feed) < _EVERY_S:
             return
         try:
-            extent = source_of(feed, self._endpoints).extent(timeout_s=_PATIENCE_S)
+            source = source_of(feed, self._endpoints, lake_of(self._settings))
+            extent = source.extent(timeout_s=_PATIENCE_S)
         except SourceError:
             return  # the lag is unknown; that the feed waits is told otherwise
         self._measured.ends(feed.feed, extent.ends)

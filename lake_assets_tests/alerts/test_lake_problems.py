@@ -1,6 +1,6 @@
 import pytest
 
-from lake_assets.alerts.lake_problems import LakeSeen, SeenBackups, SeenGap, judge_lake
+from lake_assets.alerts.lake_problems import LakeSeen, SeenBackups, SeenChange, SeenGap, judge_lake
 from lake_assets.model.alerts import AlertSeverity
 from lake_assets.model.alerts import ProblemKind as Kind
 from lake_assets.model.gaps import Gap, GapReason
@@ -38,6 +38,25 @@ def test_of_many_gaps_some_are_named_and_the_others_counted():
 @pytest.mark.parametrize("gaps", [[], [seen(1, 4, 86_401)]])
 def test_after_a_day_lost_rows_are_no_problem_any_more(gaps):
     assert judge_lake(LakeSeen(utc_now=NOW, gaps={"games": gaps})) == []
+
+
+def changed(*ago_s):
+    files = [SeenChange(file=f"{n}.jsonl", state="grown", at=NOW - s) for n, s in enumerate(ago_s)]
+    return judge_lake(LakeSeen(utc_now=NOW, changes={"beats": files}))
+
+
+def test_files_that_changed_are_named_for_a_day():
+    (problem,) = changed(60, 3_600)
+    assert (problem.kind, problem.subject, problem.since) == (
+        Kind.FILES_CHANGED,
+        "beats",
+        NOW - 3_600,
+    )
+    assert problem.severity is AlertSeverity.WARNING
+    assert problem.details.startswith("1.jsonl (grown), 0.jsonl (grown): changed since they were")
+    (many,) = changed(*range(9))
+    assert ", and 6 more: changed" in many.details
+    assert changed(86_401) == changed() == []
 
 
 HOUR = 3_600.0

@@ -22,7 +22,7 @@ from lake_assets.delta.transaction_numbers import (
     recorded_checksum,
 )
 from lake_assets.model.owners import Owner
-from lake_assets.model.tables import GAPS, gold_of_all
+from lake_assets.model.tables import GAPS, files_of, gold_of_all
 from lake_assets.silver.demux_position import batch_of, demux_app, reprocess_app, skip_app
 from lake_assets.storage.local import LocalStore
 from lake_assets_tests.backup.lakes import (
@@ -310,3 +310,20 @@ def test_rows_that_a_skipped_batch_put_aside_are_in_the_cut_with_bronze_after_it
     cut = chosen(lake)
     assert cut.notes == ()
     assert cut.versions[QUARANTINE] == lake.version(QUARANTINE)
+
+
+def test_an_index_of_files_knows_all_that_bronze_has(settings, monkeypatch):
+    lake, opened = BatchedLake(settings), []
+    lake.ingest()
+    index = files_of("games")
+    lake.committer.create({index: SCHEMA}, owners={index: Owner(feed="games")})
+    newest = newest_whole_version
+
+    def note(log):
+        opened.append(log.folder.name)
+        return newest(log)
+
+    monkeypatch.setattr("lake_assets.backup.consistent_cut.newest_whole_version", note)
+    assert index in choose_versions(lake.store).versions
+    assert opened.index(BRONZE.name) < opened.index(index.name)
+    assert opened.count(index.name) == 1

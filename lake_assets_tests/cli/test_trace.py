@@ -3,11 +3,13 @@ from datetime import UTC, datetime
 
 import pyarrow as pa
 import pytest
+import yaml
 from deltalake import write_deltalake
 
 from lake_assets.model.tables import bronze_of
 from lake_assets_tests.columns import BRONZE
 from lake_assets_tests.commandline import sparkless_here
+from lake_assets_tests.sources.files.folders import Folder, read
 
 
 @pytest.fixture
@@ -62,3 +64,24 @@ def test_what_names_no_message_is_refused(settings, arguments, problem):
     assert done.returncode in {1, 2}
     said = " ".join(done.stderr.replace("│", "").split())
     assert problem in said
+
+
+def test_a_row_of_a_file_is_named_by_its_line(settings, tmp_path):
+    folder = Folder(tmp_path / "files")
+    folder.root.mkdir()
+    feed = folder.feed()
+    declared = {"files": {"path": str(folder.path), "format": "jsonl", "settle": "0s"}}
+    text = {"feed": "beats", "source": declared, "payload": {"json": {"schema": "bpm int"}}}
+    (folder.root / "beats.yaml").write_text(yaml.safe_dump(text))
+    mine = settings.model_copy(update={"feeds": folder.root, "home": folder.root})
+    folder.put("a", {"bpm": 1}, {"bpm": 2})
+    read(folder.reader(feed))  # its lake is `lake` in its root, as the home's
+
+    def trace(*arguments):
+        return sparkless_here(mine, "trace", *arguments)
+
+    assert trace("--file", "a", "--line", "2").stdout.startswith("files/0/1: ")
+    assert "had 2 lines or elements" in trace("--file", "a", "--line", "3").stderr
+    assert "is none that the streams have found" in trace("--file", "b").stderr
+    assert "name the row once" in trace("--file", "a", "--offset", "1").stderr
+    assert "reads no files" in sparkless_here(settings, "trace", "--file", "a").stderr

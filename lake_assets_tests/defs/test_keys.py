@@ -13,6 +13,7 @@ from lake_assets.defs.keys import (
 )
 from lake_assets.errors import FeedError
 from lake_assets.model.feeds import Feed
+from lake_assets.model.files_source import FilesSource
 from lake_assets.model.sources import KafkaSource, Source
 from lake_assets_tests.sample import GAMES, WITHOUT_ROUTE
 
@@ -68,3 +69,11 @@ def test_two_assets_of_one_name_are_refused():
 
 def test_a_key_stands_for_itself_where_it_is_the_only_one():
     assert (key_pattern(GAMES), key_pattern(WITHOUT_ROUTE)) == ("{key}", "clicks")
+
+
+def test_files_of_each_feed_are_an_asset_of_their_own():
+    source = Source(files=FilesSource(path="/data", format="jsonl"))
+    feed = GAMES.model_copy(update={"source": source})
+    assert source_keys(feed, ()) == {"files": dg.AssetKey("files_of_games")}
+    taken = {dg.AssetKey("files_of_games")}
+    assert source_keys(feed, taken) == {"files": dg.AssetKey("files_files_of_games")}

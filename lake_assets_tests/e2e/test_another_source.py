@@ -1,31 +1,19 @@
 """The whole way with a source that is not Kafka: no broker, no registry, other columns."""
 
-import threading
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
 from deltalake import DeltaTable
-from pyspark.sql import SparkSession
 
-from lake_assets.errors import LakeAssetsError
-from lake_assets.model.feeds import Feed
 from lake_assets.model.origins import Origin
 from lake_assets.model.reports import Stage
 from lake_assets.model.tables import GAPS, bronze_of, quarantine_of
-from lake_assets.settings.schema import Settings
-from lake_assets.silver.demux import Demux
-from lake_assets.silver.reprocess import Redo
 from lake_assets.sources.catalog import SOURCES
-from lake_assets.spark.lake_context import open_lake
 from lake_assets.storage.local import LocalStore
-from lake_assets.streams.feed_streams import FeedStreams
 from lake_assets.streams.lag import Lags
-from lake_assets.streams.noted_changes import reprocess_journal
 from lake_assets.streams.overview import overview
-from lake_assets.streams.pipeline import Pipeline, demux_journal
 from lake_assets.streams.reprocess import rebuild
-from lake_assets.streams.schemas import format_with
 from lake_assets.streams.trace import trace
 from lake_assets.streams.whereabouts import Whereabouts
 from lake_assets_tests.sources.memory import (
@@ -37,70 +25,16 @@ from lake_assets_tests.sources.memory import (
     memory_feed,
     serving,
 )
+from lake_assets_tests.streamed_lake import StreamedLake
 
 pytestmark = pytest.mark.spark
 
 
-@dataclass
-class MemoryLake:
-    """A feed's lake, streamed now and then."""
+@dataclass(kw_only=True)
+class MemoryLake(StreamedLake):
+    """A feed's lake whose rows are in this process's memory."""
 
-    spark: SparkSession
-    settings: Settings
-    feed: Feed
     queue: Queue
-    reports: list
-
-    def pipeline(self, context):
-        return Pipeline(
-            session=self.spark,
-            endpoints=NOWHERE,
-            context=context,
-            stream=self.settings.stream,
-            state_dir=self.settings.state_dir,
-            report=self.reports.append,
-        )
-
-    def stream(self, feed=None):
-        """As a process that has just started catches up; the feed's failure, if it has one."""
-        with open_lake(self.settings, self.spark) as context:
-
-            def note(_: str, problem: LakeAssetsError) -> None:
-                streams.query_failure = problem
-
-            streams = FeedStreams(
-                pipeline=replace(self.pipeline(context), failed=note),
-                settings=self.settings,
-                feed=feed or self.feed,
-                until_caught_up=True,
-                announce=lambda _: None,
-                stop=threading.Event(),
-                goes_on=lambda: False,
-            )
-            streams.run()
-            return streams.failure
-
-    def redo(self, act):
-        with open_lake(self.settings, self.spark) as context:
-            payload_format = format_with(self.settings, NOWHERE, self.feed, self.spark)
-            demux = Demux(
-                feed=self.feed,
-                context=context,
-                journal=demux_journal(self.settings.state_dir, self.feed),
-                format=payload_format,
-                schemas=payload_format,
-                report=self.reports.append,
-            )
-            journal = reprocess_journal(context.lake, self.feed)
-            return act(Redo(session=self.spark, demux=demux, journal=journal))
-
-    def rows(self, table, *columns):
-        """Of a table that need not be there yet."""
-        folder = self.settings.lake_dir / table.relative
-        if not DeltaTable.is_deltatable(str(folder)):
-            return []
-        found = DeltaTable(folder).to_pyarrow_table()
-        return list(zip(*(found[name].to_pylist() for name in columns), strict=True))
 
     def numbers(self):
         """How often each row of the queue is in silver or quarantine."""
@@ -121,7 +55,9 @@ def lake(spark, settings, monkeypatch):
     with serving() as address:
         queue = QUEUES["beats"] = Queue()
         queue.send({"model": "vita", "bpm": 60}, {"model": "tempo", "bpm": 70}, b"no json")
-        yield MemoryLake(spark, settings, memory_feed("beats", address), queue, [])
+        yield MemoryLake(
+            spark=spark, settings=settings, feed=memory_feed("beats", address), queue=queue
+        )
 
 
 def test_rows_come_to_bronze_silver_and_quarantine_under_the_source_s_own_words(lake):

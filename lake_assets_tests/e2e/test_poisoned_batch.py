@@ -100,7 +100,7 @@ def lake(spark, settings, monkeypatch):
     with serving() as address:
         queue = QUEUES["beats"] = Queue()
         feed = memory_feed("beats", address, expectations=(RAISES,))
-        yield PoisonedLake(spark, settings, feed, queue, [])
+        yield PoisonedLake(spark=spark, settings=settings, feed=feed, queue=queue)
 
 
 def poison(lake):

@@ -11,6 +11,7 @@ from lake_assets.services import control
 from lake_assets.settings.load import load_settings
 from lake_assets.settings.schema import Settings
 from lake_assets.sources.catalog import source_of
+from lake_assets.storage.open_store import lake_of
 from lake_assets_tests.e2e.dev import wait_for
 from lake_assets_tests.e2e.test_gaps import FedLake
 from lake_assets_tests.events import Topic
@@ -68,7 +69,7 @@ def test_a_topic_that_was_rewritten_while_nobody_read_is_never_taken_for_the_for
 def test_a_restart_of_the_broker_changes_epochs_and_no_row(lake, broker):
     made = Counter(lake.produce(20))
     assert lake.catch_up() is None
-    source = source_of(lake.feed(), broker.endpoints)
+    source = source_of(lake.feed(), broker.endpoints, lake_of(lake.settings))
     before = source.generation([lake.topic.name])
     control.down(broker.settings)
     control.up(broker.settings)

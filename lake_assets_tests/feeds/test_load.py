@@ -153,7 +153,7 @@ def test_an_age_that_cannot_be_is_refused(tmp_path, told, problem):
             "{topic: game-stream}",
             "",
             3,
-            "source.kafka must be a mapping of topic, topics, starting_off",
+            "source.kafka: give either `topic` or `topics`",
         ),
         ("session_count:", "Count:", 17, "gold[0].measures.Count: 'Count' is not a name"),
         ('"*/1 * * * *"', '"* * * *"', 18, "gold[0].schedule: '* * * *' has 4 fields, not 5"),

@@ -13,7 +13,10 @@ from confluent_kafka.cimpl import NewTopic
 from lake_assets.errors import ServiceError
 from lake_assets.feeds.load import load_feeds
 from lake_assets.model.endpoints import Endpoints
+from lake_assets.model.feeds import Feed
+from lake_assets.model.files_source import FilesSource
 from lake_assets.model.payload import Payload
+from lake_assets.model.sources import Source
 from lake_assets.services import control
 from lake_assets.services.child import is_gone
 from lake_assets.services.control import State
@@ -161,3 +164,12 @@ def test_a_registry_that_no_feed_needs_is_not_looked_for(settings):
     for feeds in (None, [fitness, GAMES]):
         with pytest.raises(ServiceError, match="embedded registry"):
             control.locate(mine, feeds)
+
+
+def test_who_reads_files_alone_needs_no_service(tmp_path):
+    source = Source(files=FilesSource(path="/data", format="jsonl"))
+    payload = Payload.model_validate({"json": {"schema": "bpm int"}})
+    feeds = [Feed(feed="beats", source=source, payload=payload)]
+    found = control.up(Settings(home=tmp_path), feeds)
+    assert (found.kafka, found.registry) == ("", "")
+    assert not control.needs_broker(feeds)

@@ -128,6 +128,7 @@ def test_every_reason_is_tested():
         Reason.TYPE_MISMATCH,
         Reason.UNKNOWN_COLUMN,
         Reason.SKIPPED,
+        Reason.BAD_FILE,
         Reason.TRANSFORM_FAILED,
     }
     assert {reason for _, reason in REFUSED} == set(Reason) - elsewhere

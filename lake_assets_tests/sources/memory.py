@@ -130,7 +130,6 @@ class MemoryQueue(Noun):
 
 
 class FromMemory(Source):
-    kafka: None = None  # type: ignore[assignment]
     memory: MemoryQueue
 
     @property
@@ -195,8 +194,8 @@ class MemorySource:
         self._declared = declared
 
     @classmethod
-    def of(cls, declared, endpoints):  # noqa: ARG003 - nobody else is asked
-        return cls(declared)
+    def of(cls, feed, endpoints, lake):  # noqa: ARG003 - nobody else is asked
+        return cls(feed.source.memory)
 
     def _queue(self):
         if self._declared.queue not in QUEUES:
@@ -213,6 +212,9 @@ class MemorySource:
     @property
     def _place(self):
         return self._declared.queue, 0
+
+    def has_unseen(self):
+        return False
 
     def generation(self, names, *, timeout_s=10.0):  # noqa: ARG002
         return Generation(identities={self._declared.queue: self._queue().identity})

@@ -12,7 +12,7 @@ from lake_assets.errors import (
     SourceError,
     StreamError,
 )
-from lake_assets.streams.batch_errors import Blame, blame_for, cause_of, told
+from lake_assets.streams.batch_errors import Blame, blame_for, cause_of, did_not_start, told
 
 KAFKA = "Caused by: org.apache.kafka.common.errors."
 
@@ -92,3 +92,8 @@ def test_spark_s_errors_are_told_in_our_words_and_others_as_they_are():
     )
     ours = SourceError("t", "no", "Wait")
     assert told(ours) is ours
+
+
+def test_a_process_that_did_not_start_in_time_is_told_from_what_failed():
+    assert did_not_start(PySparkException("Python worker failed to connect back."))
+    assert not did_not_start(PySparkException("Python worker exited unexpectedly (crashed)"))

@@ -52,7 +52,7 @@ class KnownKafka(KnownTopic):
     damaged = range(4, 6)
 
     @classmethod
-    def of(cls, declared, endpoints):  # noqa: ARG003
+    def of(cls, feed, endpoints, lake):  # noqa: ARG003
         return cls(KafkaSource(topic="t"), {0: 0}, {0: 99}, 7)
 
     def fetch(self, *, starts, ends, timeout_s=10.0):  # noqa: ARG002
@@ -80,7 +80,7 @@ class Lake:
         self._number = self._end = 0
 
     def begin(self):
-        source = KnownKafka.of(None, None)
+        source = KnownKafka.of(None, None, None)
         Ingest(feed=FEED, source=source, context=self.context, report=print).prepare()
         self._number = 1
         return self.position()

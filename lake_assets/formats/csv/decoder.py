@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lake_assets.delta.renamed_columns import Renames
+from lake_assets.formats.bad_rows import with_problems
 from lake_assets.formats.base import Decoded
 from lake_assets.formats.csv.columns import column_of
 from lake_assets.formats.csv.records import Dialect, Records, read_records
@@ -57,7 +58,7 @@ class CsvDecoder:
         else:
             refusals = {**self._mismatches(misfits, odd), **_refused(records)}
             rescued = {}
-        return self._decoded(made, refusals, rescued, len(values))
+        return with_problems(batch, self._decoded(made, refusals, rescued, len(values)))
 
     def _rescued(
         self, values: pa.Array, misfits: dict[int, dict[str, Any]], odd: dict[int, int]

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lake_assets.delta.renamed_columns import Renames
+from lake_assets.formats.bad_rows import with_problems
 from lake_assets.formats.base import Decoded
 from lake_assets.formats.json.folded_types import FoldedColumns
 from lake_assets.formats.json.inference import MOST_COLUMNS, ddl_of
@@ -35,7 +36,9 @@ class JsonDecoder:
 
     def decode(self, batch: pa.RecordBatch) -> Decoded:
         """Decode bronze rows, by `value`."""
-        values = batch["value"].cast(pa.binary())
+        return with_problems(batch, self._decoded(batch["value"].cast(pa.binary())))
+
+    def _decoded(self, values: pa.Array) -> Decoded:
         is_empty = pc.less(pc.binary_length(values), 1).fill_null(fill_value=True)
         rows = pc.indices_nonzero(pc.invert(is_empty)).cast(pa.int64())
         is_whole = len(rows) == len(values)

@@ -9,6 +9,7 @@ import pyarrow as pa
 from lake_assets.delta.origins import origin_schema
 from lake_assets.errors import StreamError
 from lake_assets.model.endpoints import Endpoints
+from lake_assets.model.feeds import Feed
 from lake_assets.model.origins import ByPlace, Extent, Place
 from lake_assets.model.sources import KafkaSource
 from lake_assets.sources.base import ANSWER_S, Fetched, Generation, Parser
@@ -17,6 +18,7 @@ from lake_assets.sources.kafka.fetch import fetch_rows
 from lake_assets.sources.kafka.found_topics import extent_of
 from lake_assets.sources.kafka.generation import row_times, topic_generation
 from lake_assets.sources.kafka.topics import offset_bounds
+from lake_assets.storage.store import Store
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -44,9 +46,9 @@ class KafkaTopic:
         self._endpoints = endpoints
 
     @classmethod
-    def of(cls, declared: KafkaSource, endpoints: Endpoints) -> Self:
+    def of(cls, feed: Feed, endpoints: Endpoints, lake: Store) -> Self:  # noqa: ARG003 - offsets are Kafka's
         """Made from what a feed declares; asks nobody."""
-        return cls(declared, endpoints)
+        return cls(feed.source.topics, endpoints)
 
     def extent(self, *, timeout_s: float = ANSWER_S) -> Extent:
         """The offsets of the topics' partitions; raises as `sources.base.Source.extent`."""
@@ -58,6 +60,10 @@ class KafkaTopic:
             begins={(topic, partition): begin for partition, (begin, _) in bounds.items()},
             ends={(topic, partition): end for partition, (_, end) in bounds.items()},
         )
+
+    def has_unseen(self) -> bool:
+        """Never: brokers tell of all rows."""
+        return False
 
     def generation(self, names: Collection[str], *, timeout_s: float = ANSWER_S) -> Generation:
         """Half of each topic's id, and its leaders' epochs; as `sources.base.Source.generation`."""

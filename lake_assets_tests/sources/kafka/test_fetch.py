@@ -38,7 +38,7 @@ def topic(services):
 
 
 def fetched(topic, start, end, endpoints=None):
-    source = KafkaTopic.of(KafkaSource(topic=topic.name), endpoints or topic.endpoints)
+    source = KafkaTopic(KafkaSource(topic=topic.name), endpoints or topic.endpoints)
     return list(source.fetch(starts=topic.at({0: start, 1: 0}), ends=topic.at({0: end, 1: 0})))
 
 
@@ -126,12 +126,12 @@ def test_rows_that_are_there_no_more_are_an_error_and_not_passed_over(topic):
 
 def test_a_broker_that_does_not_answer_is_an_error():
     nobody = Endpoints(kafka="localhost:1", registry="")
-    source = KafkaTopic.of(KafkaSource(topic="t"), nobody)
+    source = KafkaTopic(KafkaSource(topic="t"), nobody)
     with pytest.raises(SourceError, match="cannot be reached"):
         next(source.fetch(starts={("t", 0): 0}, ends={("t", 0): 1}, timeout_s=2.0))
 
 
 def test_nothing_is_asked_for_no_rows():
     nobody = Endpoints(kafka="localhost:1", registry="")
-    source = KafkaTopic.of(KafkaSource(topic="t"), nobody)
+    source = KafkaTopic(KafkaSource(topic="t"), nobody)
     assert list(source.fetch(starts={("t", 0): 4}, ends={("t", 0): 4})) == []

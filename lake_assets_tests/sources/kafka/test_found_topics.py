@@ -91,7 +91,7 @@ def test_two_hundred_topics_are_asked_for_in_a_handful_of_questions(services, pr
     monkeypatch.setattr("lake_assets.sources.kafka.generation.AdminClient", Counting)
     names = [f"{prefix}-{number}" for number in range(200)]
     make(services, *names)
-    source = KafkaTopic.of(KafkaSource(topics=f"{prefix}-.*"), services)
+    source = KafkaTopic(KafkaSource(topics=f"{prefix}-.*"), services)
     source.extent()  # each has its leader then
     asked.clear()
     assert len(source.extent().ends) == 200

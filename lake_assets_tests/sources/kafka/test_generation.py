@@ -45,7 +45,7 @@ def micros(at):
 
 
 def source(topic, endpoints=None):
-    return KafkaTopic.of(KafkaSource(topic=topic.name), endpoints or topic.endpoints)
+    return KafkaTopic(KafkaSource(topic=topic.name), endpoints or topic.endpoints)
 
 
 def generation(topic):
@@ -132,7 +132,7 @@ def test_what_stands_for_a_transaction_is_no_row(topic):
 def test_a_broker_that_is_away_is_an_error():
     away = Endpoints(kafka="127.0.0.1:1", registry="")
     with pytest.raises(SourceError):
-        KafkaTopic.of(KafkaSource(topic="t"), away).times({("t", 0): 1}, timeout_s=2)
+        KafkaTopic(KafkaSource(topic="t"), away).times({("t", 0): 1}, timeout_s=2)
 
 
 def test_a_topic_has_an_identity_and_each_partition_an_epoch(topic):

@@ -135,7 +135,7 @@ def test_who_may_read_a_topic_needs_no_right_to_a_group(secured, topic):
     producer.produce(topic, b"x", partition=0, timestamp=1_763_700_000_123)
     assert producer.flush(30) == 0
     mine = by(secured, Listener.PASSWORD, user=READER)
-    source = KafkaTopic.of(KafkaSource(topic=topic), mine)
+    source = KafkaTopic(KafkaSource(topic=topic), mine)
     assert source.generation([topic]).epochs.keys() == {(topic, 0)}
     assert source.times({(topic, 0): 0}) == {(topic, 0): 1_763_700_000_123_000}
     assert source.times({(topic, 0): 1}) == {}

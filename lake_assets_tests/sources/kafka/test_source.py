@@ -17,7 +17,7 @@ EXTENT = Extent(begins=t({0: 2, 1: 0}), ends=t({0: 9, 1: 5}))
 def topic(starting_offsets="earliest"):
     """A topic of brokers that nobody asks."""
     declared = KafkaSource(topic="t", starting_offsets=starting_offsets)
-    return KafkaTopic.of(declared, Endpoints(kafka="localhost:1", registry=""))
+    return KafkaTopic(declared, Endpoints(kafka="localhost:1", registry=""))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,39 @@
+"""What a feed of files declares beside them that files have not, or that does not go with them."""
+
+from collections.abc import Iterator
+
+from lake_assets.feeds.document import Loc
+from lake_assets.model.feeds import Feed, Reset
+from lake_assets.model.tombstones import tombstone_columns
+
+_PAYLOAD = {"jsonl": "json", "json": "json", "csv": "csv"}
+"""By format of files, what is in a row of one."""
+
+
+def unread_files(feed: Feed) -> Iterator[tuple[Loc, str]]:
+    """What of a feed does not go with its files; nothing of one that reads none."""
+    files, payload = feed.source.files, feed.payload
+    if files is None:
+        return
+    wanted = _PAYLOAD[files.format]
+    if payload.format != wanted:
+        fact = f"files of format {files.format} go with `{wanted}`, not with `{payload.format}`"
+        yield ("payload",), fact
+    elif payload.needs_registry:
+        fact = "rows of files name no registered schema: give `schema`, or `infer: true`"
+        yield ("payload", payload.format), fact
+    if payload.wrapped is not None:
+        yield ("payload", "wrapped"), "rows of files are text, and wrap no message"
+    yield from _unread_routes(feed)
+    if tombstone_columns(feed.gold):
+        yield ("gold",), "tombstones: a row of a file has no key that says what it deletes"
+    if files.delete and feed.reset is Reset.ALLOWED:
+        fact = "with `delete`, files are gone that `rebuild bronze` would read again"
+        yield ("reset",), fact
+
+
+def _unread_routes(feed: Feed) -> Iterator[tuple[Loc, str]]:
+    for place, route in enumerate(feed.all_routes):
+        loc: Loc = ("route",) if feed.route is not None else ("routes", place)
+        if route.header is not None or route.topic:
+            yield loc, f"rows of files have no {'header' if route.header else 'topic'}"

@@ -1,0 +1,78 @@
+"""Files leave their folder once bronze has all of their rows: into the archive, or for good.
+
+What was done is found by looking: a file that is gone was taken care of. A file that changed since
+it was found stays where it is.
+"""
+
+import logging
+import os
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+from lake_assets.delta.log_history import open_table
+from lake_assets.delta.recorded_sources import sources_read
+from lake_assets.delta.restores import held_offsets
+from lake_assets.delta.table_log import log_of
+from lake_assets.model.feeds import Feed
+from lake_assets.model.files_source import LISTING, FilesSource
+from lake_assets.model.tables import bronze_of
+from lake_assets.sources.files.index import Entry
+from lake_assets.sources.files.listing import look
+from lake_assets.sources.files.reading import archived
+from lake_assets.storage.store import Store
+
+_LOG = logging.getLogger(__name__)
+
+
+def bronze_reached(lake: Store, feed: Feed) -> int:
+    """The offset before which bronze has all rows, by its own commits.
+
+    Raises:
+        LakeError: bronze cannot be read.
+    """
+    bronze = open_table(lake, bronze_of(feed.feed))
+    if bronze is None:
+        return 0
+    log = log_of(lake, bronze_of(feed.feed))
+    held = held_offsets(log, bronze, sources_read(log, bronze, feed.source))
+    return dict(held).get((LISTING, 0), 0)
+
+
+def clean(source: FilesSource, entries: Iterable[Entry]) -> int:
+    """Archive or delete files that bronze has, in their order.
+
+    Returns:
+        The offset before which all of them are taken care of; 0 if the first could not be. What
+        could not be is told in the log, and tried again with the next batch.
+    """
+    reached = 0
+    for entry in entries:
+        path = Path(source.path, entry.file.name)
+        try:
+            if look(path, entry.file.name) == entry.file:
+                _leave(source, entry, path)
+        except OSError as problem:
+            _LOG.warning("file %s cannot leave its folder: %s", path, problem)
+            return reached
+        reached = entry.end
+    return reached
+
+
+def _leave(source: FilesSource, entry: Entry, path: Path) -> None:
+    if source.archive is None:
+        path.unlink(missing_ok=True)
+        return
+    plain, numbered = archived(source.archive, entry)
+    target = numbered if plain.exists() else plain
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.rename(path, target)  # noqa: PTH104 - fails where it is another disk
+    except OSError:
+        # Another disk: whole there before it goes here, whenever this dies.
+        staged = target.with_name(f".{target.name}.tmp")
+        shutil.copy2(path, staged)
+        with staged.open("rb") as stream:
+            os.fsync(stream.fileno())
+        os.replace(staged, target)  # noqa: PTH105 - likewise
+        path.unlink()

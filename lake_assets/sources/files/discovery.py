@@ -1,0 +1,266 @@
+"""Finds new files, waits until they have settled, counts them, and puts them into the index.
+
+A step at a time, each of bounded work, so that batches go on while a million files are found.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+
+import pyarrow.compute as pc
+
+from lake_assets.model.feeds import Feed
+from lake_assets.sources.files.index import (
+    FOUND,
+    GROWN,
+    REWRITTEN,
+    Change,
+    Entry,
+    changes_in,
+    rows_of_index,
+    sizes_of,
+)
+from lake_assets.sources.files.index_writer import FileIndex
+from lake_assets.sources.files.known_names import KnownNames
+from lake_assets.sources.files.listing import Found, list_files, look, names_after
+from lake_assets.sources.files.measuring import Cut, measure
+from lake_assets.sources.files.settling import Settling
+from lake_assets.storage.store import Store
+
+_LOG = logging.getLogger(__name__)
+
+_CHUNK = 4_096
+"""Names that are compared at once with those that are known."""
+
+_MOST = 10_000
+"""New files that are held at once, sorted by their times."""
+
+_STEP_S = 5.0
+"""Seconds that a step counts files, about: one that it has begun is counted to its end."""
+
+_PAUSE_S = 0.5
+_SHARE = 20
+"""A look that took t seconds is repeated 20 t later at the soonest, and half a second at least."""
+
+
+class Discovery:
+    """Finds files of one feed; used by one thread."""
+
+    def __init__(
+        self,
+        feed: Feed,
+        lake: Store,
+        index: FileIndex,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Know what the index has.
+
+        Raises:
+            LakeError: the index cannot be read.
+        """
+        self._cut = Cut.of(feed)
+        self._source = self._cut.source
+        self._index, self._clock = index, clock
+        self._known, self._last = KnownNames(), ""
+        self._settling = Settling(self._source.settle.total_seconds())
+        self._walk: Iterator[list[Found]] | None = None
+        self._walk_began, self._next_at = 0.0, 0.0
+        self._unsettled: set[str] = set()
+        self._new: list[Found] = []
+        self._looks = 0
+        self._lake, self._feed = lake, feed.feed
+        self._load()
+
+    @property
+    def looks(self) -> int:
+        """How often the whole folder was looked at, and all that had settled went to the index."""
+        return self._looks
+
+    @property
+    def waits(self) -> bool:
+        """Whether files are there that have not settled."""
+        return bool(self._unsettled)
+
+    def step(self) -> list[Entry]:
+        """Go on finding, for some seconds.
+
+        Returns:
+            The files that the index got.
+
+        Raises:
+            SourceError: the folder cannot be read.
+            LakeError: the lake cannot be written.
+            CommitConflictError: another process adds to the index.
+        """
+        changes: list[Change] = []
+        if not self._new and self._clock() >= self._next_at:
+            changes = self._look()
+        entries = self._count()
+        self._index.add(entries, changes)
+        self._known.add(entry.file for entry in entries)
+        self._known.add(change.file for change in changes)
+        for change in changes:
+            about = (change.file.name, change.state)
+            _LOG.warning("file %r has %s since it was found, and is not read again", *about)
+        return entries
+
+    def _load(self) -> None:
+        lake, feed = self._lake, self._feed
+        if self._source.discovery == "ordered":
+            self._last = _last_name(lake, feed)
+            return
+        self._known = _known_names(lake, feed)
+        changes = sorted(changes_in(lake, feed), key=lambda change: change.noticed_at)
+        self._known.add(change.file for change in changes)
+
+    def _look(self) -> list[Change]:
+        """Go on listing, until there are new files enough, or the folder's end."""
+        if self._source.discovery == "ordered":
+            self._look_on()
+            return []
+        changes: list[Change] = []
+        if self._walk is None:
+            self._walk = _in_chunks(list_files(self._source))
+            self._walk_began, self._unsettled = self._clock(), set()
+        try:
+            for chunk in self._walk:
+                new, changed = self._known.split(chunk)
+                changes += self._changes(changed)
+                self._new += self._settled(new)
+                if len(self._new) >= _MOST:
+                    break
+            else:
+                self._end_look()
+        except BaseException:
+            self._walk = None  # what is left of it is not to be gone on with
+            raise
+        self._new.sort(key=lambda file: (file.modified_ns, file.name))
+        return changes
+
+    def _look_on(self) -> None:
+        """Look for names after the last one; none is taken before one that has not settled."""
+        self._walk_began, self._unsettled = self._clock(), set()
+        names = names_after(self._source, self._last, _MOST)
+        for name in names:
+            file = look(self._path(name), name)
+            if file is None:
+                continue
+            if not self._settled([file]):
+                break
+            self._new.append(file)
+        if len(names) < _MOST or self._unsettled:
+            self._end_look()
+
+    def _end_look(self) -> None:
+        now = self._clock()
+        self._walk = None
+        self._settling.forget(self._unsettled)
+        self._next_at = now + max(_PAUSE_S, _SHARE * (now - self._walk_began))
+        self._ends_with_new = True
+
+    def _settled(self, files: list[Found]) -> list[Found]:
+        now, now_ns = self._clock(), time.time_ns()
+        settled = [file for file in files if self._settling.is_settled(file, now, now_ns)]
+        self._unsettled |= {file.name for file in files} - {file.name for file in settled}
+        return settled
+
+    def _changes(self, changed: list[Found]) -> list[Change]:
+        """What has become of files that are known, and have settled again."""
+        settled = self._settled(changed)
+        if not settled:
+            return []
+        at = datetime.now(UTC)
+        sizes = sizes_of(self._lake, self._feed, {file.name for file in settled})
+        return [
+            Change(
+                file=file,
+                state=GROWN if file.size > sizes.get(file.name, file.size) else REWRITTEN,
+                noticed_at=at,
+            )
+            for file in settled
+        ]
+
+    def _count(self) -> list[Entry]:
+        """Count new files, until the step's time is up."""
+        until, end = self._clock() + _STEP_S, self._index.end
+        entries: list[Entry] = []
+        while self._new and (not entries or self._clock() < until):
+            file = self._new.pop(0)
+            entry = self._counted(file, end)
+            if entry is not None:
+                entries.append(entry)
+                end = entry.end
+                self._last = max(self._last, file.name)
+        if not self._new and self._walk is None and self._ends_with_new:
+            self._looks, self._ends_with_new = self._looks + 1, False
+        return entries
+
+    _ends_with_new: bool = False
+    """Whether a look has come to the folder's end, and what it found is being counted."""
+
+    def _counted(self, file: Found, first: int) -> Entry | None:
+        """A file with its offsets; None if it went, or changes still."""
+        path = self._path(file.name)
+        try:
+            measured = measure(self._cut, file.name, path, file.size)
+        except FileNotFoundError:
+            return None
+        if look(path, file.name) != file:
+            self._settling.is_settled(file, self._clock(), file.modified_ns)
+            self._unsettled.add(file.name)
+            if self._source.discovery == "ordered":
+                self._new.clear()  # none of them may be taken before it
+            return None
+        if measured.problem:
+            _LOG.warning("file %r is not read: it %s", file.name, measured.problem)
+        return Entry(
+            file=file,
+            first=first,
+            lines=measured.lines,
+            marks=measured.marks,
+            problem=measured.problem,
+        )
+
+    def _path(self, name: str) -> str:
+        return str(Path(self._source.path, name))
+
+
+def _in_chunks(files: Iterator[Found]) -> Iterator[list[Found]]:
+    while chunk := list(islice(files, _CHUNK)):
+        yield chunk
+
+
+def has_new_files(feed: Feed, lake: Store) -> bool:
+    """Whether a folder has files that the index has not, settled or not; writes nothing.
+
+    Raises:
+        SourceError: the folder cannot be read.
+        LakeError: the index cannot be read.
+    """
+    source = Cut.of(feed).source
+    if source.discovery == "ordered":
+        return bool(names_after(source, _last_name(lake, feed.feed), 1))
+    known = _known_names(lake, feed.feed)
+    return any(known.split(chunk)[0] for chunk in _in_chunks(list_files(source)))
+
+
+def _known_names(lake: Store, feed: str) -> KnownNames:
+    """The names that the index has, as they were found."""
+    known = KnownNames()
+    for rows in rows_of_index(lake, feed, ("file", "size", "modified_ns", "state")):
+        known.add(
+            Found(row["file"], row["size"], row["modified_ns"])
+            for row in rows.to_pylist()
+            if row["state"] == FOUND
+        )
+    return known
+
+
+def _last_name(lake: Store, feed: str) -> str:
+    """The greatest name that the index has."""
+    names = (rows["file"] for rows in rows_of_index(lake, feed, ("file",)))
+    return max((str(pc.max(part)) for part in names if len(part)), default="")

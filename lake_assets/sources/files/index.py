@@ -1,0 +1,197 @@
+"""What the index of a feed's files says, a Delta table beside bronze: which offsets each file has.
+
+A file's range is committed before its rows are read, and stands from then on. Rows of the table are
+only added; where the last range ends is in the log as well, for whoever asks no more.
+"""
+
+import heapq
+import uuid
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from deltalake import DeltaTable
+
+from lake_assets.delta.data_files import active_files, read_file
+from lake_assets.delta.log_history import open_table
+from lake_assets.delta.table_log import log_of
+from lake_assets.model.tables import files_of
+from lake_assets.sources.files.listing import Found
+from lake_assets.storage.store import Store
+
+SCHEMA = pa.schema(
+    [
+        ("file", pa.string()),  # below the folder
+        ("size", pa.int64()),
+        ("modified_ns", pa.int64()),  # nanoseconds since 1970
+        ("state", pa.string()),  # `found`, or how it is after it was found: `grown`, `rewritten`
+        ("first", pa.int64()),  # its first offset; none unless it is `found`
+        ("lines", pa.int64()),
+        ("mark_lines", pa.list_(pa.int64())),
+        ("mark_positions", pa.list_(pa.int64())),
+        ("problem", pa.string()),  # why none of it is read
+        ("noticed_at", pa.timestamp("us", tz="UTC")),
+    ]
+)
+"""Columns of `bronze_{feed}_files`."""
+
+_ROWS = 16_384
+"""Of the index that are handed over at once: as Python's own they take twenty times as much."""
+
+FOUND, GROWN, REWRITTEN = "found", "grown", "rewritten"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entry:
+    """A file that was found, with the offsets it has."""
+
+    file: Found
+    first: int
+    lines: int
+    marks: Sequence[tuple[int, int]] = ()
+    problem: str = ""
+
+    @property
+    def end(self) -> int:
+        """The offset after its last line."""
+        return self.first + self.lines
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    """A file that is another than when it was found; it is not read again."""
+
+    file: Found
+    state: str
+    """`grown` or `rewritten`."""
+
+    noticed_at: datetime
+
+
+def index_app(feed: str) -> str:
+    """Under which the index numbers its own commits."""
+    return f"lake_assets:files:{feed}"
+
+
+def end_app(feed: str) -> str:
+    """Under which it records the offset that the next file gets."""
+    return f"lake_assets:files-end:{feed}"
+
+
+def cleaned_app(feed: str) -> str:
+    """Under which it records the offset before which all files were archived or deleted."""
+    return f"lake_assets:files-cleaned:{feed}"
+
+
+def table_id(handle: DeltaTable) -> int:
+    """Half of the table's id, as a number that fits a transaction's version."""
+    return (uuid.UUID(str(handle.metadata().id)).int >> 64) & (2**63 - 1)
+
+
+def end_of(handle: DeltaTable, feed: str) -> int:
+    """The offset that the next file gets."""
+    return handle.transaction_version(end_app(feed)) or 0
+
+
+def cleaned_until(handle: DeltaTable, feed: str) -> int:
+    """The offset before which all files were archived or deleted."""
+    return handle.transaction_version(cleaned_app(feed)) or 0
+
+
+def rows_of_index(lake: Store, feed: str, columns: Sequence[str]) -> Iterator[pa.Table]:
+    """What the index has, some rows at a time; nothing if there is none.
+
+    Raises:
+        LakeError: a file that the lake should have cannot be read.
+    """
+    table = files_of(feed)
+    handle = open_table(lake, table)
+    if handle is not None:
+        log = log_of(lake, table)
+        for file in active_files(handle):
+            rows = read_file(log, file, tuple(columns))
+            yield from (rows.slice(at, _ROWS) for at in range(0, rows.num_rows, _ROWS))
+
+
+def entries_from(lake: Store, feed: str, offset: int, most: int) -> list[Entry]:
+    """The first files that have an offset, or one after it, in their order.
+
+    Args:
+        lake: where the index is.
+        feed: whose it is.
+        offset: the offset; a file without lines has the one that the next file begins with.
+        most: files at most.
+
+    Raises:
+        LakeError: as `rows_of_index`.
+    """
+    names = [name for name in SCHEMA.names if name != "noticed_at"]
+    later = (
+        _entry(row)
+        for rows in rows_of_index(lake, feed, names)
+        for row in rows.filter(
+            pc.greater_equal(pc.add(rows["first"], rows["lines"]), offset)
+        ).to_pylist()
+        if row["state"] == FOUND
+    )
+    found = (entry for entry in later if entry.end > offset or not entry.lines)
+    return heapq.nsmallest(most, found, key=lambda entry: (entry.first, entry.end))
+
+
+def entry_of(lake: Store, feed: str, name: str) -> Entry | None:
+    """A file, by its name below the folder; None if it was not found. Raises as `rows_of_index`."""
+    names = [name for name in SCHEMA.names if name != "noticed_at"]
+    for rows in rows_of_index(lake, feed, names):
+        for row in rows.filter(pc.equal(rows["file"], name)).to_pylist():
+            if row["state"] == FOUND:
+                return _entry(row)
+    return None
+
+
+def sizes_of(lake: Store, feed: str, names: Collection[str]) -> dict[str, int]:
+    """How large some files were when they were found; raises as `rows_of_index`."""
+    wanted = pa.array(sorted(names), pa.string())
+    found: dict[str, int] = {}
+    for rows in rows_of_index(lake, feed, ("file", "size", "state")):
+        kept = rows.filter(pc.is_in(rows["file"], wanted))
+        found |= {r["file"]: r["size"] for r in kept.to_pylist() if r["state"] == FOUND}
+    return found
+
+
+def counted_files(lake: Store, feed: str) -> tuple[int, int]:
+    """How many files were found, and how many of them cannot be read; raises as `rows_of_index`."""
+    files = bad = 0
+    for rows in rows_of_index(lake, feed, ("state", "problem")):
+        found = rows.filter(pc.equal(rows["state"], FOUND))
+        files += found.num_rows
+        bad += found.num_rows - found["problem"].null_count
+    return files, bad
+
+
+def changes_in(lake: Store, feed: str) -> list[Change]:
+    """Files that were seen to have changed, in no order; raises as `rows_of_index`."""
+    names = ("file", "size", "modified_ns", "state", "noticed_at")
+    return [
+        Change(
+            file=Found(row["file"], row["size"], row["modified_ns"]),
+            state=row["state"],
+            noticed_at=row["noticed_at"],
+        )
+        for rows in rows_of_index(lake, feed, names)
+        for row in rows.to_pylist()
+        if row["state"] != FOUND
+    ]
+
+
+def _entry(row: dict[str, object]) -> Entry:
+    values: dict[str, list[int]] = {n: row[n] or [] for n in ("mark_lines", "mark_positions")}  # type: ignore[misc]
+    marks = zip(values["mark_lines"], values["mark_positions"], strict=True)
+    return Entry(
+        file=Found(str(row["file"]), row["size"], row["modified_ns"]),  # type: ignore[arg-type]
+        first=row["first"],  # type: ignore[arg-type]
+        lines=row["lines"],  # type: ignore[arg-type]
+        marks=tuple(marks),
+        problem=str(row["problem"] or ""),
+    )

@@ -1,0 +1,120 @@
+"""Which files a folder has, by their names, sizes and times. Opens none of them."""
+
+import heapq
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from lake_assets.errors import SourceError, SourceNotFoundError
+from lake_assets.model.files_source import FilesSource
+
+
+class Found(NamedTuple):
+    """A file as a look at its folder has it."""
+
+    name: str
+    """Below the folder of the source, with `/` between folders."""
+
+    size: int
+    """Bytes."""
+
+    modified_ns: int
+    """Nanoseconds since 1970, by the file system's clock."""
+
+
+def ensure_folder(source: FilesSource) -> None:
+    """Make sure that the folder can be listed.
+
+    Raises:
+        SourceNotFoundError: it is not there.
+        SourceError: it cannot be read, or is none.
+    """
+    try:
+        with os.scandir(source.path):
+            return
+    except OSError as problem:
+        raise _unreadable(source.path, problem) from problem
+
+
+def list_files(source: FilesSource) -> Iterator[Found]:
+    """The files that a source reads, in no order, one at a time; without those that go meanwhile.
+
+    Raises:
+        SourceError: as `ensure_folder`, or of a folder below it.
+    """
+    for entry, name in _entries(source, source.path, ""):
+        found = look(entry.path, name)
+        if found is not None:
+            yield found
+
+
+def names_after(source: FilesSource, last: str, most: int) -> list[str]:
+    """The first names after one, in order; raises as `list_files`.
+
+    Args:
+        source: whose files.
+        last: the name; empty for all.
+        most: as many at most, which is what is in memory at once.
+    """
+    names = (name for _, name in _entries(source, source.path, "") if name > last)
+    return heapq.nsmallest(most, names)
+
+
+def look(path: str | Path, name: str) -> Found | None:
+    """A file as it is now; None if it is not there, or no file.
+
+    Raises:
+        SourceError: the disk does not tell.
+    """
+    try:
+        status = os.stat(path)  # noqa: PTH116 - a Path for each of a million names costs as much
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as problem:
+        raise _unreadable(str(path), problem) from problem
+    return Found(name, status.st_size, status.st_mtime_ns)
+
+
+def _entries(
+    source: FilesSource, folder: str, above: str
+) -> Iterator[tuple["os.DirEntry[str]", str]]:
+    below: list[tuple[str, str]] = []
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                name = above + entry.name
+                if _is_folder(source, entry):
+                    below.append((entry.path, f"{name}/"))
+                elif source.matches(name) and _is_text(name) and entry.is_file():
+                    yield entry, name
+    except FileNotFoundError as problem:
+        if not above:
+            raise _unreadable(folder, problem) from problem
+        return  # a folder that went meanwhile
+    except OSError as problem:
+        raise _unreadable(folder, problem) from problem
+    for path, name in below:
+        yield from _entries(source, path, name)
+
+
+def _is_folder(source: FilesSource, entry: "os.DirEntry[str]") -> bool:
+    """Whether an entry is a folder that is looked into."""
+    is_meant = source.is_deep and entry.name[:1] not in {".", "_"}
+    return is_meant and _is_text(entry.name) and entry.is_dir(follow_symlinks=False)
+
+
+def _is_text(name: str) -> bool:
+    """Whether a name can be told: one that is no UTF-8 can be in no column."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _unreadable(folder: str, problem: OSError) -> SourceError:
+    if isinstance(problem, FileNotFoundError):
+        return SourceNotFoundError(f"folder {folder}", "does not exist", "Make it, or mount it")
+    fact = f"cannot be read ({problem.strerror or problem})"
+    return SourceError(f"folder {folder}", fact, "Correct its permissions, or source.files.path")

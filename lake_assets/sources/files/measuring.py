@@ -1,0 +1,149 @@
+"""How many offsets a file needs, found by reading it once; and where it may be begun."""
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from lake_assets.model.feeds import Feed
+from lake_assets.model.files_source import FilesSource
+from lake_assets.sources.files.cutting import CHUNK_BYTES, Lines, Quoting, elements
+from lake_assets.sources.files.opening import (
+    BadFileError,
+    Reading,
+    is_forbidden,
+    is_plain,
+    opened,
+)
+
+MARK_BYTES = 16 * 1024 * 1024
+"""About so far lie the places apart at which a large file may be begun. A batch ends at one of
+them, and a task begins there."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Measured:
+    """What is known of a file's content."""
+
+    lines: int
+    """Or elements, or the one row that tells of a problem."""
+
+    marks: Sequence[tuple[int, int]] = ()
+    """Numbers of lines, and their first bytes, where a reader may begin, growing; the begin of the
+    file is none of them."""
+
+    problem: str = ""
+    """Why no row of it can be read."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cut:
+    """How files of a feed are cut."""
+
+    source: FilesSource
+    quoting: Quoting | None = None
+    header: tuple[str, ...] = ()
+    """The names that a file begins with."""
+
+    delimiter: str = ","
+
+    @classmethod
+    def of(cls, feed: Feed) -> "Cut":
+        """As a feed declares its files, and what is in them."""
+        source, record = feed.source.files, feed.payload.csv
+        if source is None:
+            raise TypeError(f"feed {feed.feed} reads no files")
+        if source.format != "csv" or record is None:
+            return cls(source=source)
+        names = tuple(column.name for column in record.columns) if source.header else ()
+        quoting = Quoting(quote=record.quote.encode(), escape=record.escape.encode())
+        return cls(source=source, quoting=quoting, header=names, delimiter=record.delimiter)
+
+
+def measure(cut: Cut, name: str, path: str, size: int) -> Measured:
+    """Read a file once.
+
+    Raises:
+        FileNotFoundError: it is not there any more.
+        OSError: the disk does not give it.
+    """
+    try:
+        with opened(cut.source, name, path, size) as stream:
+            if not size:
+                return Measured(lines=0)
+            if cut.source.format == "json":
+                return Measured(lines=len(elements(stream).values))
+            return _lines(cut, stream, has_marks=is_plain(cut.source, name))
+    except BadFileError as problem:
+        return Measured(lines=1, problem=str(problem))
+    except OSError as problem:
+        if not is_forbidden(problem):
+            raise
+        return Measured(lines=1, problem=f"cannot be read ({problem.strerror})")
+
+
+def _lines(cut: Cut, stream: Reading, *, has_marks: bool) -> Measured:
+    first = stream.read(CHUNK_BYTES)
+    if cut.header:
+        _ensure_header(cut, first)
+    has_marks = has_marks and not (cut.quoting and cut.quoting.escape)
+    counting = _Counting(quote=cut.quoting.quote if cut.quoting else b"", has_marks=has_marks)
+    chunk, last = first, b""
+    while chunk:
+        counting.add(chunk)
+        last, chunk = chunk, stream.read(CHUNK_BYTES)
+    unended = bool(last) and not last.endswith(b"\n")
+    return Measured(lines=counting.lines + unended, marks=counting.marks)
+
+
+@dataclass
+class _Counting:
+    quote: bytes
+    has_marks: bool
+    lines: int = 0
+    marks: list[tuple[int, int]] = field(default_factory=list)
+    _bytes: int = 0
+    _quotes: int = 0
+    _marked: int = 0
+
+    def add(self, chunk: bytes) -> None:
+        if self.has_marks and self._bytes - self._marked >= MARK_BYTES:
+            self._mark(chunk)
+        self.lines += chunk.count(b"\n")
+        self._bytes += len(chunk)
+        if self.quote:
+            self._quotes += chunk.count(self.quote)
+
+    def _mark(self, chunk: bytes) -> None:
+        """Note the first line that begins in a chunk, and no field goes over."""
+        end, quotes, looked = chunk.find(b"\n"), self._quotes, 0
+        while end >= 0:
+            quotes += chunk.count(self.quote, looked, end) if self.quote else 0
+            looked = end
+            if quotes % 2 == 0:
+                self._marked = self._bytes + end + 1
+                self.marks.append((self.lines + chunk.count(b"\n", 0, end + 1), self._marked))
+                return
+            end = chunk.find(b"\n", end + 1)
+
+
+class _Begin:
+    """A stream of what was read already."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+
+    def read(self, size: int, /) -> bytes:  # noqa: ARG002 - it is one chunk
+        content, self._content = self._content, b""
+        return content
+
+
+def _ensure_header(cut: Cut, first: bytes) -> None:
+    rows = next(iter(Lines(_Begin(first), quoting=cut.quoting)), None)
+    value = rows.values[0] if rows is not None and rows.values else None
+    wanted = cut.delimiter.join(cut.header)
+    if rows is None or value is None or rows.lines[0] != 0:
+        raise BadFileError(f"does not begin with a line of names ({wanted})")
+    given = next(csv.reader([value.decode(errors="replace")], delimiter=cut.delimiter), [])
+    if [name.strip().lower() for name in given] != [name.lower() for name in cut.header]:
+        begin = value.decode(errors="replace")[:200]
+        raise BadFileError(f"begins with {begin!r}, where the payload's columns are {wanted}")

@@ -1,0 +1,118 @@
+"""A file as a stream of UTF-8: decompressed, of any encoding, no more than was found of it.
+
+What its lines are is `sources.files.cutting`'s.
+"""
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from lake_assets.model.files_source import FilesSource
+
+_BUFFER_BYTES = 1024 * 1024
+
+_ENDINGS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
+
+
+class BadFileError(Exception):
+    """What is in a file is not what it should be: told in words, with no row of it read."""
+
+
+class Reading(Protocol):
+    """A stream of bytes."""
+
+    def read(self, size: int, /) -> bytes:
+        """The next bytes, fewer only at the end."""
+
+
+def codec_of(source: FilesSource, name: str) -> str | None:
+    """How a file is compressed, by its name or as it is declared; None if it is not."""
+    if source.compression != "auto":
+        return None if source.compression == "none" else source.compression
+    return next((codec for ending, codec in _ENDINGS.items() if name.endswith(ending)), None)
+
+
+def is_plain(source: FilesSource, name: str) -> bool:
+    """Whether a byte of the stream is a byte of the file, so that it can be begun anywhere."""
+    return codec_of(source, name) is None and source.encoding == "utf-8"
+
+
+@contextmanager
+def opened(
+    source: FilesSource, name: str, path: str, size: int, *, position: int = 0
+) -> Iterator[Reading]:
+    """A file's first bytes, as UTF-8.
+
+    Args:
+        source: what is known of its files.
+        name: of the file.
+        path: where it is.
+        size: its bytes when it was found: what came since is not read.
+        position: of a plain file, the byte to begin at.
+
+    Raises:
+        FileNotFoundError: it is not there.
+        BadFileError: it is cut off, of another compression or encoding; when it is read.
+        OSError: the disk does not give it.
+    """
+    with open(path, "rb", buffering=0) as raw:  # noqa: PTH123 - unbuffered, as a stream
+        raw.seek(position)
+        stream: Any = io.BufferedReader(_First(raw, size - position), _BUFFER_BYTES)
+        codec = codec_of(source, name)
+        if codec is not None:
+            stream = pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), codec)
+        if source.encoding != "utf-8":
+            stream = _Text(io.TextIOWrapper(stream, encoding=source.encoding, newline=""))
+        yield _Told(stream)
+
+
+class _First(io.RawIOBase):
+    """So many bytes of a file."""
+
+    def __init__(self, raw: io.FileIO, left: int) -> None:
+        super().__init__()
+        self._raw, self._left = raw, left
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:  # noqa: ANN401 - whatever takes bytes
+        wanted = memoryview(buffer)[: max(0, self._left)]
+        count = self._raw.readinto(wanted) if len(wanted) else 0
+        self._left -= count or 0
+        return count or 0
+
+
+class _Text:
+    """A stream of text, in UTF-8."""
+
+    def __init__(self, text: io.TextIOWrapper) -> None:
+        self._text = text
+
+    def read(self, size: int, /) -> bytes:
+        return self._text.read(size).encode()
+
+
+class _Told:
+    """A stream whose errors tell what is wrong with the file."""
+
+    def __init__(self, stream: Reading) -> None:
+        self._stream = stream
+
+    def read(self, size: int, /) -> bytes:
+        try:
+            return bytes(self._stream.read(size))
+        except UnicodeError as problem:
+            raise BadFileError(f"is not of its encoding: {problem}") from problem
+        except (OSError, pa.ArrowInvalid) as problem:
+            if getattr(problem, "errno", None) is not None:
+                raise  # the disk's
+            raise BadFileError(f"cannot be decompressed: {problem}") from problem
+
+
+def is_forbidden(problem: OSError) -> bool:
+    """Whether a file may not be read by us, which trying again does not change."""
+    return isinstance(problem, PermissionError)

@@ -1,0 +1,74 @@
+"""A feed of files is refused where it is loaded if it names what files have not."""
+
+import re
+
+import pytest
+
+from lake_assets.errors import FeedError
+from lake_assets.feeds.load import load_feeds
+
+FEED = """feed: beats
+source:
+  files:
+    path: /data/beats
+    format: jsonl
+payload: {json: {schema: "bpm int, model string"}}
+"""
+
+
+def load(tmp_path, text):
+    (tmp_path / "beats.yaml").write_text(text)
+    return load_feeds(tmp_path)
+
+
+def test_a_feed_of_files_is_read(tmp_path):
+    (feed,) = load(tmp_path, FEED)
+    assert feed.source.files.settle.total_seconds() == 10
+    assert feed.source.declared.title == "files '/data/beats/*'"
+    (again,) = load(tmp_path, FEED.replace("format: jsonl", "format: jsonl\n    settle: 0s"))
+    assert not again.source.files.settle
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "told"),
+    [
+        ("format: jsonl", "format: csv", "files of format csv go with `csv`, not with `json`"),
+        (
+            "format: jsonl",
+            "format: parquet",
+            "source.files.format must be 'jsonl', 'json' or 'csv'",
+        ),
+        ("path: /data/beats", "path: data", "is no absolute path of a folder"),
+        ("path: /data/beats", "path: s3://data/beats", "buckets are not read yet"),
+        ("path: /data/beats", "path: /data/../x", "has `..` in it"),
+        ("format: jsonl", "format: jsonl\n    header: true", "files of jsonl have none"),
+        ("format: jsonl", "format: jsonl\n    pattern: /a", "is no pattern below the folder"),
+        ("format: jsonl", "format: jsonl\n    encoding: utf-7777", "is no encoding"),
+        ("format: jsonl", "format: jsonl\n    encoding: base64", "is no encoding of text"),
+        ("format: jsonl", "format: jsonl\n    settle: 2d", "settle"),
+        ("format: jsonl", "format: jsonl\n    archive: /data/beats/x", "found there again"),
+        (
+            "format: jsonl",
+            "format: jsonl\n    archive: /x\n    delete: true",
+            "give `archive` or `delete`",
+        ),
+        (
+            "format: jsonl\n",
+            "format: jsonl\n    delete: true\nreset: allowed\n",
+            "files are gone that `rebuild bronze` would read again",
+        ),
+        (
+            '{json: {schema: "bpm int, model string"}}',
+            "{json: {subject: x}}",
+            "no registered schema",
+        ),
+        ("payload", "route: {header: kind, keys: [a]}\npayload", "rows of files have no header"),
+        ("payload", "routes: [{topic: true, keys: [a]}]\npayload", "rows of files have no topic"),
+        ("  files:", "  kafka: {topic: x}\n  files:", "give either `kafka` or `files`"),
+        ("bpm int", "_file int", "_file"),
+    ],
+)
+def test_what_files_have_not_is_refused(tmp_path, right, wrong, told):
+    assert right in FEED
+    with pytest.raises(FeedError, match=re.escape(told)):
+        load(tmp_path, FEED.replace(right, wrong))

@@ -1,0 +1,118 @@
+"""Files leave their folder once bronze has them, and not before; bronze here is its log alone."""
+
+import os
+
+import pyarrow as pa
+import pytest
+
+from lake_assets.bronze.rows import schema
+from lake_assets.delta.commit import Batch, Commit
+from lake_assets.delta.committer import Committer
+from lake_assets.delta.source_offsets import offset_transactions
+from lake_assets.model.tables import bronze_of
+from lake_assets.sources.files import cleaning
+from lake_assets.sources.files.index import entries_from
+from lake_assets.sources.files.reading import COLUMNS
+from lake_assets_tests.sources.files.folders import Folder, read, told
+
+PLACE = ("files", 0)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    found = Folder(tmp_path)
+    found.feed()
+    return found
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def record(folder, reached, number):
+    """Bronze's commit that it has all rows before an offset."""
+    committer = Committer(folder.lake, threads=1)
+    table = bronze_of("beats")
+    committer.create({table: schema(COLUMNS)}, partition_by={table: ["ingested_date"]})
+    transactions = offset_transactions("files", {PLACE: reached}, {})
+    commit = Commit(table=table, files=[], transactions=transactions)
+    committer.append([commit], Batch("lake_assets:ingest:beats", number))
+    committer.close()
+
+
+@pytest.mark.parametrize("way", ["archive", "delete"])
+def test_files_leave_when_bronze_has_all_of_their_rows(folder, way):
+    archive = folder.root / "done"
+    feed = folder.feed(**({"archive": str(archive)} if way == "archive" else {"delete": True}))
+    for number, name in enumerate(("a", "b")):
+        os.utime(folder.put(name, {"bpm": 1}, {"bpm": 2}), (number, number))
+    read(folder.reader(feed))
+    assert names(folder.path) == ["a", "b"]  # bronze has nothing of them
+    record(folder, 3, 1)  # and then half of b
+    read(folder.reader(feed, start=3))
+    assert names(folder.path) == ["b"]
+    record(folder, 4, 2)
+    read(folder.reader(feed, start=4))
+    assert names(folder.path) == []
+    if way == "archive":
+        assert names(archive) == ["a", "b"]
+        # A RESTORE of bronze asks for them again.
+        again = told(read(folder.reader(feed, start=1)), "_file", "_row", "value")
+        assert again == [
+            ("a", 2, b'{"bpm": 2}'),
+            ("b", 1, b'{"bpm": 1}'),
+            ("b", 2, b'{"bpm": 2}'),
+        ]
+
+
+def test_a_file_that_changed_since_it_was_found_stays(folder):
+    feed = folder.feed(delete=True)
+    folder.put("a", {"bpm": 1})
+    read(folder.reader(feed))
+    folder.put("a", {"bpm": 1}, {"bpm": 2})
+    record(folder, 1, 1)
+    read(folder.reader(feed, start=1))
+    assert names(folder.path) == ["a"]
+
+
+def test_a_name_that_is_taken_in_the_archive_gets_its_offset(folder):
+    feed = folder.feed(archive=str(folder.root / "done"))
+    folder.put("a", {"bpm": 1})
+    read(folder.reader(feed))
+    (folder.root / "done").mkdir()
+    (folder.root / "done" / "a").write_bytes(b"of before")
+    record(folder, 1, 1)
+    read(folder.reader(feed, start=1))
+    assert names(folder.root / "done") == ["a", "a.0"]
+    rows = read(folder.reader(feed, start=0))
+    assert rows["value"].to_pylist() == [b'{"bpm": 1}']
+
+
+def test_a_file_goes_to_another_disk_whole(folder, monkeypatch):
+    def refuse(*_):
+        raise OSError("another disk")
+
+    feed = folder.feed(archive=str(folder.root / "done"))
+    folder.put("a", {"bpm": 1})
+    read(folder.reader(feed))
+    monkeypatch.setattr("os.rename", refuse)
+    entries = entries_from(folder.lake, "beats", 0, 9)
+    assert cleaning.clean(feed.source.files, entries) == 1
+    assert names(folder.root / "done") == ["a"]
+    assert names(folder.path) == []
+
+
+def test_what_cannot_leave_is_tried_again(folder):
+    feed = folder.feed(archive=str(folder.root / "done"))
+    folder.put("a", {"bpm": 1})
+    read(folder.reader(feed))
+    (folder.root / "done").touch()  # no folder
+    entries = entries_from(folder.lake, "beats", 0, 9)
+    assert cleaning.clean(feed.source.files, entries) == 0
+    (folder.root / "done").unlink()
+    assert cleaning.clean(feed.source.files, entries) == 1
+
+
+def test_columns_are_as_bronze_has_them():
+    assert [field.name for field in COLUMNS][:2] == ["value", "listing"]
+    assert COLUMNS.field("_file").type == pa.string()
