@@ -53,7 +53,7 @@ QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize
 start and a few small jobs cost 24 s of CPU so, and 46 s with both compilers.
 
 With one compiler Java keeps 48 MB for its code. The session of a run, which all tests share, fills
-that within minutes; then methods are thrown out and compiled again, some of them for ever.
+that within minutes; then methods are thrown out, and compiled again when they are next used.
 """
 
 
