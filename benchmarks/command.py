@@ -118,7 +118,8 @@ def bench(
         float | None,
         typer.Option(
             min=1,
-            help=f"How long {LATENCY} measures each rate. " + _usual(_FULL.seconds, _QUICK.seconds),
+            help=f"How long {LATENCY} and {COST} measure each rate, and {REST} each case (20 s at "
+            "most). " + _usual(_FULL.seconds, _QUICK.seconds),
             show_default=False,
         ),
     ] = None,

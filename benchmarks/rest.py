@@ -31,7 +31,7 @@ from lake_assets.spark.lake_context import LakeContext, open_lake
 REST = "rest-sinks"
 
 _SECONDS = 20.0
-"""That a case takes by its bound."""
+"""That a case takes by its bound, at most: `--seconds` may say less."""
 
 _FILE_ROWS = 5_000
 """Rows of one commit of silver, as a second or two of a busy stream leaves."""
@@ -49,12 +49,18 @@ class Case:
     """Rows a second that are published of it."""
 
     rows: int | None = None
+    """Rows of `_SECONDS`, where no latency bounds them."""
 
     @property
     def bound(self) -> float | None:
         """Rows a second, if calls cost nothing but their latency."""
         in_flight = self.partitions * self.calls_in_flight
         return in_flight * self.rows_per_call / self.latency_s if self.latency_s else None
+
+    def rows_in(self, seconds: float) -> int:
+        """How many rows are to be delivered in a measurement of so many seconds, at most 20."""
+        share = min(1.0, seconds / _SECONDS)
+        return round(share * (self.rows or (self.bound or 0) * _SECONDS))
 
 
 CASES = (
@@ -101,7 +107,7 @@ def measure_rest(venue: Venue) -> Section:
 
 
 def _measured(venue: Venue, settings: Settings, feed: Feed, case: Case) -> dict[str, Figure]:
-    count = case.rows or round((case.bound or 0) * _SECONDS)
+    count = case.rows_in(venue.options.seconds)
     with open_lake(settings, venue.session) as context:
         _fill(context, feed, count)
         own = venue.session.newSession()

@@ -42,7 +42,7 @@ class Options:
     """Rows of silver that `refresh` begins with."""
 
     seconds: float = 60.0
-    """How long `latency` measures each rate."""
+    """How long `latency` and `cost` measure each rate, and `rest-sinks` each case."""
 
     rates: tuple[int, ...] = (2_000, 10_000)
     """Events a second that `latency` sends."""

@@ -48,9 +48,13 @@ SLOW_LIMIT_S = 900
 SERVICES_HOME = pytest.StashKey[Path]()
 """Home of the services that all processes of the run share."""
 
-QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m"
 """A test's Spark lives for seconds, and what the second compiler would gain comes after its end: a
-start and a few small jobs cost 24 s of CPU so, and 46 s with both compilers."""
+start and a few small jobs cost 24 s of CPU so, and 46 s with both compilers.
+
+With one compiler Java keeps 48 MB for its code. The session of a run, which all tests share, fills
+that within minutes; then methods are thrown out, and compiled again when they are next used.
+"""
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -10,7 +10,7 @@ from lake_assets.state.batch_strikes import BatchRange
 from lake_assets.state.files import streams_lock
 from lake_assets.streams.batch_attempts import BatchAttempts
 from lake_assets.streams.skip_request import is_released, request_file
-from lake_assets_tests.commandline import COMMAND, lake_assets, sparkless_here
+from lake_assets_tests.commandline import COMMAND, lake_assets_here, sparkless_here
 from lake_assets_tests.sample import GAMES
 
 
@@ -108,7 +108,7 @@ def test_a_missing_topic_ends_a_run_that_must_catch_up(connected, tmp_path):
         "route: {column: game_name, keys: [uno]}\n"
     )
     lost = connected.model_copy(update={"feeds": feeds})
-    done = lake_assets(lost, "stream", "--until-caught-up")
+    done = lake_assets_here(lost, "stream", "--until-caught-up")
     assert done.returncode == 1
     assert "topic 'no-such-topic': does not exist" in done.stderr.splitlines()[-1]
 

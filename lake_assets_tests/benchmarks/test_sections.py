@@ -1,0 +1,48 @@
+"""In a file of its own: a module's tests run in one process, and those of `test_run` beside it."""
+
+import json
+
+import pytest
+
+from benchmarks.sections import SECTIONS
+from lake_assets_tests.commandline import benchmarks_here
+
+
+@pytest.mark.bench
+@pytest.mark.slow
+@pytest.mark.kafka
+@pytest.mark.spark
+def test_all_sections_are_measured(connected):
+    sections = ("--history", "4000", "--batches", "10", "--seconds", "3", "--rates", "200")
+    only = ",".join([*SECTIONS, "floor"])
+    asked = ("--quick", "--events", "2000", "--tables", "2", "--only", only, "--json", *sections)
+    done = benchmarks_here(connected, *asked)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    shares = [f"after {share} new rows" for share in ("0.1%", "1.0%", "10.0%")]
+    ways = ["all games in one job", "a query a game"]
+    assert set(found["refresh"]) == {"note", *shares, *ways}
+    added = [found["refresh"][share]["new_rows"] for share in shares]
+    # Of each of two games so many rows, rounded up.
+    assert all(n <= rows < n + 2 for n, rows in zip((4, 40, 400), added, strict=True))
+    assert all(found["keyed"]["2"][rows]["merge_s"] > 0 for rows in ("1800", "180", "20"))
+    small = found["small-batches"]["2"]
+    assert small["rows"] == pytest.approx(3_000, rel=0.05)
+    assert small["seconds"] >= small["job_s"] > 0
+    latency = found["latency"]["200"]
+    for arrived in latency.values():
+        assert 500 <= arrived["events"] <= 600
+        assert 0 < arrived["p50_s"] <= arrived["p99_s"]
+    for live in (latency["live"], latency["live, slow"]):
+        assert live["p50_s"] <= live["gold_p50_s"] <= live["gold_p99_s"]
+    assert "gold_p50_s" not in latency["none"]
+    assert latency["live, slow"]["slow_refreshes"] > latency["live"]["slow_refreshes"] == 0
+    assert found["memory"]["floor"]["peak_mb"] > found["memory"]["floor"]["jvm_mb"] > 100
+    maintained, left = found["endurance"]["maintained"], found["endurance"]["left alone"]
+    assert maintained["batches"] == left["batches"] == 24
+    assert maintained["live_files"] < left["live_files"]
+    assert maintained["last_batch_s"] > 0
+    assert found["scheduled"]["2"]["ticks"] >= 1
+    assert found["scheduled"]["2"]["median_s"] > 0
+    assert found["rest-sinks"]["34"]["1"]["4"]["1"]["rows_per_s"] > 0
+    assert not connected.home.exists()
