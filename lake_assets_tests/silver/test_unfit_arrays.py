@@ -18,6 +18,11 @@ from lake_assets.silver.explosion import Explosion, has_other_types, rescued_of
 from lake_assets.silver.selecting_decoder import SelectingDecoder
 from lake_assets.silver.selection import Output
 from lake_assets.silver.transforming_decoder import TransformingDecoder
+from lake_assets_tests.formats.avro.given import datum, framed, record
+from lake_assets_tests.formats.framed_rows import bronze
+from lake_assets_tests.formats.json_schema.given import document
+from lake_assets_tests.formats.json_schema.given import framed as json_framed
+from lake_assets_tests.formats.subjects.given import Reader, known
 from lake_assets_tests.silver.given import bronze_batch
 
 COLUMNS = (
@@ -253,3 +258,27 @@ def test_behind_a_function_any_value_of_another_type_counts():
     made = "; the transform made no elements of codes"
     told = [f"{n} is of a type that is in {n}_other_types{made}" for n in ("points", "at.x")]
     assert found == [*told, None]
+
+
+@pytest.mark.parametrize("language", ["avro", "json"])
+def test_an_array_whose_name_has_its_type_is_looked_for_under_that(language):
+    if language == "json":
+        some = [{"type": "string"}, {"type": "array", "items": {"type": "integer"}}]
+        text, array = (document(x=one) for one in some)
+        schemas = known("json", a={1: text}, b={2: array})
+        values = [json_framed(1, {"x": "a"}), json_framed(2, {"x": [1, "b"]})]
+        words = 'element 1: x_array[] is no bigint: "b"'
+    else:
+        array = {"type": "array", "items": "int"}
+        text, older, newer = (record(("x", one)) for one in ("string", array, [array, "string"]))
+        schemas = known("avro", a={1: text}, b={2: older, 3: newer})
+        rows = (1, text, {"x": "a"}), (3, newer, {"x": "b"})
+        values = [framed(number, datum(schema, row)) for number, schema, row in rows]
+        words = "x_array is of a type that is in x_array_other_types"
+    declared = {language: {"subjects": ["a", "b"]}}
+    reader = Reader(language, schemas)
+    reader.read(*values)
+    explosion = exploding(payload(**declared), reader.decoder, (Column("x_array"), "x_array"))
+    found = [one.decoded for one in explosion.computed(bronze(*values))]
+    told = [row for one in found for row in one.detail.to_pylist()]
+    assert told == [None, words]

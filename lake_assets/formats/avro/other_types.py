@@ -19,6 +19,16 @@ ITEMS = "_items"
 """What it has before that where the types are those of an array's items or of a map's values."""
 
 
+def beside(name: str) -> str:
+    """What a name has at its end if it is a column's for other types; empty if it is none."""
+    rest = name.removesuffix(OTHER_TYPES)
+    if rest == name:
+        return ""
+    while rest.endswith(ITEMS):
+        rest = rest.removesuffix(ITEMS)
+    return name[len(rest) :]
+
+
 def with_columns(kind: Type) -> Type:
     """A type as it is read for its column, with what is read for others in `extras`.
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 from lake_assets.formats.avro.decoder import AvroDecoder
 from lake_assets.formats.avro.decoding_plan import made_by, plan_decoding
 from lake_assets.formats.avro.language import AVRO
+from lake_assets.formats.avro.other_types import beside
 from lake_assets.formats.avro.recorded_versions import with_recorded
 from lake_assets.formats.base import Surroundings
 from lake_assets.formats.confluent.cache import CachedRegistry, SchemaCache
@@ -56,6 +57,10 @@ class AvroFormat(RegisteredFormat[AvroPayload]):
     def goes_with(self, have: pa.Field, came: pa.Field) -> bool:
         """Whether a column holds a field's values, or gets a type that does."""
         return goes_with(have, came, promotes=True)
+
+    def beside(self, name: str) -> str:
+        """What the name of a column for other types has more than the other's; or nothing."""
+        return beside(name)
 
     def made_by(self, schemas: SchemaSet, route: Sequence[str]) -> list[pa.Schema]:
         """The columns of the newest version, and of those whose rows were met."""

@@ -77,6 +77,10 @@ class RegisteredFormat(Generic[DeclaredT]):
         """Whether a column holds a field's values, or gets a type that does."""
         return goes_with(have, came)
 
+    def beside(self, name: str) -> str:  # noqa: ARG002
+        """What a column's name has more than that of the one that it stands beside; or nothing."""
+        return ""
+
 
 def _ids(questions: frozenset[Question]) -> frozenset[int]:
     return frozenset(

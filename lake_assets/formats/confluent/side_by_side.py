@@ -4,7 +4,7 @@ What is asked, and what errors mean, is `confluent.registry`'s business.
 """
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import TypeVar
 
 _AT_ONCE = 8
@@ -28,6 +28,8 @@ def side_by_side(ask: Callable[[Asked], Answer], asked: Sequence[Asked]) -> list
     with ThreadPoolExecutor(min(_AT_ONCE, len(asked))) as pool:
         waiting = [pool.submit(ask, one) for one in asked]
         try:
+            for one in as_completed(waiting):
+                one.result()  # raises what it raised, also while an earlier one is still open
             return [one.result() for one in waiting]
         finally:
             pool.shutdown(cancel_futures=True)

@@ -18,6 +18,9 @@ from lake_assets.formats.schema_merge import in_words, is_timed
 GoesWith: TypeAlias = Callable[[pa.Field, pa.Field], bool]
 """Whether a column, the first, holds a field's values, or gets a type that does."""
 
+Beside: TypeAlias = Callable[[str], str]
+"""What a column's name has more than the one that it stands beside; empty of any other."""
+
 Names: TypeAlias = Mapping[str, str]
 """By a subject's own name, the feed's where that is another one."""
 
@@ -27,6 +30,7 @@ def column_names(
     columns: Mapping[str, pa.Field],
     goes_with: GoesWith,
     fixed: frozenset[str] = frozenset(),
+    beside: Beside = lambda _: "",
 ) -> dict[str, str]:
     """The feed's column of each of a subject's own ones.
 
@@ -41,20 +45,27 @@ def column_names(
         columns: the feed's, by name in lower case.
         goes_with: by the rules of the subject's language.
         fixed: names that are not changed, in lower case: a row without such a column is lost.
+        beside: such a column is called after what the other is called.
     """
-    work = _Work(columns, goes_with, _by_name(one for version in own for one in version))
+    every = _by_name(one for version in own for one in version)
+    work = _Work(columns, goes_with, beside, every)
     known: set[str] = set()
     for version in own:
         new = {key: kinds for key, kinds in _by_name(version).items() if key not in known}
         known |= new.keys()
-        clashing = []
-        for key, kinds in new.items():
-            if key in fixed or _is_no_column(columns.get(key)) or work.fits(key, kinds):
-                work.take(kinds[0].name, kinds[0].name)
-            else:
-                clashing.append(kinds)
-        for kinds in clashing:
-            work.take(work.with_type(kinds), kinds[0].name)
+        after = {key: kinds for key, kinds in new.items() if beside(kinds[0].name)}
+        first = {key: kinds for key, kinds in new.items() if key not in after}
+        for some in (first, after):
+            clashing = []
+            for key, kinds in some.items():
+                name = kinds[0].name if key in fixed else work.plain(kinds[0].name)
+                is_free = _is_no_column(columns.get(name.lower())) or work.fits(name, kinds)
+                if key in fixed or is_free:
+                    work.take(name, kinds[0].name)
+                else:
+                    clashing.append(kinds)
+            for kinds in clashing:
+                work.take(work.with_type(kinds), kinds[0].name)
     return work.found
 
 
@@ -70,6 +81,7 @@ def _by_name(fields: Iterable[pa.Field]) -> dict[str, list[pa.Field]]:
 class _Work:
     columns: Mapping[str, pa.Field]
     goes_with: GoesWith
+    beside: Beside
     every: Mapping[str, Sequence[pa.Field]]
     """By name in lower case, the types that any version has."""
 
@@ -91,14 +103,23 @@ class _Work:
         self.found[own] = name if have is None else have.name
         self.taken.add(name.lower())
 
+    def plain(self, own: str) -> str:
+        """What a field's column is called without a type of its own."""
+        more = self.beside(own)
+        other = own.removesuffix(more)
+        return f"{self.found.get(other, other)}{more}" if more else own
+
     def with_type(self, kinds: Sequence[pa.Field]) -> str:
         """The column of a field that does not go with the one of its name."""
-        plain = kinds[0].name
+        own = kinds[0].name
+        plain = self.plain(own)
+        every = self.every[own.lower()]
         name = with_type(plain, kinds[0])
-        while not self.fits(name, kinds):
+        # Another version's type may be in the column of that name by now, and it is the field's.
+        while not self.fits(name, every):
             name = with_type(name, kinds[0])
         is_new = name.lower() not in self.columns
-        return plain if is_new and self.fits(plain, self.every[plain.lower()]) else name
+        return plain if is_new and self.fits(plain, every) else name
 
 
 def with_type(name: str, one: pa.Field) -> str:

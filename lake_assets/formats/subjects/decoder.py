@@ -15,6 +15,8 @@ from lake_assets.formats.base import Decoded, Decoder, HasMessageColumns
 from lake_assets.formats.confluent.other_rows import judge
 from lake_assets.formats.subjects.column_names import Names, renamed
 from lake_assets.formats.subjects.joined import Joined, with_columns
+from lake_assets.formats.subjects.rescued import rescued_in_feed
+from lake_assets.model.misfits import RESCUED
 from lake_assets.model.quarantine import Reason
 
 _OF_A_SUBJECT = pa.array([Reason.INCOMPATIBLE_SCHEMA.value, Reason.FOREIGN_MESSAGE.value])
@@ -47,16 +49,20 @@ class OfSubject:
         """Rows of the subject, which their details name, in the feed's columns that it has."""
         decoded = self.decoder.decode(rows)
         if self.names:
-            columns = decoded.columns
-            named = renamed(columns.schema, self.names)
-            columns = pa.RecordBatch.from_arrays(columns.columns, schema=named)
-            decoded = replace(decoded, columns=columns)
+            decoded = replace(decoded, columns=self._in_feed(decoded.columns))
         is_told = pc.is_in(decoded.reason, value_set=_OF_A_SUBJECT)
         if not pc.any(is_told, min_count=0).as_py():
             return decoded
         prefix = f"subject {self.subject}: "
         named = pc.binary_join_element_wise(prefix, decoded.detail, "")
         return replace(decoded, detail=pc.if_else(is_told, named, decoded.detail))
+
+    def _in_feed(self, columns: pa.RecordBatch) -> pa.RecordBatch:
+        arrays = [
+            rescued_in_feed(array, self.names) if name == RESCUED else array
+            for name, array in zip(columns.schema.names, columns.columns, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(arrays, schema=renamed(columns.schema, self.names))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -146,7 +146,9 @@ class SubjectsFormat:
             kinds = self.inner.made_by(known, route)
             if self.renames_clashing and len(schemas.sets) > 1:
                 own = own_columns(self.inner, known, recorded.get(known.subject, ()))
-                names = changed(column_names(own, columns, self.inner.goes_with, fixed))
+                inner = self.inner
+                names = column_names(own, columns, inner.goes_with, fixed, inner.beside)
+                names = changed(names)
                 kinds = [renamed(one, names) for one in kinds]
                 for one in (column for kind in kinds for column in kind):
                     columns.setdefault(one.name.lower(), one)

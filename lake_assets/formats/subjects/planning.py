@@ -32,6 +32,9 @@ class SubjectFormat(PayloadFormat[SchemaSet], Protocol):
     def goes_with(self, have: pa.Field, came: pa.Field) -> bool:
         """Whether a column, the first, holds a field's values, or gets a type that does."""
 
+    def beside(self, name: str) -> str:
+        """What a column's name has more than that of the one that it stands beside; or nothing."""
+
 
 @dataclass(kw_only=True, slots=True)
 class Planned:
@@ -154,7 +157,7 @@ class _Work:
     def names(self, one: Planned) -> dict[str, str]:
         """The feed's column of each of a subject's own ones."""
         fixed = frozenset(name.lower() for name in self.route)
-        return column_names(one.own, self.columns, self.goes_with, fixed)
+        return column_names(one.own, self.columns, self.goes_with, fixed, self.inner.beside)
 
     def plan(self, one: Planned) -> bool:
         """Plan a subject with the feed's columns as they are now.

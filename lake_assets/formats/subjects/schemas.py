@@ -80,20 +80,27 @@ class SubjectSchemas:
 
         Those without versions are none.
         """
+        sets = list(sets)
         known = dict.fromkeys([*(its.subject for its in self.recorded), *self.sets])
         before = {name: at for at, name in enumerate(known)}
         named = {name: at for at, name in enumerate(self.choice.names)}
+        taken = {schema_id: one.subject for one in sets for schema_id in one.versions}
+        recorded: dict[str, set[int]] = {}
+        for its in self.recorded:
+            if taken.get(its.schema_id, its.subject) == its.subject:
+                recorded.setdefault(its.subject, set()).add(its.schema_id)
 
         def place(one: SchemaSet) -> tuple[float, float, str]:
             """Where a subject stands.
 
-            Of two whose first text is the same one leads that was known before, so that the other
+            It stays there when its oldest version is deleted: `select` names columns by that. Of
+            two whose first text is the same one leads that was known before, so that the other
             takes no rows from it.
             """
             if one.subject in named:
                 return named[one.subject], 0.0, one.subject
-            listed = (schema_id for schema_id, v in one.versions.items() if not v.is_deleted)
-            return min(listed, default=inf), before.get(one.subject, inf), one.subject
+            ids = {*one.versions, *recorded.get(one.subject, ())}
+            return min(ids), before.get(one.subject, inf), one.subject
 
         found = sorted((one for one in sets if one.versions), key=place)
         ids = frozenset(schema_id for one in found for schema_id in one.versions)

@@ -34,5 +34,21 @@ def test_what_one_raises_is_raised(count):
     def ask(one):
         raise ValueError(one)
 
-    with pytest.raises(ValueError, match="0"):
+    with pytest.raises(ValueError, match=r"\d"):
         side_by_side(ask, range(count))
+
+
+def test_nothing_more_is_asked_once_one_has_failed_while_an_earlier_one_is_open():
+    is_over, asked = threading.Event(), []
+
+    def ask(one):
+        asked.append(one)
+        if one == 1:
+            raise ValueError(one)
+        if one == 19:
+            is_over.set()
+        is_over.wait(1)  # all others are open for as long as it takes to cancel the rest
+
+    with pytest.raises(ValueError, match="1"):
+        side_by_side(ask, range(20))
+    assert len(asked) <= 9  # eight, and one in the place of the one that failed

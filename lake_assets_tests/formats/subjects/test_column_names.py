@@ -4,6 +4,7 @@ import pyarrow as pa
 import pytest
 
 from lake_assets.delta.renamed_columns import Renames
+from lake_assets.formats.avro.other_types import beside
 from lake_assets.formats.schema_merge import goes_with
 from lake_assets.formats.subjects.column_names import (
     column_names,
@@ -50,6 +51,22 @@ def test_a_name_that_is_another_column_s_gets_the_type_once_more():
     assert names({"id": TEXT}, both) == {"id_int": "id_int", "id": "id_int_int"}
     # What an older version's field is called is not a later one's.
     assert names({"id": TEXT}, {"id": INT}, both) == {"id": "id_int", "id_int": "id_int_int"}
+
+
+def test_what_stands_beside_a_column_is_called_after_it():
+    other = pa.struct([("member1", TEXT)])
+    columns = {"id": pa.field("id", TEXT)}
+    own = [fields(id_other_types=other, id=INT)]
+    names = column_names(own, columns, goes_with, beside=beside)
+    assert names == {"id": "id_int", "id_other_types": "id_int_other_types"}
+    columns["id_int_other_types"] = pa.field("id_int_other_types", INT)
+    names = column_names([fields(id=INT), *own], columns, goes_with, beside=beside)
+    assert names == {"id": "id_int", "id_other_types": "id_int_other_types_struct"}
+    own = [fields(id=TEXT, id_items_other_types=other)]
+    assert column_names(own, columns, goes_with, beside=beside) == {
+        "id": "id",
+        "id_items_other_types": "id_items_other_types",
+    }
 
 
 def test_messages_of_one_version_have_a_column_that_goes_with_one_of_them():

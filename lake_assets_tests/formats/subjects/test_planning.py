@@ -2,11 +2,12 @@
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -197,3 +198,38 @@ def test_a_leading_subject_s_columns_are_the_same_object_as_the_tables():
     again = Reader("avro", schemas, have=have)
     assert again.have is have
     assert again.have == pa.schema([("id", pa.int32()), ("id_string", pa.string())])
+
+
+@pytest.mark.parametrize("is_listed", [True, False])
+def test_a_subject_whose_oldest_version_is_deleted_leads_on_where_no_table_is_asked(is_listed):
+    older = record(("id", "string"), name="Order")
+    newer = record(("id", "string"), ("at", "string"), name="Order")
+    refund = record(("id", "int"), name="Refund")
+    whole = known("avro", ".*", order={1: older, 3: newer}, refund={2: refund})
+    versions = dict(whole.sets["order"].versions)
+    if is_listed:
+        versions[1] = replace(versions[1], is_deleted=True)
+    else:
+        del versions[1]
+    left = replace(whole.sets["order"], versions=versions)
+    fewer = SubjectSchemas(choice=whole.choice, recorded=versions_in(whole))
+    fewer = fewer.with_sets([whole.sets["refund"], left])
+    assert Reader("avro", fewer).have.names == ["id", "at", "id_int"]
+    # Of an id that is another subject's by now nothing is told.
+    anew = known("avro", ".*", order={3: newer}, refund={1: refund}).sets.values()
+    assert [*fewer.with_sets(anew).sets] == ["refund", "order"]
+
+
+def test_a_field_whose_versions_do_not_go_together_has_one_column_beside_another_s():
+    """Each round of planning found that none fitted, and gave it one more, without end."""
+    some = [Drawn("s0", [{"id": "struct"}], "avro"), Drawn("s1", [{"id": "string"}, {}], "avro")]
+    some[0].ids, some[1].ids = [1], [2, 3]
+    some[1].versions[1] = {"id": "list"}
+    reader = Reader("avro", schemas_of(some))
+    assert reader.have.names == ["id", "id_string"]
+    assert reader.have.field("id_string").type == pa.list_(pa.int32())
+    older, newer = (some[1].row(version, 5) for version in range(2))
+    refused, row = reader.rows(older[0], newer[0])
+    assert "incompatible_schema" in refused
+    assert row == {"id_string": [5]}
+    assert Reader("avro", schemas_of(some), have=reader.have).have is reader.have
