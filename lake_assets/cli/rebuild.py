@@ -57,7 +57,7 @@ def rebuild(
     of all keys, with the streams stopped, also drops columns that hold nothing and that no row's
     message makes, such as those of a renamed field's old name; with the streams stopped, too, it
     gives tables the layout that the feed says (`partition_by`). `rebuild bronze`
-    drops the feed's tables and reads its topic again; feeds are protected from that unless they
+    drops the feed's tables and reads its source again; feeds are protected from that unless they
     say otherwise.
     """
     settings = load_settings(lake=lake)
@@ -102,4 +102,9 @@ def _reset(settings: Settings, feed: Feed, keys: list[str] | None) -> None:
     if keys:
         raise SettingsError("--key", "does not go with bronze", "Leave it out")
     dropped = reset_bronze(settings, feed)
-    stdout.print(f"{len(dropped)} tables dropped; `lake-assets stream` reads the topic again")
+    files = feed.source.files
+    words = f"`lake-assets stream` reads {feed.source.declared.title} again"
+    if files is not None and files.archive is not None:
+        words += f", and none that is in {files.archive}: move back what is to be read again"
+    told = f"{len(dropped)} tables dropped; {words}"
+    stdout.print(told, markup=False, highlight=False, soft_wrap=True)

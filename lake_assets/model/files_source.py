@@ -26,7 +26,7 @@ def _folder(value: str) -> str:
     if ".." in Path(value).parts:
         message = f"{value!r} has `..` in it: write where the folder is"
         raise ValueError(message)
-    return str(Path(value))
+    return str(Path("/", value.lstrip("/")))  # two slashes at the begin would be another path
 
 
 def _encoding(value: str) -> str:
@@ -44,6 +44,12 @@ def _encoding(value: str) -> str:
 def _pattern(value: str) -> str:
     if not value or value.startswith("/") or any(p in {"", ".", ".."} for p in value.split("/")):
         message = f"{value!r} is no pattern below the folder: write `*.jsonl` or `**/*.jsonl`"
+        raise ValueError(message)
+    if any(mark in value for mark in "[]{}"):
+        message = f"{value!r}: only `*`, `?` and `**/` stand for others; `?` is any one character"
+        raise ValueError(message)
+    if value.endswith(".tmp") or any(part[0] in "._" for part in value.split("/")):
+        message = f"{value!r}: names that begin with `.` or `_`, or end with `.tmp`, are never read"
         raise ValueError(message)
     return value
 

@@ -4,6 +4,7 @@ What was done is found by looking: a file that is gone was taken care of. A file
 it was found stays where it is.
 """
 
+import errno
 import logging
 import os
 import shutil
@@ -14,6 +15,7 @@ from lake_assets.delta.log_history import open_table
 from lake_assets.delta.recorded_sources import sources_read
 from lake_assets.delta.restores import held_offsets
 from lake_assets.delta.table_log import log_of
+from lake_assets.errors import SourceError
 from lake_assets.model.feeds import Feed
 from lake_assets.model.files_source import LISTING, FilesSource
 from lake_assets.model.tables import bronze_of
@@ -52,7 +54,7 @@ def clean(source: FilesSource, entries: Iterable[Entry]) -> int:
         try:
             if look(path, entry.file.name) == entry.file:
                 _leave(source, entry, path)
-        except OSError as problem:
+        except (OSError, SourceError) as problem:
             _LOG.warning("file %s cannot leave its folder: %s", path, problem)
             return reached
         reached = entry.end
@@ -61,14 +63,19 @@ def clean(source: FilesSource, entries: Iterable[Entry]) -> int:
 
 def _leave(source: FilesSource, entry: Entry, path: Path) -> None:
     if source.archive is None:
-        path.unlink(missing_ok=True)
+        if not entry.problem:  # nothing of one that could not be read is in bronze
+            path.unlink(missing_ok=True)
         return
     plain, numbered = archived(source.archive, entry)
-    target = numbered if plain.exists() else plain
+    target = numbered if os.path.lexists(plain) else plain
+    if os.path.lexists(target) and look(target, entry.file.name) != entry.file:
+        raise FileExistsError(errno.EEXIST, "is there already, and another file", str(target))
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         os.rename(path, target)  # noqa: PTH104 - fails where it is another disk
-    except OSError:
+    except OSError as problem:
+        if problem.errno != errno.EXDEV:
+            raise
         # Another disk: whole there before it goes here, whenever this dies.
         staged = target.with_name(f".{target.name}.tmp")
         shutil.copy2(path, staged)

@@ -22,7 +22,7 @@ MOST_BYTES = 64 * 1024 * 1024
 MOST_DOCUMENT = 256 * 1024 * 1024
 """Bytes of a file that is read as one document: it is in memory some times over."""
 
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 
 Numbers = npt.NDArray[np.int64]
 
@@ -44,10 +44,11 @@ class Rows:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Quoting:
-    """By what a record of CSV has several lines."""
+    """By what a record of CSV has several lines, and fields."""
 
     quote: bytes
     escape: bytes = b""
+    delimiter: bytes = b","
 
 
 @dataclass
@@ -84,8 +85,8 @@ class Lines:
     def __iter__(self) -> Iterator[Rows]:
         """The rows, a chunk's at a time."""
         chunk = self.stream.read(CHUNK_BYTES)
-        if self.position == 0 and chunk.startswith(_BOM):
-            chunk, self.position = chunk[len(_BOM) :], len(_BOM)
+        if self.position == 0 and chunk.startswith(BOM):
+            chunk, self.position = chunk[len(BOM) :], len(BOM)
         while chunk:
             yield self._cut(chunk)
             chunk = self.stream.read(CHUNK_BYTES)
@@ -111,7 +112,8 @@ class Lines:
             self.position += len(self._rest)
             self._rest, self._is_too_long = b"", True
         cut = Rows(values=found, lines=numbers, positions=positions, problems=problems)
-        return _rows(cut if self._record is None else self._record.put_together(cut))
+        whole = cut if self._record is None else self._record.put_together(cut)
+        return _rows(whole, self.quoting.delimiter if self.quoting is not None else b"")
 
 
 @dataclass
@@ -178,10 +180,17 @@ def _quotes(line: bytes, quoting: Quoting) -> int:
     return line.count(quoting.quote)
 
 
-def _rows(rows: Rows) -> Rows:
-    """Without the ends of lines, and without values that have nothing else."""
+_BLANK = b" \t\n\r\x0b\f"
+
+
+def _rows(rows: Rows, delimiter: bytes) -> Rows:
+    """Without the ends of lines, and without values that have nothing else.
+
+    A line of delimiters alone is a record of empty fields, also where a tab or a space is one.
+    """
+    blank = _BLANK.replace(delimiter, b"") if delimiter else _BLANK
     cut = [value[:-1] if value and value.endswith(b"\r") else value for value in rows.values]
-    kept = np.fromiter((v is None or bool(v.strip()) for v in cut), np.bool_, len(cut))
+    kept = np.fromiter((v is None or bool(v.strip(blank)) for v in cut), np.bool_, len(cut))
     places = np.flatnonzero(kept)
     told = {n: rows.problems[at] for n, at in enumerate(places.tolist()) if at in rows.problems}
     return Rows(
@@ -199,7 +208,7 @@ def elements(stream: Reading) -> Rows:
         BadFileError: it is none, or too large to be read as one.
     """
     content = _whole(stream)
-    begin = len(_BOM) if content.startswith(_BOM) else 0
+    begin = len(BOM) if content.startswith(BOM) else 0
     try:
         text = content[begin:].decode()
         spans = list(_spans(text))
@@ -210,12 +219,20 @@ def elements(stream: Reading) -> Rows:
         raise BadFileError(f"is no JSON: {problem.msg} ({where})") from problem
     except RecursionError as problem:
         raise BadFileError("is no JSON: it is nested too deep") from problem
-    values = [text[start:end].encode() for start, end in spans]
+    values: list[bytes | None] = [text[start:end].encode() for start, end in spans]
+    too_long = [at for at, value in enumerate(values) if len(value or b"") > MOST_BYTES]
+    for at in too_long:
+        values[at] = None
     if text.isascii():
         positions = np.array([start for start, _ in spans], dtype=np.int64) + begin
     else:
         positions = _byte_places(text, [start for start, _ in spans]) + begin
-    return Rows(values=[*values], lines=np.arange(len(values), dtype=np.int64), positions=positions)
+    return Rows(
+        values=values,
+        lines=np.arange(len(values), dtype=np.int64),
+        positions=positions,
+        problems=dict.fromkeys(too_long, _TOO_LONG),
+    )
 
 
 def _whole(stream: Reading) -> bytes:
@@ -238,7 +255,8 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
     Raises:
         JSONDecodeError: it is no JSON.
     """
-    decoder, at = json.JSONDecoder(), _after_space(text, 0)
+    # Numbers are not kept, and an integer of thousands of digits is no error to a float.
+    decoder, at = json.JSONDecoder(parse_int=float), _after_space(text, 0)
     while at < len(text):
         if text[at] != "[":
             _, end = decoder.raw_decode(text, at)

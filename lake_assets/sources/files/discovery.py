@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pyarrow.compute as pc
 
+from lake_assets.errors import SourceError
 from lake_assets.model.feeds import Feed
 from lake_assets.sources.files.index import (
     FOUND,
@@ -104,8 +105,8 @@ class Discovery:
         self._known.add(entry.file for entry in entries)
         self._known.add(change.file for change in changes)
         for change in changes:
-            about = (change.file.name, change.state)
-            _LOG.warning("file %r has %s since it was found, and is not read again", *about)
+            about = (change.file.name, "has" if change.state == GROWN else "was", change.state)
+            _LOG.warning("file %r %s %s since it was found, and is not read again", *about)
         return entries
 
     def _load(self) -> None:
@@ -190,7 +191,13 @@ class Discovery:
         entries: list[Entry] = []
         while self._new and (not entries or self._clock() < until):
             file = self._new.pop(0)
-            entry = self._counted(file, end)
+            try:
+                entry = self._counted(file, end)
+            except (SourceError, OSError):
+                self._new.insert(0, file)
+                if entries:
+                    break  # what was counted is not lost; the next step meets the error again
+                raise
             if entry is not None:
                 entries.append(entry)
                 end = entry.end
@@ -207,7 +214,7 @@ class Discovery:
         path = self._path(file.name)
         try:
             measured = measure(self._cut, file.name, path, file.size)
-        except FileNotFoundError:
+        except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
             return None
         if look(path, file.name) != file:
             self._settling.is_settled(file, self._clock(), file.modified_ns)

@@ -115,14 +115,18 @@ def rows_of_index(lake: Store, feed: str, columns: Sequence[str]) -> Iterator[pa
             yield from (rows.slice(at, _ROWS) for at in range(0, rows.num_rows, _ROWS))
 
 
-def entries_from(lake: Store, feed: str, offset: int, most: int) -> list[Entry]:
-    """The first files that have an offset, or one after it, in their order.
+def entries_from(
+    lake: Store, feed: str, offset: int, most: int, *, with_empty: bool = False
+) -> list[Entry]:
+    """The first files that have lines from an offset on, in their order.
 
     Args:
         lake: where the index is.
         feed: whose it is.
-        offset: the offset; a file without lines has the one that the next file begins with.
+        offset: the offset.
         most: files at most.
+        with_empty: whether files without lines are wanted as well, any number of which may stand
+            before one offset: each has that which the next file begins with.
 
     Raises:
         LakeError: as `rows_of_index`.
@@ -136,7 +140,7 @@ def entries_from(lake: Store, feed: str, offset: int, most: int) -> list[Entry]:
         ).to_pylist()
         if row["state"] == FOUND
     )
-    found = (entry for entry in later if entry.end > offset or not entry.lines)
+    found = (entry for entry in later if entry.end > offset or (with_empty and not entry.lines))
     return heapq.nsmallest(most, found, key=lambda entry: (entry.first, entry.end))
 
 

@@ -1,7 +1,9 @@
 """Which files a folder has, by their names, sizes and times. Opens none of them."""
 
+import errno
 import heapq
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -73,6 +75,8 @@ def look(path: str | Path, name: str) -> Found | None:
         return None
     except OSError as problem:
         raise _unreadable(str(path), problem) from problem
+    if not stat.S_ISREG(status.st_mode):
+        return None
     return Found(name, status.st_size, status.st_mtime_ns)
 
 
@@ -86,7 +90,7 @@ def _entries(
                 name = above + entry.name
                 if _is_folder(source, entry):
                     below.append((entry.path, f"{name}/"))
-                elif source.matches(name) and _is_text(name) and entry.is_file():
+                elif source.matches(name) and _is_text(name) and _is_file(entry):
                     yield entry, name
     except FileNotFoundError as problem:
         if not above:
@@ -102,6 +106,16 @@ def _is_folder(source: FilesSource, entry: "os.DirEntry[str]") -> bool:
     """Whether an entry is a folder that is looked into."""
     is_meant = source.is_deep and entry.name[:1] not in {".", "_"}
     return is_meant and _is_text(entry.name) and entry.is_dir(follow_symlinks=False)
+
+
+def _is_file(entry: "os.DirEntry[str]") -> bool:
+    """Whether an entry is a file, or a link to one; a link that leads to itself is none."""
+    try:
+        return entry.is_file()
+    except OSError as problem:
+        if problem.errno == errno.ELOOP:
+            return False
+        raise
 
 
 def _is_text(name: str) -> bool:

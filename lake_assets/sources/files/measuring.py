@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from lake_assets.model.feeds import Feed
 from lake_assets.model.files_source import FilesSource
-from lake_assets.sources.files.cutting import CHUNK_BYTES, Lines, Quoting, elements
+from lake_assets.sources.files.cutting import BOM, CHUNK_BYTES, Lines, Quoting, elements
 from lake_assets.sources.files.opening import (
     BadFileError,
     Reading,
@@ -55,7 +55,11 @@ class Cut:
         if source.format != "csv" or record is None:
             return cls(source=source)
         names = tuple(column.name for column in record.columns) if source.header else ()
-        quoting = Quoting(quote=record.quote.encode(), escape=record.escape.encode())
+        quoting = Quoting(
+            quote=record.quote.encode(),
+            escape=record.escape.encode(),
+            delimiter=record.delimiter.encode(),
+        )
         return cls(source=source, quoting=quoting, header=names, delimiter=record.delimiter)
 
 
@@ -91,7 +95,7 @@ def _lines(cut: Cut, stream: Reading, *, has_marks: bool) -> Measured:
     while chunk:
         counting.add(chunk)
         last, chunk = chunk, stream.read(CHUNK_BYTES)
-    unended = bool(last) and not last.endswith(b"\n")
+    unended = bool(last) and not last.endswith(b"\n") and not (last is first and first == BOM)
     return Measured(lines=counting.lines + unended, marks=counting.marks)
 
 
@@ -138,12 +142,31 @@ class _Begin:
 
 
 def _ensure_header(cut: Cut, first: bytes) -> None:
-    rows = next(iter(Lines(_Begin(first), quoting=cut.quoting)), None)
-    value = rows.values[0] if rows is not None and rows.values else None
+    lines = Lines(_Begin(first), quoting=cut.quoting)
+    rows = next((rows for rows in lines if rows.values), None)
+    value = None if rows is None else rows.values[0]
     wanted = cut.delimiter.join(cut.header)
     if rows is None or value is None or rows.lines[0] != 0:
         raise BadFileError(f"does not begin with a line of names ({wanted})")
-    given = next(csv.reader([value.decode(errors="replace")], delimiter=cut.delimiter), [])
-    if [name.strip().lower() for name in given] != [name.lower() for name in cut.header]:
+    if _names(cut, value) != [name.lower() for name in cut.header]:
         begin = value.decode(errors="replace")[:200]
         raise BadFileError(f"begins with {begin!r}, where the payload's columns are {wanted}")
+
+
+def _names(cut: Cut, value: bytes) -> list[str]:
+    """The fields of a file's first record, in small letters; none if it cannot be one of names."""
+    quote = cut.quoting.quote.decode() if cut.quoting else ""
+    text = [value.decode(errors="replace")]
+    try:
+        given = next(
+            csv.reader(
+                text,
+                delimiter=cut.delimiter,
+                quotechar=quote or None,
+                quoting=csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE,
+            ),
+            [],
+        )
+        return [name.strip().lower() for name in given]
+    except csv.Error:
+        return []

@@ -122,9 +122,7 @@ class FolderFiles:
         """The files that have offsets between two."""
         at = start
         while at < end and (page := entries_from(self._lake, self._feed.feed, at, _PAGE)):
-            yield from (entry for entry in page if entry.lines and entry.first < end)
-            if page[-1].end <= at:
-                return
+            yield from (entry for entry in page if entry.first < end)
             at = page[-1].end
 
     def _index(self) -> DeltaTable | None:

@@ -221,7 +221,7 @@ class _Finder:
         reached = bronze_reached(lake, feed)
         if reached > done:
             self._index.flush()  # bronze's commits outlive a power cut before what they are of goes
-            entries = entries_from(lake, feed.feed, done, _CLEANED)
+            entries = _leaving(lake, feed.feed, done)
             done = clean(self._source, takewhile(lambda entry: entry.end <= reached, entries))
         if done > self._index.cleaned:
             self._index.note_cleaned(done)
@@ -232,3 +232,13 @@ class _Finder:
         self._clean_at = 0.0
         self._clean()
         self._index.close()
+
+
+def _leaving(lake: Store, feed: str, start: int) -> list[Entry]:
+    """The files that leave next, so many that at least one has lines, if there is such a one."""
+    most = _CLEANED
+    while True:
+        entries = entries_from(lake, feed, start, most, with_empty=True)
+        if len(entries) < most or entries[-1].end > start:
+            return entries
+        most *= 2

@@ -1,5 +1,6 @@
 """Files leave their folder once bronze has them, and not before; bronze here is its log alone."""
 
+import errno
 import os
 
 import pyarrow as pa
@@ -10,7 +11,7 @@ from lake_assets.delta.commit import Batch, Commit
 from lake_assets.delta.committer import Committer
 from lake_assets.delta.source_offsets import offset_transactions
 from lake_assets.model.tables import bronze_of
-from lake_assets.sources.files import cleaning
+from lake_assets.sources.files import cleaning, stream
 from lake_assets.sources.files.index import entries_from
 from lake_assets.sources.files.reading import COLUMNS
 from lake_assets_tests.sources.files.folders import Folder, read, told
@@ -75,6 +76,16 @@ def test_a_file_that_changed_since_it_was_found_stays(folder):
     assert names(folder.path) == ["a"]
 
 
+def test_a_file_that_could_not_be_read_is_not_deleted(folder):
+    feed = folder.feed(delete=True)
+    folder.put("a", {"bpm": 1})
+    folder.put("b.gz", b"no gzip")
+    assert read(folder.reader(feed)).num_rows == 2
+    record(folder, 2, 1)
+    read(folder.reader(feed, start=2))
+    assert names(folder.path) == ["b.gz"]
+
+
 def test_a_name_that_is_taken_in_the_archive_gets_its_offset(folder):
     feed = folder.feed(archive=str(folder.root / "done"))
     folder.put("a", {"bpm": 1})
@@ -88,9 +99,48 @@ def test_a_name_that_is_taken_in_the_archive_gets_its_offset(folder):
     assert rows["value"].to_pylist() == [b'{"bpm": 1}']
 
 
+def test_what_the_archive_has_is_never_overwritten(folder):
+    feed = folder.feed(archive=str(folder.root / "done"))
+    folder.put("a", {"bpm": 1})
+    read(folder.reader(feed))
+    (folder.root / "done").mkdir()
+    for name in ("a", "a.0"):
+        (folder.root / "done" / name).write_bytes(name.encode())
+    entries = entries_from(folder.lake, "beats", 0, 9)
+    assert cleaning.clean(feed.source.files, entries) == 0
+    assert (folder.root / "done" / "a.0").read_bytes() == b"a.0"
+    assert names(folder.path) == ["a"]
+
+
+def test_a_file_that_may_not_be_moved_is_not_copied(folder, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    feed = folder.feed(archive=str(folder.root / "done"))
+    folder.put("a", {"bpm": 1})
+    read(folder.reader(feed))
+    monkeypatch.setattr("os.rename", refuse)
+    entries = entries_from(folder.lake, "beats", 0, 9)
+    assert cleaning.clean(feed.source.files, entries) == 0
+    assert names(folder.root / "done") == []
+    assert names(folder.path) == ["a"]
+
+
+def test_more_empty_files_leave_than_are_known_at_once(folder, monkeypatch):
+    feed = folder.feed(delete=True)
+    for number in range(12):
+        os.utime(folder.put(f"empty{number}"), (number, number))
+    folder.put("rows", {"bpm": 1})
+    read(folder.reader(feed))
+    monkeypatch.setattr(stream, "_CLEANED", 5)
+    record(folder, 1, 1)
+    read(folder.reader(feed, start=1))
+    assert names(folder.path) == []
+
+
 def test_a_file_goes_to_another_disk_whole(folder, monkeypatch):
     def refuse(*_):
-        raise OSError("another disk")
+        raise OSError(errno.EXDEV, "another disk")
 
     feed = folder.feed(archive=str(folder.root / "done"))
     folder.put("a", {"bpm": 1})

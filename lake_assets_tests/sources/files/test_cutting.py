@@ -72,6 +72,11 @@ def test_records_of_csv_are_those_that_python_reads():
     assert parsed == list(csv.reader(io.StringIO(content.decode(), newline="")))
 
 
+def test_a_line_of_tabs_is_a_record_where_tabs_are_delimiters():
+    rows, _ = cut(b"1\t2\n\t\r\n \n", 100, quoting=Quoting(quote=b'"', delimiter=b"\t"))
+    assert [value for *_, value in rows] == [b"1\t2", b"\t"]
+
+
 def test_an_escaped_quote_ends_nothing():
     content = b'"a\\"\nb",1\n2,3\n'
     rows, _ = cut(content, 100, quoting=Quoting(quote=b'"', escape=b"\\"))

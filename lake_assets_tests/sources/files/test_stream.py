@@ -4,6 +4,7 @@ import bz2
 import gzip
 import json
 import os
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,11 +12,11 @@ import pytest
 from deltalake import DeltaTable
 
 from lake_assets.delta.log_history import open_table
-from lake_assets.errors import CommitConflictError, LakeError, SourceNotFoundError
+from lake_assets.errors import CommitConflictError, LakeError, SourceError, SourceNotFoundError
 from lake_assets.model.csv_payload import CsvPayload
 from lake_assets.model.payload import Payload
 from lake_assets.model.tables import files_of
-from lake_assets.sources.files import cutting, discovery, measuring, stream
+from lake_assets.sources.files import cutting, discovery, measuring, source, stream
 from lake_assets.sources.files.discovery import Discovery, has_new_files
 from lake_assets.sources.files.index import changes_in, end_of, entries_from
 from lake_assets.sources.files.index_writer import FileIndex
@@ -121,13 +122,39 @@ def test_records_of_csv_have_the_line_they_begin_in(folder):
     ]
 
 
-@pytest.mark.parametrize("first", [b"bpm,time\n", b"1,2\n", b"\n"])
+@pytest.mark.parametrize(
+    "first", [b"bpm,time\n", b"1,2\n", b"\n", b"time\rx,bpm\n", b"x" * 200_000 + b"\n"]
+)
 def test_a_file_with_another_header_is_refused_whole(folder, first):
     (folder.path / "a.csv").write_bytes(first + b"1,2\n")
     rows = read(folder.reader(folder.feed(CSV, format="csv", header=True)))
     ((value, problem),) = told(rows, "value", "_problem")
     assert value is None
     assert "time,bpm" in problem
+
+
+def test_a_header_without_rows_is_a_file_without_rows(folder):
+    (folder.path / "a.csv").write_bytes(b"time,bpm")
+    assert read(folder.reader(folder.feed(CSV, format="csv", header=True))).num_rows == 0
+
+
+def test_a_header_may_stand_between_the_payload_s_own_quotes(folder):
+    payload = Payload(csv=CsvPayload(ddl="time string, bpm int", quote="'"))
+    (folder.path / "a.csv").write_bytes(b"'time','bpm'\n1,2\n")
+    rows = read(folder.reader(folder.feed(payload, format="csv", header=True)))
+    assert told(rows, "_row", "value") == [(2, b"1,2")]
+
+
+def test_a_byte_order_mark_alone_is_no_row(folder):
+    (folder.path / "a").write_bytes(b"\xef\xbb\xbf")
+    assert read(folder.reader()).num_rows == 0
+
+
+def test_an_integer_of_many_digits_is_no_matter_of_the_file(folder):
+    content = b'{"bpm": ' + b"9" * 5_000 + b"}"
+    (folder.path / "a.json").write_bytes(content)
+    rows = read(folder.reader(folder.feed(format="json")))
+    assert told(rows, "value", "_problem") == [(content, None)]
 
 
 def test_large_files_are_cut_at_marks_into_batches_and_parts(folder, monkeypatch):
@@ -160,6 +187,14 @@ def test_a_line_that_is_too_long_is_told_of_and_those_behind_it_come(folder, mon
     folder.put("a", b"1", b"x" * 1_000, b"2", b"y" * 500)
     rows = told(read(folder.reader()), "_row", "value", "_problem")
     assert [row[:2] for row in rows] == [(1, b"1"), (2, None), (3, b"2"), (4, None)]
+    assert "is longer than" in rows[1][2]
+
+
+def test_an_element_that_is_too_long_is_a_row_that_says_so(folder, monkeypatch):
+    monkeypatch.setattr(cutting, "MOST_BYTES", 100)
+    (folder.path / "a.json").write_text(json.dumps([1, "x" * 1_000, 2]))
+    rows = told(read(folder.reader(folder.feed(format="json"))), "_row", "value", "_problem")
+    assert [row[:2] for row in rows] == [(1, b"1"), (2, None), (3, b"2")]
     assert "is longer than" in rows[1][2]
 
 
@@ -252,6 +287,65 @@ def test_ordered_discovery_takes_none_before_one_that_has_not_settled(folder):
     found = Discovery(feed, folder.lake, index).step()
     assert [entry.file.name for entry in found] == ["a"]
     index.close()
+
+
+@pytest.mark.parametrize("mode", ["list", "ordered"])
+def test_no_file_is_passed_when_the_disk_fails_while_files_are_counted(folder, monkeypatch, mode):
+    feed = folder.feed(discovery=mode)
+    for name in "abc":
+        folder.put(name, {"bpm": 1})
+    real, failed = measuring.measure, []
+
+    def measure(cut, name, *rest):
+        if name == "b" and not failed:
+            failed.append(name)
+            raise SourceError("folder /x", "cannot be read", "Wait")
+        return real(cut, name, *rest)
+
+    monkeypatch.setattr(discovery, "measure", measure)
+    monkeypatch.setattr(stream, "_RETRY_S", 0.0)
+    assert told(read(folder.reader(feed)), "_file") == [("a",), ("b",), ("c",)]
+    assert failed
+
+
+def test_a_folder_or_pipe_that_took_a_file_s_name_is_no_file(folder, monkeypatch):
+    for number, name in enumerate("abc"):
+        os.utime(folder.put(name, {"bpm": 1}), (number, number))
+    real = measuring.measure
+
+    def measure(cut, name, path, size):
+        if name == "b":
+            Path(path).unlink()
+            Path(path).mkdir()
+        return real(cut, name, path, size)
+
+    monkeypatch.setattr(discovery, "measure", measure)
+    assert told(read(folder.reader()), "_file") == [("a",), ("c",)]
+    (folder.path / "a").unlink()
+    os.mkfifo(folder.path / "a")
+    first, _ = read(folder.reader())["_problem"].to_pylist()
+    assert "vanished before it was read" in first
+
+
+def test_a_link_to_itself_holds_nothing_up(folder):
+    folder.put("a", {"bpm": 1})
+    (folder.path / "loop").symlink_to("loop")
+    assert read(folder.reader()).num_rows == 1
+
+
+def test_more_empty_files_are_passed_than_are_known_at_once(folder, monkeypatch):
+    for number in range(12):
+        os.utime(folder.put(f"empty{number}"), (number, number))
+    folder.put("rows", {"bpm": 1})
+    assert read(folder.reader()).num_rows == 1
+    monkeypatch.setattr(stream, "_MOST", 5)
+    assert read(folder.reader()).num_rows == 1  # from the index
+    monkeypatch.setattr(source, "_PAGE", 5)
+    place = ("files", 0)
+    files = source.FolderFiles(folder.feed(), folder.lake)
+    fetched = files.fetch(starts={place: 0}, ends={place: 1})
+    assert sum(part.rows.num_rows for part in fetched) == 1
+    assert place in files.times({place: 0})
 
 
 def test_many_files_are_found_in_steps(folder, monkeypatch):
