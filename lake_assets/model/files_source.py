@@ -186,10 +186,20 @@ class FilesSource(Noun):
         return _compiled(self.pattern)
 
 
-_TOKENS = re.compile(r"\*\*/|\*|\?|[^*?]+")
-_MEANT = {"**/": "(?:.*/)?", "*": "[^/]*", "?": "[^/]"}
-
-
 def _compiled(pattern: str) -> re.Pattern[str]:
-    parts = (_MEANT.get(token, re.escape(token)) for token in _TOKENS.findall(pattern))
-    return re.compile("".join(parts), re.DOTALL)
+    *folders, last = pattern.split("/")
+    parts = [_ANY_FOLDERS if one == "**" else f"{_segment(one)}/" for one in folders]
+    return re.compile("".join([*parts, _segment(last)]), re.DOTALL)
+
+
+_ANY_FOLDERS = "(?:[^/]+/)*"
+
+
+def _segment(pattern: str) -> str:
+    """What is between two `/`, as a regular expression that takes no longer for more stars."""
+    first, *others = (re.escape(part).replace(r"\?", "[^/]") for part in re.split(r"\*+", pattern))
+    if not others:
+        return first
+    # The first place where a part fits is as good as any, but for the last one.
+    between = "".join(f"(?>[^/]*?{part})" for part in others[:-1])
+    return f"{first}{between}[^/]*{others[-1]}"

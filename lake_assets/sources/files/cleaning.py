@@ -71,15 +71,31 @@ def _leave(source: FilesSource, entry: Entry, path: Path) -> None:
     if os.path.lexists(target) and look(target, entry.file.name) != entry.file:
         raise FileExistsError(errno.EEXIST, "is there already, and another file", str(target))
     target.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_symlink():
+        _link(path, target)
+        path.unlink()
+        return
     try:
         os.rename(path, target)  # noqa: PTH104 - fails where it is another disk
     except OSError as problem:
         if problem.errno != errno.EXDEV:
             raise
         # Another disk: whole there before it goes here, whenever this dies.
-        staged = target.with_name(f".{target.name}.tmp")
+        staged = _staged(target)
         shutil.copy2(path, staged)
         with staged.open("rb") as stream:
             os.fsync(stream.fileno())
         os.replace(staged, target)  # noqa: PTH105 - likewise
         path.unlink()
+
+
+def _link(path: Path, target: Path) -> None:
+    """Have a link in the archive to what a link leads to, wherever that is from."""
+    staged = _staged(target)
+    staged.unlink(missing_ok=True)  # of a process that died
+    staged.symlink_to(path.resolve())
+    os.replace(staged, target)  # noqa: PTH105 - replaces, as no other way does
+
+
+def _staged(target: Path) -> Path:
+    return target.with_name(f".{target.name}.tmp")

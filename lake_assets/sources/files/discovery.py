@@ -22,12 +22,13 @@ from lake_assets.sources.files.index import (
     Entry,
     changes_in,
     rows_of_index,
-    sizes_of,
+    samples_of,
 )
 from lake_assets.sources.files.index_writer import FileIndex
 from lake_assets.sources.files.known_names import KnownNames
 from lake_assets.sources.files.listing import Found, list_files, look, names_after
 from lake_assets.sources.files.measuring import Cut, measure
+from lake_assets.sources.files.samples import sample_of
 from lake_assets.sources.files.settling import Settling
 from lake_assets.storage.store import Store
 
@@ -85,6 +86,10 @@ class Discovery:
     def waits(self) -> bool:
         """Whether files are there that have not settled."""
         return bool(self._unsettled)
+
+    def look_again(self) -> None:
+        """Begin the next look with the next step, however soon after the last."""
+        self._next_at = 0.0
 
     def step(self) -> list[Entry]:
         """Go on finding, for some seconds.
@@ -175,15 +180,25 @@ class Discovery:
         if not settled:
             return []
         at = datetime.now(UTC)
-        sizes = sizes_of(self._lake, self._feed, {file.name for file in settled})
+        known = samples_of(self._lake, self._feed, {file.name for file in settled})
         return [
             Change(
                 file=file,
-                state=GROWN if file.size > sizes.get(file.name, file.size) else REWRITTEN,
+                state=self._state(file, *known.get(file.name, (file.size, ""))),
                 noticed_at=at,
             )
             for file in settled
         ]
+
+    def _state(self, file: Found, size: int, sample: str) -> str:
+        """What has become of a file, by its size and sample when it was found."""
+        if file.size <= size:
+            return REWRITTEN
+        try:
+            begins_so = not sample or sample_of(self._path(file.name), size) == sample
+        except OSError:
+            return GROWN  # nobody can tell
+        return GROWN if begins_so else REWRITTEN
 
     def _count(self) -> list[Entry]:
         """Count new files, until the step's time is up."""
@@ -214,6 +229,7 @@ class Discovery:
         path = self._path(file.name)
         try:
             measured = measure(self._cut, file.name, path, file.size)
+            sample = "" if measured.problem else sample_of(path, file.size)
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
             return None
         if look(path, file.name) != file:
@@ -230,6 +246,8 @@ class Discovery:
             lines=measured.lines,
             marks=measured.marks,
             problem=measured.problem,
+            sample=sample,
+            counted_as=self._cut.text,
         )
 
     def _path(self, name: str) -> str:

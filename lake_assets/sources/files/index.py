@@ -32,6 +32,8 @@ SCHEMA = pa.schema(
         ("mark_lines", pa.list_(pa.int64())),
         ("mark_positions", pa.list_(pa.int64())),
         ("problem", pa.string()),  # why none of it is read
+        ("sample", pa.string()),  # of its bytes: `sources.files.samples`
+        ("counted_as", pa.string()),  # how its lines were told apart: `measuring.Cut.text`
         ("noticed_at", pa.timestamp("us", tz="UTC")),
     ]
 )
@@ -52,6 +54,12 @@ class Entry:
     lines: int
     marks: Sequence[tuple[int, int]] = ()
     problem: str = ""
+
+    sample: str = ""
+    """`samples.sample_of` its bytes; empty if none of it is read."""
+
+    counted_as: str = ""
+    """`measuring.Cut.text` of the feed when it was found: by this its lines have their numbers."""
 
     @property
     def end(self) -> int:
@@ -154,13 +162,17 @@ def entry_of(lake: Store, feed: str, name: str) -> Entry | None:
     return None
 
 
-def sizes_of(lake: Store, feed: str, names: Collection[str]) -> dict[str, int]:
-    """How large some files were when they were found; raises as `rows_of_index`."""
+def samples_of(lake: Store, feed: str, names: Collection[str]) -> dict[str, tuple[int, str]]:
+    """Sizes and samples of some files when they were found; raises as `rows_of_index`."""
     wanted = pa.array(sorted(names), pa.string())
-    found: dict[str, int] = {}
-    for rows in rows_of_index(lake, feed, ("file", "size", "state")):
+    found: dict[str, tuple[int, str]] = {}
+    for rows in rows_of_index(lake, feed, ("file", "size", "state", "sample")):
         kept = rows.filter(pc.is_in(rows["file"], wanted))
-        found |= {r["file"]: r["size"] for r in kept.to_pylist() if r["state"] == FOUND}
+        found |= {
+            row["file"]: (row["size"], row["sample"] or "")
+            for row in kept.to_pylist()
+            if row["state"] == FOUND
+        }
     return found
 
 
@@ -198,4 +210,6 @@ def _entry(row: dict[str, object]) -> Entry:
         lines=row["lines"],  # type: ignore[arg-type]
         marks=tuple(marks),
         problem=str(row["problem"] or ""),
+        sample=str(row["sample"] or ""),
+        counted_as=str(row["counted_as"] or ""),
     )

@@ -124,6 +124,8 @@ def _row_of(entry: Entry, now: datetime) -> dict[str, object]:
         "mark_lines": [line for line, _ in entry.marks],
         "mark_positions": [position for _, position in entry.marks],
         "problem": entry.problem or None,
+        "sample": entry.sample or None,
+        "counted_as": entry.counted_as or None,
         "noticed_at": now,
     }
 

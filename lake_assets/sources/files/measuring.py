@@ -1,6 +1,7 @@
 """How many offsets a file needs, found by reading it once; and where it may be begun."""
 
 import csv
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -61,6 +62,34 @@ class Cut:
             delimiter=record.delimiter.encode(),
         )
         return cls(source=source, quoting=quoting, header=names, delimiter=record.delimiter)
+
+    @property
+    def text(self) -> str:
+        """What tells a file's lines apart, as the index notes it."""
+        told: dict[str, object] = self.source.model_dump(include=_TELLING) | {"header": self.header}
+        if self.quoting is not None:
+            marks = (self.quoting.quote, self.quoting.escape, self.quoting.delimiter)
+            told["quoting"] = [mark.decode() for mark in marks]
+        return json.dumps(told, sort_keys=True, separators=(",", ":"))
+
+    def as_counted(self, text: str) -> "Cut":
+        """What a file is cut by that was counted by another declaration, by that one's `text`."""
+        if text in {"", self.text}:
+            return self
+        told = json.loads(text)
+        names = tuple(told.pop("header"))
+        declared = {name: told[name] for name in _TELLING}
+        source = self.source.model_copy(update={**declared, "header": bool(names)})
+        if "quoting" not in told:
+            return Cut(source=source, header=names)
+        quote, escape, delimiter = told["quoting"]
+        quoting = Quoting(
+            quote=quote.encode(), escape=escape.encode(), delimiter=delimiter.encode()
+        )
+        return Cut(source=source, quoting=quoting, header=names, delimiter=delimiter)
+
+
+_TELLING = {"format", "encoding", "compression"}
 
 
 def measure(cut: Cut, name: str, path: str, size: int) -> Measured:

@@ -12,9 +12,10 @@ from lake_assets.model.files_source import LISTING, FilesSource
 from lake_assets.model.origins import PROBLEM
 from lake_assets.sources.files.cutting import Lines, Rows, elements
 from lake_assets.sources.files.index import Entry
-from lake_assets.sources.files.listing import Found, look
+from lake_assets.sources.files.listing import look
 from lake_assets.sources.files.measuring import Cut
 from lake_assets.sources.files.opening import BadFileError, is_plain, opened
+from lake_assets.sources.files.samples import sample_of
 
 COLUMNS = pa.schema(
     [
@@ -24,6 +25,8 @@ COLUMNS = pa.schema(
     ]
 )
 """What bronze has of a row."""
+
+_VANISHED = "vanished before it was read"
 
 _ROWS = 8_192
 _BYTES = 8 * 1024 * 1024
@@ -51,12 +54,12 @@ def read_part(cut: Cut, part: Part) -> Iterator[pa.RecordBatch]:
     Raises:
         OSError: the disk does not give the file.
     """
-    entry, reached = part.entry, part.start
+    entry, reached, cut = part.entry, part.start, cut.as_counted(part.entry.counted_as)
     if entry.problem:
         yield _problem_row(part, reached, entry.problem)
         return
     path = place_of(cut.source, entry)
-    problem = _not_as_found(entry.file, look(path, entry.file.name))
+    problem = _not_as_found(entry, path)
     if problem:
         yield _problem_row(part, reached, problem)
         return
@@ -87,12 +90,18 @@ def archived(archive: str, entry: Entry) -> tuple[Path, Path]:
     return plain, plain.with_name(f"{plain.name}.{entry.first}")
 
 
-def _not_as_found(was: Found, now: Found | None) -> str:
+def _not_as_found(entry: Entry, path: str) -> str:
+    was, now = entry.file, look(path, entry.file.name)
     if now is None:
-        return "vanished before it was read"
-    if now.size < was.size or (now.size == was.size and now.modified_ns != was.modified_ns):
-        return "was rewritten after it was found, and before it was read"
-    return ""  # of one that grew, what there was of it is read
+        return _VANISHED
+    is_other = now.size < was.size or (now.size == was.size and now.modified_ns != was.modified_ns)
+    if now.size > was.size and entry.sample:
+        try:
+            is_other = sample_of(path, was.size) != entry.sample
+        except FileNotFoundError:
+            return _VANISHED
+    # Of one that grew, what there was of it is read.
+    return "was rewritten after it was found, and before it was read" if is_other else ""
 
 
 def _rows_of(cut: Cut, part: Part, path: str) -> Iterator[tuple[Rows, int]]:

@@ -150,11 +150,10 @@ class _Finder:
         self._ends_at: int | None = None
         self._ends = False
         self._clean_at = time.monotonic()
-        self._wait_until = 0.0
+        self._wait_until: float | None = None
 
     def end_with_what_is_there(self) -> None:
         self._ends = True
-        self._wait_until = time.monotonic() + self._source.settle.total_seconds() + 1.0
 
     def next_end(self, start: int) -> int:
         self._clean()
@@ -169,18 +168,26 @@ class _Finder:
     def _find(self, start: int) -> None:
         """Find more, unless a whole batch waits; of a query that ends, until there is one."""
         while self._index.end - start < self._reading.max_rows and len(self._pending) < _MOST:
+            if self._ends and self._discovery.waits:
+                self._discovery.look_again()
             self._step()
             self._load()
             if not self._ends:
                 return
             if self._discovery.looks:
-                has_time = time.monotonic() < self._wait_until
-                if not self._discovery.waits or not has_time:
+                if not self._discovery.waits or not self._has_time():
                     self._ends_at = self._index.end
                     return
                 if self._index.end > start:
                     return
                 time.sleep(_PAUSE_S)
+
+    def _has_time(self) -> bool:
+        """Whether files that had not settled at the first look may do so yet."""
+        now = time.monotonic()
+        if self._wait_until is None:
+            self._wait_until = now + self._source.settle.total_seconds() + 1.0
+        return now < self._wait_until
 
     def _load(self) -> None:
         """Know the next files, as far as the index has some."""

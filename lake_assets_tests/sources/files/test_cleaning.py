@@ -166,3 +166,16 @@ def test_what_cannot_leave_is_tried_again(folder):
 def test_columns_are_as_bronze_has_them():
     assert [field.name for field in COLUMNS][:2] == ["value", "listing"]
     assert COLUMNS.field("_file").type == pa.string()
+
+
+def test_a_link_in_the_archive_leads_to_the_same_file(folder):
+    outside, archive = folder.root / "outside", folder.root / "deep" / "done"
+    folder.put("a", {"bpm": 1}).rename(outside)
+    (folder.path / "a").symlink_to("../outside")
+    feed = folder.feed(archive=str(archive))
+    assert read(folder.reader(feed)).num_rows == 1
+    record(folder, 1, 1)
+    read(folder.reader(feed, start=1))
+    assert (names(folder.path), names(archive)) == ([], ["a"])
+    assert (archive / "a").samefile(outside)
+    assert told(read(folder.reader(feed)), "value", "_problem") == [(b'{"bpm": 1}', None)]

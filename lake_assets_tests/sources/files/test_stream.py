@@ -232,7 +232,7 @@ def test_of_two_who_find_the_same_file_one_gives_up(folder):
 
 
 def test_a_file_that_vanishes_or_is_rewritten_before_it_is_read_is_told_of(folder):
-    for name in ("gone", "less", "same", "grown"):
+    for name in ("gone", "less", "same", "more", "grown"):
         folder.put(name, {"bpm": 1}, {"bpm": 2})
     reader = folder.reader()
     at = reader.initialOffset()
@@ -240,6 +240,7 @@ def test_a_file_that_vanishes_or_is_rewritten_before_it_is_read_is_told_of(folde
     (folder.path / "gone").unlink()
     folder.put("less", {"bpm": 9})
     folder.put("same", {"bpm": 3}, {"bpm": 4})
+    folder.put("more", {"bpm": 100_000}, {"bpm": 2}, {"bpm": 3})
     os.utime(folder.path / "same", (0, 0))
     with (folder.path / "grown").open("ab") as file:
         file.write(b'{"bpm": 7}\n')
@@ -249,21 +250,60 @@ def test_a_file_that_vanishes_or_is_rewritten_before_it_is_read_is_told_of(folde
     by_name = {name: [row[1:] for row in found if row[0] == name] for name, *_ in found}
     assert by_name["gone"] == [(1, None, "file gone: vanished before it was read")]
     assert len(by_name["less"]) == len(by_name["same"]) == 1
-    assert "was rewritten after it was found" in by_name["less"][0][2]
+    for name in ("less", "more"):
+        assert [row[:2] for row in by_name[name]] == [(1, None)]
+        assert "was rewritten after it was found" in by_name[name][0][2]
     assert by_name["grown"] == [(1, b'{"bpm": 1}', None), (2, b'{"bpm": 2}', None)]
 
 
 def test_files_that_change_once_they_are_found_are_noted_and_not_read_again(folder):
     grown, rewritten = folder.put("grown", {"bpm": 1}), folder.put("rewritten", {"bpm": 1})
-    assert read(folder.reader()).num_rows == 2
+    more = folder.put("more", {"bpm": 1})
+    assert read(folder.reader()).num_rows == 3
     with grown.open("ab") as file:
         file.write(b'{"bpm": 2}\n')
     rewritten.write_bytes(b"{}\n")
+    more.write_bytes(b'{"bpm": 22222}\n')
     for _ in range(2):  # noted once
-        assert read(folder.reader(start=2)).num_rows == 0
+        assert read(folder.reader(start=3)).num_rows == 0
         changes = {change.file.name: change.state for change in changes_in(folder.lake, "beats")}
-        assert changes == {"grown": "grown", "rewritten": "rewritten"}
-        assert len(changes_in(folder.lake, "beats")) == 2
+        assert changes == {"grown": "grown", "rewritten": "rewritten", "more": "rewritten"}
+        assert len(changes_in(folder.lake, "beats")) == 3
+
+
+@pytest.mark.parametrize(
+    ("content", "before", "after", "values"),
+    [
+        (b'[{"bpm": 1}\n, {"bpm": 2}]\n', {"format": "json"}, {}, [b'{"bpm": 1}', b'{"bpm": 2}']),
+        (b'{"bpm": 1}\n{"bpm": 2}\n', {}, {"format": "json"}, [b'{"bpm": 1}', b'{"bpm": 2}']),
+        ("é\nè\n".encode("latin-1"), {"encoding": "latin-1"}, {}, ["é".encode(), "è".encode()]),
+        (gzip.compress(b"{}\n[]\n", mtime=0), {"compression": "gzip"}, {}, [b"{}", b"[]"]),
+    ],
+)
+def test_a_file_is_read_as_it_was_counted_whatever_the_feed_says_by_then(
+    folder, content, before, after, values
+):
+    """Its lines have their offsets; those of files that are found later are as declared now."""
+    folder.feed()
+    (folder.path / "a").write_bytes(content)
+    counted = folder.reader(folder.feed(**before))
+    assert counted.latestOffset({"at": 0}, None) == {"at": 2}
+    counted.stop()
+    folder.put("b", {"bpm": 3})
+    rows = read(folder.reader(folder.feed(**after)))
+    assert rows["value"].to_pylist() == [*values, b'{"bpm": 3}']
+
+
+def test_records_of_csv_are_cut_as_they_were_counted_too(folder):
+    folder.feed()
+    (folder.path / "a").write_bytes(b"time;bpm\n'x\ny';1\n")
+    other = Payload(csv=CsvPayload(ddl="time string, bpm int", delimiter=";", quote="'"))
+    declared = {"format": "csv", "header": True}
+    counted = folder.reader(folder.feed(other, **declared))
+    assert counted.latestOffset({"at": 0}, None) == {"at": 3}
+    counted.stop()
+    rows = read(folder.reader(folder.feed(CSV, **declared)))
+    assert told(rows, "_row", "value") == [(2, b"'x\ny';1")]
 
 
 def test_ordered_discovery_reads_later_names_alone(folder):
@@ -287,6 +327,15 @@ def test_ordered_discovery_takes_none_before_one_that_has_not_settled(folder):
     found = Discovery(feed, folder.lake, index).step()
     assert [entry.file.name for entry in found] == ["a"]
     index.close()
+
+
+@pytest.mark.parametrize("mode", ["list", "ordered"])
+def test_a_run_that_ends_waits_for_files_that_settle_however_long_looks_take(
+    folder, monkeypatch, mode
+):
+    monkeypatch.setattr(discovery, "_SHARE", 10**6)
+    folder.put("a", {"bpm": 1})
+    assert read(folder.reader(folder.feed(discovery=mode, settle="1s"))).num_rows == 1
 
 
 @pytest.mark.parametrize("mode", ["list", "ordered"])
