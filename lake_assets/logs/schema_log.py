@@ -8,7 +8,7 @@ takes it out again.
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from deltalake import DeltaTable
@@ -21,8 +21,11 @@ from lake_assets.delta.table_log import log_of
 from lake_assets.logs.write import written
 from lake_assets.model.schema_history import Reason, SchemaEntry, Why
 from lake_assets.model.tables import SCHEMA_LOG
-from lake_assets.spark.lake_context import LakeContext
 from lake_assets.storage.store import Store
+
+if TYPE_CHECKING:
+    # The doctor reads logs without Spark, whose import takes seconds.
+    from lake_assets.spark.lake_context import LakeContext
 
 SCHEMA = pa.schema(
     [
@@ -65,7 +68,7 @@ def entries_of(lake: Store, feed: str) -> list[SchemaEntry]:
 
 
 def record_changes(
-    context: LakeContext,
+    context: "LakeContext",
     feed: str,
     changed: Callable[[Sequence[SchemaEntry]], Sequence[SchemaEntry]],
 ) -> list[SchemaEntry]:
@@ -90,7 +93,7 @@ def record_changes(
 
 @again_on_conflict(_TRIES)
 def _record(
-    context: LakeContext,
+    context: "LakeContext",
     feed: str,
     changed: Callable[[Sequence[SchemaEntry]], Sequence[SchemaEntry]],
 ) -> list[SchemaEntry]:

@@ -6,6 +6,7 @@ already is left out.
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,7 +19,10 @@ from lake_assets.logs.entries import SCHEMAS, Entry, table_of
 from lake_assets.model.tables import GAPS, SCHEMA_LOG, TableRef
 from lake_assets.parquet.writer import TABLE, Layout, Target, WritePlan, write_task
 from lake_assets.settings.upkeep import LogSettings
-from lake_assets.spark.lake_context import LakeContext
+
+if TYPE_CHECKING:
+    # The doctor reads logs without Spark, whose import takes seconds.
+    from lake_assets.spark.lake_context import LakeContext
 
 _PROPERTIES = {
     # A commit every half minute: 20,000 log files a week, which whoever lists the folder pays for.
@@ -31,7 +35,7 @@ _LATE = timedelta(days=1)
 """How much too old an entry may get, so that files are rewritten once a day and not always."""
 
 
-def append(context: LakeContext, entries: Sequence[Entry]) -> None:
+def append(context: "LakeContext", entries: Sequence[Entry]) -> None:
     """Add entries to their tables, which are created if need be.
 
     Raises:
@@ -49,7 +53,7 @@ def append(context: LakeContext, entries: Sequence[Entry]) -> None:
             )
 
 
-def keep_up(context: LakeContext, settings: LogSettings, now: datetime) -> None:
+def keep_up(context: "LakeContext", settings: LogSettings, now: datetime) -> None:
     """Delete entries that are too old, and join small files, where there is enough to do.
 
     Raises:
@@ -73,7 +77,7 @@ def keep_up(context: LakeContext, settings: LogSettings, now: datetime) -> None:
         _join(context, settings, table)
 
 
-def _join(context: LakeContext, settings: LogSettings, table: TableRef) -> None:
+def _join(context: "LakeContext", settings: LogSettings, table: TableRef) -> None:
     """Join the files of a table that gets one a change and is read whole by whoever asks."""
     if not log_of(context.lake, table).exists():
         return
@@ -103,7 +107,7 @@ def _newest_marks(entries: Sequence[Entry]) -> list[Batch]:
     return [Batch(app_id, version) for app_id, version in newest.items()]
 
 
-def written(context: LakeContext, table: TableRef, data: pa.Table) -> Commit:
+def written(context: "LakeContext", table: TableRef, data: pa.Table) -> Commit:
     """The commit of some rows, whose file is written."""
     plan = WritePlan(
         store=context.lake,
