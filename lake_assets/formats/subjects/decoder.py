@@ -115,8 +115,7 @@ class SubjectsDecoder:
         if len(found) == 1 and found[0] >= 0:
             of_subject: OfSubject = self.subjects[found[0]]
             decoded = of_subject.decode(batch)
-            columns = with_columns(decoded.columns, self.columns, len(ids))
-            return replace(decoded, columns=columns)
+            return replace(decoded, columns=with_columns(decoded.columns, self.columns))
         values = batch["value"].cast(pa.binary())
         reason, detail, asked = judge(values, ids, pc.is_valid(whose), self.strangers)
         joined = Joined(self.columns, len(ids))

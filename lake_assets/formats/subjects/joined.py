@@ -13,17 +13,12 @@ from lake_assets.formats.base import Decoded
 from lake_assets.formats.questions import Question, SchemaIdQuestion
 
 
-def with_columns(rows: pa.RecordBatch, columns: pa.Schema, total: int) -> pa.RecordBatch:
-    """Rows with all columns: null in those that they lack.
-
-    Args:
-        rows: some columns of them; there may be none, and then Arrow counts no rows.
-        columns: all.
-        total: how many rows there are.
-    """
+def with_columns(rows: pa.RecordBatch, columns: pa.Schema) -> pa.RecordBatch:
+    """Rows, as `Decoded` counts them, with all columns: null in those that they lack."""
     found = dict(zip(rows.schema.names, rows.columns, strict=True))
     arrays = [
-        found[one.name] if one.name in found else pa.nulls(total, one.type) for one in columns
+        found[one.name] if one.name in found else pa.nulls(rows.num_rows, one.type)
+        for one in columns
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=columns)
 

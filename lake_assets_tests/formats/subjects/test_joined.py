@@ -41,18 +41,21 @@ def test_columns_come_from_the_parts_that_have_them():
 
 def test_rows_of_one_part_alone_get_the_other_columns():
     rows = pa.RecordBatch.from_pylist([{"b": "x"}, {"b": "y"}])
-    got = with_columns(rows, COLUMNS, 2)
+    got = with_columns(rows, COLUMNS)
     assert got.schema == COLUMNS
     assert got.to_pydict() == {"a": [None] * 2, "b": ["x", "y"], "c": [None] * 2}
-    assert with_columns(rows.slice(0, 0), COLUMNS, 0).num_rows == 0
+    assert with_columns(rows.slice(0, 0), COLUMNS).num_rows == 0
 
 
 def test_rows_of_a_part_without_columns_are_there_too():
     """As those of a message type whose fields nobody has used yet."""
     none = pa.RecordBatch.from_arrays([], schema=pa.schema([]))
-    assert with_columns(none, COLUMNS, 2).to_pydict() == {name: [None] * 2 for name in "abc"}
+    decoded = replace(part([{}, {}]), columns=none)
+    assert with_columns(decoded.columns, COLUMNS).to_pydict() == {
+        name: [None] * 2 for name in "abc"
+    }
     joined = Joined(COLUMNS, 2)
-    joined.add(replace(part([{}, {}]), columns=none), pa.array([1, 0]))
+    joined.add(decoded, pa.array([1, 0]))
     nothing = pa.nulls(2, pa.string())
     found = joined.with_others(nothing, nothing, pa.nulls(2, pa.int64()).dictionary_encode())
     assert found.columns.num_rows == 2
