@@ -127,20 +127,26 @@ def _utc(at: float) -> str:
     return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} UTC"
 
 
+def _named(every: Sequence[str]) -> str:
+    """The first of some things, and how many there are beside."""
+    named = ", ".join(every[:_NAMED_AT_MOST])
+    more = len(every) - _NAMED_AT_MOST
+    return f"{named}, and {more} more" if more > 0 else named
+
+
 def _lost(feed: str, gaps: Sequence[SeenGap], utc_now: float) -> Problem | None:
     """The rows that were lost lately, if some were."""
     lost = (one for one in gaps if one.gap.is_loss and utc_now - one.at < NEW_FOR_S)
     new = sorted(lost, key=lambda one: one.at)
     if not new:
         return None
-    named = [f"{one.gap} of {one.gap.source} ({one.gap.reason})" for one in new[:_NAMED_AT_MOST]]
-    more = f", and {len(new) - len(named)} more" if len(new) > len(named) else ""
+    named = _named([f"{one.gap} of {one.gap.source} ({one.gap.reason})" for one in new])
     return Problem(
         kind=ProblemKind.ROWS_LOST,
         subject=feed,
         severity=AlertSeverity.ERROR,
         since=new[0].at,
-        details=f"{', '.join(named)}{more}: passed over. The table `gaps` has all",
+        details=f"{named}: passed over. The table `gaps` has all",
     )
 
 
@@ -150,13 +156,12 @@ def _changed(feed: str, files: Sequence[SeenChange], utc_now: float) -> Problem 
     new = sorted(lately, key=lambda one: one.at)
     if not new:
         return None
-    named = [f"{one.file} ({one.state})" for one in new[:_NAMED_AT_MOST]]
-    more = f", and {len(new) - len(named)} more" if len(new) > len(named) else ""
+    named = _named([f"{one.file} ({one.state})" for one in new])
     return Problem(
         kind=ProblemKind.FILES_CHANGED,
         subject=feed,
         severity=AlertSeverity.WARNING,
         since=new[0].at,
-        details=f"{', '.join(named)}{more}: changed since they were found, and are not read again. "
+        details=f"{named}: changed since they were found, and are not read again. "
         "Put what is new into the folder under another name",
     )
