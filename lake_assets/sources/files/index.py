@@ -39,6 +39,9 @@ SCHEMA = pa.schema(
 )
 """Columns of `bronze_{feed}_files`."""
 
+_OF_ENTRIES = tuple(name for name in SCHEMA.names if name != "noticed_at")
+"""Columns that an `Entry` is made of."""
+
 _ROWS = 16_384
 """Of the index that are handed over at once: as Python's own they take twenty times as much."""
 
@@ -139,10 +142,9 @@ def entries_from(
     Raises:
         LakeError: as `rows_of_index`.
     """
-    names = [name for name in SCHEMA.names if name != "noticed_at"]
     later = (
         _entry(row)
-        for rows in rows_of_index(lake, feed, names)
+        for rows in rows_of_index(lake, feed, _OF_ENTRIES)
         for row in rows.filter(
             pc.greater_equal(pc.add(rows["first"], rows["lines"]), offset)
         ).to_pylist()
@@ -154,8 +156,7 @@ def entries_from(
 
 def entry_of(lake: Store, feed: str, name: str) -> Entry | None:
     """A file, by its name below the folder; None if it was not found. Raises as `rows_of_index`."""
-    names = [name for name in SCHEMA.names if name != "noticed_at"]
-    for rows in rows_of_index(lake, feed, names):
+    for rows in rows_of_index(lake, feed, _OF_ENTRIES):
         for row in rows.filter(pc.equal(rows["file"], name)).to_pylist():
             if row["state"] == FOUND:
                 return _entry(row)
