@@ -3,13 +3,13 @@
 A look before that would be of another answer of the name server (DNS rebinding).
 """
 
-import asyncio
 import ipaddress
 import socket
 from collections.abc import Iterable
 from typing import TypeAlias
 
-import httpcore2
+from aiohttp.abc import ResolveResult
+from aiohttp.resolver import ThreadedResolver
 
 from lake_assets.errors import SinkError
 
@@ -48,75 +48,57 @@ def _inner(address: _Address) -> ipaddress.IPv4Address | None:
     return address.ipv4_mapped or address.sixtofour or (address.teredo or (None, None))[1]
 
 
-class PublicOnly(httpcore2.AsyncNetworkBackend):
-    """Connects by names whose addresses are all public; by any if `allow_private`."""
+def _literal(host: str) -> str | None:
+    """The address that a host is, also as C writes them: `0`, `127.1` or `2130706433`."""
+    try:
+        return str(ipaddress.ip_address(host))
+    except ValueError:
+        pass
+    try:
+        return str(ipaddress.ip_address(socket.inet_aton(host)))
+    except (OSError, UnicodeError):
+        return None
+
+
+class PublicOnly(ThreadedResolver):
+    """Resolves names whose addresses are all public; any if `allow_private`."""
 
     def __init__(self, *, allow_private: bool) -> None:
-        """Nothing is connected yet."""
+        """Of the event loop that runs."""
+        super().__init__()
         self._allow_private = allow_private
-        self._inner = httpcore2.AnyIOBackend()
 
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,  # noqa: ASYNC109 - httpcore2's signature
-        local_address: str | None = None,
-        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
-    ) -> httpcore2.AsyncNetworkStream:
-        """Connect to the first of the host's addresses that answers.
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        """The addresses of a name, to be connected to now.
 
         Raises:
             SinkError: one of them is not public.
-            httpcore2.ConnectError: the host has none, or none answers.
+            OSError: the name has none.
         """
-        addresses = await self._addresses(host, port)
-        if not self._allow_private:
-            _refuse_private(host, addresses)
-        problem: Exception = httpcore2.ConnectError(f"{host} has no address")
-        now = asyncio.get_running_loop().time
-        ends_at = None if timeout is None else now() + timeout
-        for number, address in enumerate(addresses):
-            # One that never answers, as of a network without IPv6, leaves the others their time.
-            left = len(addresses) - number
-            share = None if ends_at is None else max(0.0, ends_at - now()) / left
-            try:
-                return await self._inner.connect_tcp(
-                    address, port, share, local_address, socket_options
-                )
-            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as failed:
-                problem = failed
-        raise problem
-
-    async def connect_unix_socket(
-        self,
-        path: str,
-        timeout: float | None = None,  # noqa: ASYNC109 - httpcore2's signature
-        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
-    ) -> httpcore2.AsyncNetworkStream:
-        """Refused: an address of the web is none of a file."""
-        del timeout, socket_options
-        raise httpcore2.ConnectError(path)
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait."""
-        await asyncio.sleep(seconds)
-
-    async def _addresses(self, host: str, port: int) -> list[str]:
-        loop = asyncio.get_running_loop()
         try:
-            found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        except (OSError, UnicodeError) as problem:
-            raise httpcore2.ConnectError(f"{host} cannot be resolved ({problem})") from problem
-        return list(dict.fromkeys(str(address[0]) for *_, address in found))
+            found = await super().resolve(host, port, family)
+        except UnicodeError as problem:
+            raise OSError(str(problem)) from problem
+        self._refuse_private(host, (one["host"] for one in found))
+        return found
 
+    def refuse_literal(self, host: str) -> None:
+        """Judge a host that is an address and no name, which nobody resolves.
 
-def _refuse_private(host: str, addresses: Iterable[str]) -> None:
-    private = [address for address in addresses if not is_public(address)]
-    if private:
-        named = "" if private[0] == host else f", which is {private[0]}"
-        raise SinkError(
-            f"host {host}{named}",
-            "has no public address, and one inside a network is not called by mistake",
-            "Correct `url`, or set `allow_private: true` if that is meant",
-        )
+        Raises:
+            SinkError: it is not public.
+        """
+        if not self._allow_private and (address := _literal(host)) is not None:
+            self._refuse_private(host, [address])
+
+    def _refuse_private(self, host: str, addresses: Iterable[str]) -> None:
+        private = [one for one in addresses if not self._allow_private and not is_public(one)]
+        if private:
+            named = "" if private[0] == host else f", which is {private[0]}"
+            raise SinkError(
+                f"host {host}{named}",
+                "has no public address, and one inside a network is not called by mistake",
+                "Correct `url`, or set `allow_private: true` if that is meant",
+            )

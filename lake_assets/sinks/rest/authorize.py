@@ -6,8 +6,8 @@ from base64 import b64encode
 from typing import Protocol
 from urllib.parse import quote, urlencode
 
-from lake_assets.errors import SinkError
-from lake_assets.model.rest import Auth, OAuth
+from lake_assets.errors import SettingsError, SinkError
+from lake_assets.model.rest import Auth, OAuth, Secret
 from lake_assets.sinks.rest.answers import Verdict, verdict_of
 from lake_assets.sinks.rest.connection import Answer, Connection
 from lake_assets.sinks.rest.secrets import Secrets
@@ -48,18 +48,18 @@ class Standing:
         """Look the secrets up.
 
         Raises:
-            SettingsError: one is not there.
+            SettingsError: one is not there, or fits no header.
         """
         self._headers: dict[str, str] = {}
         if auth is None:
             return
         if auth.bearer:
-            self._headers["Authorization"] = f"Bearer {secrets.value(auth.bearer)}"
+            self._headers["Authorization"] = f"Bearer {_in_header(secrets, auth.bearer)}"
         elif auth.basic:
             given = _basic(auth.basic.user, secrets.value(auth.basic.password))
             self._headers["Authorization"] = f"Basic {secrets.keep(given)}"
         elif auth.header:
-            self._headers[auth.header.name] = secrets.value(auth.header.value)
+            self._headers[auth.header.name] = _in_header(secrets, auth.header.value)
 
     async def headers(self) -> dict[str, str]:
         """They."""
@@ -132,9 +132,21 @@ class ClientCredentials:
             token, lasts_s = str(said["access_token"]), float(said.get("expires_in") or 3600)
         except (ValueError, TypeError, KeyError, AttributeError) as problem:
             raise SinkError(thing, "answers without an access_token", step) from problem
-        if not token.isascii() or not token.isprintable() or not token:
+        if not _fits_header(token):
             raise SinkError(thing, "gives a token that fits no header", step)
         return token, lasts_s
+
+
+def _in_header(secrets: Secrets, secret: Secret) -> str:
+    value = secrets.value(secret)
+    if not _fits_header(value):
+        fact = "has a character that no header can have, such as a line break at its end, or none"
+        raise SettingsError(secret.env, fact, "Correct the secret")
+    return value
+
+
+def _fits_header(value: str) -> bool:
+    return bool(value) and value.isascii() and value.isprintable()
 
 
 def _basic(user: str, password: str) -> str:

@@ -4,17 +4,20 @@ import asyncio
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from time import monotonic
 
-import httpcore2
+import aiohttp
+from yarl import URL
 
 from lake_assets.errors import SinkError
+from lake_assets.sinks.rest.addresses import PublicOnly
 
 READ_BYTES = 64 * 1024
 """Of an answer, that are read: what is longer ends its connection, and its status counts."""
 
-_PASSING = (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException, OSError)
+_PASSING = (aiohttp.ClientError, OSError)
 
 _KEEP_S = 30.0
 """Seconds that a connection without calls is kept; servers close theirs after 5 to 75."""
@@ -41,21 +44,26 @@ class Answer:
 class Connection:
     """Connections to an API; to be closed."""
 
-    def __init__(
-        self, backend: httpcore2.AsyncNetworkBackend, tls: ssl.SSLContext, most: int
-    ) -> None:
-        """Nothing is connected yet; `most` connections are open at a time."""
-        self._pool = httpcore2.AsyncConnectionPool(
-            ssl_context=tls,
-            max_connections=most,
-            max_keepalive_connections=most,
-            keepalive_expiry=_KEEP_S,
-            network_backend=backend,
+    def __init__(self, addresses: PublicOnly, tls: ssl.SSLContext, most: int) -> None:
+        """Nothing is connected yet; `most` connections are open at a time, of this event loop."""
+        self._addresses = addresses
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(
+                ssl=tls,
+                limit=most,
+                keepalive_timeout=_KEEP_S,
+                resolver=addresses,
+                use_dns_cache=False,
+            ),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
+            auto_decompress=False,
+            skip_auto_headers=("Accept", "Accept-Encoding", "User-Agent"),
         )
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._pool.aclose()
+        await self._session.close()
 
     async def post(
         self, url: str, headers: Mapping[str, str], body: bytes, *, within_s: float
@@ -68,7 +76,7 @@ class Connection:
         began = monotonic()
         try:
             async with asyncio.timeout(within_s):
-                status, got, content = await self._exchange(url, headers, body, within_s)
+                status, got, content = await self._exchange(_parsed(url), headers, body)
         except TimeoutError:
             return _nothing(began, f"no whole answer within {within_s:g} s")
         except _PASSING as problem:
@@ -76,22 +84,30 @@ class Connection:
         return Answer(status=status, seconds=monotonic() - began, headers=got, content=content)
 
     async def _exchange(
-        self, url: str, headers: Mapping[str, str], body: bytes, within_s: float
+        self, url: URL, headers: Mapping[str, str], body: bytes
     ) -> tuple[int, dict[str, str], bytes]:
-        # What is left open by a cancelled try, only a time of its own ends.
-        times = dict.fromkeys(("connect", "read", "write", "pool"), within_s)
-        request = self._pool.stream(
-            "POST", url, headers=list(headers.items()), content=body, extensions={"timeout": times}
-        )
+        self._addresses.refuse_literal(str(url.host))
+        request = self._session.post(url, headers=headers, data=body, allow_redirects=False)
         async with request as response:
             content = b""
-            async for piece in response.aiter_stream():
+            async for piece in response.content.iter_any():
                 content += piece
                 if len(content) > READ_BYTES:
+                    response.close()
                     break
-        pairs = ((name.lower(), value) for name, value in response.headers)
-        got = {name.decode("latin-1"): value.decode("latin-1") for name, value in pairs}
+        got = {name.lower(): _readable(value) for name, value in response.headers.items()}
         return response.status, got, content[:READ_BYTES]
+
+
+@cache
+def _parsed(url: str) -> URL:
+    """An address as it was declared, nothing in it quoted anew."""
+    return URL(url, encoded=True)
+
+
+def _readable(value: str) -> str:
+    """A header's value, whose bytes are UTF-8 or not."""
+    return value if value.isascii() else value.encode(errors="surrogateescape").decode("latin-1")
 
 
 def _nothing(began: float, problem: str) -> Answer:

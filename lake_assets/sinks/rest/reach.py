@@ -2,9 +2,9 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from urllib.parse import urlsplit
 
-import httpcore2
 from pydantic import SecretStr
 
 from lake_assets.errors import SinkError
@@ -12,6 +12,9 @@ from lake_assets.model.rest import Rest
 from lake_assets.sinks.rest.addresses import PublicOnly
 from lake_assets.sinks.rest.connection import tls_context
 from lake_assets.sinks.rest.target import RestTarget
+
+_NEXT_AFTER_S = 0.25
+"""Seconds after which a host's next address is tried beside one that does not answer (RFC 8305)."""
 
 _PORTS = {"https": 443, "http": 80}
 
@@ -39,18 +42,21 @@ def ensure_reachable(rest: Rest, look_up: Callable[[str], SecretStr], *, within_
 async def _connect(rest: Rest, url: str, within_s: float) -> None:
     parts = urlsplit(url)
     host, port = str(parts.hostname), parts.port or _PORTS[parts.scheme]
-    backend = PublicOnly(allow_private=rest.allow_private)
+    addresses = PublicOnly(allow_private=rest.allow_private)
+    tls = tls_context(rest.ca) if parts.scheme == "https" else None
     try:
         async with asyncio.timeout(within_s):
-            stream = await backend.connect_tcp(host, port, within_s)
-            try:
-                if parts.scheme == "https":
-                    stream = await stream.start_tls(tls_context(rest.ca), host, within_s)
-            finally:
-                await stream.aclose()
+            addresses.refuse_literal(host)
+            await addresses.resolve(host, port)
+            _, stream = await asyncio.open_connection(
+                host, port, ssl=tls, happy_eyeballs_delay=_NEXT_AFTER_S
+            )
+            stream.close()
+            with suppress(OSError):
+                await stream.wait_closed()
     except TimeoutError as problem:
         raise _unreachable(url, f"does not answer within {within_s:g} s") from problem
-    except (httpcore2.NetworkError, httpcore2.TimeoutException, OSError) as problem:
+    except OSError as problem:
         raise _unreachable(url, f"cannot be connected to ({problem})") from problem
 
 

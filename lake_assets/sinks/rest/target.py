@@ -75,8 +75,8 @@ class RestTarget:
     async def __aenter__(self) -> Self:
         """Open the pool; a token is asked for by the first call."""
         rest, oauth = self._rest, self._rest.auth.oauth if self._rest.auth else None
-        backend = PublicOnly(allow_private=rest.allow_private)
-        self._connection = Connection(backend, self._tls, rest.in_flight + (1 if oauth else 0))
+        addresses = PublicOnly(allow_private=rest.allow_private)
+        self._connection = Connection(addresses, self._tls, rest.in_flight + (1 if oauth else 0))
         self._authorization: Authorization = self._standing
         if oauth:
             self._authorization = ClientCredentials(

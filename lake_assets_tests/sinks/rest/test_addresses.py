@@ -1,9 +1,11 @@
 import asyncio
 import socket
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from lake_assets.sinks.rest.addresses import PublicOnly, is_public
+from lake_assets.sinks.rest.connection import Connection, tls_context
 
 
 @pytest.mark.parametrize(
@@ -51,18 +53,25 @@ def test_an_address_that_never_answers_leaves_the_next_its_time(monkeypatch):
         for one in waiting:
             one.setblocking(False)  # noqa: FBT003 - the standard library's
             one.connect_ex(("127.0.0.2", port))
-        with socket.create_server(("127.0.0.1", port)):
+        with socket.create_server(("127.0.0.1", port)) as answered:
             found = [
                 (socket.AF_INET, socket.SOCK_STREAM, 6, "", (f"127.0.0.{n}", port)) for n in (2, 1)
             ]
             monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
-            backend = PublicOnly(allow_private=True)
 
             async def connect():
                 async with asyncio.timeout(4):
-                    stream = await backend.connect_tcp("both.example", port, 4)
-                    await stream.aclose()
+                    connection = Connection(PublicOnly(allow_private=True), tls_context(None), 1)
+                    answer = await connection.post(
+                        f"http://both.example:{port}/", {}, b"", within_s=2
+                    )
+                    await connection.close()
+                return answer
 
-            asyncio.run(connect())
+            answered.settimeout(4)
+            with ThreadPoolExecutor(1) as other:
+                accepted = other.submit(answered.accept)
+                assert asyncio.run(connect()).status is None  # connected, and without an answer
+                accepted.result()[0].close()
         for one in waiting:
             one.close()

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from pydantic import SecretStr
 
-from lake_assets.errors import SinkError
+from lake_assets.errors import SettingsError, SinkError
 from lake_assets.model.rest import Rest
 from lake_assets.sinks.base import IDENTITY, Call
 from lake_assets.sinks.rest.target import RestTarget
@@ -108,7 +108,7 @@ def test_a_server_that_is_not_there_is_waited_for_until_the_time_is_up(api):
     rest = _rest(api, url="http://127.0.0.1:9/sessions", give_up_after="1s")
     (outcome,) = _deliver(rest)
     assert (outcome.is_delivered, outcome.status) == (False, None)
-    assert outcome.reason.startswith("ConnectError")
+    assert outcome.reason.startswith("ClientConnectorError")
 
 
 @pytest.mark.parametrize("form", ["seconds", "date", "date of its own clock"])
@@ -173,6 +173,22 @@ def test_who_calls_is_said_and_never_kept(api, auth, header, value):
     assert not any(secret in kept for secret in (*SECRETS.values(), value.split()[-1]))
 
 
+@pytest.mark.parametrize("kind", ["bearer", "header"])
+@pytest.mark.parametrize("value", ["with its line break\n", "a\r\nX-Other: b", "naïve", ""])
+def test_a_secret_that_fits_no_header_is_told_before_anything_is_sent(api, kind, value):
+    secret = {"env": "TOKEN"}
+    auth = {kind: secret if kind == "bearer" else {"name": "X-Api-Key", "value": secret}}
+    with pytest.raises(SettingsError, match="TOKEN: has a character") as told:
+        RestTarget(_rest(api, auth=auth), lambda _: SecretStr(value))
+    assert not value or value not in str(told.value)
+
+
+def test_headers_of_an_answer_may_be_of_any_bytes(api):
+    api.script({"status": 400, "headers": {"X-Where": "Zürich"}})
+    (outcome,) = _deliver(_rest(api))
+    assert "x-where: Zürich" in outcome.response
+
+
 OAUTH = {"client_id": "me", "client_secret": {"env": "PASSWORD"}, "scope": "write"}
 
 
@@ -223,7 +239,10 @@ def test_a_server_of_tokens_that_is_down_is_waited_for(api):
     assert (outcome.is_delivered, outcome.tries) == (True, 2)
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "0", "169.254.169.254"])
+@pytest.mark.parametrize(
+    "host",
+    ["127.0.0.1", "localhost", "[::1]", "0", "127.1", "2130706433", "0x7f.1", "169.254.169.254"],
+)
 def test_an_address_that_is_not_public_is_not_called(api, host):
     port = api.url.rpartition(":")[2]
     with pytest.raises(SinkError, match="no public address"):
