@@ -1,9 +1,10 @@
 """A batch's calls: its rows read piece by piece, shaped, and put together in a fixed order."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any
+from itertools import compress
+from typing import Any, TypeAlias
 from urllib.parse import quote
 
 import numpy as np
@@ -62,12 +63,13 @@ class CallMaker:
         number, left = 0, _Rows.none()
         for part in batch.parts:
             for piece in self._pieces(part):
-                left = left.with_rows(self._new_rows(part, piece, batch.number))
-                calls = []
-                while left.count >= self.target.rows_per_call:
-                    taken, left = left.split(self.target.rows_per_call)
+                rows = left.with_rows(self._new_rows(part, piece, batch.number))
+                most, calls = self.target.rows_per_call, []
+                whole = rows.count - rows.count % most
+                for start in range(0, whole, most):
                     number += 1
-                    calls += self._call(number, taken)
+                    calls += self._call(number, rows.part(start, most))
+                left = rows.part(whole, rows.count - whole)
                 if calls:
                     yield calls
         if left.count and (last := self._call(number + 1, left)):
@@ -102,15 +104,15 @@ class CallMaker:
                 yield self.shaper.shape(table.relative, having)
 
     def key_of(self, rows: pa.Table) -> str:
-        """As `key_of`, of this sink's rows."""
-        return key_of(self.identity, rows)
+        """As `key_of`, of this sink's rows (`IDENTITY`)."""
+        return key_of(self.identity, _origins(rows))
 
     def _call(self, number: int, rows: "_Rows") -> list[Call]:
         """One call, or none where this batch has recorded all of its rows."""
         rows = rows.only(~rows.is_done)
         if not rows.count:
             return []
-        key = self.key_of(rows.rows)
+        key = key_of(self.identity, rows.origins)
         body = self.target.body_of(rows.values)
         return [Call(number=number, key=key, rows=rows.rows, body=body)]
 
@@ -152,22 +154,28 @@ def _fitting(rows: pa.RecordBatch, columns: pa.Schema, file: DataFile) -> pa.Rec
     return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(plain))
 
 
-def key_of(identity: str, rows: pa.Table) -> str:
+_Origin: TypeAlias = tuple[str, str, str, int, int, int, int]
+"""A row's `IDENTITY`, its time in microseconds since 1970."""
+
+
+def _origins(rows: pa.Table) -> list[_Origin]:
+    time = IDENTITY.get_field_index("source_time")
+    told = rows.set_column(time, "source_time", rows["source_time"].cast(pa.int64()))
+    return list(zip(*(told[name].to_pylist() for name in IDENTITY.names), strict=True))
+
+
+def key_of(identity: str, origins: Sequence[_Origin]) -> str:
     """The `Idempotency-Key` of rows that go together: where the first came from, and a digest.
 
     The digest is over the sink and the origins of all rows, in their order: the same rows have the
     same key, whenever they are sent, and any others another.
     """
     digest = blake2b(identity.encode(), digest_size=16)
-    told = rows.set_column(
-        IDENTITY.get_field_index("source_time"), "source_time", rows["source_time"].cast(pa.int64())
-    )
-    for row in zip(*(told[name].to_pylist() for name in IDENTITY.names), strict=True):
-        digest.update(repr(row).encode())
-    first = {name: rows[name][0].as_py() for name in IDENTITY.names}
-    source = quote(first["source"], safe="")[:_LONGEST_NAME]
-    place = f"{source}/{first['partition']}/{first['offset']}/{first['ordinal']}"
-    return f"{place}+{rows.num_rows}-{digest.hexdigest()}"
+    for origin in origins:
+        digest.update(repr(origin).encode())
+    _, _, source, partition, offset, _, ordinal = origins[0]
+    place = f"{quote(source, safe='')[:_LONGEST_NAME]}/{partition}/{offset}/{ordinal}"
+    return f"{place}+{len(origins)}-{digest.hexdigest()}"
 
 
 def rows_under(key: str) -> int:
@@ -180,17 +188,20 @@ class _Rows:
     """Shaped rows that wait for their call."""
 
     rows: pa.Table
+    origins: list[_Origin]
+    """Of `rows`, told once for thousands of them."""
+
     values: list[dict[str, Any]]
     is_done: Mask
     """Which of them their batch has recorded, before it was cut off."""
 
     @classmethod
     def none(cls) -> "_Rows":
-        return cls(IDENTITY.empty_table(), [], np.zeros(0, np.bool_))
+        return cls(IDENTITY.empty_table(), [], [], np.zeros(0, np.bool_))
 
     @classmethod
     def of(cls, shaped: Shaped, is_done: Mask) -> "_Rows":
-        return cls(shaped.rows, shaped.values, is_done)
+        return cls(shaped.rows, _origins(shaped.rows), shaped.values, is_done)
 
     @property
     def count(self) -> int:
@@ -199,18 +210,24 @@ class _Rows:
     def only(self, mask: Mask) -> "_Rows":
         if mask.all():
             return self
-        values = [value for value, stays in zip(self.values, mask, strict=True) if stays]
-        return _Rows(self.rows.filter(pa.array(mask)), values, self.is_done[mask])
+        values, origins = list(compress(self.values, mask)), list(compress(self.origins, mask))
+        return _Rows(self.rows.filter(pa.array(mask)), origins, values, self.is_done[mask])
 
     def with_rows(self, other: "_Rows") -> "_Rows":
         if not self.count:
             return other
-        rows = pa.concat_tables([self.rows, other.rows]).combine_chunks()
         return _Rows(
-            rows, self.values + other.values, np.concatenate([self.is_done, other.is_done])
+            pa.concat_tables([self.rows, other.rows]).combine_chunks(),
+            self.origins + other.origins,
+            self.values + other.values,
+            np.concatenate([self.is_done, other.is_done]),
         )
 
-    def split(self, count: int) -> "tuple[_Rows, _Rows]":
-        first = _Rows(self.rows.slice(0, count), self.values[:count], self.is_done[:count])
-        rest = _Rows(self.rows.slice(count), self.values[count:], self.is_done[count:])
-        return first, rest
+    def part(self, start: int, count: int) -> "_Rows":
+        end = start + count
+        return _Rows(
+            self.rows.slice(start, count),
+            self.origins[start:end],
+            self.values[start:end],
+            self.is_done[start:end],
+        )

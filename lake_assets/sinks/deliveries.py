@@ -135,8 +135,8 @@ class Deliveries:
             fact = "another process delivers for the same sink: a commit was there already"
             raise CommitConflictError(self.table.name, fact, "Let one of them do it")
         self._handle = self._context.committer.fresh(self.table)
-        for one in outcomes:
-            _move_on(self._own_ends, one.call.rows)
+        if outcomes:
+            _move_on(self._own_ends, pa.concat_tables([one.call.rows for one in outcomes]))
         if done is not None:
             # Only by whole batches, so that one that runs again finds its rows.
             self.batch, self._ends = done.batch, furthest([self._ends, self._own_ends])
@@ -163,11 +163,9 @@ class Deliveries:
         files = []
         # Apart, so that who looks for dead letters need not read the others.
         for delivered in (True, False):
-            tables = [
-                entries_of(one, batch, now) for one in outcomes if one.is_delivered is delivered
-            ]
-            if tables:
-                rows = pa.concat_tables(tables).combine_chunks()
+            alike = [one for one in outcomes if one.is_delivered is delivered]
+            if alike:
+                rows = entries_of(alike, [batch] * len(alike), now).combine_chunks()
                 written = write_file(self._context.lake, rows, folder)
                 files.append(DataFile(**written))  # type: ignore[arg-type]
         return files

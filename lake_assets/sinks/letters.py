@@ -198,9 +198,8 @@ class Redelivery:
         for delivered in (True, False):
             alike = [one for one in outcomes if one.is_delivered is delivered]
             if alike:
-                batches = (self._sent[one.call.key].batch for one in alike)
-                pairs = zip(alike, batches, strict=True)
-                yield pa.concat_tables(entries_of(one, batch, now) for one, batch in pairs)
+                batches = [self._sent[one.call.key].batch for one in alike]
+                yield entries_of(alike, batches, now)
 
 
 def _keyed(entries: pa.Table) -> list[tuple[str | None, _Row]]:
