@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from benchmarks.rest_floor import calls_a_second
 from benchmarks.section import Figure, Section
 from benchmarks.venue import Venue
 from lake_assets.delta.commit import Batch, Commit, DataFile
@@ -32,6 +33,9 @@ REST = "rest-sinks"
 
 _SECONDS = 20.0
 """That a case takes by its bound, at most: `--seconds` may say less."""
+
+_FLOOR_S = 3.0
+"""Seconds that the floor of a case is measured for."""
 
 _FILE_ROWS = 5_000
 """Rows of one commit of silver, as a second or two of a busy stream leaves."""
@@ -52,10 +56,14 @@ class Case:
     """Rows of `_SECONDS`, where no latency bounds them."""
 
     @property
+    def in_flight(self) -> int:
+        """Calls at the same time."""
+        return self.partitions * self.calls_in_flight
+
+    @property
     def bound(self) -> float | None:
         """Rows a second, if calls cost nothing but their latency."""
-        in_flight = self.partitions * self.calls_in_flight
-        return in_flight * self.rows_per_call / self.latency_s if self.latency_s else None
+        return self.in_flight * self.rows_per_call / self.latency_s if self.latency_s else None
 
     def rows_in(self, seconds: float) -> int:
         """How many rows are to be delivered in a measurement of so many seconds, at most 20."""
@@ -93,7 +101,8 @@ def measure_rest(venue: Venue) -> Section:
         settings = venue.lake()
         settings.lake_dir.mkdir(parents=True)
         with _api(settings.lake_dir.parent, case.latency_s) as url:
-            found = _measured(venue, settings, _feed(case, url), case)
+            floor = calls_a_second(url, case.in_flight, min(_FLOOR_S, venue.options.seconds))
+            found = _measured(venue, settings, _feed(case, url), case, floor * case.rows_per_call)
         rows.append(found)
         venue.announce(f"{REST}: {found}")
     return Section(
@@ -102,11 +111,14 @@ def measure_rest(venue: Venue) -> Section:
         rows=rows,
         note="rows of silver that are there, to an API in a process beside, which waits for the "
         "latency and answers; `bound` is the calls at a time times rows a call, by the latency; "
+        "`floor` are the rows of as many bare sockets that write one request over and over; "
         "`p50_ms` is what the answers took as the sink saw them",
     )
 
 
-def _measured(venue: Venue, settings: Settings, feed: Feed, case: Case) -> dict[str, Figure]:
+def _measured(
+    venue: Venue, settings: Settings, feed: Feed, case: Case, floor: float
+) -> dict[str, Figure]:
     count = case.rows_in(venue.options.seconds)
     with open_lake(settings, venue.session) as context:
         _fill(context, feed, count)
@@ -126,6 +138,8 @@ def _measured(venue: Venue, settings: Settings, feed: Feed, case: Case) -> dict[
         "rows_per_s": round(speed),
         "bound": round(case.bound) if case.bound else None,
         "of_bound": round(speed / case.bound, 3) if case.bound else None,
+        "floor": round(floor),
+        "of_floor": round(speed / floor, 3),
         "p50_ms": round(report.latency_s["p50"] * 1000, 1),
         "published": case.published,
         "cpu_ms_a_call": round(used / report.calls * 1000, 2),
