@@ -26,6 +26,9 @@ BOM = b"\xef\xbb\xbf"
 
 Numbers = npt.NDArray[np.int64]
 
+NOWHERE = -1
+"""In place of the first byte of a row that has none in its file, as one is that was compressed."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rows:
@@ -36,7 +39,7 @@ class Rows:
     """Of each, the number of its line or element in the file, from 0."""
 
     positions: Numbers
-    """Of each, its first byte in the stream."""
+    """Of each, its first byte in the stream, or `NOWHERE`."""
 
     problems: dict[int, str] = field(default_factory=dict)
     """By place in `values` of those without a value, why."""

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from lake_assets.errors import SourceError
 from lake_assets.model.feeds import Feed
+from lake_assets.sources.files.file_formats import measure
 from lake_assets.sources.files.index import (
     FOUND,
     GROWN,
@@ -27,7 +28,7 @@ from lake_assets.sources.files.index import (
 from lake_assets.sources.files.index_writer import FileIndex
 from lake_assets.sources.files.known_names import KnownNames
 from lake_assets.sources.files.listing import Found, list_files, look, names_after
-from lake_assets.sources.files.measuring import Cut, measure
+from lake_assets.sources.files.measuring import Cut
 from lake_assets.sources.files.samples import sample_of
 from lake_assets.sources.files.settling import Settling
 from lake_assets.storage.store import Store

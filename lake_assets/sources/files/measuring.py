@@ -8,13 +8,7 @@ from dataclasses import dataclass, field
 from lake_assets.model.feeds import Feed
 from lake_assets.model.files_source import FilesSource
 from lake_assets.sources.files.cutting import BOM, CHUNK_BYTES, Lines, Quoting, elements
-from lake_assets.sources.files.opening import (
-    BadFileError,
-    Reading,
-    is_forbidden,
-    is_plain,
-    opened,
-)
+from lake_assets.sources.files.opening import BadFileError, Reading, is_plain, opened
 
 MARK_BYTES = 16 * 1024 * 1024
 """About so far lie the places apart at which a large file may be begun. A batch ends at one of
@@ -92,26 +86,16 @@ class Cut:
 _TELLING = {"format", "encoding", "compression"}
 
 
-def measure(cut: Cut, name: str, path: str, size: int) -> Measured:
-    """Read a file once.
+def measure_lines(cut: Cut, name: str, path: str, size: int) -> Measured:
+    """A file of lines, or of records of CSV: `file_formats.FileFormat.measure`."""
+    with opened(cut.source, name, path, size) as stream:
+        return _lines(cut, stream, has_marks=is_plain(cut.source, name))
 
-    Raises:
-        FileNotFoundError: it is not there any more.
-        OSError: the disk does not give it.
-    """
-    try:
-        with opened(cut.source, name, path, size) as stream:
-            if not size:
-                return Measured(lines=0)
-            if cut.source.format == "json":
-                return Measured(lines=len(elements(stream).values))
-            return _lines(cut, stream, has_marks=is_plain(cut.source, name))
-    except BadFileError as problem:
-        return Measured(lines=1, problem=str(problem))
-    except OSError as problem:
-        if not is_forbidden(problem):
-            raise
-        return Measured(lines=1, problem=f"cannot be read ({problem.strerror})")
+
+def measure_document(cut: Cut, name: str, path: str, size: int) -> Measured:
+    """A file that is one document of JSON: `file_formats.FileFormat.measure`."""
+    with opened(cut.source, name, path, size) as stream:
+        return Measured(lines=len(elements(stream).values))
 
 
 def _lines(cut: Cut, stream: Reading, *, has_marks: bool) -> Measured:

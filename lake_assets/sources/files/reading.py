@@ -10,11 +10,12 @@ import pyarrow as pa
 from lake_assets.delta.origins import origin_schema
 from lake_assets.model.files_source import LISTING, FilesSource
 from lake_assets.model.origins import PROBLEM
-from lake_assets.sources.files.cutting import Lines, Rows, elements
+from lake_assets.sources.files.cutting import NOWHERE, Numbers, Rows
+from lake_assets.sources.files.file_formats import FORMATS
 from lake_assets.sources.files.index import Entry
 from lake_assets.sources.files.listing import look
 from lake_assets.sources.files.measuring import Cut
-from lake_assets.sources.files.opening import BadFileError, is_plain, opened
+from lake_assets.sources.files.opening import BadFileError
 from lake_assets.sources.files.samples import sample_of
 
 COLUMNS = pa.schema(
@@ -63,10 +64,11 @@ def read_part(cut: Cut, part: Part) -> Iterator[pa.RecordBatch]:
     if problem:
         yield _problem_row(part, reached, problem)
         return
-    has_positions = is_plain(cut.source, entry.file.name)
+    read = FORMATS[cut.source.format].rows
     try:
-        for rows, reached in _rows_of(cut, part, path):  # noqa: B007 - how far it came
-            yield from _batches(part, rows, has_positions=has_positions)
+        for rows, come in read(cut, entry, part.start, part.end, path):
+            reached = max(part.start, min(part.end, come))
+            yield from _batches(part, rows)
     except (BadFileError, FileNotFoundError) as why:
         told = "vanished while it was read" if isinstance(why, FileNotFoundError) else str(why)
         yield _problem_row(part, reached, told)
@@ -104,43 +106,7 @@ def _not_as_found(entry: Entry, path: str) -> str:
     return "was rewritten after it was found, and before it was read" if is_other else ""
 
 
-def _rows_of(cut: Cut, part: Part, path: str) -> Iterator[tuple[Rows, int]]:
-    """The rows of a part, and which line comes next."""
-    entry, source = part.entry, cut.source
-    if source.format == "json":
-        with opened(source, entry.file.name, path, entry.file.size) as stream:
-            rows = elements(stream)
-        yield rows, max(part.start, min(part.end, len(rows.values)))
-        return
-    line, position = 0, 0
-    if is_plain(source, entry.file.name):
-        before = (mark for mark in entry.marks if mark[0] <= part.start)
-        line, position = max(before, default=(0, 0))
-    with opened(source, entry.file.name, path, entry.file.size, position=position) as stream:
-        lines = Lines(stream, line=line, position=position, quoting=cut.quoting)
-        for rows in lines:
-            if cut.header and line == 0:
-                rows = _without_header(rows)  # noqa: PLW2901 - of the first rows alone
-            line = lines.line
-            yield rows, max(part.start, min(part.end, lines.line))
-            if not lines.is_open and lines.line >= part.end:
-                return
-
-
-def _without_header(rows: Rows) -> Rows:
-    has = bool(len(rows.lines)) and rows.lines[0] == 0
-    if not has:
-        return rows
-    problems = {at - 1: why for at, why in rows.problems.items() if at}
-    return Rows(
-        values=rows.values[1:],
-        lines=rows.lines[1:],
-        positions=rows.positions[1:],
-        problems=problems,
-    )
-
-
-def _batches(part: Part, rows: Rows, *, has_positions: bool) -> Iterator[pa.RecordBatch]:
+def _batches(part: Part, rows: Rows) -> Iterator[pa.RecordBatch]:
     """Those of some rows that are in a part."""
     first, end = (int(at) for at in np.searchsorted(rows.lines, [part.start, part.end]))
     at = first
@@ -154,20 +120,20 @@ def _batches(part: Part, rows: Rows, *, has_positions: bool) -> Iterator[pa.Reco
             part.entry,
             rows.values[at:until],
             rows.lines[at:until],
-            pa.array(rows.positions[at:until]) if has_positions else _nowhere(until - at),
+            _places(rows.positions[at:until]),
             problems,
         )
         at = until
 
 
-def _nowhere(count: int) -> pa.Array:
-    return pa.nulls(count, pa.int64())
+def _places(positions: Numbers) -> pa.Array:
+    return pa.array(positions, mask=positions == NOWHERE)
 
 
 def _batch(
     entry: Entry,
     values: list[bytes | None],
-    lines: "np.ndarray[tuple[int], np.dtype[np.int64]]",
+    lines: Numbers,
     positions: pa.Array,
     problems: list[str | None] | None,
 ) -> pa.RecordBatch:
@@ -189,4 +155,4 @@ def _batch(
 def _problem_row(part: Part, line: int, problem: str) -> pa.RecordBatch:
     at = np.array([min(line, part.end - 1)], dtype=np.int64)
     told = f"file {part.entry.file.name}: {problem}"
-    return _batch(part.entry, [None], at, _nowhere(1), [told])
+    return _batch(part.entry, [None], at, pa.nulls(1, pa.int64()), [told])

@@ -16,7 +16,7 @@ from lake_assets.errors import CommitConflictError, LakeError, SourceError, Sour
 from lake_assets.model.csv_payload import CsvPayload
 from lake_assets.model.payload import Payload
 from lake_assets.model.tables import files_of
-from lake_assets.sources.files import cutting, discovery, measuring, source, stream
+from lake_assets.sources.files import cutting, discovery, file_formats, measuring, source, stream
 from lake_assets.sources.files.discovery import Discovery, has_new_files
 from lake_assets.sources.files.index import changes_in, end_of, entries_from
 from lake_assets.sources.files.index_writer import FileIndex
@@ -343,7 +343,7 @@ def test_no_file_is_passed_when_the_disk_fails_while_files_are_counted(folder, m
     feed = folder.feed(discovery=mode)
     for name in "abc":
         folder.put(name, {"bpm": 1})
-    real, failed = measuring.measure, []
+    real, failed = file_formats.measure, []
 
     def measure(cut, name, *rest):
         if name == "b" and not failed:
@@ -360,7 +360,7 @@ def test_no_file_is_passed_when_the_disk_fails_while_files_are_counted(folder, m
 def test_a_folder_or_pipe_that_took_a_file_s_name_is_no_file(folder, monkeypatch):
     for number, name in enumerate("abc"):
         os.utime(folder.put(name, {"bpm": 1}), (number, number))
-    real = measuring.measure
+    real = file_formats.measure
 
     def measure(cut, name, path, size):
         if name == "b":
