@@ -26,6 +26,7 @@ from lake_assets.delta.source_offsets import (
 )
 from lake_assets.delta.table_log import log_of
 from lake_assets.errors import SourceNotFoundError, StreamError
+from lake_assets.formats.confluent.framing import IdReader, schema_ids
 from lake_assets.logs.gaps import record_gaps
 from lake_assets.model.feeds import Feed
 from lake_assets.model.gaps import Gap
@@ -48,8 +49,8 @@ class Ingest:
     source: Source
     context: LakeContext
     report: Callable[[BatchReport], None]
-    is_framed: bool = True
-    """As `rows.Landing.is_framed`."""
+    ids: IdReader | None = schema_ids
+    """As `rows.Landing.ids`."""
 
     _offsets: dict[Place, int] = field(default_factory=dict)
     _named: set[str] = field(default_factory=set)
@@ -285,5 +286,5 @@ class Ingest:
             layouts={self.feed.feed: self._layout},
             buffer_bytes=self.context.buffer_bytes,
         )
-        is_framed = self.is_framed
-        return Output(plan=plan, transform=lambda: rows.Landing(now, is_framed))
+        ids = self.ids
+        return Output(plan=plan, transform=lambda: rows.Landing(now, ids))

@@ -11,7 +11,7 @@ from datetime import datetime
 
 import pyarrow as pa
 
-from lake_assets.formats.confluent.framing import schema_ids
+from lake_assets.formats.confluent.framing import IdReader, schema_ids
 from lake_assets.model.origins import SCHEMA_ID
 from lake_assets.parquet.writer import TABLE
 
@@ -40,8 +40,9 @@ class Landing:
 
     ingested_at: datetime
 
-    is_framed: bool = True
-    """Whether values begin with a schema's id; without framing such bytes mean something else."""
+    ids: IdReader | None = schema_ids
+    """What reads the schema's id that values begin with; without framing such bytes mean something
+    else."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Bronze rows, all for the first target."""
@@ -50,17 +51,18 @@ class Landing:
         for batch in batches:
             added = {
                 "ingested_at": pa.repeat(at, batch.num_rows),
-                SCHEMA_ID: schema_ids(batch["value"]) if self.is_framed else _no_ids(batch),
+                SCHEMA_ID: self._ids(batch),
                 TABLE: pa.repeat(target, batch.num_rows),
             }
             yield pa.RecordBatch.from_arrays(
                 [*batch.columns, *added.values()], names=[*batch.schema.names, *added]
             )
 
+    def _ids(self, batch: pa.RecordBatch) -> pa.Array:
+        if self.ids is None:
+            return pa.nulls(batch.num_rows, pa.int64())
+        return self.ids(batch["value"])
+
     def notes(self) -> Iterable[str]:
         """None: landing a row decides nothing."""
         return ()
-
-
-def _no_ids(batch: pa.RecordBatch) -> pa.Array:
-    return pa.nulls(batch.num_rows, pa.int64())

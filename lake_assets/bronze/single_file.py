@@ -7,20 +7,21 @@ import pyarrow as pa
 from lake_assets.bronze import rows as bronze_rows
 from lake_assets.delta.commit import DataFile
 from lake_assets.delta.table_log import log_of
+from lake_assets.formats.confluent.framing import IdReader
 from lake_assets.model.tables import TableRef
 from lake_assets.parquet.data_file import write_file
 from lake_assets.spark.lake_context import LakeContext
 
 
-def landed(rows: pa.Table, source: pa.Schema, *, is_framed: bool) -> pa.Table:
+def landed(rows: pa.Table, source: pa.Schema, *, ids: IdReader | None) -> pa.Table:
     """Rows of a source as bronze has them, its partition aside.
 
     Args:
         rows: of a source, all its columns.
         source: those columns.
-        is_framed: as `rows.Landing.is_framed`.
+        ids: as `rows.Landing.ids`.
     """
-    landing = bronze_rows.Landing(datetime.now(UTC), is_framed)
+    landing = bronze_rows.Landing(datetime.now(UTC), ids)
     schema = bronze_rows.file_schema(source)
     parts = [part.select(schema.names) for part in landing(rows.combine_chunks().to_batches())]
     return pa.Table.from_batches(parts, schema)

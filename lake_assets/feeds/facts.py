@@ -10,7 +10,7 @@ from lake_assets.errors import FeedError
 from lake_assets.feeds.cron import complaint
 from lake_assets.feeds.document import Loc
 from lake_assets.feeds.explain import suggest
-from lake_assets.feeds.files_facts import unread_files
+from lake_assets.feeds.files_facts import unnamed_schemas, unread_files
 from lake_assets.feeds.functions import find_function, hidden_module
 from lake_assets.model.ddl import Scalar
 from lake_assets.model.feeds import Feed
@@ -28,6 +28,7 @@ def facts_of(feed: Feed, folder: Path) -> Iterator[tuple[Loc, str]]:
     yield from _unusable_function(feed, folder)
     yield from unhidden_bodies(feed)
     yield from unread_files(feed)
+    yield from unnamed_schemas(feed)
 
 
 def _bad_crons(feed: Feed) -> Iterator[tuple[Loc, str]]:
@@ -68,7 +69,7 @@ def foreign_route(feed: Feed) -> Iterator[tuple[Loc, str]]:
     that are selected, or that a function gives, are known once these were tried
     (`silver.selecting_format`, `silver.transforming_format`).
     """
-    if feed.payload.needs_registry or feed.select or feed.transform:
+    if feed.payload.needs_registry or feed.payload.brings_schemas or feed.select or feed.transform:
         return
     if feed.route is not None:
         yield from _foreign_column(feed, feed.route, ("route",))

@@ -6,7 +6,7 @@ from lake_assets.feeds.document import Loc
 from lake_assets.model.feeds import Feed, Reset
 from lake_assets.model.tombstones import tombstone_columns
 
-_PAYLOAD = {"jsonl": "json", "json": "json", "csv": "csv"}
+_PAYLOAD = {"jsonl": "json", "json": "json", "csv": "csv", "avro": "avro"}
 """By format of files, what is in a row of one."""
 
 
@@ -20,16 +20,29 @@ def unread_files(feed: Feed) -> Iterator[tuple[Loc, str]]:
         fact = f"files of format {files.format} go with `{wanted}`, not with `{payload.format}`"
         yield ("payload",), fact
     elif payload.needs_registry:
-        fact = "rows of files name no registered schema: give `schema`, or `infer: true`"
+        instead = "give `schema`, or `infer: true`"
+        if payload.avro is not None:
+            instead = "each file has its own; write `avro: {}`"
+        fact = f"rows of files name no registered schema: {instead}"
         yield ("payload", payload.format), fact
     if payload.wrapped is not None:
-        yield ("payload", "wrapped"), "rows of files are text, and wrap no message"
+        yield ("payload", "wrapped"), "rows of files wrap no message"
     yield from _unread_routes(feed)
     if tombstone_columns(feed.gold):
         yield ("gold",), "tombstones: a row of a file has no key that says what it deletes"
     if files.delete and feed.reset is Reset.ALLOWED:
         fact = "with `delete`, files are gone that `rebuild bronze` would read again"
         yield ("reset",), fact
+
+
+def unnamed_schemas(feed: Feed) -> Iterator[tuple[Loc, str]]:
+    """Avro that is not in files, and of which nobody says under which subject its schemas are."""
+    body = feed.payload.wrapped
+    fact = "give `subject`, or `subjects` if there are several"
+    if feed.payload.brings_schemas and feed.source.files is None:
+        yield ("payload", "avro"), fact
+    if body is not None and body.brings_schemas:
+        yield ("payload", "wrapped", "avro"), fact
 
 
 def _unread_routes(feed: Feed) -> Iterator[tuple[Loc, str]]:

@@ -117,6 +117,14 @@ class Surroundings:
     taken: tuple[str, ...] = ()
     """Names of columns that tables have beside those of their rows."""
 
+    brought: Callable[[], Sequence[tuple[int, str]]] = tuple
+    """The schemas that rows bring with them, by the `schema_id` of these, in the order in which
+    they came; by default none.
+
+    Raises:
+        LakeError: nobody can tell.
+    """
+
     has_rows: Callable[[], bool] = bool
     """Whether tables have had rows yet; asked until they have. By default they have not.
 

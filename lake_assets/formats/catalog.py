@@ -5,7 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 from lake_assets.formats.avro.payload_format import AvroFormat
+from lake_assets.formats.avro.single_object import fingerprints
 from lake_assets.formats.base import FormatType, PayloadFormat, Surroundings
+from lake_assets.formats.confluent.framing import IdReader, schema_ids
 from lake_assets.formats.csv.payload_format import CsvFormat
 from lake_assets.formats.json.payload_format import JsonFormat
 from lake_assets.formats.json_schema.payload_format import JsonSchemaFormat
@@ -48,9 +50,11 @@ def _made(
     return over_subjects(made, payload.subjects, renames_clashing=renames_clashing)
 
 
-def is_framed(payload: OneFormat) -> bool:
-    """Whether values begin with the id of a schema, in Confluent's framing."""
-    return "schema_id" in _type_of(payload).reads
+def ids_in(payload: OneFormat) -> IdReader | None:
+    """What reads the schema that each value begins with; None if values begin with none."""
+    if payload.brings_schemas:
+        return fingerprints
+    return schema_ids if "schema_id" in _type_of(payload).reads else None
 
 
 def _type_of(payload: OneFormat) -> FormatType:

@@ -15,7 +15,9 @@ from lake_assets.model.origins import OriginColumns
 LISTING = "files"
 """The one source that all files of a feed are: its name, in each row's origin."""
 
-FileFormat: TypeAlias = Literal["jsonl", "json", "csv"]
+FileFormat: TypeAlias = Literal["jsonl", "json", "csv", "avro"]
+_BINARY = {"avro"}
+
 Compression: TypeAlias = Literal["auto", "none", "gzip", "zstd", "bz2"]
 
 
@@ -91,8 +93,9 @@ class FilesSource(Noun):
 
     format: FileFormat
     """How a file is cut into rows: `jsonl`, a JSON object a line; `json`, an array of objects, or
-    objects one after the other; `csv`, a record of CSV, which may have lines between quotes. The
-    `payload` says what is in a row."""
+    objects one after the other; `csv`, a record of CSV, which may have lines between quotes;
+    `avro`, a record of an object container file, which has its schema with it. The `payload` says
+    what is in a row."""
 
     discovery: Literal["list", "ordered"] = "list"
     """`list`: each look lists the folder and finds whatever is new, and what has changed since it
@@ -107,7 +110,8 @@ class FilesSource(Noun):
     """Of the text. Bronze keeps each row in UTF-8."""
 
     compression: Compression = "auto"
-    """`auto`: by the ending of the name, `.gz`, `.zst` or `.bz2`."""
+    """`auto`: by the ending of the name, `.gz`, `.zst` or `.bz2`. How blocks within a file of Avro
+    are compressed, the file says."""
 
     settle: Settled = timedelta(seconds=10)
     """How long a file's size and time must have stood before it is read, so that none is read half
@@ -124,6 +128,9 @@ class FilesSource(Noun):
     def _parts_fit(self) -> Self:
         if self.header and self.format != "csv":
             message = f"header: files of {self.format} have none"
+            raise ValueError(message)
+        if self.encoding != "utf-8" and self.format in _BINARY:
+            message = f"encoding: files of {self.format} are no text"
             raise ValueError(message)
         if self.archive and self.delete:
             message = "give `archive` or `delete`"

@@ -32,10 +32,16 @@ class ProtobufPayload(RegisteredPayload):
         return self
 
 
-class AvroPayload(RegisteredPayload):
-    """Confluent-framed Avro whose records are registered under `subject` or `subjects`."""
+class AvroPayload(OfSubjects):
+    """Confluent-framed Avro whose records are registered under `subject` or `subjects`.
 
-    needs_registry: ClassVar[bool] = True
+    Of files of format `avro`, which bring their schemas, neither is given: `avro: {}`.
+    """
+
+    @property
+    def needs_registry(self) -> bool:
+        """Whether its schemas are registered."""
+        return self.has_subject
 
 
 class JsonPayload(OfSubjects):
@@ -194,6 +200,16 @@ class OneFormat(Noun):
         return self.declared.needs_registry
 
     @property
+    def brings_schemas(self) -> bool:
+        """Whether rows come with their schemas, by whose fingerprints they name them."""
+        return self.avro is not None and not self.avro.needs_registry
+
+    @property
+    def has_versions(self) -> bool:
+        """Whether columns are those of a schema's versions, registered or brought."""
+        return self.declared.needs_registry or self.brings_schemas
+
+    @property
     def declared(self) -> Declared:
         """What is declared of the format."""
         (declared,) = self._given.values()
@@ -254,4 +270,4 @@ class Payload(OneFormat):
     @property
     def has_messages(self) -> bool:
         """Whether rows have a message type, by its name in a schema: the body's if there is one."""
-        return self.declared.needs_registry if self.wrapped is None else self.wrapped.needs_registry
+        return self.has_versions if self.wrapped is None else self.wrapped.has_versions

@@ -64,7 +64,7 @@ class SchemaHistory:
         Raises:
             LakeError: the lake cannot be read.
         """
-        if not self.feed.payload.needs_registry:
+        if not self.feed.payload.has_versions:
             return ()
         entries = entries_of(self.context.lake, self.feed.feed)
         return tuple(made for one in entries if (made := one.registered) is not None)

@@ -18,7 +18,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from lake_assets.bronze.ingest import Ingest
 from lake_assets.delta.commit_journal import Journal, journal_of
-from lake_assets.formats.catalog import is_framed
+from lake_assets.formats.catalog import ids_in
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import origin_of
@@ -99,7 +99,7 @@ def start_ingest(
         source=source,
         context=pipeline.context,
         report=pipeline.report,
-        is_framed=is_framed(feed.payload),
+        ids=ids_in(feed.payload),
     )
     starts = ingest.prepare()
     # Spark notes in it what bronze's commits say anyway; one of before may be of another bronze.

@@ -26,6 +26,7 @@ from lake_assets.silver.selecting import with_select
 from lake_assets.silver.selection import Output
 from lake_assets.silver.silver_rows import has_rows
 from lake_assets.silver.transforming_format import TransformingFormat, with_transform
+from lake_assets.sources.files.written_schemas import written_schemas
 from lake_assets.state.select_notes import SelectedColumn, SelectNote, note_select
 from lake_assets.storage.open_store import lake_of
 
@@ -127,6 +128,7 @@ def format_with(
         registry=endpoints.registry,
         registry_access=endpoints.registry_access,
         cache=settings.state_dir / "schemas",
+        brought=partial(written_schemas, lake_of(settings), feed.feed),
         has_rows=partial(has_rows, lake_of(settings), feed),
     )
     by, given = tombstone_columns(feed.gold), _given_by_function(feed, surroundings)

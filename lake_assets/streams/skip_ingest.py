@@ -22,7 +22,7 @@ from lake_assets.delta.data_files import active_files, read_file
 from lake_assets.delta.origins import Before, Both, From, Origins
 from lake_assets.delta.table_log import log_of
 from lake_assets.delta.unused_writes import discard
-from lake_assets.formats.catalog import is_framed
+from lake_assets.formats.catalog import ids_in
 from lake_assets.model.feeds import Feed
 from lake_assets.model.gaps import Gap, GapReason
 from lake_assets.model.origins import ByPlace, OriginColumns, Place
@@ -113,9 +113,7 @@ class _Skipping:
         """Have bronze take rows, or quarantine those that it refuses."""
         if not rows.num_rows:
             return
-        bronze_rows = landed(
-            rows, self.ingest.source.columns, is_framed=is_framed(self.feed.payload)
-        )
+        bronze_rows = landed(rows, self.ingest.source.columns, ids=ids_in(self.feed.payload))
         again = pa.array(self.known.mask(bronze_rows))
         self._note_refused(bronze_rows.filter(again))
         self._land(bronze_rows.filter(pc.invert(again)))

@@ -49,7 +49,7 @@ def test_what_is_the_same_for_all_rows_is_added_to_what_came():
 
 
 def test_values_without_framing_have_no_schema_id_whatever_they_begin_with():
-    landing = Landing(NOW, is_framed=False)
+    landing = Landing(NOW, ids=None)
     batch = pa.RecordBatch.from_arrays([pa.array([b"\0\0\0\0\7x", None])], names=["value"])
     (landed,) = landing([batch])
     assert landed["schema_id"].to_pylist() == [None, None]

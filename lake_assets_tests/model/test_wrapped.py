@@ -2,7 +2,7 @@ import pytest
 from pydantic import ValidationError
 
 from lake_assets.feeds.facts import unhidden_bodies
-from lake_assets.formats.catalog import is_framed
+from lake_assets.formats.catalog import ids_in
 from lake_assets.model.feeds import Feed
 from lake_assets.model.payload import Payload
 
@@ -23,7 +23,7 @@ def feed(payload, **more):
 def test_what_is_said_of_a_payload_is_said_of_both():
     both = declared({"json": JSON})
     assert both.needs_registry
-    assert not is_framed(both)
+    assert ids_in(both) is None
     assert [column.name for column in both.declared_columns] == ["tenant", "id", "at"]
     inner = Payload.model_validate(
         {
@@ -32,7 +32,7 @@ def test_what_is_said_of_a_payload_is_said_of_both():
         }
     )
     assert [column.name for column in inner.declared_columns] == ["in_n"]
-    assert is_framed(inner)
+    assert ids_in(inner) is not None
     assert not inner.promotes
     assert declared({"avro": {"subject": "s"}}).promotes
     assert Payload.model_validate_json(both.model_dump_json(by_alias=True)) == both

@@ -16,13 +16,11 @@ from lake_assets.formats.avro.decoding_plan import Decoding
 from lake_assets.formats.avro.nested import decode_fields
 from lake_assets.formats.avro.schema import Type
 from lake_assets.formats.base import Decoded
+from lake_assets.formats.confluent.framing import START
 from lake_assets.formats.confluent.other_rows import judge
 from lake_assets.formats.confluent.schemas import FIRST
 from lake_assets.formats.questions import MessageQuestion, Question, SchemaIdQuestion
 from lake_assets.model.quarantine import Reason
-
-_HEADER = 5
-"""Bytes of magic byte and schema id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +61,7 @@ class AvroDecoder:
         sole = self._sole_reader(values, ids)
         if sole is None:
             return self._decode_mixed(values, ids)
-        columns, problems = read(sole, values, self.columns)
+        columns, problems = read(sole, values, self.columns, header=self.plan.header)
         details = _placed(problems, len(values))
         return Decoded(
             columns=columns,
@@ -100,7 +98,8 @@ class AvroDecoder:
                 continue
             rows = np.flatnonzero(pc.equal(ids, schema_id).fill_null(fill_value=False))
             taken = values.take(pa.array(rows))
-            columns, found = read(self.plan.readers[schema_id], taken, self.columns)
+            reader = self.plan.readers[schema_id]
+            columns, found = read(reader, taken, self.columns, header=self.plan.header)
             problems |= {int(rows[row]): problem for row, problem in found.items()}
             sources[rows] = np.arange(start, start + len(rows))
             start += len(rows)
@@ -119,7 +118,7 @@ class AvroDecoder:
 
 
 def read(
-    record: Type, values: pa.Array, columns: pa.Schema
+    record: Type, values: pa.Array, columns: pa.Schema, *, header: int = START
 ) -> tuple[pa.RecordBatch, Mapping[int, str]]:
     """Decode values of one writer; no row makes another fail.
 
@@ -127,12 +126,13 @@ def read(
         record: the writer's.
         values: binary, framed, without nulls.
         columns: what the rows become.
+        header: bytes that each has before its datum.
 
     Returns:
         The columns, null in bad rows, and by row what is wrong with it.
     """
     source, start, end = Source.of(values)
-    cursor = Cursor(source, np.arange(len(values)), np.minimum(start + _HEADER, end), end)
+    cursor = Cursor(source, np.arange(len(values)), np.minimum(start + header, end), end)
     arrays = decode_fields(record, list(columns), cursor)
     left = end - cursor.at
     for extra in np.unique(left[left > 0]).tolist():

@@ -14,10 +14,12 @@ import pyarrow as pa
 from lake_assets.delta.renamed_columns import Renames
 from lake_assets.delta.rounded_columns import rounded_columns
 from lake_assets.errors import RegistryError, SchemaUnusableError
+from lake_assets.formats.avro import single_object
 from lake_assets.formats.avro.columns import columns
 from lake_assets.formats.avro.naming import named
 from lake_assets.formats.avro.renames import renames_of
 from lake_assets.formats.avro.schema import Type, parse
+from lake_assets.formats.confluent.framing import START
 from lake_assets.formats.confluent.schemas import FIRST, SchemaSet
 from lake_assets.formats.schema_merge import Mismatch, in_words, merge
 
@@ -31,7 +33,10 @@ class Decoding:
     columns: pa.Schema
     """Columns of the decoded rows, all nullable."""
 
-    readers: Mapping[int, Type]
+    header: int = START
+    """Bytes that each value has before its datum."""
+
+    readers: Mapping[int, Type] = field(default_factory=dict)
     """By schema id: the record of its writer, with the columns that its fields become."""
 
     open_ids: frozenset[int] = frozenset()
@@ -52,7 +57,9 @@ class Decoding:
     is_flooded: bool = False
 
 
-def plan_decoding(schemas: SchemaSet, have: pa.Schema, route: str | None = None) -> Decoding:
+def plan_decoding(
+    schemas: SchemaSet, have: pa.Schema, route: str | None = None, *, are_brought: bool = False
+) -> Decoding:
     """Decide which rows can be decoded, and which columns the tables need for them.
 
     The newest version makes its columns before any row has come. An older one makes those that it
@@ -62,6 +69,8 @@ def plan_decoding(schemas: SchemaSet, have: pa.Schema, route: str | None = None)
         schemas: what the registry said, and which versions' rows were met.
         have: the decoded columns that the tables have; empty if there are none yet. They stay.
         route: column that says where a row goes; None takes all.
+        are_brought: whether rows bring their schemas, in the single-object encoding. Then there
+            may be no columns before there are rows.
 
     Raises:
         RegistryError: there are no columns yet, and no version can make some.
@@ -75,11 +84,12 @@ def plan_decoding(schemas: SchemaSet, have: pa.Schema, route: str | None = None)
             plan.adopt(schema_id)
     for schema_id in plan.versions:
         plan.adopt(schema_id, only_if_ready=True)
-    if not plan.columns.names and not plan.readers:
+    if not plan.columns.names and not plan.readers and not are_brought:
         raise plan.nothing()
     return Decoding(
         subject=schemas.subject,
         columns=plan.columns,
+        header=single_object.START if are_brought else START,
         readers=plan.readers,
         message_columns={name: frozenset(names) for name, names in plan.own.items()},
         open_ids=frozenset(plan.versions) - plan.readers.keys() - plan.unusable.keys(),

@@ -6,6 +6,7 @@ from typing import Self
 
 import pyarrow as pa
 
+from lake_assets.formats.avro.brought_schemas import BroughtSchemas
 from lake_assets.formats.avro.decoder import AvroDecoder
 from lake_assets.formats.avro.decoding_plan import made_by, plan_decoding
 from lake_assets.formats.avro.language import AVRO
@@ -26,11 +27,13 @@ _CACHE = "avro"
 
 @dataclass(frozen=True, slots=True)
 class AvroFormat(RegisteredFormat[AvroPayload]):
-    """A `formats.base.PayloadFormat` whose schemas are the versions of a subject."""
+    """A `formats.base.PayloadFormat` whose schemas are the versions of a subject, or rows' own."""
 
     @classmethod
     def of(cls, feed: str, declared: AvroPayload, surroundings: Surroundings) -> Self:  # noqa: ARG003
         """With a registry whose answers are kept, if there is a folder for them."""
+        if not declared.has_subject:
+            return cls(declared, BroughtSchemas(surroundings.brought))
         access = surroundings.registry_access
         # Members of unions are counted over all versions.
         registry = Registry(surroundings.registry, AVRO, access, takes_deleted=True)
@@ -52,7 +55,9 @@ class AvroFormat(RegisteredFormat[AvroPayload]):
 
     def plan(self, schemas: SchemaSet, have: pa.Schema, route: Sequence[str]) -> AvroDecoder:
         """Every writer's rows, resolved to all versions together; the first of the route counts."""
-        return AvroDecoder(plan_decoding(schemas, have, next(iter(route), None)))
+        are_brought = not self.declared.has_subject
+        key = next(iter(route), None)
+        return AvroDecoder(plan_decoding(schemas, have, key, are_brought=are_brought))
 
     def goes_with(self, have: pa.Field, came: pa.Field) -> bool:
         """Whether a column holds a field's values, or gets a type that does."""

@@ -4,8 +4,9 @@ Vectorized; what is looked at one by one in Python are distinct headers, not row
 read on the way into bronze, and in envelopes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +26,9 @@ _LONGEST = 5
 
 _CONTINUED = 0x80
 """Bit of a varint's byte that says that another follows."""
+
+IdReader: TypeAlias = Callable[[pa.Array], pa.Array]
+"""From values, the id of the schema that each begins with; null of those that begin otherwise."""
 
 SHORT = pa.scalar(b"\0", pa.binary())
 """All of the path where it is the schema's first message; the only one that `ptars` understands."""

@@ -109,7 +109,7 @@ class Lines:
         found: list[bytes | None] = [*lines]
         problems: dict[int, str] = {}
         if lines and self._is_too_long:
-            found[0], problems[0], self._is_too_long = None, _TOO_LONG, False
+            found[0], problems[0], self._is_too_long = None, TOO_LONG, False
         if len(self._rest) > MOST_BYTES:
             # What is dropped of it is counted, so that the lines behind it have their places.
             self.position += len(self._rest)
@@ -164,7 +164,7 @@ class _Record:
         self.lines.append(line)
         self._size += len(line) + 1
         self._is_quoted ^= _quotes(line, self.quoting) % 2 == 1
-        return _TOO_LONG if self._size > MOST_BYTES else ""
+        return TOO_LONG if self._size > MOST_BYTES else ""
 
 
 def _placed(
@@ -174,7 +174,7 @@ def _placed(
     return Rows(values=values, lines=places[:, 0], positions=places[:, 1], problems=problems)
 
 
-_TOO_LONG = f"is longer than {MOST_BYTES // 1024 // 1024} MiB"
+TOO_LONG = f"is longer than {MOST_BYTES // 1024 // 1024} MiB"
 
 
 def _quotes(line: bytes, quoting: Quoting) -> int:
@@ -234,7 +234,7 @@ def elements(stream: Reading) -> Rows:
         values=values,
         lines=np.arange(len(values), dtype=np.int64),
         positions=positions,
-        problems=dict.fromkeys(too_long, _TOO_LONG),
+        problems=dict.fromkeys(too_long, TOO_LONG),
     )
 
 

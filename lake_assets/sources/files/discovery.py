@@ -31,6 +31,7 @@ from lake_assets.sources.files.listing import Found, list_files, look, names_aft
 from lake_assets.sources.files.measuring import Cut
 from lake_assets.sources.files.samples import sample_of
 from lake_assets.sources.files.settling import Settling
+from lake_assets.sources.files.written_schemas import KnownSchemas
 from lake_assets.storage.store import Store
 
 _LOG = logging.getLogger(__name__)
@@ -76,6 +77,7 @@ class Discovery:
         self._new: list[Found] = []
         self._looks = 0
         self._lake, self._feed = lake, feed.feed
+        self._schemas = KnownSchemas(lake, feed)
         self._load()
 
     @property
@@ -239,6 +241,7 @@ class Discovery:
             if self._source.discovery == "ordered":
                 self._new.clear()  # none of them may be taken before it
             return None
+        measured = self._schemas.noted(measured)
         if measured.problem:
             _LOG.warning("file %r is not read: it %s", file.name, measured.problem)
         return Entry(
@@ -249,6 +252,7 @@ class Discovery:
             problem=measured.problem,
             sample=sample,
             counted_as=self._cut.text,
+            schema=measured.schema,
         )
 
     def _path(self, name: str) -> str:

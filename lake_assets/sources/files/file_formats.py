@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from lake_assets.sources.files.avro_blocks import measure_avro, read_avro
 from lake_assets.sources.files.cutting import Rows
 from lake_assets.sources.files.index import Entry
 from lake_assets.sources.files.measuring import Cut, Measured, measure_document, measure_lines
@@ -36,6 +37,7 @@ FORMATS: Mapping[str, FileFormat] = {
     "jsonl": FileFormat(measure_lines, read_lines),
     "json": FileFormat(measure_document, read_document),
     "csv": FileFormat(measure_lines, read_lines),
+    "avro": FileFormat(measure_avro, read_avro),
 }
 """By `model.files_source.FilesSource.format`."""
 

@@ -34,13 +34,14 @@ SCHEMA = pa.schema(
         ("problem", pa.string()),  # why none of it is read
         ("sample", pa.string()),  # of its bytes: `sources.files.samples`
         ("counted_as", pa.string()),  # how its lines were told apart: `measuring.Cut.text`
+        ("schema", pa.string()),  # of its rows, in the first file that brings it: `written_schemas`
         ("noticed_at", pa.timestamp("us", tz="UTC")),
     ]
 )
 """Columns of `bronze_{feed}_files`."""
 
-_OF_ENTRIES = tuple(name for name in SCHEMA.names if name != "noticed_at")
-"""Columns that an `Entry` is made of."""
+_OF_ENTRIES = tuple(name for name in SCHEMA.names if name not in {"noticed_at", "schema"})
+"""Columns that an `Entry` is read from."""
 
 _ROWS = 16_384
 """Of the index that are handed over at once: as Python's own they take twenty times as much."""
@@ -63,6 +64,9 @@ class Entry:
 
     counted_as: str = ""
     """`measuring.Cut.text` of the feed when it was found: by this its lines have their numbers."""
+
+    schema: str = ""
+    """`measuring.Measured.schema` that the index does not have yet; empty once it is read back."""
 
     @property
     def end(self) -> int:

@@ -126,6 +126,7 @@ def _row_of(entry: Entry, now: datetime) -> dict[str, object]:
         "problem": entry.problem or None,
         "sample": entry.sample or None,
         "counted_as": entry.counted_as or None,
+        "schema": entry.schema or None,
         "noticed_at": now,
     }
 

@@ -29,6 +29,9 @@ class Measured:
     problem: str = ""
     """Why no row of it can be read."""
 
+    schema: str = ""
+    """Of its rows, where a file brings one: `written_schemas`."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cut:

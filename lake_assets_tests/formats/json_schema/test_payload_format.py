@@ -7,7 +7,7 @@ import pytest
 from confluent_kafka.schema_registry import Schema, SchemaReference
 
 from lake_assets.formats.base import Surroundings
-from lake_assets.formats.catalog import format_of, is_framed
+from lake_assets.formats.catalog import format_of, ids_in
 from lake_assets.formats.column_reasons import reasons_of
 from lake_assets.formats.confluent.registry_client import registry_client
 from lake_assets.formats.json_schema.payload_format import JsonSchemaFormat
@@ -46,8 +46,8 @@ def test_it_keeps_the_contract():
 
 
 def test_a_feed_with_a_subject_is_framed_and_one_without_is_not():
-    assert is_framed(Payload.model_validate({"json": {"subject": "s"}}))
-    assert not is_framed(Payload.model_validate({"json": {"schema": "a int"}}))
+    assert ids_in(Payload.model_validate({"json": {"subject": "s"}})) is not None
+    assert ids_in(Payload.model_validate({"json": {"schema": "a int"}})) is None
 
 
 def test_why_a_column_is_there_is_told():

@@ -1,0 +1,60 @@
+"""The schemas that files bring, as the index keeps them: each in the row of its first file.
+
+Bronze's rows name them by fingerprint, and stay readable once the files are gone.
+"""
+
+from dataclasses import replace
+
+import pyarrow.compute as pc
+
+from lake_assets.model.feeds import Feed
+from lake_assets.sources.files.avro_container import schema_id
+from lake_assets.sources.files.index import rows_of_index
+from lake_assets.sources.files.measuring import Measured
+from lake_assets.storage.store import Store
+
+
+def written_schemas(lake: Store, feed: str) -> list[tuple[int, str]]:
+    """The schemas of a feed's files by `schema_id`, the one that came first first.
+
+    Raises:
+        LakeError: the index cannot be read.
+    """
+    found: list[tuple[int, str]] = []
+    for rows in rows_of_index(lake, feed, ("first", "schema")):
+        kept = rows.filter(pc.is_valid(rows["schema"]))
+        pairs = zip(kept["first"].to_pylist(), kept["schema"].to_pylist(), strict=True)
+        found += [(first, schema) for first, schema in pairs if schema]
+    schemas = dict.fromkeys(schema for _, schema in sorted(found))
+    return [(schema_id(schema), schema) for schema in schemas]
+
+
+class KnownSchemas:
+    """Which schemas the index has; used by the one that adds to it."""
+
+    def __init__(self, lake: Store, feed: Feed) -> None:
+        """Know what it has.
+
+        Raises:
+            LakeError: the index cannot be read.
+        """
+        has_some = feed.payload.brings_schemas
+        self._known = dict(written_schemas(lake, feed.feed)) if has_some else {}
+
+    def noted(self, measured: Measured) -> Measured:
+        """What is known of a file, with its schema only if none before it had that.
+
+        Two schemas of one fingerprint could not be told apart later: the second one's file is a bad
+        one.
+        """
+        if not measured.schema:
+            return measured
+        number = schema_id(measured.schema)
+        known = self._known.get(number)
+        if known is None:
+            self._known[number] = measured.schema
+            return measured
+        if known == measured.schema:
+            return replace(measured, schema="")
+        fact = f"has a schema whose fingerprint, {number}, is that of another file's"
+        return Measured(lines=1, problem=fact)
