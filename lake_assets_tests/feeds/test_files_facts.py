@@ -32,11 +32,13 @@ def test_a_feed_of_files_is_read(tmp_path):
 @pytest.mark.parametrize(
     ("right", "wrong", "told"),
     [
+        ("format: jsonl", "format: avro", "files of format avro go with `avro`, not with `json`"),
+        ("format: jsonl", "format: avro\n    encoding: latin-1", "files of avro are no text"),
         ("format: jsonl", "format: csv", "files of format csv go with `csv`, not with `json`"),
         (
             "format: jsonl",
-            "format: parquet",
-            "source.files.format must be 'jsonl', 'json' or 'csv'",
+            "format: orc",
+            "source.files.format must be 'jsonl', 'json', 'csv' or 'avro'",
         ),
         ("path: /data/beats", "path: data", "is no absolute path of a folder"),
         ("path: /data/beats", "path: s3://data/beats", "buckets are not read yet"),
@@ -76,3 +78,22 @@ def test_what_files_have_not_is_refused(tmp_path, right, wrong, told):
     assert right in FEED
     with pytest.raises(FeedError, match=re.escape(told)):
         load(tmp_path, FEED.replace(right, wrong))
+
+
+AVRO = """feed: beats
+source: {files: {path: /data/beats, format: avro}}
+payload: {avro: {}}
+"""
+
+
+def test_schemas_come_with_files_of_avro_and_else_have_a_subject(tmp_path):
+    (feed,) = load(tmp_path, f"{AVRO}route: {{column: model, keys: [vita]}}\n")
+    assert not feed.payload.needs_registry
+    with pytest.raises(FeedError, match=re.escape("each file has its own; write `avro: {}`")):
+        load(tmp_path, AVRO.replace("{}", "{subject: x}"))
+    kafka = "{kafka: {topic: t}}"
+    with pytest.raises(FeedError, match=r"line 3: payload.avro: give `subject`, or `subjects`"):
+        load(tmp_path, AVRO.replace("{files: {path: /data/beats, format: avro}}", kafka))
+    body = 'payload: {json: {schema: "body binary"}, wrapped: {column: body, avro: {}}}\n'
+    with pytest.raises(FeedError, match=r"payload.wrapped.avro: give `subject`"):
+        load(tmp_path, f"feed: beats\nsource: {kafka}\n{body}")

@@ -38,12 +38,24 @@ def test_subjects_are_named_or_found_by_a_pattern(form):
         ({"subjects": "a(b"}, r"subjects: 'a\(b' is no regular expression"),
         ({"subjects": [1]}, "valid string"),
         ({"subjects": {"a": 1}}, "valid"),
-        ({}, "subject"),
     ],
 )
 def test_other_subjects_are_refused(form, declared, problem):
     with pytest.raises(ValidationError, match=problem):
         payload(form, **declared)
+
+
+def test_only_avro_may_have_no_subject_since_its_files_bring_schemas():
+    for form in ("protobuf", "json"):
+        with pytest.raises(ValidationError, match="subject"):
+            payload(form)
+    brought, registered = payload("avro"), payload("avro", subject="a")
+    assert (brought.brings_schemas, brought.needs_registry) == (True, False)
+    assert (registered.brings_schemas, registered.needs_registry) == (False, True)
+    assert brought.has_versions
+    assert brought.has_messages
+    assert registered.has_versions
+    assert not payload("json", schema="a int").has_versions
 
 
 def test_what_goes_with_one_subject_or_none_does_not_go_with_several():

@@ -15,6 +15,7 @@ from lake_assets.formats.avro.cursor import Cursor, Source
 from lake_assets.formats.avro.decoding_plan import Decoding
 from lake_assets.formats.avro.nested import decode_fields
 from lake_assets.formats.avro.schema import Type
+from lake_assets.formats.bad_rows import with_problems
 from lake_assets.formats.base import Decoded
 from lake_assets.formats.confluent.framing import START
 from lake_assets.formats.confluent.other_rows import judge
@@ -57,7 +58,9 @@ class AvroDecoder:
     def decode(self, batch: pa.RecordBatch) -> Decoded:
         """Decode bronze rows, by `value` and `schema_id`."""
         values = batch["value"].cast(pa.binary())
-        ids = batch["schema_id"].cast(pa.int64())
+        return with_problems(batch, self._decoded(values, batch["schema_id"].cast(pa.int64())))
+
+    def _decoded(self, values: pa.Array, ids: pa.Array) -> Decoded:
         sole = self._sole_reader(values, ids)
         if sole is None:
             return self._decode_mixed(values, ids)

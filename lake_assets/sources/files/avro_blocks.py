@@ -78,6 +78,10 @@ def _walk(header: Header) -> Walk:
         return walk_of(header.schema)
     except RecursionError as problem:
         raise BadFileError("has a schema that is nested too deeply") from problem
+    except (KeyError, TypeError, ValueError) as problem:
+        # What fastavro lets pass.
+        what = f"{type(problem).__name__}: {problem}"
+        raise BadFileError(f"has a schema that is none ({what})") from problem
 
 
 class _Cutter:

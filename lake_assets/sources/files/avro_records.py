@@ -111,6 +111,8 @@ def _counted(data: bytes, at: int) -> int:
 
 
 def _fixed(width: int) -> Walk:
+    if width < 0:
+        raise ValueError(f"a fixed type of {width} bytes")
     return lambda _, at: at + width
 
 
