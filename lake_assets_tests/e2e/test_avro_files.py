@@ -86,8 +86,8 @@ def test_files_with_their_own_schemas_are_one_feed_s_rows_and_outlive_the_files(
     lake.folder.mkdir()
     lake.redo(lambda redo: rebuild(redo, lake.settings.state_dir))
     assert lake.sorted(silver, "model", "pulse", "place", "at", "_file", "_row") == rows
-    versions = [one for one in entries_of(lake_of(lake.settings), "beats") if one.schema]
-    assert sorted(one.reason.version for one in versions) == [1, 2]
+    entries = entries_of(lake_of(lake.settings), "beats")
+    assert {one.reason.version for one in entries if one.schema} == {1, 2}
 
 
 def _ensure_bronze_tells_where(lake):

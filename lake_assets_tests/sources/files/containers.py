@@ -31,9 +31,10 @@ def text(value):
     return varint(len(value)) + value
 
 
-def header(schema=BEAT, codec=b"null", **more):
+def header(schema=BEAT, codec=b"null"):
     told = {b"avro.schema": schema if isinstance(schema, bytes) else json.dumps(schema).encode()}
-    told |= {b"avro.codec": codec, **more} if codec else {}
+    if codec:
+        told[b"avro.codec"] = codec
     pairs = b"".join(text(key) + text(value) for key, value in told.items())
     return b"Obj\x01" + varint(len(told)) + pairs + varint(0) + SYNC
 

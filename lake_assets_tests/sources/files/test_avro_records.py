@@ -2,6 +2,7 @@
 
 import json
 import random
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -42,7 +43,9 @@ def test_records_of_random_schemas_end_where_their_writer_ended_them(case):
 
 def test_bytes_of_no_record_never_take_long_or_end_otherwise():
     rest = random.Random(7)  # noqa: S311 - no secret
-    kinds = [{"type": "array", "items": kind} for kind in ("null", "int", "double", "string")]
+    kinds: list[Any] = [
+        {"type": "array", "items": kind} for kind in ("null", "int", "double", "string")
+    ]
     kinds += [["null", "string"], {"type": "map", "values": {"type": "array", "items": "null"}}]
     for kind in kinds:
         walk = of(kind)
