@@ -6,7 +6,7 @@ from lake_assets.feeds.document import Loc
 from lake_assets.model.feeds import Feed, Reset
 from lake_assets.model.tombstones import tombstone_columns
 
-_PAYLOAD = {"jsonl": "json", "json": "json", "csv": "csv", "avro": "avro"}
+_PAYLOAD = {"jsonl": "json", "json": "json", "csv": "csv", "avro": "avro", "protobuf": "protobuf"}
 """By format of files, what is in a row of one."""
 
 
@@ -19,7 +19,7 @@ def unread_files(feed: Feed) -> Iterator[tuple[Loc, str]]:
     if payload.format != wanted:
         fact = f"files of format {files.format} go with `{wanted}`, not with `{payload.format}`"
         yield ("payload",), fact
-    elif payload.needs_registry:
+    elif payload.needs_registry and payload.protobuf is None:
         instead = "give `schema`, or `infer: true`"
         if payload.avro is not None:
             instead = "each file has its own; write `avro: {}`"

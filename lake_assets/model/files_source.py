@@ -15,8 +15,8 @@ from lake_assets.model.origins import OriginColumns
 LISTING = "files"
 """The one source that all files of a feed are: its name, in each row's origin."""
 
-FileFormat: TypeAlias = Literal["jsonl", "json", "csv", "avro"]
-_BINARY = {"avro"}
+FileFormat: TypeAlias = Literal["jsonl", "json", "csv", "avro", "protobuf"]
+_BINARY = {"avro", "protobuf"}
 
 Compression: TypeAlias = Literal["auto", "none", "gzip", "zstd", "bz2"]
 
@@ -94,8 +94,8 @@ class FilesSource(Noun):
     format: FileFormat
     """How a file is cut into rows: `jsonl`, a JSON object a line; `json`, an array of objects, or
     objects one after the other; `csv`, a record of CSV, which may have lines between quotes;
-    `avro`, a record of an object container file, which has its schema with it. The `payload` says
-    what is in a row."""
+    `avro`, a record of an object container file, which has its schema with it; `protobuf`, a
+    message after its length, a varint. The `payload` says what is in a row."""
 
     discovery: Literal["list", "ordered"] = "list"
     """`list`: each look lists the folder and finds whatever is new, and what has changed since it

@@ -38,7 +38,7 @@ def test_a_feed_of_files_is_read(tmp_path):
         (
             "format: jsonl",
             "format: orc",
-            "source.files.format must be 'jsonl', 'json', 'csv' or 'avro'",
+            "source.files.format must be 'jsonl', 'json', 'csv', 'avro' or 'protobuf'",
         ),
         ("path: /data/beats", "path: data", "is no absolute path of a folder"),
         ("path: /data/beats", "path: s3://data/beats", "buckets are not read yet"),

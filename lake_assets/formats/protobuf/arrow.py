@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lake_assets.delta.renamed_columns import Renames
+from lake_assets.formats.bad_rows import with_problems
 from lake_assets.formats.base import Decoded
 from lake_assets.formats.protobuf.decoders import handler_of
 from lake_assets.formats.protobuf.decoding import Decoding, Reader
@@ -54,7 +55,7 @@ class ProtobufDecoder:
 
     def decode(self, batch: pa.RecordBatch) -> Decoded:
         """Decode bronze rows, by `value` and `schema_id`."""
-        return decode(batch["value"], batch["schema_id"], self.plan)
+        return with_problems(batch, decode(batch["value"], batch["schema_id"], self.plan))
 
 
 @dataclass(frozen=True, slots=True)

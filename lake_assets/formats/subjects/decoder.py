@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lake_assets.delta.renamed_columns import Renames
+from lake_assets.formats.bad_rows import with_problems
 from lake_assets.formats.base import Decoded, Decoder, HasMessageColumns
 from lake_assets.formats.confluent.other_rows import judge
 from lake_assets.formats.subjects.column_names import Names, renamed
@@ -107,6 +108,9 @@ class SubjectsDecoder:
 
     def decode(self, batch: pa.RecordBatch) -> Decoded:
         """Decode bronze rows, by `value` and `schema_id`."""
+        return with_problems(batch, self._decoded(batch))
+
+    def _decoded(self, batch: pa.RecordBatch) -> Decoded:
         ids = batch["schema_id"].cast(pa.int64())
         whose = self._whose(ids)
         places = whose.fill_null(-1).to_numpy()

@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from lake_assets.sources.files.avro_blocks import measure_avro, read_avro
 from lake_assets.sources.files.cutting import Rows
+from lake_assets.sources.files.delimited import measure_delimited, read_delimited
 from lake_assets.sources.files.index import Entry
 from lake_assets.sources.files.measuring import Cut, Measured, measure_document, measure_lines
 from lake_assets.sources.files.opening import BadFileError, is_forbidden
@@ -38,6 +39,7 @@ FORMATS: Mapping[str, FileFormat] = {
     "json": FileFormat(measure_document, read_document),
     "csv": FileFormat(measure_lines, read_lines),
     "avro": FileFormat(measure_avro, read_avro),
+    "protobuf": FileFormat(measure_delimited, read_delimited),
 }
 """By `model.files_source.FilesSource.format`."""
 
