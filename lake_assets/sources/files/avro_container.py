@@ -7,6 +7,7 @@ https://avro.apache.org/docs/1.12.0/specification/#object-container-files
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import fastavro
 from fastavro.schema import fingerprint
@@ -71,6 +72,7 @@ class Block:
     """Compressed; None where nobody wants it."""
 
 
+@lru_cache(maxsize=64)
 def fingerprint_of(schema: str) -> bytes:
     """CRC-64-AVRO of a whole schema, as the single-object encoding has it: little-endian.
 

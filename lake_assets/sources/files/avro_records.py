@@ -88,6 +88,9 @@ class _Walks:
 
 
 def _long(data: bytes, at: int) -> tuple[int, int]:
+    octet = data[at]
+    if octet < _MORE:
+        return (octet >> 1) ^ -(octet & 1), at + 1
     value = shift = 0
     for place in range(at, at + _LONGEST):
         octet = data[place]
@@ -117,10 +120,12 @@ def _fixed(width: int) -> Walk:
 
 
 def _union(branches: list[Walk]) -> Walk:
+    count = len(branches)
+
     def walk(data: bytes, at: int) -> int:
         branch, at = _long(data, at)
-        if not 0 <= branch < len(branches):
-            raise WalkError(f"a union of {len(branches)} types has no such one")
+        if not 0 <= branch < count:
+            raise WalkError(f"a union of {count} types has no such one")
         return branches[branch](data, at)
 
     return walk
