@@ -191,7 +191,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "files.md").read_text()
 
 
 def block(language):
-    (found,) = re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+    found, *_ = re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
     return found
 
 
