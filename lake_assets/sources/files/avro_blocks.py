@@ -10,7 +10,14 @@ from typing import TypeAlias
 import numpy as np
 
 from lake_assets.sources.files.avro_codecs import BadBlockError, expand
-from lake_assets.sources.files.avro_container import MOST_BLOCK, Block, Header, blocks, read_header
+from lake_assets.sources.files.avro_container import (
+    MOST_BLOCK,
+    Block,
+    Header,
+    blocks,
+    in_words,
+    read_header,
+)
 from lake_assets.sources.files.avro_records import Walk, WalkError, walk_of
 from lake_assets.sources.files.cutting import MOST_BYTES, NOWHERE, TOO_LONG, Rows
 from lake_assets.sources.files.index import Entry
@@ -80,8 +87,7 @@ def _walk(header: Header) -> Walk:
         raise BadFileError("has a schema that is nested too deeply") from problem
     except (KeyError, TypeError, ValueError) as problem:
         # What fastavro lets pass.
-        what = f"{type(problem).__name__}: {problem}"
-        raise BadFileError(f"has a schema that is none ({what})") from problem
+        raise BadFileError(f"has a schema that is none ({in_words(problem)})") from problem
 
 
 class _Cutter:

@@ -32,7 +32,7 @@ def expand(codec: str, data: bytes) -> bytes:
     """
     if codec not in CODECS:
         known = ", ".join(CODECS)
-        raise BadBlockError(f"is compressed by {codec!r}, where {known} can be read")
+        raise BadBlockError(f"is compressed by {codec[:40]!r}, where {known} can be read")
     try:
         return CODECS[codec](data)
     except (zlib.error, OSError, EOFError, lzma.LZMAError, pa.ArrowException) as problem:

@@ -26,6 +26,9 @@ _SYNC_BYTES = 16
 _LONGEST = 10
 """Bytes of a varint of 64 bits."""
 
+_SHOWN = 300
+"""Characters of what is wrong with a schema."""
+
 _PIECE = 1024 * 1024
 
 MARKER = b"\xc3\x01"
@@ -229,6 +232,12 @@ def _length(bytes_: _Bytes) -> int:
     return length
 
 
+def in_words(problem: Exception) -> str:
+    """What fastavro raised, in words that a row can hold, whatever the schema has of them."""
+    words = f"{type(problem).__name__}: {problem}"[:_SHOWN]
+    return words.encode(errors="backslashreplace").decode()
+
+
 def _schema(text: bytes) -> str:
     """A schema as text that is the same for the same one."""
     try:
@@ -238,8 +247,7 @@ def _schema(text: bytes) -> str:
         raise BadFileError("has a schema that is nested too deeply") from problem
     except Exception as problem:
         # fastavro raises what Python does at a schema of the wrong shape: KeyError, TypeError, …
-        what = f"{type(problem).__name__}: {problem}"
-        raise BadFileError(f"has no schema in its header ({what})") from problem
+        raise BadFileError(f"has no schema in its header ({in_words(problem)})") from problem
     if not isinstance(root, dict) or root.get("type") != "record":
         raise BadFileError("has values that are no records, so that no columns have names")
     return json.dumps(found, sort_keys=True, separators=(",", ":"))
