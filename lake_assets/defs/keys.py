@@ -39,8 +39,8 @@ def source_keys(feed: Feed, taken: Collection[dg.AssetKey]) -> dict[str, dg.Asse
     """
     declared = feed.source.declared
     named = {name: re.sub(r"[^A-Za-z0-9_]", "_", name) for name in declared.names}
-    if feed.source.files is not None:
-        named = dict.fromkeys(named, f"files_of_{feed.feed}")  # each feed's are its own
+    if feed.source.is_indexed:
+        named = dict.fromkeys(named, f"{declared.kind}_of_{feed.feed}")  # each feed's are its own
     texts = named or {declared.label: f"sources_of_{feed.feed}"}
     keys = {name: dg.AssetKey(text) for name, text in texts.items()}
     return {

@@ -22,9 +22,14 @@ Spans: TypeAlias = Mapping[Place, Sequence[tuple[int, int]]]
 
 _TYPES = {"name": pa.string(), "partition": pa.int32(), "offset": pa.int64()}
 _INSTANT = pa.timestamp("us", tz="UTC")
-_FURTHER = {"_file": pa.string(), "_row": pa.int64(), "_position": pa.int64()}
+_FURTHER = {
+    "_file": pa.string(),
+    "_row": pa.int64(),
+    "_position": pa.int64(),
+    "_source_version": pa.int64(),
+}
 """Of what a source may tell beside: a file's name below its folder, the number of a row in it, from
-1, and its first byte."""
+1, its first byte, and the version of a table that added the row."""
 
 
 def origin_schema(columns: OriginColumns) -> pa.Schema:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from lake_assets.errors import FeedError
 from lake_assets.feeds.cron import complaint
+from lake_assets.feeds.delta_facts import unread_table
 from lake_assets.feeds.document import Loc
 from lake_assets.feeds.explain import suggest
 from lake_assets.feeds.files_facts import unnamed_schemas, unread_files
@@ -29,6 +30,7 @@ def facts_of(feed: Feed, folder: Path) -> Iterator[tuple[Loc, str]]:
     yield from unhidden_bodies(feed)
     yield from unread_files(feed)
     yield from unnamed_schemas(feed)
+    yield from unread_table(feed)
 
 
 def _bad_crons(feed: Feed) -> Iterator[tuple[Loc, str]]:

@@ -27,7 +27,7 @@ def unread_files(feed: Feed) -> Iterator[tuple[Loc, str]]:
         yield ("payload", payload.format), fact
     if payload.wrapped is not None:
         yield ("payload", "wrapped"), "rows of files wrap no message"
-    yield from _unread_routes(feed)
+    yield from unread_routes(feed, "files")
     if tombstone_columns(feed.gold):
         yield ("gold",), "tombstones: a row of a file has no key that says what it deletes"
     if files.delete and feed.reset is Reset.ALLOWED:
@@ -45,8 +45,9 @@ def unnamed_schemas(feed: Feed) -> Iterator[tuple[Loc, str]]:
         yield ("payload", "wrapped", "avro"), fact
 
 
-def _unread_routes(feed: Feed) -> Iterator[tuple[Loc, str]]:
+def unread_routes(feed: Feed, system: str) -> Iterator[tuple[Loc, str]]:
+    """Routes by what only topics have."""
     for place, route in enumerate(feed.all_routes):
         loc: Loc = ("route",) if feed.route is not None else ("routes", place)
         if route.header is not None or route.topic:
-            yield loc, f"rows of files have no {'header' if route.header else 'topic'}"
+            yield loc, f"rows of {system} have no {'header' if route.header else 'topic'}"

@@ -114,7 +114,7 @@ def claims_of(feed: Feed, keys: Iterable[str]) -> Iterator[tuple[TableRef, Owner
     keys = tuple(keys)
     owner = Owner(feed=feed.feed)
     yield from ((table, owner) for table in owner.tables)
-    if feed.source.files is not None:
+    if feed.source.is_indexed:
         yield files_of(feed.feed), owner
     for view in feed.gold:
         if view.is_over_all:

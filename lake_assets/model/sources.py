@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from lake_assets.errors import FeedError
 from lake_assets.model.base import Noun
+from lake_assets.model.delta_source import DeltaSource
 from lake_assets.model.files_source import FilesSource
 from lake_assets.model.origins import FEED, SCHEMA_ID, NamedSource, OriginColumns
 from lake_assets.model.topic_pattern import topic_name, topic_pattern
@@ -177,13 +178,16 @@ class KafkaSource(Noun):
 
 
 class Source(Noun):
-    """Where a feed's rows come from: `kafka` or `files`."""
+    """Where a feed's rows come from: `kafka`, `files` or `delta`."""
 
     kafka: KafkaSource | None = None
     """A Kafka topic or several; which broker has them is a setting."""
 
     files: FilesSource | None = None
     """The files of a folder."""
+
+    delta: DeltaSource | None = None
+    """A Delta table, of which appended rows are read."""
 
     @model_validator(mode="before")
     @classmethod
@@ -196,17 +200,22 @@ class Source(Noun):
     @model_validator(mode="after")
     def _is_one_kind(self) -> Self:
         if sum(getattr(self, kind) is not None for kind in type(self).model_fields) != 1:
-            message = "give either `kafka` or `files`"
+            message = "give exactly one of `kafka`, `files`, `delta`"
             raise ValueError(message)
         return self
 
     @property
     def declared(self) -> DeclaredSource:
         """What is declared of the source, whichever kind it is."""
-        found = self.kafka or self.files
+        found = self.kafka or self.files or self.delta
         if found is None:
             raise TypeError("a source is of one kind")
         return found
+
+    @property
+    def is_indexed(self) -> bool:
+        """Whether the lake has an index of it, by which its rows have offsets."""
+        return self.kafka is None
 
     @property
     def topics(self) -> KafkaSource:
@@ -235,7 +244,7 @@ class Source(Noun):
         return NamedSource(kind=self.kind, name=name, origin=self.origin)
 
 
-_KINDS: tuple[type[DeclaredSource], ...] = (KafkaSource, FilesSource)
+_KINDS: tuple[type[DeclaredSource], ...] = (KafkaSource, FilesSource, DeltaSource)
 
 ORIGIN_NAMES = frozenset(
     name for kind in _KINDS for name in (*kind.origin.in_silver.names, f"_{SCHEMA_ID}", FEED)

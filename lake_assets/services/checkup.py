@@ -32,6 +32,7 @@ from lake_assets.services.control import (
     needs_registry,
     status,
 )
+from lake_assets.services.delta_findings import look_at_delta_sources
 from lake_assets.services.feed_findings import look_at_feeds
 from lake_assets.services.file_findings import look_at_files
 from lake_assets.services.finding import Finding, Health
@@ -72,6 +73,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield _disk(settings.lake_dir)
     yield from look_at_feeds(settings)
     yield from look_at_files(settings)
+    yield from look_at_delta_sources(settings)
     yield from look_at_sinks(settings)
 
 

@@ -43,10 +43,11 @@ def read_names(feed: Feed) -> tuple[str, ...]:
 def demux_names(feed: Feed) -> tuple[str, ...]:
     """Bronze's columns that demux reads.
 
-    The row's key is one of feeds that take tombstones, and why it has no value, of files.
+    The row's key is one of feeds that take tombstones, and why it has no value, of sources that
+    tell.
     """
     keys = [ROW_KEY] if tombstone_columns(feed.gold) else []
-    problem = [PROBLEM] if feed.source.files is not None else []
+    problem = [PROBLEM] if feed.source.is_indexed else []
     return (*read_names(feed), *keys, *problem)
 
 

@@ -88,7 +88,7 @@ def _tables(settings: Settings, feed: Feed, endpoints: Endpoints | None) -> Iter
     behind = rows_since(bronze, demux_position(lake, feed).bronze.version + 1)
     aside = (waiting_of(feed.feed), quarantine_of(feed.feed), duplicates_of(feed.feed))
     yield from _those_there(lake, aside, behind)
-    if feed.source.files is not None:
+    if feed.source.is_indexed:
         yield from _those_there(lake, (files_of(feed.feed),), 0)
     over_all = [view for view in feed.gold if view.is_over_all]
     of_keys = [view for view in feed.gold if not view.is_over_all]

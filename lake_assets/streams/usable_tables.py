@@ -28,7 +28,7 @@ def ensure_streamable(context: LakeContext, feed: Feed) -> None:
         quarantine_of(feed.feed),
         waiting_of(feed.feed),
         duplicates_of(feed.feed),
-        *([files_of(feed.feed)] if feed.source.files is not None else []),
+        *([files_of(feed.feed)] if feed.source.is_indexed else []),
         *map(feed.silver_table, keys_found(context.lake, feed)),
     ]
     context.committer.ensure_usable(tables, Use.READ, Use.APPEND)

@@ -12,6 +12,7 @@ from lake_assets.defs.keys import (
     source_keys,
 )
 from lake_assets.errors import FeedError
+from lake_assets.model.delta_source import DeltaSource
 from lake_assets.model.feeds import Feed
 from lake_assets.model.files_source import FilesSource
 from lake_assets.model.sources import KafkaSource, Source
@@ -50,6 +51,11 @@ def test_each_of_several_topics_is_called_so_and_a_pattern_as_its_feed():
     several = source_keys(of_topics(["starts", "b.c"]), {dg.AssetKey("starts")})
     assert several == {"starts": dg.AssetKey("kafka_starts"), "b.c": dg.AssetKey("b_c")}
     assert source_keys(of_topics("g.*"), ()) == {"g.*": dg.AssetKey("sources_of_games")}
+
+
+def test_a_delta_table_is_called_as_its_feed():
+    feed = GAMES.model_copy(update={"source": Source(delta=DeltaSource(path="/data/orders"))})
+    assert source_keys(feed, ()) == {"table": dg.AssetKey("delta_of_games")}
 
 
 def test_partitions_are_called_as_the_feed_and_belong_to_a_lake():

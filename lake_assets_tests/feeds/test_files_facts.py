@@ -70,7 +70,11 @@ def test_a_feed_of_files_is_read(tmp_path):
         ),
         ("payload", "route: {header: kind, keys: [a]}\npayload", "rows of files have no header"),
         ("payload", "routes: [{topic: true, keys: [a]}]\npayload", "rows of files have no topic"),
-        ("  files:", "  kafka: {topic: x}\n  files:", "give either `kafka` or `files`"),
+        (
+            "  files:",
+            "  kafka: {topic: x}\n  files:",
+            "give exactly one of `kafka`, `files`, `delta`",
+        ),
         ("bpm int", "_file int", "_file"),
     ],
 )

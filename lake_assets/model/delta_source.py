@@ -1,0 +1,70 @@
+"""A Delta table as a source, as a feed declares it."""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field, StrictBool
+
+from lake_assets.model.base import Noun
+from lake_assets.model.files_source import FolderPath
+from lake_assets.model.origins import OriginColumns
+
+TABLE = "table"
+"""The one source that a feed's table is: its name, in each row's origin."""
+
+
+class DeltaSource(Noun):
+    """A Delta table whose appended rows are read, each once."""
+
+    kind: ClassVar[str] = "delta"
+    system: ClassVar[str] = "Delta table"
+    origin: ClassVar[OriginColumns] = OriginColumns(
+        name="delta_table",
+        partition=None,
+        offset="ordinal",
+        time="committed_at",
+        further=("_file", "_row", "_source_version"),
+    )
+
+    path: FolderPath
+    """The table's folder, absolute, on a local or mounted disk. Not a table of this lake."""
+
+    starting_version: int | None = Field(default=None, ge=0)
+    """The first version whose appended rows are read by a new lake. Unset, all rows are that the
+    table has when the feed begins, and then what is appended."""
+
+    skip_change_commits: StrictBool = False
+    """Whether commits that delete or change rows (DELETE, UPDATE, MERGE, overwrite, RESTORE) are
+    passed over as a whole, with rows that they add. Unless set, such a commit ends the feed."""
+
+    @property
+    def on_gap(self) -> Literal["stop"]:
+        """A commit that the log has no more ends the feed."""
+        return "stop"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """It is one source."""
+        return (TABLE,)
+
+    @property
+    def is_one(self) -> bool:
+        """It is."""
+        return True
+
+    @property
+    def label(self) -> str:
+        """The folder."""
+        return self.path
+
+    @property
+    def title(self) -> str:
+        """Which table."""
+        return f"Delta table {self.path!r}"
+
+    def title_of(self, name: str) -> str:  # noqa: ARG002 - there is one
+        """The same."""
+        return self.title
+
+    def reads(self, name: str) -> bool:
+        """Whether it is this table."""
+        return name == TABLE

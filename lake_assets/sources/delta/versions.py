@@ -1,0 +1,88 @@
+"""What a version of a table appended, by the actions of its commit; nothing is opened here."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from lake_assets.delta.restores import is_restore
+from lake_assets.errors import SourceError
+
+Actions = Sequence[tuple[str, Any]]
+"""Kinds of a commit's actions, and what they say."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FileOrigin:
+    """Where a file of the index came from: kept as text in its `counted_as`."""
+
+    table: str
+    """Delta's id of the table."""
+
+    version: int
+    """That added it, or at which the table was read as a whole."""
+
+    partition: Mapping[str, Any]
+    """Values of partition columns, as a row's JSON has them."""
+
+    @property
+    def text(self) -> str:
+        """As JSON."""
+        told = {"table": self.table, "version": self.version, "partition": dict(self.partition)}
+        return json.dumps(told, ensure_ascii=False)
+
+    @classmethod
+    def of(cls, text: str) -> Self | None:
+        """Of `text`; None of what another kind of source wrote."""
+        try:
+            told = json.loads(text)
+            return cls(table=told["table"], version=told["version"], partition=told["partition"])
+        except (ValueError, KeyError, TypeError):
+            return None
+
+
+def appended(
+    title: str, version: int, actions: Actions, *, skips_changes: bool
+) -> list[Mapping[str, Any]]:
+    """The `add` actions whose rows came to a table with a version.
+
+    Commits that only rearrange rows, as OPTIMIZE does, append nothing.
+
+    Args:
+        title: of the table, for messages.
+        version: the version.
+        actions: of its commit.
+        skips_changes: whether commits that change rows are passed over.
+
+    Raises:
+        SourceError: rows were deleted or changed, or those that came are deleted in part.
+    """
+    changing = [(k, a) for k, a in actions if k in {"add", "remove"} and a.get("dataChange", True)]
+    is_restored = any(k == "commitInfo" and is_restore(a) for k, a in actions)
+    if is_restored or any(kind == "remove" for kind, _ in changing):
+        if skips_changes:
+            return []
+        what = operation_of(actions)
+        fact = f"deleted or changed rows in its version {version} ({what}), and appends are read"
+        step = "Declare `skip_change_commits: true` to pass over such commits"
+        raise SourceError(title, fact, step)
+    adds = [action for _, action in changing]
+    if any(action.get("deletionVector") for action in adds):
+        fact = f"added a file with a deletion vector in its version {version}"
+        raise SourceError(title, fact, "Write rows to it without one")
+    return adds
+
+
+def operation_of(actions: Actions) -> str:
+    """What a commit calls itself: `DELETE`."""
+    return str(_info(actions).get("operation") or "unnamed")
+
+
+def committed_ms(actions: Actions) -> int | None:
+    """When a version was committed by its own word, in milliseconds since 1970."""
+    stamp = _info(actions).get("timestamp")
+    return stamp if isinstance(stamp, int) else None
+
+
+def _info(actions: Actions) -> Mapping[str, Any]:
+    return next((action for kind, action in actions if kind == "commitInfo"), {})

@@ -1,0 +1,115 @@
+import json
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable, write_deltalake
+
+from lake_assets.errors import SourceError, TableFeatureError
+from lake_assets.model.delta_source import DeltaSource
+from lake_assets.sources.delta.following import (
+    Following,
+    log_of_source,
+    open_source,
+    partition_value,
+    reached,
+)
+from lake_assets.sources.files.index import entries_from
+from lake_assets.sources.files.index_writer import FileIndex
+from lake_assets.storage.local import LocalStore
+
+
+@pytest.fixture
+def lake(tmp_path):
+    return LocalStore.at(tmp_path / "lake")
+
+
+@pytest.fixture
+def source(tmp_path):
+    return DeltaSource(path=str(tmp_path / "orders"))
+
+
+def append(source, *ids):
+    write_deltalake(source.path, pa.table({"id": pa.array(ids, pa.int64())}), mode="append")
+
+
+def follow(source, lake):
+    """As a process that has just started."""
+    index = FileIndex(lake, "orders")
+    following = Following(source, lake, index, "orders")
+    while following.step():
+        pass
+    index.close()
+    entries = entries_from(lake, "orders", 0, 100)
+    return [(entry.first, entry.lines) for entry in entries if entry.lines]
+
+
+def test_offsets_follow_the_log_and_stand(source, lake):
+    append(source, 1, 2)
+    append(source, 3)
+    first = follow(source, lake)
+    assert sorted(lines for _, lines in first) == [1, 2]
+    DeltaTable(source.path).optimize.compact()
+    assert follow(source, lake) == first
+    assert reached(lake, "orders").version == 2
+    append(source, 4, 5)
+    assert follow(source, lake) == [*first, (3, 2)]
+
+
+def test_an_empty_table_is_known_once(source, lake):
+    DeltaTable.create(source.path, pa.schema([("id", pa.int64())]))
+    assert follow(source, lake) == []
+    assert reached(lake, "orders").version == 0
+    append(source, 1)
+    assert follow(source, lake) == [(0, 1)]
+
+
+def test_an_older_copy_of_the_table_is_refused(source, lake):
+    append(source, 1)
+    append(source, 2)
+    follow(source, lake)
+    (log_of_source(source).commit_file(1)).as_path().unlink()
+    with pytest.raises(SourceError, match="is at version 0, and was read up to 1 already"):
+        follow(source, lake)
+
+
+def test_a_table_with_column_mapping_is_refused(source, lake):
+    append(source, 1)
+    commit = log_of_source(source).commit_file(0).as_path()
+    actions = [json.loads(line) for line in commit.read_text().splitlines()]
+    for action in actions:
+        if "protocol" in action:
+            action["protocol"] = {"minReaderVersion": 2, "minWriterVersion": 5}
+        if "metaData" in action:
+            action["metaData"]["configuration"] = {"delta.columnMapping.mode": "name"}
+            columns = json.loads(action["metaData"]["schemaString"])
+            marks = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "id"}
+            columns["fields"][0]["metadata"] = marks
+            action["metaData"]["schemaString"] = json.dumps(columns)
+    commit.write_text("".join(f"{json.dumps(action)}\n" for action in actions))
+    with pytest.raises(TableFeatureError, match="columnMapping"):
+        open_source(source, lake, None)
+
+
+def test_a_table_with_binary_partitions_is_refused(source, lake):
+    rows = pa.table({"id": [1], "part": pa.array([b"a"], pa.binary())})
+    write_deltalake(source.path, rows, partition_by=["part"])
+    with pytest.raises(SourceError, match="partitioned by part, of type binary"):
+        follow(source, lake)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        (pa.int32(), "7", 7),
+        (pa.bool_(), "true", True),
+        (pa.bool_(), "false", False),
+        (pa.float64(), "0.5", 0.5),
+        (pa.float64(), "NaN", "NaN"),
+        (pa.timestamp("us", "UTC"), "2026-01-01 00:00:00.5", "2026-01-01T00:00:00.5"),
+        (pa.date32(), "2026-01-01", "2026-01-01"),
+        (pa.decimal128(4, 2), "1.50", "1.50"),
+        (pa.string(), "x y", "x y"),
+    ],
+)
+def test_a_partition_s_value_is_that_of_its_column(kind, text, value):
+    assert partition_value(kind, text) == value

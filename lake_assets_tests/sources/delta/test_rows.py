@@ -1,0 +1,67 @@
+import json
+from decimal import Decimal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from lake_assets.model.delta_source import DeltaSource
+from lake_assets.sources.delta.rows import encode, read_part
+from lake_assets.sources.delta.versions import FileOrigin
+from lake_assets.sources.files.index import Entry
+from lake_assets.sources.files.listing import Found
+from lake_assets.sources.files.reading import Part
+
+TOLD = FileOrigin(table="t", version=4, partition={"day": "2026-01-01"}).text
+
+
+def part_of(start, end, lines, told=TOLD):
+    entry = Entry(file=Found("a.parquet", 1, 5_000), first=100, lines=lines, counted_as=told)
+    return Part(entry=entry, start=start, end=end)
+
+
+@pytest.fixture
+def source(tmp_path):
+    pq.write_table(pa.table({"n": range(10)}), tmp_path / "a.parquet", row_group_size=3)
+    return DeltaSource(path=str(tmp_path))
+
+
+@pytest.mark.parametrize("bounds", [(0, 10), (2, 3), (3, 6), (2, 10), (9, 10)])
+def test_a_part_is_cut_out_of_its_row_groups(source, bounds):
+    start, end = bounds
+    rows = pa.Table.from_batches(read_part(source, part_of(start, end, 10)))
+    there = list(range(start, end))
+    assert [json.loads(value) for value in rows["value"].to_pylist()] == [
+        {"n": n, "day": "2026-01-01"} for n in there
+    ]
+    assert rows["ordinal"].to_pylist() == [100 + n for n in there]
+    assert rows["_row"].to_pylist() == [1 + n for n in there]
+    assert set(rows["_source_version"].to_pylist()) == {4}
+
+
+@pytest.mark.parametrize(
+    ("content", "at", "told"),
+    [(None, 10, "has 10 rows, and the log says 12"), (b"PAR1 torn", 0, "cannot be read")],
+)
+def test_what_is_missing_is_one_row_that_says_so(source, tmp_path, content, at, told):
+    if content is not None:
+        (tmp_path / "a.parquet").write_bytes(content)
+    *_, last = pa.Table.from_batches(read_part(source, part_of(0, 12, 12))).to_pylist()
+    assert (last["value"], last["ordinal"]) == (None, 100 + at)
+    assert told in last["_problem"]
+
+
+def test_values_that_json_has_not_are_text():
+    row = {
+        "a": float("nan"),
+        "b": [float("inf")],
+        "c": Decimal("1E+3"),
+        "d": None,
+        "e": {1: b"\x00", 2: None},
+    }
+    assert json.loads(encode(row)) == {
+        "a": "nan",
+        "b": ["inf"],
+        "c": "1000",
+        "e": {"1": "AA==", "2": None},
+    }
