@@ -43,10 +43,7 @@ class Postgres:
         if self._is_root:
             os.chown(self._folder, _NOBODY, _NOBODY)
         self._run("initdb", "-D", self._data, "-U", "postgres", "-A", "trust", "--no-sync")
-        # Sizes count here, not what a power cut leaves.
-        options = f"-c listen_addresses='' -k {self._folder} -F"
-        log = str(self._folder / "log")
-        self._run("pg_ctl", "-D", self._data, "-l", log, "-w", "-o", options, "start")
+        self.start()
         return self
 
     def __exit__(
@@ -57,6 +54,17 @@ class Postgres:
     ) -> None:
         """Stop, at once."""
         self._run("pg_ctl", "-D", self._data, "-m", "immediate", "-w", "stop")
+
+    def start(self) -> None:
+        """Have the server run, and wait until it answers."""
+        # Sizes count here, not what a power cut leaves.
+        options = f"-c listen_addresses='' -k {self._folder} -F"
+        log = str(self._folder / "log")
+        self._run("pg_ctl", "-D", self._data, "-l", log, "-w", "-o", options, "start")
+
+    def stop(self) -> None:
+        """End it in good order; `start` has it run again."""
+        self._run("pg_ctl", "-D", self._data, "-m", "fast", "-w", "stop")
 
     def create(self, name: str) -> str:
         """Make a database; returns its address."""

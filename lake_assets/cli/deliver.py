@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from lake_assets.cli.console import stdout
-from lake_assets.cli.shared import FeedOption, LakeOption, pick_feeds
+from lake_assets.cli.shared import FeedOption, LakeOption, endpoints_if_any, pick_feeds
 from lake_assets.model.reports import DeliveryReport
 from lake_assets.settings.load import load_settings
 from lake_assets.streams.deliver import deliver_now, sinks_named
@@ -31,7 +31,9 @@ def deliver(
     settings = load_settings(lake=lake)
     sinks = sinks_named(pick_feeds(settings, feed), sink)
     dead = 0
-    with closing(deliver_now(settings, sinks, told_to_stop())) as reports:
+    with closing(
+        deliver_now(settings, sinks, endpoints_if_any(settings), told_to_stop())
+    ) as reports:
         for report in reports:
             stdout.print(in_words(report), markup=False, highlight=False, soft_wrap=True)
             dead += report.dead_rows

@@ -7,7 +7,7 @@ import typer
 
 from lake_assets.cli.console import stdout
 from lake_assets.cli.deliver import in_words, told_to_stop
-from lake_assets.cli.shared import FeedOption, LakeOption, pick_feeds
+from lake_assets.cli.shared import FeedOption, LakeOption, endpoints_if_any, pick_feeds
 from lake_assets.model.reports import RedeliveryReport
 from lake_assets.settings.load import load_settings
 from lake_assets.streams.deliver import redeliver_now, sinks_named
@@ -30,7 +30,9 @@ def redeliver(
     settings = load_settings(lake=lake)
     sinks = sinks_named(pick_feeds(settings, feed), sink)
     left = 0
-    with closing(redeliver_now(settings, sinks, told_to_stop())) as reports:
+    with closing(
+        redeliver_now(settings, sinks, endpoints_if_any(settings), told_to_stop())
+    ) as reports:
         for report in reports:
             _show(report)
             left += report.done.dead_rows + report.missing_rows

@@ -29,13 +29,23 @@ def _sink(feed: Feed, sink: Sink) -> dg.AssetSpec:
         deps=[silver_key(feed)],
         group_name="sinks",
         description=(
-            f"Rows of silver that are sent to {sink.rest.url}. Delivered by the job `streams`, "
+            f"Rows of silver that are sent to {sink.place}. Delivered by the job `streams`, "
             "while it runs, or by `lake-assets deliver`."
         ),
-        kinds={"rest"},
+        kinds={_KINDS.get(sink.kind, sink.kind)},
         owners=OWNERS,
-        metadata={"url": dg.MetadataValue.url(sink.rest.url)},
+        metadata=_address_of(sink),
     )
+
+
+_KINDS = {"sql": "postgres"}
+"""What Dagster has a picture of, where that is another word."""
+
+
+def _address_of(sink: Sink) -> dict[str, dg.MetadataValue]:
+    if sink.rest is not None:
+        return {"url": dg.MetadataValue.url(sink.rest.url)}
+    return {"place": dg.MetadataValue.text(sink.place)}
 
 
 @dataclass(slots=True)

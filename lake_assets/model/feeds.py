@@ -22,7 +22,7 @@ from lake_assets.model.retention import LayerRetention, SilverRetention
 from lake_assets.model.routed import Routed
 from lake_assets.model.routes import Route, TableColumns
 from lake_assets.model.selects import Masks, SelectedByKey, Selects
-from lake_assets.model.sinks import Sink
+from lake_assets.model.sinks import Sink, refuse_loops
 from lake_assets.model.sources import Source
 from lake_assets.model.table_names import TableNames
 from lake_assets.model.tables import TableRef, gold_of_all
@@ -236,6 +236,7 @@ class Feed(Noun, Routed, LaidOut, SelectedByKey):
         refuse_twins("expectations", [e.name for e in self.expectations])
         refuse_twins("gold", [v.name for v in self.gold])
         refuse_twins("sinks", [sink.name for sink in self.sinks])
+        refuse_loops(self.sinks, self.source)
         refuse_twins("cluster_by", list(self.cluster_by))
         return self
 

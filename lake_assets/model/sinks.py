@@ -1,13 +1,21 @@
 """Sinks of a feed: where rows of its tables go to, and how they are shaped for it."""
 
 import re
+from collections.abc import Sequence
 from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
 from lake_assets.model.base import Identifier, Noun
+from lake_assets.model.kafka_sink import KafkaSink
+from lake_assets.model.python_sink import PythonSink
 from lake_assets.model.rest import Rest
 from lake_assets.model.retention import Keep
+from lake_assets.model.sources import Source
+from lake_assets.model.sql_sink import SqlSink
+
+KINDS = ("rest", "sql", "kafka", "python")
+"""Fields of a sink that say what it is; one of them is given."""
 
 _SOURCE = re.compile(r"silver|gold\.(?P<view>[a-z][a-z0-9_]{0,62})")
 
@@ -54,8 +62,44 @@ class Sink(Noun):
     stay for ever. A row that is written to silver once more after that (`rebuild`, `RESTORE`, a
     file that others rewrite) is sent once more."""
 
-    rest: Rest
+    rest: Rest | None = None
     """An HTTP API that the rows are POSTed to."""
+
+    sql: SqlSink | None = None
+    """A table of a database that the rows are written to."""
+
+    kafka: KafkaSink | None = None
+    """A Kafka topic that the rows are produced to."""
+
+    python: PythonSink | None = None
+    """A class of your own that gets the rows."""
+
+    @model_validator(mode="after")
+    def _is_one_kind(self) -> Self:
+        given = [name for name in KINDS if getattr(self, name) is not None]
+        if len(given) != 1:
+            fact = f"not {' and '.join(given)}" if given else "none is given"
+            message = f"a sink has one of {', '.join(KINDS)}; {fact}"
+            raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
+    def _has_its_fields(self) -> Self:
+        if self.select is None:
+            return self
+        if self.kafka is not None and self.kafka.key not in {None, *self.select}:
+            message = f"kafka: {self.kafka.key} is none of the fields that `select` names"
+            raise ValueError(message)
+        if self.sql is None:
+            return self
+        wrong = next((name for name in self.sql.fields if name not in self.select), None)
+        if wrong is not None:
+            message = f"sql: {wrong} is none of the fields that `select` names"
+            raise ValueError(message)
+        if self.sql.origin in self.select:
+            message = f"sql: origin: {self.sql.origin} is a field of the row already"
+            raise ValueError(message)
+        return self
 
     @model_validator(mode="after")
     def _can_be_followed(self) -> Self:
@@ -69,3 +113,40 @@ class Sink(Noun):
         """The view whose rows are sent; None if silver's are."""
         match = _SOURCE.fullmatch(self.source)
         return match["view"] if match else None
+
+    @property
+    def kind(self) -> str:
+        """Which of `KINDS` it is."""
+        return next(name for name in KINDS if getattr(self, name) is not None)
+
+    @property
+    def needs_broker(self) -> bool:
+        """Whether it uses the lake's own brokers."""
+        return self.kafka is not None and self.kafka.bootstrap_servers is None
+
+    @property
+    def place(self) -> str:
+        """Where rows go, in words that name it; without secrets."""
+        if self.sql is not None:
+            return f"table {self.sql.table} of {self.sql.url}"
+        if self.kafka is not None:
+            return f"topic {self.kafka.topic} of {self.kafka.bootstrap_servers or 'the lake'}"
+        if self.python is not None:
+            return self.python.class_name
+        return self.rest.url if self.rest else ""
+
+
+def refuse_loops(sinks: Sequence[Sink], source: Source) -> None:
+    """Make sure that no sink fills what its own feed reads.
+
+    Raises:
+        ValueError: one does.
+    """
+    for sink in sinks:
+        if sink.kafka is not None and source.kafka is not None:
+            topic = sink.kafka.topic
+            if sink.kafka.bootstrap_servers is None and source.kafka.reads(topic):
+                message = (
+                    f"sink {sink.name}: the feed reads topic {topic}: its rows would come back"
+                )
+                raise ValueError(message)

@@ -116,8 +116,11 @@ def status(settings: Settings) -> ServicesStatus:
 
 
 def needs_broker(feeds: Collection[Feed] | None) -> bool:
-    """Whether one of the feeds reads topics; True if nobody knows the feeds."""
-    return feeds is None or any(feed.source.kafka is not None for feed in feeds)
+    """Whether one of the feeds reads or fills topics; True if nobody knows the feeds."""
+    return feeds is None or any(
+        feed.source.kafka is not None or any(sink.needs_broker for sink in feed.sinks)
+        for feed in feeds
+    )
 
 
 def needs_registry(feeds: Collection[Feed] | None) -> bool:

@@ -1,7 +1,7 @@
 """The contract of a sink: calls come in, and each comes out delivered or given up."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Protocol, Self
 
@@ -25,6 +25,17 @@ that lost rows and gave their offsets to others.
 """
 
 
+def origins_of(rows: pa.Table) -> list[str]:
+    """Where rows (`IDENTITY`) came from, one text a row, by which it is told from all others."""
+    return [_origin(row) for row in rows.to_pylist()]
+
+
+def _origin(row: Mapping[str, Any]) -> str:
+    at = row["source_time"].isoformat(timespec="microseconds")
+    place = f"{row['source']}/{row['partition']}/{row['offset']}/{row['ordinal']}"
+    return f"{row['table']}/{row['feed']}/{place}@{at}"
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Call:
     """Some rows that go out together, or not at all."""
@@ -38,13 +49,17 @@ class Call:
     rows: pa.Table
     """Which rows they are: `IDENTITY`."""
 
-    body: bytes
-    """What `Target.body_of` made of them."""
+    body: Any
+    """What `Target.body_of` made of them; only the target looks into it."""
+
+    def part(self, numbers: Sequence[int], body: Any) -> "Call":  # noqa: ANN401 - the target's
+        """Some of its rows, by their places, where the others fare otherwise; under its key."""
+        return replace(self, rows=self.rows.take(pa.array(numbers, pa.int64())), body=body)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
-    """What became of a call."""
+    """What became of a call, or of a part of it."""
 
     call: Call
     is_delivered: bool
@@ -88,14 +103,19 @@ class Target(Protocol):
     ) -> None:
         """Let go of connections."""
 
-    def body_of(self, rows: Sequence[Mapping[str, Any]]) -> bytes:
-        """What is sent of rows, whose values are JSON's. Pure; called in any thread."""
+    def rows_of(self, columns: Mapping[str, pa.Array]) -> list[dict[str, Any]]:
+        """Shaped columns as rows of values that can be sent. Called in any thread."""
         ...
 
-    async def deliver(self, call: Call) -> Outcome:
+    def body_of(self, rows: Sequence[Mapping[str, Any]]) -> Any:  # noqa: ANN401 - its own
+        """What is sent of some of these rows. Called in any thread."""
+        ...
+
+    async def deliver(self, call: Call) -> Sequence[Outcome]:
         """Make a call until it is delivered or given up; may take long, and may be cancelled.
 
-        A call that was cancelled, or whose outcome was not recorded, comes again with its key.
+        Each of its rows is in one outcome: that of the whole call, or of a part (`Call.part`). A
+        call that was cancelled, or whose outcome was not recorded, comes again with its key.
 
         Raises:
             SinkError: no call can be made as things are, whichever rows it has.

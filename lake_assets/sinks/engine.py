@@ -119,8 +119,8 @@ class _Calls:
     async def _deliver(self) -> None:
         while (call := await self._queue.get()) is not None:
             if not self._is_stopping:  # else it is taken out, so that who reads on ends
-                outcome = await self._target.deliver(call)
-                self._outcomes.append(outcome)  # looked up now: another list may have begun
+                outcomes = await self._target.deliver(call)
+                self._outcomes.extend(outcomes)  # looked up now: another list may have begun
 
     async def _keep(self) -> None:
         loop = asyncio.get_running_loop()

@@ -12,6 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 
+def json_rows(columns: Mapping[str, pa.Array]) -> list[dict[str, Any]]:
+    """Columns as rows of JSON's values."""
+    lists = {name: values_of_column(column) for name, column in columns.items()}
+    return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
+
+
 def values_of_column(column: pa.Array) -> list[Any]:
     """A column's values: numbers, texts, booleans, arrays and objects, and null.
 

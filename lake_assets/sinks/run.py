@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from lake_assets.delta.catalog import keys_found
 from lake_assets.delta.conflicts import lake_errors
 from lake_assets.errors import LakeError
+from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import DeliveryReport, RedeliveryReport
 from lake_assets.model.sinks import Sink
@@ -91,6 +92,7 @@ class SinkRun:
         feed: Feed,
         sink: Sink,
         settings: Settings,
+        endpoints: Endpoints | None = None,
     ) -> None:
         """Find out how far the sink is.
 
@@ -100,6 +102,7 @@ class SinkRun:
             feed: whose sink.
             sink: whose rows.
             settings: whose state folder has a note of the batch that runs.
+            endpoints: of the lake, for sinks that are topics of its own brokers.
 
         Raises:
             SettingsError: a secret is not there.
@@ -109,20 +112,24 @@ class SinkRun:
         self._feed, self._sink, self._lake = feed, sink, context.lake
         self._committer = context.committer
         self._note = settings.state_dir / "sinks" / f"{feed.feed}-{sink.name}.json"
-        self._target = target_of(sink, secret_of)
+        self._target = target_of(sink, secret_of, endpoints)
         self._deliveries = Deliveries(context, deliveries_of(feed.feed, sink.name))
         self._maker = CallMaker(
             lake=context.lake,
             identity=f"{lake_id(settings)}/{feed.feed}/{sink.name}",
-            shaper=Shaper(session, feed, sink),
+            shaper=Shaper(session, feed, sink, self._target.rows_of),
             deliveries=self._deliveries,
             target=self._target,
         )
 
     def __enter__(self) -> Self:
-        """Open the event loop in which all calls are made."""
+        """Open the event loop in which all calls are made; raises as `deliver`."""
         self._runner = asyncio.Runner()
-        self._runner.run(self._target.__aenter__())
+        try:
+            self._runner.run(self._target.__aenter__())
+        except BaseException:
+            self._runner.close()
+            raise
         return self
 
     def __exit__(

@@ -4,9 +4,9 @@ Spark says what the expressions mean, once for each set of columns; rows are com
 that says the same, and else in a job of Spark's that ends before anything is sent.
 """
 
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,10 +22,12 @@ from lake_assets.model.transforms import ELEMENT
 from lake_assets.silver.arrow_evaluator import Node, NotEvaluableError, values_of
 from lake_assets.silver.selection import Output, Selection, select
 from lake_assets.sinks.base import IDENTITY
-from lake_assets.sinks.json_values import values_of_column
 from lake_assets.spark.conditions import without_ansi
 
 _WANTED = "wanted"
+
+RowsOf: TypeAlias = Callable[[Mapping[str, pa.Array]], list[dict[str, Any]]]
+"""`Target.rows_of`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,15 +38,15 @@ class Shaped:
     """Which they are: `IDENTITY`."""
 
     values: list[dict[str, Any]]
-    """Their fields, as JSON has them."""
+    """Their fields, as the target has them."""
 
 
 class Shaper:
     """Shapes rows of a feed's tables for one sink."""
 
-    def __init__(self, session: SparkSession, feed: Feed, sink: Sink) -> None:
-        """Nothing is compiled yet; `session` is the sink's own."""
-        self._session, self._sink = session, sink
+    def __init__(self, session: SparkSession, feed: Feed, sink: Sink, rows_of: RowsOf) -> None:
+        """Nothing is compiled yet; `session` is the sink's own, `rows_of` its target's."""
+        self._session, self._sink, self._rows_of = session, sink, rows_of
         self._origin = feed.source.origin.in_silver
         self._thing = f"sink {sink.name!r} of feed {feed.feed!r}"
         self._feed, self._owner = feed.feed, tables_owner(feed)
@@ -64,9 +66,7 @@ class Shaper:
             wanted = pc.fill_null(columns.pop(_WANTED), fill_value=False)
             identity = identity.filter(wanted)
             columns = {name: column.filter(wanted) for name, column in columns.items()}
-        lists = {name: values_of_column(column) for name, column in columns.items()}
-        values = [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
-        return Shaped(rows=identity, values=values)
+        return Shaped(rows=identity, values=self._rows_of(columns))
 
     def ensure_fits(self, columns: pa.Schema) -> None:
         """Compile for a table's columns; raises as `shape`."""

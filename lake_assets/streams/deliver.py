@@ -6,6 +6,7 @@ from operator import methodcaller
 from typing import NamedTuple, TypeVar
 
 from lake_assets.errors import FeedError, StreamError
+from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import DeliveryReport, RedeliveryReport
 from lake_assets.model.sinks import Sink
@@ -35,13 +36,17 @@ def sinks_named(feeds: Sequence[Feed], name: str | None) -> list[tuple[Feed, Sin
 
 
 def deliver_now(
-    settings: Settings, sinks: Sequence[tuple[Feed, Sink]], stop: threading.Event
+    settings: Settings,
+    sinks: Sequence[tuple[Feed, Sink]],
+    endpoints: Endpoints | None,
+    stop: threading.Event,
 ) -> Generator[DeliveryReport, None, None]:
     """Deliver what the tables have now, sink by sink.
 
     Args:
         settings: where the lake is.
         sinks: with their feeds.
+        endpoints: of the lake; None where its services do not run.
         stop: ends it soon; what was made by then is recorded.
 
     Raises:
@@ -52,17 +57,21 @@ def deliver_now(
     """
     fact, step = "another process delivers to it, such as the streams", "Let it go on, or stop it"
     act = methodcaller("deliver", stop)
-    yield from _in_turns(settings, sinks, _Turn(sink_turn, fact, step), act)
+    yield from _in_turns(settings, sinks, endpoints, _Turn(sink_turn, fact, step), act)
 
 
 def redeliver_now(
-    settings: Settings, sinks: Sequence[tuple[Feed, Sink]], stop: threading.Event
+    settings: Settings,
+    sinks: Sequence[tuple[Feed, Sink]],
+    endpoints: Endpoints | None,
+    stop: threading.Event,
 ) -> Generator[RedeliveryReport, None, None]:
     """Send the dead letters of sinks again; the streams may deliver to them meanwhile.
 
     Args:
         settings: where the lake is.
         sinks: with their feeds.
+        endpoints: of the lake; None where its services do not run.
         stop: ends it soon; what was made by then is recorded.
 
     Raises:
@@ -71,7 +80,7 @@ def redeliver_now(
     """
     fact, step = "another process sends its dead letters again", "Wait until that is done"
     act = methodcaller("redeliver", stop)
-    yield from _in_turns(settings, sinks, _Turn(redelivery_turn, fact, step), act)
+    yield from _in_turns(settings, sinks, endpoints, _Turn(redelivery_turn, fact, step), act)
 
 
 class _Turn(NamedTuple):
@@ -85,6 +94,7 @@ class _Turn(NamedTuple):
 def _in_turns(
     settings: Settings,
     sinks: Sequence[tuple[Feed, Sink]],
+    endpoints: Endpoints | None,
     turn: _Turn,
     act: Callable[[SinkRun], _Report],
 ) -> Generator[_Report, None, None]:
@@ -96,7 +106,8 @@ def _in_turns(
                 with turn_if_free(settings.state_dir, turn.of(feed, sink)) as is_ours:
                     if not is_ours:
                         raise StreamError(f"sink {sink.name!r}", turn.fact, turn.step)
-                    with SinkRun(session.newSession(), context, feed, sink, settings) as run:
+                    own = session.newSession()
+                    with SinkRun(own, context, feed, sink, settings, endpoints) as run:
                         report = act(run)
                     yield report
     finally:

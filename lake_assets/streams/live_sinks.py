@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from lake_assets.errors import LakeAssetsError, StreamError, first_line
 from lake_assets.gold.run import Warm
+from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import tables_owner
 from lake_assets.model.reports import BatchReport, DeliveryReport, SinkEvent, SinkFailed, Stage
@@ -45,6 +46,7 @@ class LiveSink:
         settings: Settings,
         feed: Feed,
         sink: Sink,
+        endpoints: Endpoints,
         warm: Warm,
         announce: Callable[[SinkEvent], None],
     ) -> None:
@@ -54,7 +56,7 @@ class LiveSink:
         self.trouble = ""
         """Why nothing is delivered now, in words, if that is so."""
         self._settings, self._feed, self._sink = settings, feed, sink
-        self._warm, self._announce = warm, announce
+        self._endpoints, self._warm, self._announce = endpoints, warm, announce
         self._stop, self._woken = threading.Event(), threading.Event()
         self._is_last = False
         self._thread = threading.Thread(target=self._run, name=f"sink {self.name}", daemon=True)
@@ -108,7 +110,8 @@ class LiveSink:
                 session = self._warm.session.newSession()
                 enter_group(session, f"sink {self.name}", pool="sinks")
                 context = replace(self._warm.context, committer=committer)
-                with SinkRun(session, context, self._feed, self._sink, self._settings) as run:
+                told = (self._feed, self._sink, self._settings, self._endpoints)
+                with SinkRun(session, context, *told) as run:
                     self._follow(run)
 
     def _follow(self, run: SinkRun) -> None:
@@ -147,6 +150,7 @@ class LiveSinks:
         self,
         settings: Settings,
         feeds: Sequence[Feed],
+        endpoints: Endpoints,
         warm: Warm,
         announce: Callable[[SinkEvent], None],
         followed: Collection[str],
@@ -156,6 +160,7 @@ class LiveSinks:
         Args:
             settings: where the lake is.
             feeds: all that there are.
+            endpoints: of the lake.
             warm: the streams' session.
             announce: is told what became of a sink, in its thread.
             followed: names of the feeds whose sinks `finish` waits for; beside theirs, those of
@@ -166,7 +171,7 @@ class LiveSinks:
         ours = [feed for feed in feeds if feed.feed in followed or feed.is_triggered]
         self._followed = frozenset(followed)
         self._sinks = [
-            (tables_owner(feed), LiveSink(settings, feed, sink, warm, announce))
+            (tables_owner(feed), LiveSink(settings, feed, sink, endpoints, warm, announce))
             for feed in ours
             for sink in feed.sinks
         ]

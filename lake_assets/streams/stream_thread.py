@@ -186,10 +186,8 @@ class Worker:
                     self._settings, self._feeds, warm, self._outbox.put, self._what.followed
                 )
                 self._gold.start()
-                told = self._outbox.put
-                self._sinks = LiveSinks(
-                    self._settings, self._feeds, warm, told, self._what.followed
-                )
+                places = (self._settings, self._feeds, self._endpoints)
+                self._sinks = LiveSinks(*places, warm, self._outbox.put, self._what.followed)
                 self._sinks.start()
                 try:
                     with (

@@ -97,3 +97,13 @@ def test_a_feed_without_a_route_has_one_key_that_is_called_as_the_feed():
 def test_every_feeds_name_may_be_a_key():
     longest = WITHOUT_ROUTE.model_copy(update={"feed": "x" * 63})
     assert all(map(is_key_name, longest.keys))
+
+
+def test_a_sink_to_a_topic_that_the_feed_reads_is_refused():
+    def sinks(topic):
+        return ({"name": "back", "from": "silver", "kafka": {"topic": topic}},)
+
+    told = GAMES.model_dump(exclude_unset=True, by_alias=True) | {"sinks": sinks("elsewhere")}
+    assert type(GAMES).model_validate(told).sinks[0].kafka.topic == "elsewhere"
+    with pytest.raises(ValidationError, match="its rows would come back"):
+        type(GAMES).model_validate(told | {"sinks": sinks(GAMES.source.kafka.topic)})

@@ -39,7 +39,7 @@ class Slow:
             await asyncio.sleep(0.001)
             if call.number == self.fails:
                 raise SinkError("api", "is refused", "Correct it")
-            return Outcome(call=call, is_delivered=True, tries=1, seconds=0.0)
+            return [Outcome(call=call, is_delivered=True, tries=1, seconds=0.0)]
         finally:
             self.now -= 1
 

@@ -8,11 +8,13 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Self
 
+import pyarrow as pa
 from pydantic import SecretStr
 from tenacity import AsyncRetrying, RetryCallState, retry_if_result, wait_random_exponential
 
 from lake_assets.model.rest import Body, Rest
 from lake_assets.sinks.base import Call, Outcome
+from lake_assets.sinks.json_values import json_rows
 from lake_assets.sinks.rest.addresses import PublicOnly
 from lake_assets.sinks.rest.answers import Verdict, asked_pause_s, verdict_of
 from lake_assets.sinks.rest.authorize import (
@@ -23,7 +25,7 @@ from lake_assets.sinks.rest.authorize import (
 )
 from lake_assets.sinks.rest.connection import Answer, Connection, tls_context
 from lake_assets.sinks.rest.pace import Pace
-from lake_assets.sinks.rest.secrets import Secrets
+from lake_assets.sinks.secrets import Secrets
 
 _LOG = logging.getLogger(__name__)
 
@@ -101,8 +103,15 @@ class RestTarget:
             return _json(rows)
         return b"".join(_json(row) + b"\n" for row in rows)
 
-    async def deliver(self, call: Call) -> Outcome:
-        """As `base.Target`."""
+    def rows_of(self, columns: Mapping[str, pa.Array]) -> list[dict[str, Any]]:
+        """Rows with JSON's values."""
+        return json_rows(columns)
+
+    async def deliver(self, call: Call) -> tuple[Outcome]:
+        """As `base.Target`: an API takes all of a call's rows, or none."""
+        return (await self._outcome_of(call),)
+
+    async def _outcome_of(self, call: Call) -> Outcome:
         paused_before = self._pace.paused_s
 
         def is_over(state: RetryCallState) -> bool:

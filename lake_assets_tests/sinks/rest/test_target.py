@@ -39,7 +39,7 @@ def _deliver(rest, count=1):
     async def run():
         async with RestTarget(rest, _look_up) as target:
             calls = [_call(target, number) for number in range(1, count + 1)]
-            return await asyncio.gather(*map(target.deliver, calls))
+            return [one for (one,) in await asyncio.gather(*map(target.deliver, calls))]
 
     return asyncio.run(run())
 
@@ -202,7 +202,7 @@ def test_a_token_is_got_once_and_anew_when_it_is_refused(api):
 
     async def run():
         async with RestTarget(rest, _look_up) as target:
-            return [await target.deliver(_call(target, number)) for number in (1, 2)]
+            return [(await target.deliver(_call(target, number)))[0] for number in (1, 2)]
 
     outcomes = asyncio.run(run())
     assert all(outcome.is_delivered for outcome in outcomes)

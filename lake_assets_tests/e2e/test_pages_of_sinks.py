@@ -1,0 +1,62 @@
+"""The examples of the pages on sinks that are tables, topics and classes, in one lake."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from lake_assets.feeds.load import load_feeds
+from lake_assets.settings.schema import KafkaSettings
+from lake_assets.sources.kafka.topics import end_offsets
+from lake_assets_tests.commandline import lake_assets_here
+from lake_assets_tests.events import Topic
+from lake_assets_tests.sinks.sql.databases import running_postgres
+
+pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def _blocks(page, language):
+    return re.findall(rf"```{language}\n(.*?)```", (DOCS / page).read_text(), re.DOTALL)
+
+
+def test_the_pages_do_what_they_say(settings, services, tmp_path, monkeypatch):
+    pages = (_blocks(f"{kind}-sinks.md", "yaml")[0] for kind in KINDS)
+    feed, to_kafka, own = map(yaml.safe_load, pages)
+    topic, folder, winners = Topic(services), tmp_path / "feeds", tmp_path / "winners.jsonl"
+    folder.mkdir()
+    (folder / "my_sinks.py").write_text(_blocks("python-sinks.md", "python")[0])
+    own["sinks"][0]["python"]["options"]["path"] = str(winners)
+    feed["source"]["kafka"]["topic"] = topic.name
+    feed["sinks"] += to_kafka["sinks"] + own["sinks"]
+    target = Topic(services)
+    target.create()
+    to_kafka["sinks"][0]["kafka"]["topic"] = target.name
+    for kind in KINDS:
+        topic.produce(
+            *(line.encode() for line in _blocks(f"{kind}-sinks.md", "json")[0].split("\n") if line)
+        )
+    monkeypatch.setenv("STANDINGS_PASSWORD", "not-asked-for")
+    with running_postgres() as databases:
+        database = databases()
+        feed["sinks"][0]["sql"]["url"] = database.url
+        (folder / "plays.yaml").write_text(yaml.safe_dump(feed))
+        kafka = KafkaSettings(bootstrap_servers=services.kafka)
+        made = settings.model_copy(update={"feeds": folder, "kafka": kafka})
+        load_feeds(folder)
+        done = lake_assets_here(made, "stream", "--until-caught-up")
+        assert done.returncode == 0, done.stderr
+        found = database.ask("select player, game, coins from standings")
+        again = lake_assets_here(made, "deliver")
+    # Rows of the other pages came later: of ann there are fewer coins again.
+    assert sorted(found) == [("ann", "uno", 3), ("bob", "chess", 2), ("eve", "chess", 2_000_000)]
+    lines = [json.loads(line) for line in winners.read_text().splitlines()]
+    assert sorted(row["coins"] for row in lines) == [3, 3, 3, 5]
+    assert again.stdout.count("0 rows in 0 calls") == 3
+    assert sum(end_offsets(services, target.name).values()) == 5
+
+
+KINDS = ("sql", "kafka", "python")
