@@ -20,6 +20,7 @@ from pydantic import AliasChoices, BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
 _WORDS: dict[object, str] = {
+    Any: "any value",
     str: "text",
     bool: "`true` or `false`",
     int: "integer",
