@@ -6,6 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from lake_assets.model.delta_source import DeltaSource
+from lake_assets.sources.delta import rows as module
 from lake_assets.sources.delta.rows import encode, read_part
 from lake_assets.sources.delta.versions import FileOrigin
 from lake_assets.sources.files.index import Entry
@@ -49,6 +50,33 @@ def test_what_is_missing_is_one_row_that_says_so(source, tmp_path, content, at, 
     *_, last = pa.Table.from_batches(read_part(source, part_of(0, 12, 12))).to_pylist()
     assert (last["value"], last["ordinal"]) == (None, 100 + at)
     assert told in last["_problem"]
+
+
+def test_a_row_that_cannot_be_had_takes_no_other_with_it(source, tmp_path):
+    days = pa.array([0, 4_000_000, 1, -800_000], pa.int32()).cast(pa.date32())
+    tags = pa.array([[], [], [("a", 1), ("a", 2)], []], pa.map_(pa.string(), pa.int64()))
+    table = pa.table({"n": [*range(4)], "day": days, "tags": tags})
+    pq.write_table(pa.concat_tables([table, table.slice(0, 1)]), tmp_path / "a.parquet")
+    told = FileOrigin(table="t", version=4, partition={}).text
+    rows = pa.Table.from_batches(read_part(source, part_of(0, 5, 5, told))).to_pylist()
+    assert [row["ordinal"] for row in rows] == [100, 101, 102, 103, 104]
+    assert [row["value"] is None for row in rows] == [False, True, True, True, False]
+    assert "the row cannot be read" in rows[1]["_problem"]
+    assert "duplicate key" in rows[2]["_problem"]
+    assert json.loads(rows[4]["value"]) == {"n": 0, "day": "1970-01-01", "tags": {}}
+
+
+def test_wide_rows_come_few_at_a_time_and_too_wide_ones_not_at_all(source, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "_BYTES", 1_000)
+    monkeypatch.setattr(module, "MOST_BYTES", 2_000)
+    wide = [f"{n}" * (3_000 if n == 5 else 400) for n in range(10)]
+    pq.write_table(pa.table({"wide": wide}), tmp_path / "a.parquet")
+    parts = list(read_part(source, part_of(0, 10, 10)))
+    assert max(part.num_rows for part in parts) <= 3
+    rows = pa.Table.from_batches(parts).to_pylist()
+    assert [row["ordinal"] for row in rows] == [100 + n for n in range(10)]
+    lost = {row["ordinal"]: row["_problem"] for row in rows if row["value"] is None}
+    assert lost == {105: f"file a.parquet: the row {module.TOO_LONG}"}
 
 
 def test_values_that_json_has_not_are_text():
