@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
 
-from lake_assets.delta.data_files import active_files, read_file
+from lake_assets.delta.data_files import active_files, columns_of_file, read_file
 from lake_assets.delta.log_history import open_table
 from lake_assets.delta.table_log import log_of
 from lake_assets.model.tables import files_of
@@ -42,6 +42,9 @@ SCHEMA = pa.schema(
 
 _OF_ENTRIES = tuple(name for name in SCHEMA.names if name not in {"noticed_at", "schema"})
 """Columns that an `Entry` is read from."""
+
+_LATER = frozenset({"schema"})
+"""Columns that files of the index may lack, which an earlier release wrote."""
 
 _ROWS = 16_384
 """Of the index that are handed over at once: as Python's own they take twenty times as much."""
@@ -126,7 +129,12 @@ def rows_of_index(lake: Store, feed: str, columns: Sequence[str]) -> Iterator[pa
     if handle is not None:
         log = log_of(lake, table)
         for file in active_files(handle):
-            rows = read_file(log, file, tuple(columns))
+            lacking = set(_LATER.intersection(columns))
+            if lacking:
+                lacking.difference_update(columns_of_file(log, file))
+            rows = read_file(log, file, [name for name in columns if name not in lacking])
+            for name in lacking:
+                rows = rows.append_column(name, pa.nulls(rows.num_rows, SCHEMA.field(name).type))
             yield from (rows.slice(at, _ROWS) for at in range(0, rows.num_rows, _ROWS))
 
 

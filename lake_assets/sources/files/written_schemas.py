@@ -4,6 +4,7 @@ Bronze's rows name them by fingerprint, and stay readable once the files are gon
 """
 
 from dataclasses import replace
+from typing import Any
 
 import pyarrow.compute as pc
 
@@ -20,12 +21,12 @@ def written_schemas(lake: Store, feed: str) -> list[tuple[int, str]]:
     Raises:
         LakeError: the index cannot be read.
     """
-    found: list[tuple[int, str]] = []
-    for rows in rows_of_index(lake, feed, ("first", "schema")):
-        kept = rows.filter(pc.is_valid(rows["schema"]))
-        pairs = zip(kept["first"].to_pylist(), kept["schema"].to_pylist(), strict=True)
-        found += [(first, schema) for first, schema in pairs if schema]
-    schemas = dict.fromkeys(schema for _, schema in sorted(found))
+    found: list[dict[str, Any]] = []
+    for rows in rows_of_index(lake, feed, ("first", "lines", "noticed_at", "schema")):
+        found += rows.filter(pc.is_valid(rows["schema"])).to_pylist()
+    # Any number of files without rows may stand before one offset.
+    found.sort(key=lambda row: (row["first"], row["lines"], row["noticed_at"]))
+    schemas = dict.fromkeys(row["schema"] for row in found)
     return [(schema_id(schema), schema) for schema in schemas]
 
 

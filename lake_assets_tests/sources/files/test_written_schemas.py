@@ -2,12 +2,16 @@
 
 import os
 
+import pyarrow as pa
 import pytest
 
 from lake_assets.model.payload import AvroPayload, Payload
+from lake_assets.sources.files import index_writer
 from lake_assets.sources.files import written_schemas as module
 from lake_assets.sources.files.avro_container import schema_id
-from lake_assets.sources.files.index import rows_of_index
+from lake_assets.sources.files.index import SCHEMA, Entry, rows_of_index
+from lake_assets.sources.files.index_writer import FileIndex
+from lake_assets.sources.files.listing import Found
 from lake_assets.sources.files.written_schemas import written_schemas
 from lake_assets_tests.sources.files.containers import BEAT, beats, block, header
 from lake_assets_tests.sources.files.folders import Folder, read, told
@@ -50,6 +54,32 @@ def test_a_schema_is_in_the_index_once_and_in_the_order_of_its_files(folder):
     found = {n: s for part in parts for n, s in told(part, "file", "schema")}
     assert [name for name in sorted(found) if found[name]] == ["a", "b", "d"]
     assert written_schemas(folder.lake, "other") == []
+
+
+def test_a_schema_keeps_its_place_behind_one_that_came_without_rows(folder):
+    last = {**BEAT, "name": "Zulu", "fields": [{"name": "z", "type": "int"}]}
+    put(folder, "a", header(last))
+    read(folder.reader(feed_of(folder)))
+    (first,) = written_schemas(folder.lake, "beats")
+    put(folder, "b", header() + block(beats(1)))
+    read(folder.reader(feed_of(folder)))
+    later = written_schemas(folder.lake, "beats")
+    assert (later[0], len(later)) == (first, 2)
+
+
+def test_an_index_of_an_earlier_release_has_no_schemas_and_is_added_to(folder, monkeypatch):
+    older = pa.schema([field for field in SCHEMA if field.name != "schema"])
+    with monkeypatch.context() as patch:
+        patch.setattr(index_writer, "SCHEMA", older)
+        index = FileIndex(folder.lake, "beats")
+        index.add([Entry(file=Found("0.jsonl", 9, 9), first=0, lines=1)])
+        index.close()
+    assert written_schemas(folder.lake, "beats") == []
+    put(folder, "a", header() + block(beats(1)))
+    rows = read(folder.reader(feed_of(folder), start=1))
+    assert rows["_problem"].to_pylist() == [None]
+    ((number, _),) = written_schemas(folder.lake, "beats")
+    assert rows["value"][0].as_py()[2:10] == number.to_bytes(8, "little", signed=True)
 
 
 def test_two_schemas_of_one_fingerprint_are_never_taken_for_each_other(folder, monkeypatch):
