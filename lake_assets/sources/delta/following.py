@@ -39,6 +39,10 @@ _MARK_ROWS = 100_000
 """Rows between two places of a file where a batch may end."""
 
 
+_LAST_MS = (2**63 - 1) // 1_000_000
+"""The last time that nanoseconds of 64 bits have, in milliseconds since 1970."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reached:
     """How far an index is."""
@@ -206,10 +210,11 @@ class Following:
     def _entry(self, file: DataFile, version: int, at_ms: int, first: int) -> Entry:
         rows = file.rows or self._counted(file)
         told = FileOrigin(
-            table=self._table, version=version, partition=self._partition(file.partition)
+            table=self._table, version=version, partition=self._partition(file.partition, version)
         )
+        at_ns = max(0, min(at_ms, _LAST_MS)) * 1_000_000  # whatever a foreign writer says
         return Entry(
-            file=Found(file.path, file.size, at_ms * 1_000_000),
+            file=Found(file.path, file.size, at_ns),
             first=first,
             lines=rows,
             marks=tuple((row, 0) for row in range(_MARK_ROWS, rows, _MARK_ROWS)),
@@ -217,17 +222,30 @@ class Following:
         )
 
     def _counted(self, file: DataFile) -> int:
-        """Rows of a file whose statistics do not tell them."""
+        """Rows of a file whose statistics do not tell them; one that says so if it has none."""
         try:
             place = self._log.data_file(file.path).as_path()
             with place.open("rb") as stream, opened(stream) as parquet:
                 return int(parquet.metadata.num_rows)
-        except (OSError, pa.ArrowException) as problem:
+        except (FileNotFoundError, pa.ArrowException):
+            return 1  # whoever reads it finds why
+        except OSError as problem:
             fact = f"has a file that cannot be read, {file.path} ({first_line(problem)})"
             raise SourceError(self._source.title, fact, "See to the table") from problem
 
-    def _partition(self, values: Mapping[str, str | None]) -> dict[str, Any]:
-        kinds = pa.schema(self._handle.schema().to_arrow()) if values else pa.schema([])
+    def _partition(self, values: Mapping[str, str | None], version: int) -> dict[str, Any]:
+        """Values of partition columns, by the types that they have, or had at a version."""
+        try:
+            return self._typed(values, self._handle)
+        except (KeyError, ValueError):
+            try:
+                return self._typed(values, self._log.open(version))
+            except (DeltaError, KeyError, ValueError) as problem:
+                fact = f"has partitions in version {version} that are not of its columns' types"
+                raise SourceError(self._source.title, fact, "See to the table") from problem
+
+    def _typed(self, values: Mapping[str, str | None], table: DeltaTable) -> dict[str, Any]:
+        kinds = pa.schema(table.schema().to_arrow()) if values else pa.schema([])
         binary = [name for name in values if kinds.field(name).type == pa.binary()]
         if binary:
             fact = f"is partitioned by {binary[0]}, of type binary, which is not supported here"

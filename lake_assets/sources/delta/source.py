@@ -60,7 +60,8 @@ class AppendedRows:
         """Whether the index lacks versions; as `sources.base.Source.has_unseen`."""
         known = reached(self._lake, self._feed)
         open_source(self._source, self._lake, known)
-        return known is None or newest_version(log_of_source(self._source)) > known.version
+        read = (self._source.starting_version or 0) - 1 if known is None else known.version
+        return newest_version(log_of_source(self._source)) > read
 
     def generation(self, names: Collection[str], *, timeout_s: float = ANSWER_S) -> Generation:  # noqa: ARG002 - as above
         """Which index it is; as `sources.base.Source.generation`."""

@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -13,6 +14,8 @@ from lake_assets.sources.delta.following import (
     partition_value,
     reached,
 )
+from lake_assets.sources.delta.source import AppendedRows
+from lake_assets.sources.delta.versions import FileOrigin
 from lake_assets.sources.files.index import entries_from
 from lake_assets.sources.files.index_writer import FileIndex
 from lake_assets.storage.local import LocalStore
@@ -95,6 +98,63 @@ def test_a_table_with_binary_partitions_is_refused(source, lake):
     write_deltalake(source.path, rows, partition_by=["part"])
     with pytest.raises(SourceError, match="partitioned by part, of type binary"):
         follow(source, lake)
+
+
+@pytest.mark.parametrize("later", [{"q": ["x"]}, {"part": [3]}])
+def test_partitions_that_a_table_had_are_read_by_the_types_that_they_had(source, lake, later):
+    source = source.model_copy(update={"starting_version": 0, "skip_change_commits": True})
+    write_deltalake(source.path, pa.table({"id": [1], "part": ["x"]}), partition_by=["part"])
+    write_deltalake(
+        source.path,
+        pa.table({"id": [2], **later}),
+        mode="overwrite",
+        schema_mode="overwrite",
+        partition_by=[*later],
+    )
+    assert follow(source, lake) == [(0, 1)]
+    entry = entries_from(lake, "orders", 0, 1)[0]
+    assert FileOrigin.of(entry.counted_as).partition == {"part": "x"}
+
+
+def changed(source, version, change):
+    """A commit as another writer would have made it."""
+    commit = log_of_source(source).commit_file(version).as_path()
+    actions = [json.loads(line) for line in commit.read_text().splitlines()]
+    for action in actions:
+        change(action)
+    commit.write_text("".join(f"{json.dumps(action)}\n" for action in actions))
+
+
+@pytest.mark.parametrize("content", [None, b"PAR1 torn", "whole"])
+def test_a_file_without_statistics_is_counted_and_one_that_is_lost_is_a_row(source, lake, content):
+    append(source, 1, 2)
+    changed(source, 0, lambda action: action.get("add", {}).pop("stats", None))
+    (file,) = Path(source.path).glob("*.parquet")
+    if content is None:
+        file.unlink()
+    elif content != "whole":
+        file.write_bytes(content)
+    append(source, 3)
+    assert sum(lines for _, lines in follow(source, lake)) == (3 if content == "whole" else 2)
+
+
+@pytest.mark.parametrize("stamp", [-1, 2**62])
+def test_a_commit_of_no_possible_time_is_read(source, lake, stamp):
+    source = source.model_copy(update={"starting_version": 0})
+    append(source, 1)
+    changed(source, 0, lambda action: action.get("commitInfo", {}).update(timestamp=stamp))
+    assert follow(source, lake) == [(0, 1)]
+
+
+def test_nothing_is_unseen_before_the_starting_version(source, lake):
+    source = source.model_copy(update={"starting_version": 1})
+    rows = AppendedRows("orders", source, lake)
+    append(source, 1)
+    assert not rows.has_unseen()
+    append(source, 2)
+    assert rows.has_unseen()
+    assert follow(source, lake) == [(0, 1)]
+    assert not rows.has_unseen()
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from lake_assets.model.delta_source import DeltaSource
 from lake_assets.sources.delta import rows as module
 from lake_assets.sources.delta.rows import encode, read_part
 from lake_assets.sources.delta.versions import FileOrigin
+from lake_assets.sources.files.cutting import TOO_LONG
 from lake_assets.sources.files.index import Entry
 from lake_assets.sources.files.listing import Found
 from lake_assets.sources.files.reading import Part
@@ -76,7 +77,7 @@ def test_wide_rows_come_few_at_a_time_and_too_wide_ones_not_at_all(source, tmp_p
     rows = pa.Table.from_batches(parts).to_pylist()
     assert [row["ordinal"] for row in rows] == [100 + n for n in range(10)]
     lost = {row["ordinal"]: row["_problem"] for row in rows if row["value"] is None}
-    assert lost == {105: f"file a.parquet: the row {module.TOO_LONG}"}
+    assert lost == {105: f"file a.parquet: the row {TOO_LONG}"}
 
 
 def test_values_that_json_has_not_are_text():
