@@ -89,6 +89,8 @@ def _rows_of(source: DeltaSource, part: Part) -> Iterator[pa.RecordBatch]:
                     if low < high:
                         yield _microseconds(batch.slice(low, high - low))
                     at += batch.num_rows
+                    if at >= part.end:
+                        return
             first = end
 
 

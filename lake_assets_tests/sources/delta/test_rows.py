@@ -41,6 +41,23 @@ def test_a_part_is_cut_out_of_its_row_groups(source, bounds):
     assert set(rows["_source_version"].to_pylist()) == {4}
 
 
+def test_nothing_behind_a_part_is_decoded(source, tmp_path, monkeypatch):
+    pq.write_table(pa.table({"n": range(100)}), tmp_path / "a.parquet")
+    decoded = []
+
+    class Counting(pq.ParquetFile):
+        def iter_batches(self, *given, **named):
+            for batch in super().iter_batches(*given, **named):
+                decoded.append(batch.num_rows)
+                yield batch
+
+    monkeypatch.setattr(module, "opened", Counting)
+    monkeypatch.setattr(module, "_ROWS", 10)
+    rows = pa.Table.from_batches(read_part(source, part_of(10, 20, 100)))
+    assert rows["ordinal"].to_pylist() == [*range(110, 120)]
+    assert sum(decoded) == 20
+
+
 @pytest.mark.parametrize(
     ("content", "at", "told"),
     [(None, 10, "has 10 rows, and the log says 12"), (b"PAR1 torn", 0, "cannot be read")],
