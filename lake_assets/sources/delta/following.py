@@ -199,16 +199,21 @@ class Following:
             fact = f"has a torn commit, version {version}"
             raise SourceError(source.title, fact, "See to the table") from problem
         adds = appended(source.title, version, actions, skips_changes=source.skip_change_commits)
+        try:
+            files = [file_of(action) for action in adds]
+        except (AttributeError, KeyError, TypeError, ValueError) as problem:
+            fact = f"has a file in its version {version} that is told wrongly ({problem})"
+            raise SourceError(source.title, fact, "See to the table") from problem
         at = committed_ms(actions)
         found = []
-        for action in adds:
+        for file, action in zip(files, adds, strict=True):
             stamp = action.get("modificationTime", 0) if at is None else at
-            found.append(self._entry(file_of(action), version, stamp, end))
+            found.append(self._entry(file, version, stamp, end))
             end = found[-1].end
         return found
 
     def _entry(self, file: DataFile, version: int, at_ms: int, first: int) -> Entry:
-        rows = file.rows or self._counted(file)
+        rows = file.rows if file.rows > 0 else self._counted(file)
         told = FileOrigin(
             table=self._table, version=version, partition=self._partition(file.partition, version)
         )

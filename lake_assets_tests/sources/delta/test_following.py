@@ -138,6 +138,25 @@ def test_a_file_without_statistics_is_counted_and_one_that_is_lost_is_a_row(sour
     assert sum(lines for _, lines in follow(source, lake)) == (3 if content == "whole" else 2)
 
 
+def test_statistics_that_are_none_are_told_and_what_came_before_is_read(source, lake):
+    append(source, 1)
+    follow(source, lake)
+    append(source, 2)
+    append(source, 3)
+    changed(source, 2, lambda action: action.get("add", {}).update(stats='{"numRec'))
+    with pytest.raises(SourceError, match="has a file in its version 2 that is told wrongly"):
+        follow(source, lake)
+    assert reached(lake, "orders").version == 1
+
+
+def test_a_number_of_rows_below_none_takes_no_offset_back(source, lake):
+    append(source, 1)
+    append(source, 2)
+    source = source.model_copy(update={"starting_version": 0})
+    changed(source, 1, lambda action: action.get("add", {}).update(stats='{"numRecords": -1}'))
+    assert follow(source, lake) == [(0, 1), (1, 1)]
+
+
 @pytest.mark.parametrize("stamp", [-1, 2**62])
 def test_a_commit_of_no_possible_time_is_read(source, lake, stamp):
     source = source.model_copy(update={"starting_version": 0})
