@@ -90,7 +90,7 @@ def test_every_make_command_leads_to_what_the_readme_says():
         "demo": "lake-assets demo",
         "demo-once": "lake-assets demo --once",
         "check": "ruff check",
-        "test": '-m "not bench" --cov',
+        "test": '-m "not bench"',
         "test-bench": "-m bench",
         "test-fast": '-m "not (java or spark or kafka or slow)"',
         "bench": "python -m benchmarks",
