@@ -1,0 +1,16 @@
+import pytest
+
+from lake_assets_tests.databases import running_postgres
+
+
+@pytest.fixture(scope="module")
+def databases():
+    """A real PostgreSQL."""
+    with running_postgres() as found:
+        yield found
+
+
+@pytest.fixture
+def database(databases):
+    """An empty database of it."""
+    return databases()

@@ -1,0 +1,107 @@
+import subprocess
+import sys
+from collections import Counter
+from random import Random
+
+import pytest
+
+from lake_assets.storage.local import LocalStore
+from lake_assets_tests.sources.postgres.landings import PURCHASES, land, landed, source_of
+
+
+@pytest.fixture
+def lake(tmp_path):
+    return LocalStore.at(tmp_path)
+
+
+def _players(lake):
+    return [row["player"] for row in landed(lake)]
+
+
+def test_rows_land_once_and_again_when_they_change(database, lake):
+    source = source_of(database)
+    database.ask(PURCHASES)
+    database.ask("insert into purchases (player, amount) values ('ann', 9.90), ('bob', 1)")
+    assert land(source, lake) == 2
+    assert land(source, lake) == 2
+    database.ask("update purchases set amount = 10, updated_at = now() where player = 'ann'")
+    assert land(source, lake) == 3
+    assert _players(lake) == ["ann", "bob", "ann"]
+
+
+def test_a_row_whose_transaction_commits_late_lands_once(database, lake):
+    source = source_of(database, late="1s")
+    add = "insert into purchases (player, updated_at) values (%s, %s)"
+    database.ask(PURCHASES)
+    database.ask(add, "ann", "2026-01-01 10:00Z")
+    with database.begin() as late:
+        late.execute("savepoint inner_one")
+        late.execute(add, ["late", "2026-01-01 10:00Z"])
+        late.execute("release inner_one")
+        for hour in (11, 12, 13):
+            database.ask(add, "bob", f"2026-01-01 {hour}:00Z")
+            land(source, lake)
+        assert Counter(_players(lake)) == {"ann": 1, "bob": 3}
+    for _ in range(3):
+        land(source, lake)
+    assert Counter(_players(lake)) == {"ann": 1, "bob": 3, "late": 1}
+
+
+def test_what_is_far_behind_is_not_looked_at_again(database, lake):
+    source = source_of(database, late="1s")
+    add = "insert into purchases (player, updated_at) values (%s, %s)"
+    database.ask(PURCHASES)
+    database.ask(add, "ann", "2026-01-01 10:00Z")
+    database.ask(add, "bob", "2026-01-01 11:00Z")
+    land(source, lake)
+    database.ask(add, "too late", "2026-01-01 10:59:58Z")
+    database.ask(add, "in time", "2026-01-01 10:59:59Z")
+    land(source, lake)
+    assert _players(lake) == ["ann", "bob", "in time"]
+
+
+@pytest.mark.slow
+def test_nothing_is_lost_or_doubled_by_kills(database, lake, tmp_path):
+    random = Random(7)  # noqa: S311 - nobody is to be kept from guessing
+    database.ask(PURCHASES)
+    module = "lake_assets_tests.sources.postgres.land_forever"
+    command = [sys.executable, "-m", module, database.url, str(tmp_path)]
+    late = []
+    for _ in range(6):
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:  # noqa: S603 - our own
+            try:
+                process.stdout.readline()
+                for _ in range(random.randint(2, 8)):
+                    _change_something(database, late, random)
+            finally:
+                process.kill()
+    for connection in late:
+        connection.commit()
+        connection.close()
+    land(source_of(database, late="1s"), lake)
+    wanted = database.ask("select purchase_id, changes from purchases")
+    found = Counter((row["purchase_id"], row["changes"]) for row in landed(lake))
+    assert set(wanted) <= set(found)
+    assert set(found.values()) == {1}
+
+
+def _change_something(database, late, random):
+    """Rows that come and change, some in transactions that end later."""
+    kind = random.random()
+    if kind < 0.3:
+        connection = database.begin()
+        connection.execute("insert into purchases (player) values ('late')")
+        late.append(connection)
+    elif kind < 0.5 and late:
+        with late.pop(0) as connection:
+            connection.commit()
+    elif kind < 0.7:
+        database.ask(
+            "update purchases set changes = changes + 1, updated_at = clock_timestamp() where "
+            "purchase_id in (select purchase_id from purchases order by random() limit 3)"
+        )
+    else:
+        database.ask(
+            "insert into purchases (player, updated_at) "
+            "select 'many', clock_timestamp() from generate_series(1, 8)"
+        )
