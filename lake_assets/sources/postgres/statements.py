@@ -7,7 +7,7 @@ their digits, times are ISO 8601, infinities and NaN are text. Columns of bytes 
 from psycopg import sql
 
 from lake_assets.model.postgres_source import PostgresSource
-from lake_assets.sources.postgres.tables import SourceTable, place_of
+from lake_assets.sources.postgres.tables import SourceTable, named, place_of, plain, spelled
 
 MOST_BYTES = 64 * 1024 * 1024
 """Of a row as JSON; more is no value. As of rows of files."""
@@ -35,7 +35,7 @@ def as_number(table: SourceTable, column: sql.Composable) -> sql.Composed:
 
 def newest(source: PostgresSource, table: SourceTable) -> sql.Composed:
     """How far the watermark is: of the rows, and, of numbers, of the sequence that gives them."""
-    column = sql.Identifier(source.watermark)
+    column = named(source.watermark)
     last: sql.Composable = sql.SQL("null::bigint")
     if not table.is_timed and table.kind == "table":
         last = sql.SQL(
@@ -43,7 +43,8 @@ def newest(source: PostgresSource, table: SourceTable) -> sql.Composed:
             " then pg_sequence_last_value(q::regclass) end"
             " from pg_get_serial_sequence({table}, {column}) q where q is not null)"
         ).format(
-            table=sql.Literal(place_of(source).as_string()), column=sql.Literal(source.watermark)
+            table=plain(sql.Literal(spelled(source)).as_string()),
+            column=plain(sql.Literal(source.watermark).as_string()),
         )
     return sql.SQL("select {last_row} as last_row, {last} as last from {place}").format(
         last_row=as_number(table, sql.SQL("max({})").format(column)),
@@ -63,16 +64,14 @@ def rows_from(
         has_low: whether only rows from a watermark on are wanted, the parameter `low`.
         is_resumed: whether only rows behind one are, the parameters `after0`, `after1`, ….
     """
-    order = [sql.SQL("t.") + sql.Identifier(name) for name in (source.watermark, *source.key)]
+    order = [named("t", name) for name in (source.watermark, *source.key)]
     mark = order[0]
     conditions = [sql.SQL("{} is not null").format(mark)]
     if has_low:
         conditions.append(sql.SQL("{} >= {}").format(mark, _low(table)))
     if is_resumed:
         values = [
-            sql.SQL("{}::{}").format(
-                sql.Placeholder(f"after{n}"), sql.SQL(_type(table.types[name]))
-            )
+            sql.SQL("{}::{}").format(sql.Placeholder(f"after{n}"), plain(table.types[name]))
             for n, name in enumerate((source.watermark, *source.key))
         ]
         # Rows without a key are no more than any other, and are to be told of.
@@ -107,13 +106,8 @@ def _low(table: SourceTable) -> sql.Composable:
     return sql.SQL("{} 'epoch' + {} * interval '1 microsecond'").format(sql.SQL(zone), low)
 
 
-def _type(kind: str) -> str:
-    """A type as a cast has it; the database spelled it itself."""
-    return kind.replace("%", "%%")
-
-
 def _column(name: str, kind: str) -> sql.Composed:
-    column = sql.SQL("t.") + sql.Identifier(name)
+    column: sql.Composable = named("t", name)
     if kind == "bytea":
         column = sql.SQL(r"translate(encode({}, 'base64'), E'\n', '')").format(column)
-    return sql.SQL("{} as {}").format(column, sql.Identifier(name))
+    return sql.SQL("{} as {}").format(column, named(name))

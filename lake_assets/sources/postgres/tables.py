@@ -147,7 +147,22 @@ def _late(source: PostgresSource, kind: str) -> int:
     return _LATE_NUMBERS if late is None else late
 
 
-def place_of(source: PostgresSource) -> sql.Identifier:
-    """The table's name as SQL has it."""
+def named(*names: str) -> sql.SQL:
+    """A name as SQL has it, in a statement with parameters."""
+    return plain(sql.Identifier(*names).as_string())
+
+
+def place_of(source: PostgresSource) -> sql.SQL:
+    """The table's name likewise."""
+    return plain(spelled(source))
+
+
+def spelled(source: PostgresSource) -> str:
+    """The table's name as PostgreSQL's functions take it as a text."""
     schema, name = schema_and_name(source.table)
-    return sql.Identifier(*([schema] if schema else []), name)
+    return sql.Identifier(*([schema] if schema else []), name).as_string()
+
+
+def plain(text: str) -> sql.SQL:
+    """A part of a statement as it stands: psycopg takes a % in it for a parameter's."""
+    return sql.SQL(text.replace("%", "%%"))

@@ -39,7 +39,8 @@ def land(source, lake, feed="purchases"):
         return landing.end
 
 
-def landed(lake, feed="purchases"):
+def landed(lake, feed="purchases", *, as_written=False):
     """What landed, in its order."""
     rows = handle_of(lake, feed).to_pyarrow_table().sort_by("ordinal").to_pylist()
-    return [json.loads(row["value"]) for row in rows if row["ordinal"] is not None]
+    values = [row["value"] for row in rows if row["ordinal"] is not None]
+    return [value.decode() if as_written else json.loads(value) for value in values]

@@ -4,14 +4,11 @@ from collections import Counter
 from random import Random
 
 import pytest
+from deltalake import DeltaTable
 
-from lake_assets.storage.local import LocalStore
+from lake_assets.errors import LakeError, SourceError
+from lake_assets.model.tables import landed_of
 from lake_assets_tests.sources.postgres.landings import PURCHASES, land, landed, source_of
-
-
-@pytest.fixture
-def lake(tmp_path):
-    return LocalStore.at(tmp_path)
 
 
 def _players(lake):
@@ -45,6 +42,90 @@ def test_a_row_whose_transaction_commits_late_lands_once(database, lake):
     for _ in range(3):
         land(source, lake)
     assert Counter(_players(lake)) == {"ann": 1, "bob": 3, "late": 1}
+
+
+def test_a_column_that_is_added_brings_no_row_again(database, lake):
+    source = source_of(database)
+    database.ask(PURCHASES)
+    database.ask("insert into purchases (player, amount) values ('ann', 1.50), ('bob', null)")
+    land(source, lake)
+    database.ask("alter table purchases add column currency text default 'EUR'")
+    database.ask("alter table purchases drop column changes")
+    database.ask("insert into purchases (player) values ('cid')")
+    assert land(source, lake) == 3
+    assert landed(lake)[2].keys() == {"purchase_id", "player", "amount", "updated_at", "currency"}
+
+
+def test_a_change_that_leaves_the_watermark_alone_is_seen_while_it_is_young(database, lake):
+    source = source_of(database)
+    database.ask(PURCHASES)
+    database.ask("insert into purchases (player, amount) values ('ann', 1.50)")
+    land(source, lake)
+    for amount in ("1.55", "1.50"):
+        database.ask("update purchases set amount = %s", amount)
+        land(source, lake)
+    assert [row["amount"] for row in landed(lake)] == [1.5, 1.55, 1.5]
+
+
+def test_rows_without_a_watermark_come_when_they_get_one(database, lake):
+    source = source_of(database)
+    database.ask(PURCHASES)
+    database.ask("alter table purchases alter column updated_at drop not null")
+    database.ask("insert into purchases (player, updated_at) values ('none', null), ('ann', now())")
+    land(source, lake)
+    assert _players(lake) == ["ann"]
+    database.ask("update purchases set updated_at = now() where player = 'none'")
+    land(source, lake)
+    assert _players(lake) == ["ann", "none"]
+
+
+def test_watermarks_ahead_of_their_time_hide_nothing(database, lake):
+    source = source_of(database)
+    add = "insert into purchases (player, updated_at) values (%s, %s)"
+    database.ask(PURCHASES)
+    database.ask(add, "never", "infinity")
+    database.ask(add, "first", "-infinity")
+    database.ask(add, "later", "2999-01-01Z")
+    land(source, lake)
+    database.ask("insert into purchases (player) values ('ann')")
+    land(source, lake)
+    land(source, lake)
+    assert _players(lake) == ["first", "later", "never", "ann"]
+
+
+def test_numbers_of_a_sequence_are_a_watermark(database, lake):
+    source = source_of(database, watermark="purchase_id", late=2)
+    add = "insert into purchases (player) values (%s)"
+    database.ask(PURCHASES)
+    with database.begin() as late:
+        late.execute(add, ["late"])
+        for player in "abcde":
+            database.ask(add, player)
+        land(source, lake)
+        database.ask(
+            "insert into purchases (purchase_id, player) overriding system value "
+            "values (1000000, 'ahead')"
+        )
+        land(source, lake)
+    database.ask(add, "f")
+    for _ in range(3):
+        land(source, lake)
+    assert _players(lake) == [*"abcde", "ahead", "late", "f"]
+    database.ask("truncate purchases restart identity")
+    database.ask(add, "anew")
+    with pytest.raises(SourceError, match="numbers are given anew"):
+        land(source, lake)
+
+
+def test_a_lake_s_table_that_was_put_back_is_refused(database, lake, tmp_path):
+    source = source_of(database)
+    database.ask(PURCHASES)
+    for player in ("ann", "bob"):
+        database.ask("insert into purchases (player) values (%s)", player)
+        land(source, lake)
+    DeltaTable(tmp_path / landed_of("purchases").relative).restore(1)
+    with pytest.raises(LakeError, match="was put back to an older version"):
+        land(source, lake)
 
 
 def test_what_is_far_behind_is_not_looked_at_again(database, lake):
