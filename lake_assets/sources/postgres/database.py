@@ -45,16 +45,16 @@ class Database:
     def table(self) -> SourceTable:
         """The table as it is; raises as `found_table`."""
         schema, name = schema_and_name(self._source.table)
-        server = self._ask(SERVER)[0]
-        number = self._ask(FIND, schema=schema, name=name)[0]["to_regclass"]
-        told = [] if number is None else self._ask(TABLE, table=number)
-        columns = self._ask(COLUMNS, table=number) if told else []
+        server = self.ask(SERVER)[0]
+        number = self.ask(FIND, schema=schema, name=name)[0]["to_regclass"]
+        told = [] if number is None else self.ask(TABLE, table=number)
+        columns = self.ask(COLUMNS, table=number) if told else []
         return found_table(self._source, server, number, told[0] if told else None, columns)
 
     def snapshot(self, table: SourceTable) -> Snapshot:
         """What this transaction sees."""
-        seen = self._ask(statements.SNAPSHOT)[0]
-        newest = self._ask(statements.newest(self._source, table))[0]
+        seen = self.ask(statements.SNAPSHOT)[0]
+        newest = self.ask(statements.newest(self._source, table))[0]
         clock = seen["at_us"] if table.is_timed else newest["last"]
         mark = newest["last_row"]
         if mark is not None and clock is not None:
@@ -92,7 +92,8 @@ class Database:
                 mean = max(1, sum(len(row.value or "") for row in rows) // len(rows))
                 size = max(1, min(_MOST_ROWS, 2 * size, _BYTES // mean))
 
-    def _ask(self, statement: str | sql.Composed, **given: Any) -> Sequence[Mapping[str, Any]]:  # noqa: ANN401
+    def ask(self, statement: str | sql.Composed, **given: Any) -> Sequence[Mapping[str, Any]]:  # noqa: ANN401
+        """Rows by column; for few of them."""
         with self._run(statement, given, is_stream=False) as found:
             return [dict(row) for row in found.mappings()]
 
