@@ -1,17 +1,19 @@
 """Asking the database: one connection, one snapshot for a look or a pass, errors in our words."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import psycopg
 import sqlalchemy as sa
 from psycopg import sql
+from pydantic import SecretStr
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from lake_assets.errors import SourceError
 from lake_assets.model.postgres import schema_and_name
 from lake_assets.model.postgres_source import PostgresSource
+from lake_assets.model.rest import Secret
 from lake_assets.postgres.connect import engine_for
 from lake_assets.postgres.failures import words_of
 from lake_assets.settings.load import secret_of
@@ -111,19 +113,35 @@ class Database:
             found.close()
 
 
+def secrets_of(source: PostgresSource) -> dict[str, SecretStr]:
+    """The secrets that a source names, by their variables, for a process that has not those.
+
+    Raises:
+        SettingsError: one is not there.
+    """
+    named = (source.user, source.password)
+    return {one.env: secret_of(one.env) for one in named if isinstance(one, Secret)}
+
+
 @contextmanager
-def reading(source: PostgresSource, *, within_s: float | None = None) -> Iterator[Database]:
+def reading(
+    source: PostgresSource,
+    look_up: Callable[[str], SecretStr] = secret_of,
+    *,
+    within_s: float | None = None,
+) -> Iterator[Database]:
     """A connection that sees one snapshot.
 
     Args:
         source: what is declared.
+        look_up: knows secrets by their variables.
         within_s: for connecting and each answer; by default what the feed declares.
 
     Raises:
         SettingsError: a secret is not there, or the address is none.
         SourceError: the database does not answer, refuses us or fails.
     """
-    secrets = Secrets(secret_of)
+    secrets = Secrets(look_up)
     engine = engine_for(
         source.url,
         (source.user, source.password),

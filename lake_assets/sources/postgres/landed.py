@@ -17,7 +17,7 @@ from lake_assets.delta.data_files import read_file
 from lake_assets.delta.log_history import open_table
 from lake_assets.delta.origins import origin_schema
 from lake_assets.delta.table_log import TableLog, log_of
-from lake_assets.errors import LakeError
+from lake_assets.errors import LakeError, SourceError
 from lake_assets.model.origins import PROBLEM
 from lake_assets.model.postgres_source import PostgresSource
 from lake_assets.model.tables import landed_of
@@ -135,7 +135,7 @@ def landed_rows(
     """The rows between two offsets, `COLUMNS`, in their order.
 
     Raises:
-        LakeError: some are not there.
+        SourceError: some are not there.
     """
     log, reached = log_of(lake, landed_of(feed)), 0
     for file in files:
@@ -150,9 +150,11 @@ def landed_rows(
         except FileNotFoundError:
             continue  # it is counted below
         reached += rows.num_rows
-        yield from rows.cast(COLUMNS).combine_chunks().to_batches(max_chunksize=8_192)
+        yield from (
+            rows.cast(COLUMNS).sort_by("ordinal").combine_chunks().to_batches(max_chunksize=8_192)
+        )
     if reached != end - start:
-        raise LakeError(
+        raise SourceError(
             landed_of(feed).name,
             f"has {reached} rows between the offsets {start} and {end}, in place of {end - start}",
             "Put its files back, from a backup; or run `lake-assets rebuild bronze`, which reads "

@@ -5,8 +5,10 @@ lands once. What a row is known by: `sources.postgres.new_rows`.
 """
 
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
+
+from pydantic import SecretStr
 
 from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.delta.committer import Committer
@@ -16,6 +18,7 @@ from lake_assets.model.owners import Owner
 from lake_assets.model.postgres_source import PostgresSource
 from lake_assets.model.tables import landed_of
 from lake_assets.parquet.data_file import write_file
+from lake_assets.settings.load import secret_of
 from lake_assets.sources.postgres.database import Database, reading
 from lake_assets.sources.postgres.landed import (
     SCHEMA,
@@ -28,7 +31,7 @@ from lake_assets.sources.postgres.landed import (
 )
 from lake_assets.sources.postgres.new_rows import NewRow, Row, Told, new_rows
 from lake_assets.sources.postgres.position import Pass, Position, Snapshot, after_pass
-from lake_assets.sources.postgres.same_table import ensure_same
+from lake_assets.sources.postgres.same_table import ensure_same, read_by
 from lake_assets.sources.postgres.tables import SourceTable
 from lake_assets.storage.store import Store
 
@@ -44,13 +47,25 @@ all that it reads may have to be looked at again by the next."""
 class Landing:
     """Reads a feed's table, and commits what is new; used by the one process that streams it."""
 
-    def __init__(self, source: PostgresSource, lake: Store, feed: str) -> None:
+    def __init__(
+        self,
+        source: PostgresSource,
+        lake: Store,
+        feed: str,
+        look_up: Callable[[str], SecretStr] = secret_of,
+    ) -> None:
         """Open the table that rows land in, and create it if it is not there.
+
+        Args:
+            source: what is declared.
+            lake: where the table is.
+            feed: whose it is.
+            look_up: knows secrets by their variables.
 
         Raises:
             LakeError: the lake cannot be read or written.
         """
-        self._source, self._lake, self._feed = source, lake, feed
+        self._source, self._lake, self._feed, self._look_up = source, lake, feed, look_up
         self._table = landed_of(feed)
         self._committer = Committer(lake, threads=1)
         self._committer.create({self._table: SCHEMA}, owners={self._table: Owner(feed=feed)})
@@ -64,8 +79,14 @@ class Landing:
 
     def close(self) -> None:
         """Let go of the database, and wait for what is under way; raises as `Committer.close`."""
-        self._pass = None
+        self.pause()
         self._committer.close()
+
+    def pause(self) -> None:
+        """Let go of the database; a pass that has not ended goes on with the next step."""
+        if self._pass is not None:
+            self._pass.close()
+        self._pass = None
 
     def step(self) -> bool:
         """Commit some rows; False once a pass has read all that there was when it began.
@@ -89,7 +110,7 @@ class Landing:
 
     def _read(self) -> Generator[None, None, bool]:
         """A pass, a commit a step; its value is whether there may be more behind it."""
-        with reading(self._source) as database:
+        with reading(self._source, self._look_up) as database:
             table = database.table()
             position, seen = self._settled(database, table)
             is_resumed = position.begun is not None
@@ -124,7 +145,13 @@ class Landing:
             time.sleep(_LOOK_EVERY_S)
             database.look_again()
             seen = database.snapshot(table)
-        return Position(database=table.database, table=table.number, pending=under_way), seen
+        position = Position(
+            database=table.database,
+            table=table.number,
+            by=read_by(self._source),
+            pending=under_way,
+        )
+        return position, seen
 
     def _new(self, found: Sequence[Row], *, is_first: bool) -> list[NewRow]:
         if is_first:

@@ -69,6 +69,9 @@ class Position:
     table: int
     """Which table it is, by the database's own number."""
 
+    by: tuple[str, ...]
+    """Columns that it is read by: the watermark, and the key."""
+
     low: int | None = None
     """No row comes below this watermark that was not read; None if none is known."""
 
@@ -85,6 +88,7 @@ class Position:
         told = {
             "database": self.database,
             "table": self.table,
+            "by": list(self.by),
             "low": self.low,
             "pending": _of_horizon(self.pending),
             "begun": begun
@@ -110,6 +114,7 @@ class Position:
             return cls(
                 database=told["database"],
                 table=told["table"],
+                by=tuple(told["by"]),
                 low=told["low"],
                 pending=_horizon(told["pending"]),
                 begun=begun

@@ -24,6 +24,10 @@ def ensure_same(
     if table.number != known.table:
         fact = f"is another table (oid {table.number}) than was read so far ({known.table})"
         raise SourceError(source.title, fact, _STEP)
+    if known.by != read_by(source):
+        was, now = (", ".join(names) for names in (known.by, read_by(source)))
+        fact = f"was read by {was} so far, and {now} is declared"
+        raise SourceError(source.title, fact, f"Put `watermark` and `key` back. {_STEP}")
     if seen.horizon.xmax < known.seen_up_to:
         fact = (
             f"is behind what was read: the database is at transaction {seen.horizon.xmax}, and was "
@@ -36,3 +40,8 @@ def ensure_same(
             "already: numbers are given anew, or the last rows were deleted"
         )
         raise SourceError(source.title, fact, _STEP)
+
+
+def read_by(source: PostgresSource) -> tuple[str, ...]:
+    """Columns that a table is read by: the watermark, and the key."""
+    return (source.watermark, *source.key)

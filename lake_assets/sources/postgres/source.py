@@ -5,15 +5,15 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from lake_assets.errors import SourceError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.origins import ByPlace, Extent, Place
 from lake_assets.model.postgres_source import TABLE, PostgresSource
 from lake_assets.sources.base import ANSWER_S, Fetched, Generation, Parser
 from lake_assets.sources.files.index import table_id
-from lake_assets.sources.postgres.database import reading
+from lake_assets.sources.postgres.database import reading, secrets_of
 from lake_assets.sources.postgres.landed import (
     COLUMNS,
     end_of,
@@ -78,9 +78,11 @@ class TableRows:
         offset = offsets.get(_PLACE)
         if offset is None:
             return {}
-        for rows in self._landed(offset, offset + 1):
-            return {_PLACE: pc.max(rows["read_at"].cast(pa.int64())).as_py()}
-        return {}
+        try:
+            (rows,) = self._landed(offset, offset + 1)
+        except SourceError:
+            return {}
+        return {_PLACE: rows["read_at"].cast(pa.int64())[0].as_py()}
 
     def first_offsets(self, extent: Extent) -> dict[Place, int]:
         """With the first row."""
@@ -97,6 +99,7 @@ class TableRows:
             Reading(
                 feed=self._feed,
                 source=self._source,
+                secrets=secrets_of(self._source),
                 lake=self._lake,
                 start=starts.get(_PLACE, 0),
                 max_rows=max_rows,

@@ -5,13 +5,14 @@ lands what is new. Tasks read what landed.
 """
 
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 from uuid import uuid4
 
 import pyarrow as pa
+from pydantic import SecretStr
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow
@@ -33,6 +34,11 @@ _TASK_ROWS = 20_000
 _EVERY_S = 10.0
 """Seconds between two passes of a query without an end: each asks the database."""
 
+_READS_FOR_S = 60.0
+"""Seconds after which Spark gets a batch, though a pass goes on: the database would hold its
+snapshot while Spark works, so the pass goes on in another. Each time costs the database a sort, if
+it has no index."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reading:
@@ -40,6 +46,9 @@ class Reading:
 
     feed: str
     source: PostgresSource
+    secrets: Mapping[str, SecretStr]
+    """By their variables, which Spark's processes need not have."""
+
     lake: Store
     start: int
     max_rows: int
@@ -88,7 +97,7 @@ class PostgresReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def __getstate__(self) -> dict[str, Any]:
         """What tasks get: they ask no database."""
-        return {"_reading": self._reading, "_passes": None}
+        return {"_reading": replace(self._reading, secrets={}), "_passes": None}
 
     @property
     def passes(self) -> "_Passes":
@@ -130,7 +139,8 @@ class _Passes:
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
-        self._landing = Landing(reading.source, reading.lake, reading.feed)
+        look_up = reading.secrets.__getitem__
+        self._landing = Landing(reading.source, reading.lake, reading.feed, look_up)
         self._ends, self._has_ended = False, False
         self._next_at = 0.0
 
@@ -142,9 +152,12 @@ class _Passes:
         return min(self._landing.end, start + self._reading.max_rows)
 
     def _land(self, start: int) -> None:
-        """Read more, unless a whole batch waits."""
-        while self._landing.end - start < self._reading.max_rows:
-            if self._has_ended or (not self._ends and time.monotonic() < self._next_at):
+        """Read to the end of a pass, or for a while: the database's transaction shall be short."""
+        until = time.monotonic() + _READS_FOR_S
+        while not self._has_ended and (self._ends or time.monotonic() >= self._next_at):
+            is_enough = self._landing.end - start >= self._reading.max_rows
+            if is_enough and time.monotonic() >= until:
+                self._landing.pause()
                 return
             try:
                 has_more = self._landing.step()
@@ -155,6 +168,7 @@ class _Passes:
             if not has_more:
                 self._has_ended = self._ends
                 self._next_at = time.monotonic() + _EVERY_S
+                return
 
     def shares(self, start: int, end: int) -> list[Share]:
         reading = self._reading

@@ -4,7 +4,7 @@ import pytest
 
 from lake_assets.sources.postgres.position import Horizon, Pass, Position, after_pass
 
-AT = Position(database="7/1", table=42)
+AT = Position(database="7/1", table=42, by=("w", "k"))
 
 
 def _pass(xmin, xmax, mark):

@@ -109,6 +109,8 @@ def test_another_table_or_database_in_the_same_place_is_refused(databases, datab
     database.ask(PURCHASES)
     database.ask(ADD)
     land(source_of(database), lake)
+    with pytest.raises(SourceError, match="was read by updated_at, purchase_id so far"):
+        land(source_of(database, key=["purchase_id", "player"]), lake)
     database.ask("alter table purchases rename to old")
     database.ask(PURCHASES)
     with pytest.raises(SourceError, match=r"is another table \(oid"):
