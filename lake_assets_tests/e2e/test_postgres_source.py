@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import pytest
 
+from lake_assets.bronze.ingest import Ingest
 from lake_assets.model.feeds import Feed
 from lake_assets.model.payload import JsonPayload, Payload
 from lake_assets.model.sources import Source
@@ -79,3 +80,31 @@ def test_rows_updates_and_late_commits_come_to_silver_once(lake):
     assert sorted(lake.rows(bronze_of("purchases"), "ordinal")) == [(0,), (1,), (2,), (3,)]
     lake.redo(lambda redo: rebuild(redo, lake.settings.state_dir))
     assert lake.silver == wanted
+
+
+class KilledError(Exception):
+    """What a test raises in place of a kill."""
+
+
+def test_what_was_read_comes_once_though_bronze_dies_and_the_database_forgets(lake, monkeypatch):
+    two = lake.settings.stream.model_copy(update={"max_rows_per_batch": 2})
+    lake.settings = lake.settings.model_copy(update={"stream": two})
+    add = "insert into purchases (player, amount) values (%s, 1)"
+    lake.database.ask(PURCHASES)
+    for player in "abcde":
+        lake.database.ask(add, player)
+    commit = Ingest.commit
+
+    def die_later(ingest, landed, until, *, job_s):
+        if until["table", 0] > 2:
+            raise KilledError
+        return commit(ingest, landed, until, job_s=job_s)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("lake_assets.bronze.ingest.Ingest.commit", die_later)
+        assert lake.stream() is not None
+    assert len(lake.rows(bronze_of("purchases"), "ordinal")) == 2
+    lake.database.ask("delete from purchases")
+    lake.database.ask(add, "f")
+    assert lake.stream() is None
+    assert [player for _, player, _ in lake.silver] == [*"abcdef"]

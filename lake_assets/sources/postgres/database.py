@@ -64,10 +64,18 @@ class Database:
         reached = newest["last_row"] if newest["last"] is None else newest["last"]
         return Snapshot(
             xmin=seen["xmin"],
-            horizon=Horizon(xmax=seen["xmax"], mark=mark),
+            xmax=seen["xmax"],
+            mark=mark,
             at_us=seen["at_us"],
             reached=None if table.is_timed else reached,
         )
+
+    def horizon(self, table: SourceTable) -> Horizon:
+        """This moment; what is asked next sees another snapshot, of after it."""
+        mark = self.snapshot(table).mark
+        number = self.ask(statements.NUMBER)[0]["number"] if table.tells_numbers else 0
+        self.look_again()
+        return Horizon(number=number, mark=mark)
 
     def look_again(self) -> None:
         """Let what is asked next see another snapshot."""

@@ -88,11 +88,12 @@ def position_in(lake: Store, handle: DeltaTable, feed: str) -> Position | None:
 
 
 def files_with(handle: DeltaTable, column: str, low: int, high: int) -> list[DataFile]:
-    """The files that have values of a column of numbers between two, both included."""
+    """The files that have values of a column of numbers between two, both included, in order."""
     actions = pa.table(handle.get_add_actions(flatten=True))
     least, most = f"min.{column}", f"max.{column}"
     if least not in actions.column_names:
         return []
+    actions = actions.sort_by(least)
     told = zip(
         *(actions[name].to_pylist() for name in ("path", "size_bytes", least, most)), strict=True
     )

@@ -112,9 +112,8 @@ class Landing:
         """A pass, a commit a step; its value is whether there may be more behind it."""
         with reading(self._source, self._look_up) as database:
             table = database.table()
-            position, seen = self._settled(database, table)
+            position, begun, seen = self._begin(database, table)
             is_resumed = position.begun is not None
-            begun = position.begun or Pass(xmin=seen.xmin, horizon=seen.horizon, first=self.end)
             told = Told(self._source)
             rows: list[NewRow] = []
             for found in database.rows(table, position.low, begun.after):
@@ -131,27 +130,28 @@ class Landing:
             self._position = done
         return is_resumed
 
-    def _settled(self, database: Database, table: SourceTable) -> tuple[Position, Snapshot]:
-        """How far the reading is, and a snapshot to go on with.
+    def _begin(self, database: Database, table: SourceTable) -> tuple[Position, Pass, Snapshot]:
+        """How far the reading is, the pass that goes on or begins, and the snapshot it has.
 
         Before a first pass, transactions that are under way are waited for, some seconds.
         """
-        seen, known = database.snapshot(table), self._position
-        ensure_same(self._source, known, table, seen)
-        if known is not None:
-            return known, seen
-        under_way, until = seen.horizon, time.monotonic() + _SETTLES_S
-        while seen.xmin < under_way.xmax and time.monotonic() < until:
+        known = self._position
+        if known is not None and known.begun is not None:
+            seen = database.snapshot(table)
+            ensure_same(self._source, known, table, seen)
+            return replace(known, xmax=seen.xmax), known.begun, seen
+        horizon = database.horizon(table)
+        seen, until = database.snapshot(table), time.monotonic() + _SETTLES_S
+        while known is None and seen.xmin < horizon.number and time.monotonic() < until:
             time.sleep(_LOOK_EVERY_S)
             database.look_again()
             seen = database.snapshot(table)
-        position = Position(
-            database=table.database,
-            table=table.number,
-            by=read_by(self._source),
-            pending=under_way,
+        ensure_same(self._source, known, table, seen)
+        position = known or Position(
+            database=table.database, table=table.number, by=read_by(self._source), xmax=0
         )
-        return position, seen
+        begun = Pass(xmin=seen.xmin, horizon=horizon, first=self.end)
+        return replace(position, xmax=seen.xmax), begun, seen
 
     def _new(self, found: Sequence[Row], *, is_first: bool) -> list[NewRow]:
         if is_first:

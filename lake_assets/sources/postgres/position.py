@@ -1,11 +1,10 @@
 """How far a table was read, and from where on later rows are looked for. Pure.
 
-A pass over the table sees one snapshot of the database. Which transactions that snapshot knows to
-have ended it says by their numbers: all below `xmin`; none has a number from `xmax` on. A row whose
-transaction got its number later has a watermark that is at most `late` behind what was there then
-(`Horizon.mark`): that is what a feed declares. So once all transactions below a horizon's `xmax`
-have ended and a pass saw them, nothing further comes below that horizon's mark less `late`, however
-long a transaction lasted.
+Before a pass over the table a number is drawn as transactions get theirs (`Horizon`): whoever gets
+a later one writes first after that, with a watermark that is at most `late` behind what was there
+then: that is what a feed declares. A pass sees one snapshot of the database, which tells below
+which number (`xmin`) all transactions have ended. So once that has reached a horizon's number,
+nothing further comes below the horizon's mark less `late`, however long a transaction lasted.
 """
 
 import json
@@ -15,10 +14,11 @@ from typing import Any, Self
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Horizon:
-    """What a snapshot could not know of yet."""
+    """A moment of the database."""
 
-    xmax: int
-    """The number that the next transaction gets."""
+    number: int
+    """Of a transaction of ours; those that began to write later have greater ones. 0 of a server
+    that gives none: then nothing is known of those that are under way."""
 
     mark: int | None
     """The watermark that rows had come to, at most the database's own time or number; None without
@@ -32,7 +32,12 @@ class Snapshot:
     xmin: int
     """The first number of a transaction that has not ended."""
 
-    horizon: Horizon
+    xmax: int
+    """The number behind the last one that has."""
+
+    mark: int | None
+    """As `Horizon.mark`."""
+
     at_us: int
     """When it began, by the database's clock, in microseconds since 1970."""
 
@@ -46,10 +51,10 @@ class Pass:
     """One reading of all rows that may be new."""
 
     xmin: int
-    """The first number of a transaction that had not ended when it began."""
+    """Of its first snapshot."""
 
     horizon: Horizon
-    """Of its first snapshot."""
+    """Of before that."""
 
     first: int = 0
     """The offset that the first row of it got."""
@@ -72,11 +77,14 @@ class Position:
     by: tuple[str, ...]
     """Columns that it is read by: the watermark, and the key."""
 
+    xmax: int
+    """Of the last snapshot: an older state of the database is behind it."""
+
     low: int | None = None
     """No row comes below this watermark that was not read; None if none is known."""
 
     pending: Horizon | None = None
-    """Whose transactions have not all been seen to end."""
+    """Before which transactions began that had not all ended yet; None if all had."""
 
     begun: Pass | None = None
     """The pass that has not ended."""
@@ -89,6 +97,7 @@ class Position:
             "database": self.database,
             "table": self.table,
             "by": list(self.by),
+            "xmax": self.xmax,
             "low": self.low,
             "pending": _of_horizon(self.pending),
             "begun": begun
@@ -115,6 +124,7 @@ class Position:
                 database=told["database"],
                 table=told["table"],
                 by=tuple(told["by"]),
+                xmax=told["xmax"],
                 low=told["low"],
                 pending=_horizon(told["pending"]),
                 begun=begun
@@ -129,19 +139,13 @@ class Position:
             message = f"is no position: {text}"
             raise ValueError(message) from problem
 
-    @property
-    def seen_up_to(self) -> int:
-        """A number that transactions had come to when the table was last read; 0 if not known."""
-        horizons = (self.pending, self.begun and self.begun.horizon)
-        return max((one.xmax for one in horizons if one), default=0)
-
 
 def _of_horizon(horizon: Horizon | None) -> dict[str, int | None] | None:
-    return None if horizon is None else {"xmax": horizon.xmax, "mark": horizon.mark}
+    return None if horizon is None else {"number": horizon.number, "mark": horizon.mark}
 
 
 def _horizon(told: dict[str, Any] | None) -> Horizon | None:
-    return None if told is None else Horizon(xmax=told["xmax"], mark=told["mark"])
+    return None if told is None else Horizon(number=told["number"], mark=told["mark"])
 
 
 def after_pass(position: Position, done: Pass, late: int) -> Position:
@@ -152,13 +156,14 @@ def after_pass(position: Position, done: Pass, late: int) -> Position:
         done: the pass.
         late: how far a watermark may be behind, in its own unit.
     """
-    pending, settled = position.pending, None
-    if done.xmin >= done.horizon.xmax:  # nothing was under way
-        settled, pending = done.horizon, done.horizon
-    elif pending is not None and done.xmin >= pending.xmax:
+    settled, pending, low = None, position.pending, position.low
+    if done.xmin >= done.horizon.number:
+        settled, pending = done.horizon, None
+    elif pending is None:
+        pending = done.horizon
+    elif done.xmin >= pending.number:
         settled, pending = pending, done.horizon
-    low = position.low
     if settled is not None and settled.mark is not None:
         # Never back: what was known not to come below it still does not.
         low = max(settled.mark - late, settled.mark - late if low is None else low)
-    return replace(position, low=low, pending=pending or done.horizon, begun=None)
+    return replace(position, low=low, pending=pending, begun=None)

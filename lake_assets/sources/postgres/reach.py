@@ -57,8 +57,8 @@ def _weak(source: PostgresSource, database: Database, table: SourceTable) -> Ite
     column = source.watermark
     if table.hides_rows:
         yield "policies of row security may hide rows"
-    if table.kind == "foreign table":
-        yield "rows of transactions elsewhere that last longer than `late` may be missed"
+    if not table.tells_numbers:
+        yield "rows of transactions that last longer than `late` are missed there"
     is_indexed = table.kind != "view"
     if table.kind in {"table", "materialized view"}:
         (found,) = database.ask(_INDEX, table=table.number, column=table.watermark_number)

@@ -28,10 +28,10 @@ def ensure_same(
         was, now = (", ".join(names) for names in (known.by, read_by(source)))
         fact = f"was read by {was} so far, and {now} is declared"
         raise SourceError(source.title, fact, f"Put `watermark` and `key` back. {_STEP}")
-    if seen.horizon.xmax < known.seen_up_to:
+    if seen.xmax < known.xmax:
         fact = (
-            f"is behind what was read: the database is at transaction {seen.horizon.xmax}, and was "
-            f"at {known.seen_up_to}. An older backup was restored, or a replica lags"
+            f"is behind what was read: the database is at transaction {seen.xmax}, and was at "
+            f"{known.xmax}. An older backup was restored, or a replica lags"
         )
         raise SourceError(source.title, fact, f"Wait for the replica; else: {_STEP}")
     if seen.reached is not None and known.low is not None and seen.reached < known.low:

@@ -18,6 +18,10 @@ select pg_snapshot_xmin(s)::text::bigint as xmin, pg_snapshot_xmax(s)::text::big
 from pg_current_snapshot() s
 """
 
+NUMBER = "select pg_current_xact_id()::text::bigint as number"
+"""Gives this transaction a number, which writes nothing. What a snapshot calls `xmax` would not do:
+transactions from there on may have got theirs long before, if none behind them has ended."""
+
 _EARLIEST, _LATEST = -(2**63), 2**63 - 1
 """What stands for the infinities of times."""
 

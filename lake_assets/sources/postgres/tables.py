@@ -27,7 +27,7 @@ SERVER = """
 select current_setting('server_version_num')::int as version,
        (select system_identifier from pg_control_system())::text as system,
        (select oid from pg_database where datname = current_database())::bigint as database,
-       current_user as reader
+       current_user as reader, pg_is_in_recovery() as is_replica
 """
 
 FIND = """
@@ -75,6 +75,9 @@ class SourceTable:
 
     watermark_type: str
 
+    tells_numbers: bool = True
+    """Whether the server that has the rows gives transactions numbers, and tells which ended."""
+
     @property
     def is_timed(self) -> bool:
         """Whether the watermark is a time."""
@@ -118,6 +121,12 @@ def found_table(
             fact = f"has no column {name!r}, or {server['reader']!r} may not read it"
             raise SourceError(source.title, fact, "Correct `watermark` and `key`, or grant it")
     watermark = readable[source.watermark]
+    where = "is on a replica" if server["is_replica"] else ""
+    where = where or ("is a foreign table" if told["kind"] == "f" else "")
+    if where and source.late is None:
+        fact = f"{where}, so that nothing tells which transactions are under way"
+        step = "Declare `late`, as long as transactions last at most, or read where they are made"
+        raise SourceError(source.title, fact, step)
     return SourceTable(
         database=f"{server['system']}/{server['database']}",
         number=number,
@@ -128,6 +137,7 @@ def found_table(
         has_unmarked=not watermark["is_needed"],
         late=_late(source, watermark["type"]),
         watermark_type=watermark["type"],
+        tells_numbers=not where,
     )
 
 

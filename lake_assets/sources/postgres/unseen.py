@@ -23,7 +23,7 @@ def has_new_rows(source: PostgresSource, lake: Store, feed: str) -> bool:
         table = database.table()
         seen = database.snapshot(table)
         ensure_same(source, position, table, seen)
-        if position.low is None and seen.horizon.mark is not None:
+        if position.low is None and seen.mark is not None:
             return True  # else each look reads all rows
         for found in database.rows(table, position.low, ()):
             keys = [row.key for row in new_rows(found, {})]

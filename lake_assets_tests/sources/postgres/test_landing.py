@@ -44,6 +44,26 @@ def test_a_row_whose_transaction_commits_late_lands_once(database, lake):
     assert Counter(_players(lake)) == {"ann": 1, "bob": 3, "late": 1}
 
 
+def test_a_transaction_that_wrote_last_and_commits_late_is_no_exception(database, lake):
+    """Its number is the one that a snapshot calls `xmax`, as if it were yet to come."""
+    source = source_of(database, late="1s")
+    add = "insert into purchases (player, updated_at) values (%s, %s)"
+    database.ask(PURCHASES)
+    database.ask(add, "ann", "2026-01-01 10:00Z")
+    land(source, lake)
+    with database.begin() as early, database.begin() as late:
+        early.execute(add, ["early", "2026-01-01 10:00Z"])
+        late.execute(add, ["late", "2026-01-01 10:00Z"])
+        early.execute(add, ["bob", "2026-01-01 13:00Z"])
+        early.commit()
+        land(source, lake)
+        database.ask(add, "cid", "2026-01-01 13:00Z")
+        for _ in range(3):
+            land(source, lake)
+    land(source, lake)
+    assert Counter(_players(lake)) == dict.fromkeys(["ann", "early", "bob", "cid", "late"], 1)
+
+
 def test_a_column_that_is_added_brings_no_row_again(database, lake):
     source = source_of(database)
     database.ask(PURCHASES)

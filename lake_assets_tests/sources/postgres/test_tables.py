@@ -1,6 +1,7 @@
 import pytest
 
 from lake_assets.errors import SettingsError, SourceError, SourceNotFoundError
+from lake_assets_tests.databases import running_postgres
 from lake_assets_tests.sources.postgres.landings import PURCHASES, land, landed, source_of
 
 ADD = "insert into purchases (player) values ('ann')"
@@ -123,3 +124,18 @@ def test_another_table_or_database_in_the_same_place_is_refused(databases, datab
     database.ask("drop table purchases")
     with pytest.raises(SourceNotFoundError):
         land(source_of(database), lake)
+
+
+@pytest.mark.slow
+def test_a_replica_is_read_where_late_is_declared(lake):
+    with running_postgres() as databases:
+        database = databases()
+        database.ask(PURCHASES)
+        database.ask(ADD)
+        database.server.stop()
+        (database.folder / "data" / "standby.signal").touch()
+        database.server.start()
+        with pytest.raises(SourceError, match=r"is on a replica.*Declare `late`"):
+            land(source_of(database), lake)
+        assert land(source_of(database, late="1h"), lake) == 1
+        assert land(source_of(database, late="1h"), lake) == 1
