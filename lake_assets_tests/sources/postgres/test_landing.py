@@ -8,6 +8,7 @@ from deltalake import DeltaTable
 
 from lake_assets.errors import LakeError, SourceError
 from lake_assets.model.tables import landed_of
+from lake_assets.sources.postgres.landed import files_with, handle_of, landed_rows
 from lake_assets_tests.sources.postgres.landings import PURCHASES, land, landed, source_of
 
 
@@ -135,6 +136,21 @@ def test_numbers_of_a_sequence_are_a_watermark(database, lake):
     database.ask(add, "anew")
     with pytest.raises(SourceError, match="numbers are given anew"):
         land(source, lake)
+
+
+def test_files_that_are_joined_are_known_still(database, lake, tmp_path):
+    source = source_of(database)
+    database.ask(PURCHASES)
+    for player in ("ann", "bob", "cid"):
+        database.ask("insert into purchases (player) values (%s)", player)
+        land(source, lake)
+    table = DeltaTable(tmp_path / landed_of("purchases").relative)
+    assert table.optimize.compact()["numFilesAdded"] == 1
+    database.ask("update purchases set amount = 1, updated_at = now() where player = 'ann'")
+    assert land(source, lake) == 4
+    files = files_with(handle_of(lake, "purchases"), "ordinal", 1, 3)
+    rows = [row for part in landed_rows(lake, "purchases", files, 1, 4) for row in part.to_pylist()]
+    assert [row["ordinal"] for row in rows] == [1, 2, 3]
 
 
 def test_a_lake_s_table_that_was_put_back_is_refused(database, lake, tmp_path):
