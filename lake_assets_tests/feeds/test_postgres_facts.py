@@ -1,4 +1,5 @@
 import re
+from pathlib import Path
 
 import pytest
 
@@ -50,3 +51,12 @@ def test_a_feed_is_told_by_its_table_and_database(tmp_path, late):
     (feed,) = load_feeds(tmp_path)
     title = "table 'public.purchases' of postgresql://db.example.com/billing"
     assert feed.source.declared.title == title
+
+
+def test_the_page_s_feed_is_one(tmp_path):
+    page = (Path(__file__).parents[2] / "docs" / "postgres-source.md").read_text()
+    (text,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "purchases.yaml").write_text(text)
+    (feed,) = load_feeds(tmp_path)
+    assert feed.is_triggered
+    assert feed.source.postgres.late is None
