@@ -30,7 +30,7 @@ from lake_assets.sources.postgres.tables import (
     found_table,
 )
 
-_FIRST_ROWS, _MOST_ROWS = 100, 5_000
+_FIRST_ROWS, _MOST_ROWS = 100, 20_000
 """Rows that are asked for at once: few until it is known how large they are."""
 
 _BYTES = 8 * 1024 * 1024

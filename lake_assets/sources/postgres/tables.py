@@ -147,7 +147,8 @@ def _late(source: PostgresSource, kind: str) -> int:
         if isinstance(late, int):
             fact = f"has times in {source.watermark!r}, and `late: {late}` is a number"
             raise SourceError(source.title, fact, "Give a duration, such as `late: 10m`")
-        return (late or _LATE) // timedelta(microseconds=1)
+        day = timedelta(days=1 if kind == "date" else 0)  # which a date leaves out
+        return ((late or _LATE) + day) // timedelta(microseconds=1)
     if kind not in NUMBERS:
         fact = f"has a watermark {source.watermark!r} of type {kind}"
         raise SourceError(source.title, fact, f"Use a column of {', '.join((*TIMES, *NUMBERS))}")

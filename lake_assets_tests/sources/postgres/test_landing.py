@@ -114,6 +114,17 @@ def test_watermarks_ahead_of_their_time_hide_nothing(database, lake):
     assert _players(lake) == ["first", "later", "never", "ann"]
 
 
+def test_of_dates_a_day_more_is_looked_at_again(database, lake):
+    source = source_of(database, watermark="day", late="1s")
+    database.ask(PURCHASES)
+    database.ask("alter table purchases add column day date default current_date")
+    database.ask("insert into purchases (player) values ('ann')")
+    land(source, lake)
+    database.ask("insert into purchases (player, day) values ('bob', current_date - 1)")
+    land(source, lake)
+    assert _players(lake) == ["ann", "bob"]
+
+
 def test_numbers_of_a_sequence_are_a_watermark(database, lake):
     source = source_of(database, watermark="purchase_id", late=2)
     add = "insert into purchases (player) values (%s)"
