@@ -13,7 +13,6 @@ from lake_assets.model.origins import ByPlace, Extent, Place
 from lake_assets.model.postgres_source import TABLE, PostgresSource
 from lake_assets.sources.base import ANSWER_S, Fetched, Generation, Parser
 from lake_assets.sources.files.index import table_id
-from lake_assets.sources.postgres.database import reading, secrets_of
 from lake_assets.sources.postgres.landed import (
     COLUMNS,
     end_of,
@@ -22,8 +21,6 @@ from lake_assets.sources.postgres.landed import (
     landed_rows,
     position_in,
 )
-from lake_assets.sources.postgres.same_table import ensure_same
-from lake_assets.sources.postgres.unseen import has_new_rows
 from lake_assets.storage.store import Store
 
 if TYPE_CHECKING:
@@ -55,6 +52,10 @@ class TableRows:
 
     def extent(self, *, timeout_s: float = ANSWER_S) -> Extent:
         """The offsets of rows that landed; raises as `sources.base.Source.extent`."""
+        # What asks the database is imported late: other feeds' commands need none of it.
+        from lake_assets.sources.postgres.database import reading  # noqa: PLC0415
+        from lake_assets.sources.postgres.same_table import ensure_same  # noqa: PLC0415
+
         handle = handle_of(self._lake, self._feed)
         known = None if handle is None else position_in(self._lake, handle, self._feed)
         with reading(self._source, within_s=timeout_s) as database:
@@ -65,6 +66,8 @@ class TableRows:
 
     def has_unseen(self) -> bool:
         """Whether rows would land; as `sources.base.Source.has_unseen`."""
+        from lake_assets.sources.postgres.unseen import has_new_rows  # noqa: PLC0415 - as above
+
         return has_new_rows(self._source, self._lake, self._feed)
 
     def generation(self, names: Collection[str], *, timeout_s: float = ANSWER_S) -> Generation:  # noqa: ARG002 - a disk answers or fails
@@ -92,6 +95,7 @@ class TableRows:
         self, session: "SparkSession", *, starts: ByPlace, max_rows: int, tasks: int
     ) -> "DataFrame":
         """The table's rows; as `sources.base.Source.read`."""
+        from lake_assets.sources.postgres.database import secrets_of  # noqa: PLC0415 - as above
         from lake_assets.sources.postgres.stream import Reading, read_table  # noqa: PLC0415 - Spark
 
         return read_table(

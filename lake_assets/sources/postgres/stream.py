@@ -22,7 +22,6 @@ from lake_assets.delta.commit import DataFile
 from lake_assets.errors import SourceError
 from lake_assets.model.postgres_source import PostgresSource
 from lake_assets.sources.postgres.landed import COLUMNS, files_with, handle_of, landed_rows
-from lake_assets.sources.postgres.landing import Landing
 from lake_assets.spark.jvm import spark_schema
 from lake_assets.storage.store import Store
 
@@ -139,6 +138,9 @@ class _Passes:
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
+        # Not in tasks, which ask no database.
+        from lake_assets.sources.postgres.landing import Landing  # noqa: PLC0415
+
         look_up = reading.secrets.__getitem__
         self._landing = Landing(reading.source, reading.lake, reading.feed, look_up)
         self._ends, self._has_ended = False, False
