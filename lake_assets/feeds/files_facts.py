@@ -6,7 +6,14 @@ from lake_assets.feeds.document import Loc
 from lake_assets.model.feeds import Feed, Reset
 from lake_assets.model.tombstones import tombstone_columns
 
-_PAYLOAD = {"jsonl": "json", "json": "json", "csv": "csv", "avro": "avro", "protobuf": "protobuf"}
+_PAYLOAD = {
+    "jsonl": "json",
+    "json": "json",
+    "csv": "csv",
+    "avro": "avro",
+    "parquet": "json",
+    "protobuf": "protobuf",
+}
 """By format of files, what is in a row of one."""
 
 
