@@ -34,11 +34,13 @@ def test_a_feed_of_files_is_read(tmp_path):
     [
         ("format: jsonl", "format: avro", "files of format avro go with `avro`, not with `json`"),
         ("format: jsonl", "format: avro\n    encoding: latin-1", "files of avro are no text"),
+        ("format: jsonl", "format: parquet\n    encoding: latin-1", "files of parquet are no text"),
+        ("format: jsonl", "format: parquet\n    compression: gzip", "only its pages are"),
         ("format: jsonl", "format: csv", "files of format csv go with `csv`, not with `json`"),
         (
             "format: jsonl",
             "format: orc",
-            "source.files.format must be 'jsonl', 'json', 'csv', 'avro' or 'protobuf'",
+            "source.files.format must be 'jsonl', 'json', 'csv', 'avro', 'parquet' or 'protobuf'",
         ),
         ("path: /data/beats", "path: data", "is no absolute path of a folder"),
         ("path: /data/beats", "path: s3://data/beats", "buckets are not read yet"),

@@ -72,7 +72,7 @@ def pieces_of(
             reached = low
             try:
                 for rows in _rows_of(file, group, low - first, high - first):
-                    for values, problems in _in_pieces(_encoded(rows, plain, more or {})):
+                    for values, problems in _in_pieces(_encoded(_cast(rows, plain), more or {})):
                         yield Piece(
                             first=reached,
                             values=values,
@@ -108,10 +108,13 @@ def _rows_of(file: pq.ParquetFile, group: int, low: int, high: int) -> Iterator[
 
 
 def _encoded(
-    rows: pa.RecordBatch, plain: pa.Schema, more: Mapping[str, Any]
+    rows: pa.RecordBatch, more: Mapping[str, Any]
 ) -> Iterator[tuple[bytes | None, str | None]]:
     """Each row as JSON, or why it cannot be."""
-    for row in _as_json(_cast(rows, plain)):
+    few = max(1, rows.num_rows * _BYTES // max(_BYTES, rows.nbytes))
+    for row in (
+        row for at in range(0, rows.num_rows, few) for row in _as_json(rows.slice(at, few))
+    ):
         try:
             value = row if isinstance(row, str) else text_of({**row, **more} if more else row)
         except NO_VALUE as why:
