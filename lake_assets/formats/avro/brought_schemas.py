@@ -3,12 +3,14 @@
 Who keeps them is the source's business (`base.Surroundings.brought`).
 """
 
+import json
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from lake_assets.errors import SchemaUnusableError
 from lake_assets.formats.avro.compile import compile_schema
 from lake_assets.formats.confluent.schemas import SchemaSet, Version
+from lake_assets.model.avro_json import without_defaults
 
 SUBJECT = "files"
 """What stands for a subject, where the rows of all files are told from others."""
@@ -50,8 +52,14 @@ class BroughtSchemas:
 
 
 def _version(number: int, text: str) -> Version:
+    """A schema as a version; without its defaults, where one of them is no value of its type."""
+    thing = f"schema {number} of the files"
     try:
-        made = compile_schema(f"schema {number} of the files", text, {})
+        return Version(number=number, descriptor_set=compile_schema(thing, text, {}))
     except SchemaUnusableError as problem:
-        return Version(number=number, problem=problem.fact)
-    return Version(number=number, descriptor_set=made)
+        fact = problem.fact
+    try:
+        plain = json.dumps(without_defaults(json.loads(text)))
+        return Version(number=number, descriptor_set=compile_schema(thing, plain, {}))
+    except (SchemaUnusableError, RecursionError):
+        return Version(number=number, problem=fact)

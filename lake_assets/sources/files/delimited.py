@@ -81,19 +81,29 @@ class Messages:
         Raises:
             BadFileError: the stream goes on with something else, or is cut off.
         """
-        while chunk := self.stream.read(CHUNK_BYTES):
+        lacking = 0
+        while chunk := self._read(lacking):
             self._rest += chunk
             values, positions = self._whole()
             if values:
                 yield self._rows(values, positions)
             length, start = self._next()
+            lacking = start + length - len(self._rest)
             if length > MOST_BYTES:
                 self._pass_over(start + length - len(self._rest))
                 place = self.position + start
-                self.position, self._rest = place + length, b""
+                self.position, self._rest, lacking = place + length, b"", 0
                 yield self._rows([None], [place])
         if self._rest:
             raise BadFileError(f"is cut off in the message at byte {self.position}")
+
+    def _read(self, lacking: int) -> bytes:
+        """A chunk, or what a message lacks that has more: put together once, however long it is."""
+        parts, size = [self.stream.read(CHUNK_BYTES)], CHUNK_BYTES
+        while size < lacking and parts[-1]:
+            parts.append(self.stream.read(CHUNK_BYTES))
+            size += CHUNK_BYTES
+        return b"".join(parts)
 
     def _whole(self) -> tuple[list[bytes | None], list[int]]:
         """The messages that are whole, and their first bytes."""

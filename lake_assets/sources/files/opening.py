@@ -3,7 +3,9 @@
 What its lines are is `sources.files.cutting`'s.
 """
 
+import gzip
 import io
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO, Protocol, cast
@@ -62,7 +64,10 @@ def opened(
         raw.seek(position)
         stream: Any = io.BufferedReader(_First(raw, size - position), _BUFFER_BYTES)
         codec = codec_of(source, name)
-        if codec is not None:
+        if codec == "gzip":
+            # Takes several members, and zeros behind one, by which blocks of tapes are filled up.
+            stream = gzip.GzipFile(fileobj=stream)
+        elif codec is not None:
             stream = pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), codec)
         if source.encoding != "utf-8":
             stream = _Text(io.TextIOWrapper(stream, encoding=source.encoding, newline=""))
@@ -149,7 +154,7 @@ class _Told:
             return bytes(self._stream.read(size))
         except UnicodeError as problem:
             raise BadFileError(f"is not of its encoding: {problem}") from problem
-        except (OSError, pa.ArrowInvalid) as problem:
+        except (OSError, EOFError, zlib.error, pa.ArrowInvalid) as problem:
             if getattr(problem, "errno", None) is not None:
                 raise  # the disk's
             raise BadFileError(f"cannot be decompressed: {problem}") from problem
