@@ -214,6 +214,30 @@ def test_rows_of_parquet_have_the_columns_that_are_inferred_and_the_types_of_hin
     ]
 
 
+def test_plain_messages_are_decoded_by_the_schema_that_there_was_when_their_file_was_found(lake):
+    schema = lake.folder.parent / "beat.proto"
+    text = 'syntax = "proto3"; message Other {} message Beat { int32 bpm = 1; string model = 2; }'
+    schema.write_text(text)
+    payload = {"protobuf": {"file": str(schema), "message": "Beat"}}
+    lake.declare(Payload.model_validate(payload), format="protobuf")
+    assert lake.stream() is None
+    (lake.folder / "a").write_bytes(b"\x05\x08\x3c\x12\x01v" + b"\x01\xff")
+    assert lake.stream() is None
+    (lake.folder / "b").write_bytes(b"\x05\x08\x3d\x1a\x01w\x7fcut off")
+    schema.write_text(text.replace("string model = 2;", "reserved 2; string maker = 3;"))
+    assert lake.stream() is None
+    (lake.folder / "a").unlink()
+    (lake.folder / "b").unlink()
+    lake.redo(lambda redo: rebuild(redo, lake.settings.state_dir))
+    columns = ("_file", "bpm", "model", "maker")
+    assert lake.sorted(lake.feed.silver_table("beats"), *columns) == [
+        ("a", 60, "v", None),
+        ("b", 61, None, "w"),
+    ]
+    assert [row[:3] for row in lake.bad] == [("a", 2, "undecodable"), ("b", 2, "bad_file")]
+    assert "is cut off in the message at byte 6" in lake.bad[1][3]
+
+
 PAGE = (Path(__file__).parents[2] / "docs" / "files.md").read_text()
 
 
