@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 from benchmarks.cost import COST, measure_cost
 from benchmarks.endurance import ENDURANCE, measure_endurance
+from benchmarks.file_formats import FILE_FORMATS, measure_file_formats
 from benchmarks.keyed import KEYED, measure_keyed
 from benchmarks.latency import LATENCY, measure_latency
 from benchmarks.memory import MEMORY, measure_memory
@@ -17,6 +18,7 @@ from benchmarks.venue import Venue
 SECTIONS: Mapping[str, Callable[[Venue], Section]] = {
     REFRESH: measure_refresh,
     SMALL: measure_small,
+    FILE_FORMATS: measure_file_formats,
     KEYED: measure_keyed,
     LATENCY: measure_latency,
     MEMORY: measure_memory,

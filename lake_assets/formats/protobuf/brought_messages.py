@@ -1,4 +1,4 @@
-"""The schemas of messages that files bring: a declared one as it was when they were found. Pure."""
+"""The schemas of messages that files bring: a declared one as it was when they were found."""
 
 import base64
 import json

@@ -16,7 +16,7 @@ from lake_assets.formats.protobuf.arrow import ProtobufDecoder
 from lake_assets.formats.protobuf.brought_messages import brought_version
 from lake_assets.formats.protobuf.decoding_plan import made_by, plan_decoding
 from lake_assets.formats.protobuf.language import PROTOBUF
-from lake_assets.model.payload import ProtobufPayload
+from lake_assets.model.protobuf_payload import ProtobufPayload
 
 
 @dataclass(frozen=True, slots=True)

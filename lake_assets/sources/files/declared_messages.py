@@ -16,7 +16,7 @@ from google.protobuf.message import DecodeError
 
 from lake_assets.errors import RegistryError, SchemaUnusableError, SourceError
 from lake_assets.model.feeds import Feed
-from lake_assets.model.payload import ProtobufPayload
+from lake_assets.model.protobuf_payload import ProtobufPayload
 from lake_assets.runtime.protoc import compile_files
 from lake_assets.sources.files.measuring import Cut
 

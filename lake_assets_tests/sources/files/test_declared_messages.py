@@ -9,7 +9,8 @@ from lake_assets.errors import SourceError
 from lake_assets.formats.confluent.framing import Header, parse, schema_ids
 from lake_assets.formats.protobuf.brought_messages import brought_version
 from lake_assets.formats.protobuf.messages import messages_of
-from lake_assets.model.payload import Payload, ProtobufPayload
+from lake_assets.model.payload import Payload
+from lake_assets.model.protobuf_payload import ProtobufPayload
 from lake_assets.runtime.protoc import compile_files
 from lake_assets.sources.files.declared_messages import declared_message
 from lake_assets.sources.files.index import entries_from
