@@ -125,8 +125,3 @@ def test_each_file_keeps_the_schema_that_there_was_when_it_was_found(folder):
     (folder.root / "beat.proto").unlink()  # what was found is read all the same
     with pytest.raises(SourceError, match="cannot be read"):
         read(folder.reader(feed))
-
-
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"descriptors": "?"}', '{"descriptors": ""}'])
-def test_what_is_no_schema_in_the_index_is_a_version_with_a_problem(text):
-    assert brought_version(1, text).problem
