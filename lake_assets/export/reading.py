@@ -1,0 +1,205 @@
+"""What brokers tell of a topic, and its committed records one after the other, up to an offset.
+
+Which offsets, `plan` says. Markers of transactions, aborted records and what was compacted away
+have offsets and no records: how far a range was read is therefore told by positions.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from lake_assets.errors import ExportError, SourceNotFoundError
+from lake_assets.export.plan import Range, TopicFacts
+from lake_assets.model.endpoints import Endpoints
+from lake_assets.sources.base import ANSWER_S
+from lake_assets.sources.kafka.assigned import IN_NO_GROUP
+from lake_assets.sources.kafka.generation import topic_generation
+from lake_assets.sources.kafka.refusals import Refusals
+from lake_assets.sources.kafka.topics import asking, client_config, metadata, offset_bounds
+
+_MOST = 2_000
+"""Messages that are handed over at once."""
+
+_WAIT_S = 0.1
+"""Seconds that fewer are waited for; the end of a range takes as long."""
+
+_OWN = {
+    **IN_NO_GROUP,
+    "enable.partition.eof": True,
+    # librdkafka hands over damaged bytes else.
+    "check.crcs": True,
+    "isolation.level": "read_committed",
+    # Records that went meanwhile are an error, and not passed over.
+    "auto.offset.reset": "error",
+    # Between two records there may be millions that were aborted: what is fetched tells that
+    # brokers answer.
+    "statistics.interval.ms": 1000,
+}
+
+_AT_END = KafkaError._PARTITION_EOF  # noqa: SLF001 - librdkafka's own codes begin so
+_DAMAGED = KafkaError._BAD_MSG  # noqa: SLF001
+_GONE = {KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE}  # noqa: SLF001
+_SILENT = KafkaError(KafkaError._TIMED_OUT)  # noqa: SLF001
+
+
+class RecordsGoneError(Exception):
+    """Brokers deleted the records that come next."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Some records of a range, in their order."""
+
+    messages: Sequence[Message]
+    position: int
+    """The offset after what was read, the last of them or what has none."""
+
+
+def topic_facts(endpoints: Endpoints, topic: str, *, timeout_s: float = ANSWER_S) -> TopicFacts:
+    """Ask about a topic.
+
+    Raises:
+        ExportError: it does not exist.
+        SourceError: no broker answers within `timeout_s`, or it refuses us.
+    """
+    try:
+        bounds = offset_bounds(endpoints, topic, timeout_s=timeout_s)
+    except SourceNotFoundError as problem:
+        raise ExportError(problem.thing, problem.fact, "Create it, or correct --topic") from problem
+    with asking(endpoints, topic, timeout_s) as refusals:
+        admin = AdminClient(client_config(endpoints, refusals))
+        cluster = metadata(admin, None, refusals, timeout_s).cluster_id
+    identities = topic_generation(endpoints, [topic], timeout_s=timeout_s).identities
+    return TopicFacts(topic=topic, cluster=cluster, identity=identities.get(topic), bounds=bounds)
+
+
+def read_range(
+    endpoints: Endpoints,
+    topic: str,
+    due: Range,
+    *,
+    stop: Callable[[], bool],
+    timeout_s: float = ANSWER_S,
+) -> Iterator[Read]:
+    """Read the records of a range; the last position is its end, unless it was stopped.
+
+    Args:
+        endpoints: the brokers.
+        topic: its name.
+        due: the range; the brokers have it, or had it when they were asked.
+        stop: whether to end before.
+        timeout_s: for as long brokers may answer nothing.
+
+    Raises:
+        RecordsGoneError: the next records of the range were deleted.
+        ExportError: the next records are damaged.
+        SourceError: brokers do not answer, or refuse us.
+    """
+    with asking(endpoints, topic, timeout_s) as refusals:
+        reader = _Reader(endpoints, topic, due, refusals, timeout_s)
+        try:
+            while not reader.is_done and not stop():
+                yield reader.next()
+        finally:
+            reader.close()
+
+
+@dataclass
+class _Fetched:
+    """Whether brokers still answer: how far librdkafka has fetched, by its statistics."""
+
+    topic: str
+    partition: int
+    at: int = -1
+    moved_at: float = field(default_factory=time.monotonic)
+
+    def __call__(self, statistics: str) -> None:
+        """Take a report."""
+        told: dict[str, Any] = json.loads(statistics)["topics"].get(self.topic, {})
+        partition = told.get("partitions", {}).get(str(self.partition), {})
+        at = int(partition.get("next_offset", -1))
+        if at > self.at:
+            self.at, self.moved_at = at, time.monotonic()
+
+
+class _Reader:
+    """Reads one range."""
+
+    def __init__(
+        self, endpoints: Endpoints, topic: str, due: Range, refusals: Refusals, timeout_s: float
+    ) -> None:
+        self._topic, self._due, self._timeout_s = topic, due, timeout_s
+        self._position, self.is_done = due.first, False
+        self._failure: Exception | None = None
+        self._fetched = _Fetched(topic, due.partition)
+        config = {**client_config(endpoints, refusals), **_OWN, "stats_cb": self._fetched}
+        self._consumer = Consumer(config)
+        self._consumer.assign([TopicPartition(topic, due.partition, due.first)])
+
+    def close(self) -> None:
+        """Leave the brokers."""
+        self._consumer.close()
+
+    def next(self) -> Read:
+        """What came next, if anything did for a moment."""
+        if self._failure is not None:
+            raise self._failure
+        came = self._consumer.consume(_MOST, _WAIT_S)
+        if came:
+            self._fetched.moved_at = time.monotonic()
+        elif time.monotonic() - self._fetched.moved_at > self._timeout_s:
+            raise KafkaException(_SILENT)
+        messages = list(self._due_of(came))
+        if messages:
+            self._position = _offset(messages[-1]) + 1
+        self.is_done = self.is_done or self._position >= self._due.after
+        return Read(messages, self._due.after if self.is_done else self._position)
+
+    def _due_of(self, came: Sequence[Message]) -> Iterator[Message]:
+        """Those of the range, up to an error: what came before it is handed over first."""
+        for message in came:
+            try:
+                if self._is_due(message):
+                    yield message
+            except (RecordsGoneError, ExportError, KafkaException) as problem:
+                self._failure = problem
+                return
+
+    def _is_due(self, message: Message) -> bool:
+        error = message.error()
+        if error is None:
+            is_beyond = _offset(message) >= self._due.after
+            self.is_done = self.is_done or is_beyond
+            return not is_beyond
+        code = error.code()
+        if code == _AT_END:
+            # Of a replica that lags the end may come before that of the range; it goes on.
+            self.is_done = self.is_done or _offset(message) >= self._due.after
+        elif code in _GONE:
+            raise RecordsGoneError
+        elif code == _DAMAGED:
+            raise self._damaged(_offset(message))
+        elif code != KafkaError.GROUP_AUTHORIZATION_FAILED:  # of a group that we are not in
+            raise KafkaException(error)
+        return False
+
+    def _damaged(self, offset: int) -> ExportError:
+        fact = (
+            f"the record batch at offset {offset:,} of partition {self._due.partition} is damaged"
+        )
+        step = (
+            "Have the broker restore it from a replica; or stream the topic, with `on_gap: record`"
+        )
+        return ExportError(f"topic {self._topic!r}", fact, step)
+
+
+def _offset(message: Message) -> int:
+    offset = message.offset()
+    if offset is None:
+        raise AssertionError
+    return offset
