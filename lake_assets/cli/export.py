@@ -14,6 +14,7 @@ from rich.table import Table
 from lake_assets.cli.console import stderr, stdout
 from lake_assets.cli.deliver import told_to_stop
 from lake_assets.cli.shared import JsonOption
+from lake_assets.errors import ExportError
 from lake_assets.export.lines import ExportFormat
 from lake_assets.export.run import (
     ExportReport,
@@ -29,7 +30,7 @@ from lake_assets.settings.load import load_settings
 def export(
     *,
     topic: Annotated[str, typer.Option(help="Which topic.")],
-    to: Annotated[Path, typer.Option(help="Folder of the files; made if it is not there.")],
+    to: Annotated[str, typer.Option(help="Folder of the files; made if it is not there.")],
     kind: Annotated[
         ExportFormat,
         typer.Option(
@@ -58,7 +59,7 @@ def export(
     endpoints = locate_broker(load_settings())
     request = Request(
         topic=topic,
-        folder=to,
+        folder=_folder(to),
         format=kind,
         rows_per_file=rows_per_file,
         bytes_per_file=bytes_per_file,
@@ -77,6 +78,13 @@ def export(
             stdout.print(f"{text}were deleted before they were exported", highlight=False)
     if not report.is_whole:
         stdout.print("stopped before the end; run again to go on", highlight=False)
+
+
+def _folder(to: str) -> Path:
+    if "://" in to:
+        step = "Export into a folder of a disk, and copy its files"
+        raise ExportError("--to", f"{to} is no folder, and buckets are not written", step)
+    return Path(to)
 
 
 def _table(request: Request, report: ExportReport) -> Table:

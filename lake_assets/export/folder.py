@@ -226,6 +226,8 @@ def _torn(path: Path, topic: str) -> ExportError:
 
 
 def _unwritable(path: Path, problem: OSError) -> ExportError:
+    if isinstance(problem, FileExistsError | NotADirectoryError):
+        return ExportError(f"folder {path}", "is none: a file is there", "Name another folder")
     fact = f"cannot be written ({problem.strerror or problem})"
     step = (
         "Correct its permissions, free some space, or name another folder; run again, it goes on "

@@ -5,9 +5,8 @@ have offsets and no records: how far a range was read is therefore told by posit
 """
 
 import json
-import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
@@ -109,22 +108,24 @@ def read_range(
             reader.close()
 
 
-@dataclass
 class _Fetched:
-    """Whether brokers still answer: how far librdkafka has fetched, by its statistics."""
+    """Whether brokers answer, also with what is no record: by librdkafka's statistics."""
 
-    topic: str
-    partition: int
-    at: int = -1
-    moved_at: float = field(default_factory=time.monotonic)
+    def __init__(self, topic: str, partition: int) -> None:
+        self._topic, self._partition, self._at = topic, str(partition), -1
+        self._has_moved = False
 
     def __call__(self, statistics: str) -> None:
         """Take a report."""
-        told: dict[str, Any] = json.loads(statistics)["topics"].get(self.topic, {})
-        partition = told.get("partitions", {}).get(str(self.partition), {})
+        told: dict[str, Any] = json.loads(statistics)["topics"].get(self._topic, {})
+        partition = told.get("partitions", {}).get(self._partition, {})
         at = int(partition.get("next_offset", -1))
-        if at > self.at:
-            self.at, self.moved_at = at, time.monotonic()
+        self._has_moved, self._at = self._has_moved or at > self._at, max(at, self._at)
+
+    def has_moved(self) -> bool:
+        """Whether something was fetched since it was asked last."""
+        moved, self._has_moved = self._has_moved, False
+        return moved
 
 
 class _Reader:
@@ -135,6 +136,7 @@ class _Reader:
     ) -> None:
         self._topic, self._due, self._timeout_s = topic, due, timeout_s
         self._position, self.is_done = due.first, False
+        self._quiet_s = 0.0
         self._failure: Exception | None = None
         self._fetched = _Fetched(topic, due.partition)
         config = {**client_config(endpoints, refusals), **_OWN, "stats_cb": self._fetched}
@@ -150,9 +152,9 @@ class _Reader:
         if self._failure is not None:
             raise self._failure
         came = self._consumer.consume(_MOST, _WAIT_S)
-        if came:
-            self._fetched.moved_at = time.monotonic()
-        elif time.monotonic() - self._fetched.moved_at > self._timeout_s:
+        is_quiet = not self._fetched.has_moved() and not came
+        self._quiet_s = self._quiet_s + _WAIT_S if is_quiet else 0.0
+        if self._quiet_s > self._timeout_s:
             raise KafkaException(_SILENT)
         messages = list(self._due_of(came))
         if messages:

@@ -31,9 +31,7 @@ def main(brokers: str, topic: str, folder: str, last: str) -> None:
     os.fsync = dying(os.fsync)
     Path.replace = dying(Path.replace)
     endpoints = Endpoints(kafka=brokers, registry="")
-    export_topic(
-        endpoints, Request(topic=topic, folder=Path(folder), rows_per_file=ROWS_PER_FILE)
-    )
+    export_topic(endpoints, Request(topic=topic, folder=Path(folder), rows_per_file=ROWS_PER_FILE))
 
 
 if __name__ == "__main__":
