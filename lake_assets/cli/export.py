@@ -56,7 +56,6 @@ def export(
     it: each record is in the files once, whatever is killed. Ctrl-C ends it after the file that is
     being written. Brokers are those of the settings.
     """
-    endpoints = locate_broker(load_settings())
     request = Request(
         topic=topic,
         folder=_folder(to),
@@ -65,7 +64,7 @@ def export(
         bytes_per_file=bytes_per_file,
         allow_gaps=allow_gaps,
     )
-    stop = told_to_stop()
+    endpoints, stop = locate_broker(load_settings()), told_to_stop()
     with _bar() as show:
         report = export_topic(endpoints, request, stop=stop.is_set, on_progress=show)
     if as_json:

@@ -12,7 +12,7 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from lake_assets.errors import ExportError, SourceNotFoundError
+from lake_assets.errors import ExportError, SourceError, SourceNotFoundError
 from lake_assets.export.plan import Range, TopicFacts
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.sources.base import ANSWER_S
@@ -72,7 +72,7 @@ def topic_facts(endpoints: Endpoints, topic: str, *, timeout_s: float = ANSWER_S
         raise ExportError(problem.thing, problem.fact, "Create it, or correct --topic") from problem
     with asking(endpoints, topic, timeout_s) as refusals:
         admin = AdminClient(client_config(endpoints, refusals))
-        cluster = metadata(admin, None, refusals, timeout_s).cluster_id
+        cluster = metadata(admin, topic, refusals, timeout_s).cluster_id
     identities = topic_generation(endpoints, [topic], timeout_s=timeout_s).identities
     return TopicFacts(topic=topic, cluster=cluster, identity=identities.get(topic), bounds=bounds)
 
@@ -96,8 +96,7 @@ def read_range(
 
     Raises:
         RecordsGoneError: the next records of the range were deleted.
-        ExportError: the next records are damaged.
-        SourceError: brokers do not answer, or refuse us.
+        SourceError: brokers do not answer or refuse us, or the next records are damaged.
     """
     with asking(endpoints, topic, timeout_s) as refusals:
         reader = _Reader(endpoints, topic, due, refusals, timeout_s)
@@ -168,7 +167,7 @@ class _Reader:
             try:
                 if self._is_due(message):
                     yield message
-            except (RecordsGoneError, ExportError, KafkaException) as problem:
+            except (RecordsGoneError, SourceError, KafkaException) as problem:
                 self._failure = problem
                 return
 
@@ -190,14 +189,14 @@ class _Reader:
             raise KafkaException(error)
         return False
 
-    def _damaged(self, offset: int) -> ExportError:
+    def _damaged(self, offset: int) -> SourceError:
         fact = (
             f"the record batch at offset {offset:,} of partition {self._due.partition} is damaged"
         )
         step = (
             "Have the broker restore it from a replica; or stream the topic, with `on_gap: record`"
         )
-        return ExportError(f"topic {self._topic!r}", fact, step)
+        return SourceError(f"topic {self._topic!r}", fact, step)
 
 
 def _offset(message: Message) -> int:

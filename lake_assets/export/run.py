@@ -160,13 +160,16 @@ class _Export:
 
     def _read(self, due: Range, on_progress: Callable[[int], None]) -> bool:
         """Export a range; whether brokers had all of it."""
-        steps = self._steps(due, on_progress)
-        is_whole, first = True, due.first
-        while is_whole and first < due.after and not self._stop():
+        steps, first = self._steps(due, on_progress), due.first
+        while first < due.after and not self._stop():
             with self._folder.part(self._record.number, due.partition, first) as part:
-                first, is_whole = self._fill(part, steps)
+                first, failure = self._fill(part, steps)
                 self._count(part, first)
-        return is_whole
+            if isinstance(failure, RecordsGoneError):
+                return False
+            if failure is not None:
+                raise failure
+        return True
 
     def _steps(self, due: Range, on_progress: Callable[[int], None]) -> Iterator[_Step]:
         for read in read_range(self._endpoints, self._request.topic, due, stop=self._stop):
@@ -178,8 +181,11 @@ class _Export:
             yield read.position, None
             on_progress(read.position)
 
-    def _fill(self, part: PartFile, steps: Iterator[_Step]) -> tuple[int, bool]:
-        """Write records until the file is full; the offset after them, and whether all came."""
+    def _fill(self, part: PartFile, steps: Iterator[_Step]) -> tuple[int, Exception | None]:
+        """Write records until the file is full; the offset after them, and what ended it before.
+
+        What came before brokers failed is good, and counts.
+        """
         after, limits = part.first, self._request
         try:
             for position, message in steps:
@@ -189,9 +195,9 @@ class _Export:
                 part.write(self._encode(message.value()))
                 if part.rows >= limits.rows_per_file or part.size >= limits.bytes_per_file:
                     break
-        except RecordsGoneError:
-            return after, False
-        return after, True
+        except (RecordsGoneError, SourceError) as problem:
+            return after, problem
+        return after, None
 
     def _count(self, part: PartFile, after: int) -> None:
         """Let the folder have a file, and know how far it is."""

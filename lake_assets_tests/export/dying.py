@@ -28,8 +28,8 @@ def main(brokers: str, topic: str, folder: str, last: str) -> None:
 
         return call
 
-    os.fsync = dying(os.fsync)
-    Path.replace = dying(Path.replace)
+    for owner, name in ((os, "fsync"), (Path, "replace")):
+        setattr(owner, name, dying(getattr(owner, name)))
     endpoints = Endpoints(kafka=brokers, registry="")
     export_topic(endpoints, Request(topic=topic, folder=Path(folder), rows_per_file=ROWS_PER_FILE))
 

@@ -1,4 +1,3 @@
-import os
 import resource
 import shutil
 
@@ -36,7 +35,7 @@ def record_of(path):
 
 
 def names(path):
-    return sorted(os.listdir(path))
+    return sorted(one.name for one in path.iterdir())
 
 
 HIDDEN = [".t.export.json", ".t.export.lock"]
@@ -92,7 +91,7 @@ def test_files_behind_a_hole_are_refused(tmp_path):
     written(tmp_path, 8)
     shutil.move(tmp_path / "older", tmp_path / ".t.export.json")
     with pytest.raises(
-        ExportError, match="has t-000000002-p0-5-8.jsonl, and its record ends at of"
+        ExportError, match=r"has t-000000002-p0-5-8\.jsonl, and its record ends at of"
     ):
         record_of(tmp_path)
 
