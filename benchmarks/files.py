@@ -25,7 +25,6 @@ from benchmarks.section import Figure, Section
 from benchmarks.streaming import Arrivals, running_streams, send_events, silver_folders
 from benchmarks.topic import delete_topic, feed_of, keys_of, topic_of
 from benchmarks.venue import Venue
-from lake_assets.errors import LakeAssetsError
 from lake_assets.export.plan import Range
 from lake_assets.export.reading import read_range
 from lake_assets.export.run import Request, export_topic
@@ -86,6 +85,7 @@ def _catch_up(venue: Venue) -> dict[str, dict[str, Figure]]:
         name = topic.feed.source.topics.names[0]
         for turn in range(options.runs + options.warm_up):
             ground = venue.ground(topic)
+            ground.start_session()
             streamed = _spent(partial(_stream, ground, topic.feed), venue)
             folder = venue.lake().lake_dir.with_suffix(".files")
             request = Request(topic=name, folder=folder, format="protobuf")
@@ -147,7 +147,7 @@ def _by_files(feed: Feed, folder: Path) -> Feed:
 def _stream(ground: Ground, feed: Feed) -> None:
     """As `lake-assets stream --until-caught-up`, in a warm session."""
     reports: list[BatchReport] = []
-    failures: list[LakeAssetsError] = []
+    failures: list[Exception] = []
     with open_lake(ground.settings, ground.session) as context:
         pipeline = Pipeline(
             session=ground.session,
