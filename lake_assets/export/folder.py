@@ -7,7 +7,7 @@ may be read, moved or deleted by others as soon as it is seen. What is in files,
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -119,6 +119,7 @@ class ExportFolder:
             _sync(self.path)
             self.put(record.model_copy(update={"placing": str(name)}))
             part.path.replace(self.path / str(name))
+            _sync(self.path)
         except OSError as problem:
             raise _unwritable(self.path, problem) from problem
         return name
@@ -133,39 +134,39 @@ def open_folder(path: Path, topic: str) -> Iterator[ExportFolder]:
             of an export whose record is missing or older than the files.
     """
     folder = ExportFolder(path=path, topic=topic, stem=stem_of(topic))
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        with try_lock(path / f".{folder.stem}.export.lock") as is_ours:
-            if not is_ours:
+    with ExitStack() as stack:
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            lock = try_lock(path / f".{folder.stem}.export.lock")
+            if not stack.enter_context(lock):
                 fact = f"another process exports topic {topic!r} into it"
                 raise ExportError(f"folder {path}", fact, "Let it end, or stop it")
             folder.record = _read(path, topic)
             _recover(folder)
-            yield folder
-            _sync(path)
-    except OSError as problem:
-        raise _unwritable(path, problem) from problem
+        except OSError as problem:
+            raise _unwritable(path, problem) from problem
+        yield folder
 
 
 def _recover(folder: ExportFolder) -> None:
     """Finish what the last export left half done, and drop what it had not counted."""
-    names = os.listdir(folder.path)  # noqa: PTH208 - names, and as many as the feed left there
-    placing = _placing(folder)
-    for name in names:
-        if placing is not None and name == placing.part:
-            (folder.path / name).replace(folder.path / str(placing))
-        elif is_part(folder.stem, name) or _is_staged_record(folder, name):
-            (folder.path / name).unlink()
-    found = [parsed for name in names if (parsed := FileName.parse(folder.stem, name)) is not None]
-    if folder.record is None:
-        if found:
-            fact = f"has files of an export of topic {folder.topic!r}, and not its record"
-            step = f"Put {_record_of(folder.path, folder.topic).name} back. {_ELSEWHERE} otherwise"
-            raise ExportError(f"folder {folder.path}", fact, step)
-        return
-    record = _with_files(folder, folder.record, found)
-    if record != folder.record:
-        folder.put(record)
+    placing, known = _placing(folder), folder.record.offsets if folder.record else {}
+    found: list[FileName] = []
+    with os.scandir(folder.path) as entries:  # as many as the feed left there
+        for entry in entries:
+            name = FileName.parse(folder.stem, entry.name)
+            if placing is not None and entry.name == placing.part:
+                Path(entry).replace(folder.path / str(placing))
+            elif is_part(folder.stem, entry.name) or _is_staged_record(folder, entry.name):
+                Path(entry).unlink()
+            elif name is not None and name.after > known.get(name.partition, 0):
+                found.append(name)
+    if folder.record is not None and found:
+        folder.put(_with_files(folder, folder.record, found))
+    elif found:
+        fact = f"has files of an export of topic {folder.topic!r}, and not its record"
+        step = f"Put {_record_of(folder.path, folder.topic).name} back. {_ELSEWHERE} otherwise"
+        raise ExportError(f"folder {folder.path}", fact, step)
 
 
 def _with_files(folder: ExportFolder, record: Record, found: list[FileName]) -> Record:
@@ -174,17 +175,19 @@ def _with_files(folder: ExportFolder, record: Record, found: list[FileName]) -> 
     Raises:
         ExportError: they do not go on where it ends.
     """
-    offsets, number = dict(record.offsets), record.number
+    offsets = dict(record.offsets)
     for name in sorted(found, key=lambda name: name.number):
         at = offsets.get(name.partition, 0)
-        if name.after > at:
-            if name.first != at:
-                fact = f"has {name}, and its record ends at offset {at:,} of that partition"
-                step = f"Put the newer record back, or the files between. {_ELSEWHERE} otherwise"
-                raise ExportError(f"folder {folder.path}", fact, step)
-            offsets[name.partition] = name.after
-        number = max(number, name.number + 1)
-    return record.model_copy(update={"offsets": offsets, "number": number})
+        if name.first != at:
+            fact = f"has {name}, and its record ends at offset {at:,} of that partition"
+            step = f"Put the newer record back, or the files between. {_ELSEWHERE} otherwise"
+            raise ExportError(f"folder {folder.path}", fact, step)
+        offsets[name.partition] = name.after
+    number = max(record.number, *(name.number + 1 for name in found))
+    untold = {name.partition for name in found}
+    newest = {partition: one for partition, one in record.newest.items() if partition not in untold}
+    update = {"offsets": offsets, "number": number, "newest": newest, "placing": None}
+    return record.model_copy(update=update)
 
 
 def _placing(folder: ExportFolder) -> FileName | None:

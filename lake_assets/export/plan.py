@@ -1,7 +1,7 @@
 """Which offsets an export takes now, and what forbids it. Pure: facts in, ranges out."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from lake_assets.errors import ExportError
 from lake_assets.export.lines import ExportFormat
@@ -17,6 +17,10 @@ class TopicFacts:
     identity: int | None
     bounds: Mapping[int, tuple[int, int]]
     """By partition, the first offset that there is, and the one after the last."""
+
+    times: Mapping[int, int] = field(default_factory=dict)
+    """By partition, the time in milliseconds of the record that was exported last, where it can be
+    told."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,6 +72,11 @@ def ensure_same(record: Record, facts: TopicFacts) -> None:
         raise _other_topic(record, f"is one of cluster {facts.cluster}, not {record.cluster}")
     if None not in {record.identity, facts.identity} and record.identity != facts.identity:
         raise _other_topic(record, "was deleted and made again since it was exported")
+    for partition, at_ms in facts.times.items():
+        newest = record.newest.get(partition)
+        if newest is not None and newest.at_ms != at_ms:
+            fact = f"has another record at offset {newest.offset:,} of partition {partition} than"
+            raise _other_topic(record, f"{fact} was exported: brokers lost some")
     missing = sorted(record.offsets.keys() - facts.bounds.keys())
     if missing:
         raise _other_topic(record, f"has no partition {missing[0]}, which was exported")

@@ -5,7 +5,7 @@ have offsets and no records: how far a range was read is therefore told by posit
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from confluent_kafka.admin import AdminClient
 
 from lake_assets.errors import ExportError, SourceError, SourceNotFoundError
 from lake_assets.export.plan import Range, TopicFacts
+from lake_assets.export.record import Newest
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.sources.base import ANSWER_S
 from lake_assets.sources.kafka.assigned import IN_NO_GROUP
@@ -59,8 +60,20 @@ class Read:
     """The offset after what was read, the last of them or what has none."""
 
 
-def topic_facts(endpoints: Endpoints, topic: str, *, timeout_s: float = ANSWER_S) -> TopicFacts:
+def topic_facts(
+    endpoints: Endpoints,
+    topic: str,
+    newest: Mapping[int, Newest] | None = None,
+    *,
+    timeout_s: float = ANSWER_S,
+) -> TopicFacts:
     """Ask about a topic.
+
+    Args:
+        endpoints: the brokers.
+        topic: its name.
+        newest: records that it had, by partition, whose times are asked for.
+        timeout_s: for each answer.
 
     Raises:
         ExportError: it does not exist.
@@ -74,7 +87,15 @@ def topic_facts(endpoints: Endpoints, topic: str, *, timeout_s: float = ANSWER_S
         admin = AdminClient(client_config(endpoints, refusals))
         cluster = metadata(admin, topic, refusals, timeout_s).cluster_id
     identities = topic_generation(endpoints, [topic], timeout_s=timeout_s).identities
-    return TopicFacts(topic=topic, cluster=cluster, identity=identities.get(topic), bounds=bounds)
+    asked = {(topic, p): one.offset for p, one in (newest or {}).items() if p in bounds}
+    times = row_times(endpoints, asked, timeout_s=timeout_s)
+    return TopicFacts(
+        topic=topic,
+        cluster=cluster,
+        identity=identities.get(topic),
+        bounds=bounds,
+        times={partition: micros // 1000 for (_, partition), micros in times.items()},
+    )
 
 
 def read_range(

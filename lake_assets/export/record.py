@@ -21,6 +21,14 @@ class Gap(Noun):
     after: _Offset
 
 
+class Newest(Noun):
+    """The newest record of a partition that was exported."""
+
+    offset: _Offset
+    at_ms: int
+    """Its time, in milliseconds since 1970."""
+
+
 class Record(Noun):
     """How an export stands."""
 
@@ -37,6 +45,10 @@ class Record(Noun):
 
     offsets: dict[int, _Offset]
     """By partition, the next one to export."""
+
+    newest: dict[int, Newest] = Field(default_factory=dict)
+    """By partition. Another time at that offset tells that brokers lost records, and gave their
+    offsets to others."""
 
     gaps: tuple[Gap, ...] = ()
     placing: str | None = None

@@ -22,7 +22,7 @@ from lake_assets.export.plan import (
     ranges_due,
 )
 from lake_assets.export.reading import RecordsGoneError, read_range, topic_facts
-from lake_assets.export.record import Gap, Record
+from lake_assets.export.record import Gap, Newest, Record
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.sources.kafka.generation import topic_generation
 
@@ -72,6 +72,19 @@ class ExportReport:
 _Step: TypeAlias = tuple[int, Message | None]
 """A record, or nothing, and the offset after it."""
 
+
+@dataclass(kw_only=True, slots=True)
+class _Filled:
+    """A file with all that it got."""
+
+    after: int
+    """The offset after what was read."""
+
+    last: Message | None = None
+    failure: Exception | None = None
+    """What ended it before it was full, or the range was over."""
+
+
 OnProgress: TypeAlias = Callable[[int, int], None]
 """Called with the offsets that are done, and those that were due."""
 
@@ -96,13 +109,14 @@ def export_topic(
         SourceError: brokers do not answer, or refuse us.
     """
     with open_folder(request.folder, request.topic) as folder:
-        facts = topic_facts(endpoints, request.topic)
+        newest = folder.record.newest if folder.record else {}
+        facts = topic_facts(endpoints, request.topic, newest)
         record = folder.record or first_record(facts, request.format)
         _ensure_format(record, request)
         due = ranges_due(record, facts)
         if folder.record is None and not due:
             folder.put(record)  # so that it is known which topic was empty then
-        export = _Export(endpoints, request, folder, record, facts, stop)
+        export = _Export(endpoints, request, folder, record, replace(facts, times={}), stop)
         total = sum(one.after - one.first for one in due)
         for one in due:
             export.take(one, lambda done: on_progress(done, total))
@@ -117,6 +131,10 @@ def _ensure_format(record: Record, request: Request) -> None:
         fact = f"is an export of topic {request.topic!r} as {record.format}, not {request.format}"
         step = "Go on as it was begun, or export into another folder"
         raise ExportError(f"folder {request.folder}", fact, step)
+
+
+def _newest(message: Message) -> Newest:
+    return Newest(offset=int(message.offset() or 0), at_ms=message.timestamp()[1])
 
 
 class _Export:
@@ -163,12 +181,13 @@ class _Export:
         steps, first = self._steps(due, on_progress), due.first
         while first < due.after and not self._stop():
             with self._folder.part(self._record.number, due.partition, first) as part:
-                first, failure = self._fill(part, steps)
-                self._count(part, first)
-            if isinstance(failure, RecordsGoneError):
+                filled = self._fill(part, steps)
+                self._count(part, filled)
+            if isinstance(filled.failure, RecordsGoneError):
                 return False
-            if failure is not None:
-                raise failure
+            if filled.failure is not None:
+                raise filled.failure
+            first = filled.after
         return True
 
     def _steps(self, due: Range, on_progress: Callable[[int], None]) -> Iterator[_Step]:
@@ -181,45 +200,45 @@ class _Export:
             yield read.position, None
             on_progress(read.position)
 
-    def _fill(self, part: PartFile, steps: Iterator[_Step]) -> tuple[int, Exception | None]:
-        """Write records until the file is full; the offset after them, and what ended it before.
+    def _fill(self, part: PartFile, steps: Iterator[_Step]) -> _Filled:
+        """Write records until the file is full.
 
         What came before brokers failed is good, and counts.
         """
-        after, limits = part.first, self._request
+        filled, limits = _Filled(after=part.first), self._request
         try:
-            for position, message in steps:
-                after = position
+            for filled.after, message in steps:
                 if message is None:
                     continue
                 part.write(self._encode(message.value()))
+                filled.last = message
                 if part.rows >= limits.rows_per_file or part.size >= limits.bytes_per_file:
                     break
         except (RecordsGoneError, SourceError) as problem:
-            return after, problem
-        return after, None
+            filled.failure = problem
+        return filled
 
-    def _count(self, part: PartFile, after: int) -> None:
+    def _count(self, part: PartFile, filled: _Filled) -> None:
         """Let the folder have a file, and know how far it is."""
-        if after == part.first:
+        if filled.after == part.first:
             return
         # It is asked after the records were read: these are the old topic's, or none is kept.
         identities = topic_generation(self._endpoints, [self._request.topic]).identities
         now = replace(self._facts, identity=identities.get(self._request.topic))
         ensure_same(self._record, now)
-        offsets = {**self._record.offsets, part.partition: after}
+        offsets = {**self._record.offsets, part.partition: filled.after}
+        record = self._record.model_copy(update={"offsets": offsets})
         report = self.reports[part.partition]
-        if part.rows:
-            number = self._record.number + 1
-            record = self._record.model_copy(update={"offsets": offsets, "number": number})
-            report.files.append(str(self._folder.place(part, after, record)))
-        else:
-            record = self._record.model_copy(update={"offsets": offsets})
+        if filled.last is None:
             self._folder.put(record)
+        else:
+            newest = {**record.newest, part.partition: _newest(filled.last)}
+            record = record.model_copy(update={"number": record.number + 1, "newest": newest})
+            report.files.append(str(self._folder.place(part, filled.after, record)))
         self._record = record
         report.rows += part.rows
         report.size += part.size
-        report.after = after
+        report.after = filled.after
 
     def _look_for_gap(self, partition: int) -> None:
         """Find out what was deleted while it was read.

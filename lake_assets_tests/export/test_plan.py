@@ -11,7 +11,7 @@ from lake_assets.export.plan import (
     gap_before,
     ranges_due,
 )
-from lake_assets.export.record import Gap
+from lake_assets.export.record import Gap, Newest
 
 FACTS = TopicFacts(topic="t", cluster="c", identity=7, bounds={0: (5, 20), 1: (0, 0)})
 RECORD = first_record(FACTS, "jsonl")
@@ -76,6 +76,14 @@ def test_another_topic_is_refused(facts, fact):
         ranges_due(RECORD, facts)
     step = "Export it into another folder; what is in this one stays as it is"
     assert str(refusal.value) == f"topic 't': {fact}. {step}"
+
+
+def test_another_record_at_the_offset_of_the_newest_is_refused():
+    newest = {0: Newest(offset=1_004, at_ms=77), 1: Newest(offset=3, at_ms=5)}
+    record = RECORD.model_copy(update={"newest": newest})
+    ensure_same(record, replace(FACTS, times={0: 77}))  # partition 1 has lost it, or it is too old
+    with pytest.raises(ExportError, match="another record at offset 1,004 of partition 0 than was"):
+        ensure_same(record, replace(FACTS, times={0: 78, 1: 5}))
 
 
 def test_what_old_brokers_do_not_tell_is_not_compared():

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from lake_assets.export.record import Gap, Record
+from lake_assets.export.record import Gap, Newest, Record
 
 RECORD = Record(
     topic="t",
@@ -11,6 +11,7 @@ RECORD = Record(
     format="jsonl",
     number=3,
     offsets={0: 10, 12: 2**62},
+    newest={12: Newest(offset=2**62 - 1, at_ms=-1)},
     gaps=(Gap(partition=0, first=3, after=5),),
     placing="t-000000002-p0-0-10.jsonl",
 )

@@ -1,5 +1,6 @@
 """Exports of topics of a real broker."""
 
+import json
 from uuid import uuid4
 
 import pytest
@@ -216,6 +217,21 @@ def test_a_topic_that_is_made_again_during_an_export_gets_nothing_into_the_folde
     with pytest.raises(ExportError, match="was deleted and made again"):
         during(two, folder, make_again)
     assert not visible(folder)
+
+
+def test_records_that_brokers_lost_and_replaced_are_refused(topic, folder):
+    """As brokers do that tell no identity of topics, or elect a leader that lacks records."""
+    fill(topic, *numbers(0, 3))
+    export(topic, folder)
+    path = folder / f".{topic.name}.export.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "identity": None}))
+    fill(topic, *numbers(3, 5))
+    export(topic, folder)
+    topic.delete()
+    topic.create(1)
+    fill(topic, *numbers(0, 9))
+    with pytest.raises(ExportError, match="another record at offset 4 of partition 0 than was exp"):
+        export(topic, folder)
 
 
 def test_an_export_that_is_told_to_stop_ends_and_the_next_goes_on(two, folder):
