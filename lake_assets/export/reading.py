@@ -18,7 +18,7 @@ from lake_assets.export.record import Newest
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.sources.base import ANSWER_S
 from lake_assets.sources.kafka.assigned import IN_NO_GROUP
-from lake_assets.sources.kafka.generation import topic_generation
+from lake_assets.sources.kafka.generation import row_times, topic_generation
 from lake_assets.sources.kafka.refusals import Refusals
 from lake_assets.sources.kafka.topics import asking, client_config, metadata, offset_bounds
 
