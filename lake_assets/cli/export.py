@@ -12,8 +12,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.table import Table
 
 from lake_assets.cli.console import stderr, stdout
-from lake_assets.cli.deliver import told_to_stop
-from lake_assets.cli.shared import JsonOption
+from lake_assets.cli.shared import JsonOption, told_to_stop
 from lake_assets.errors import ExportError
 from lake_assets.export.lines import ExportFormat
 from lake_assets.export.run import (
