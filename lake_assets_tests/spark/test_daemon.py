@@ -50,3 +50,31 @@ def test_what_goes_wrong_in_a_task_is_told_to_spark():
         _, said = process.communicate(timeout=60)
     assert b"PYTHON_VERSION_MISMATCH" in told
     assert said == ""
+
+
+_FORKS = """
+import os, sys
+from lake_assets.spark.daemon import prepare_workers
+prepare_workers()
+import random, numpy as np
+before = set(sys.modules)
+for _ in range(2):
+    if not os.fork():
+        import pyarrow as pa
+        rows = pa.table({"a": pa.array([1, 2, None])})
+        from lake_assets.model.feeds import Feed
+        print(np.random.random(), random.random(), rows.num_rows, flush=True)
+        print(*({name.split(".")[0] for name in set(sys.modules) - before}), flush=True)
+        os._exit(0)
+    os.wait()
+"""
+
+
+def test_a_forked_worker_has_what_tasks_import_and_draws_its_own_random_numbers():
+    done = subprocess.run(  # noqa: S603 - our own program
+        [sys.executable, "-c", _FORKS], capture_output=True, text=True, timeout=60, check=True
+    )
+    first, imported, second, _ = done.stdout.splitlines()
+    assert not {"pandas", "numpy", "deltalake", "lake_assets"} & set(imported.split())
+    assert all(a != b for a, b in zip(first.split()[:2], second.split()[:2], strict=True))
+    assert first.split()[2] == second.split()[2] == "3"
