@@ -15,6 +15,7 @@ from lake_assets.cli.main import run, run_app
 from lake_assets.runtime.command_line import command_line
 from lake_assets.settings.load import child_environment
 from lake_assets.settings.schema import Settings
+from lake_assets_tests import spark_sessions
 
 COMMAND = command_line()
 
@@ -33,16 +34,17 @@ def lake_assets(settings: Settings, *arguments: str) -> subprocess.CompletedProc
 def lake_assets_here(settings: Settings, *arguments: str) -> subprocess.CompletedProcess[str]:
     """As `lake_assets`, in this process, whose JVM is warm: a cold one costs 15 s of CPU.
 
-    The session that there is ends before it, so that it starts with its own properties.
+    It finds the session of the last one, unless it is to start with other properties.
     """
-    _stop_spark()
-    return sparkless_here(settings, *arguments)
+    return _with_spark(settings, lambda: sparkless_here(settings, *arguments))
 
 
 def benchmarks_here(settings: Settings, *arguments: str) -> subprocess.CompletedProcess[str]:
     """`python -m benchmarks` in this process, as `lake_assets_here`."""
-    _stop_spark()
-    return _in_this_process(settings, lambda: run_app(bench_app), "benchmarks", *arguments)
+    return _with_spark(
+        settings,
+        lambda: _in_this_process(settings, lambda: run_app(bench_app), "benchmarks", *arguments),
+    )
 
 
 def sparkless_here(settings: Settings, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -50,10 +52,14 @@ def sparkless_here(settings: Settings, *arguments: str) -> subprocess.CompletedP
     return _in_this_process(settings, run, "lake-assets", *arguments)
 
 
-def _stop_spark() -> None:
-    session = SparkSession.getActiveSession()
-    if session is not None:
-        session.stop()
+def _with_spark(
+    settings: Settings, act: Callable[[], subprocess.CompletedProcess[str]]
+) -> subprocess.CompletedProcess[str]:
+    spark_sessions.stop_another(settings)
+    done = act()
+    if session := SparkSession.getActiveSession():
+        spark_sessions.note_properties(session, settings)
+    return done
 
 
 def _in_this_process(

@@ -27,6 +27,7 @@ from lake_assets.services import control
 from lake_assets.settings.load import load_settings
 from lake_assets.settings.schema import KafkaSettings, RegistrySettings, Settings, SparkSettings
 from lake_assets.spark.session import start_session
+from lake_assets_tests import spark_sessions
 from lake_assets_tests.services.secured import Secured, secured_broker
 from lake_assets_tests.services.secured_registry import SecuredRegistry, run_secured_registry
 
@@ -44,6 +45,11 @@ NO_JAVA = "--this-test-has-no-mark-java-spark-kafka-or-slow"
 """An option that no Java knows; each reads its options from a variable, too."""
 
 SLOW_LIMIT_S = 900
+
+SPARK = SparkSettings(
+    master="local[2]", driver_memory="600m", conf={"spark.sql.shuffle.partitions": "1"}
+)
+"""Of the session that tests share, and of the commands that find it there."""
 
 SERVICES_HOME = pytest.StashKey[Path]()
 """Home of the services that all processes of the run share."""
@@ -66,6 +72,7 @@ def pytest_configure(config: pytest.Config) -> None:
     patch = pytest.MonkeyPatch()
     config.add_cleanup(patch.undo)
     patch.setattr(providers, "_get_local_constants", Constants)
+    patch.setattr(SparkSession, "stop", spark_sessions.leave_running)
     patch.setenv("SPARK_LAUNCHER_OPTS", QUICK_JAVA)
     patch.setenv("SPARK_SUBMIT_OPTS", QUICK_JAVA)
     if not hasattr(config, "workerinput"):
@@ -144,7 +151,9 @@ def feed_of_games(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def settings(tmp_path: Path, feed_of_games: Path) -> Settings:
     """A home of its own, and the feed `games`; nothing runs there."""
-    return Settings(home=tmp_path / "home", feeds=feed_of_games, runtime=load_settings().runtime)
+    return Settings(
+        home=tmp_path / "home", feeds=feed_of_games, runtime=load_settings().runtime, spark=SPARK
+    )
 
 
 @pytest.fixture(scope="session")
@@ -190,11 +199,7 @@ def spark_settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     return Settings(
         home=tmp_path_factory.mktemp("spark"),
         runtime=load_settings().runtime,
-        spark=SparkSettings(
-            master="local[2]",
-            driver_memory="600m",
-            conf={"spark.sql.shuffle.partitions": "1"},
-        ),
+        spark=SPARK,
     )
 
 
@@ -210,7 +215,9 @@ def spark(spark_settings: Settings, runtime: Runtime) -> SparkSession:
 
     It is left running for the next test, and ends with this process.
     """
-    return start_session(spark_settings, runtime)
+    session = start_session(spark_settings, runtime)
+    spark_sessions.note_properties(session, spark_settings)
+    return session
 
 
 @pytest.fixture

@@ -12,7 +12,8 @@ from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
-from lake_assets.model.payload import Payload, ProtobufPayload
+from lake_assets.model.payload import Payload
+from lake_assets.model.protobuf_payload import ProtobufPayload
 from lake_assets.model.sources import KafkaSource, Source
 from lake_assets.simulator.games.schema import custom_column, message_class, proto_text
 from lake_assets.sources.kafka.topics import client_config, ensure_topic

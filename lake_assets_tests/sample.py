@@ -3,7 +3,8 @@
 from lake_assets.model.expectations import Action, Expectation
 from lake_assets.model.feeds import Feed
 from lake_assets.model.gold_views import GoldView
-from lake_assets.model.payload import Payload, ProtobufPayload
+from lake_assets.model.payload import Payload
+from lake_assets.model.protobuf_payload import ProtobufPayload
 from lake_assets.model.routes import Route
 from lake_assets.model.sources import KafkaSource, Source
 from lake_assets.model.table_names import TableNames

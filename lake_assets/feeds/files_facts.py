@@ -6,7 +6,14 @@ from lake_assets.feeds.document import Loc
 from lake_assets.model.feeds import Feed, Reset
 from lake_assets.model.tombstones import tombstone_columns
 
-_PAYLOAD = {"jsonl": "json", "json": "json", "csv": "csv", "avro": "avro", "protobuf": "protobuf"}
+_PAYLOAD = {
+    "jsonl": "json",
+    "json": "json",
+    "csv": "csv",
+    "avro": "avro",
+    "parquet": "json",
+    "protobuf": "protobuf",
+}
 """By format of files, what is in a row of one."""
 
 
@@ -36,13 +43,13 @@ def unread_files(feed: Feed) -> Iterator[tuple[Loc, str]]:
 
 
 def unnamed_schemas(feed: Feed) -> Iterator[tuple[Loc, str]]:
-    """Avro that is not in files, and of which nobody says under which subject its schemas are."""
+    """Rows that are in no files, and of which nobody says under which subject schemas are."""
     body = feed.payload.wrapped
     fact = "give `subject`, or `subjects` if there are several"
     if feed.payload.brings_schemas and feed.source.files is None:
-        yield ("payload", "avro"), fact
+        yield ("payload", feed.payload.format), fact
     if body is not None and body.brings_schemas:
-        yield ("payload", "wrapped", "avro"), fact
+        yield ("payload", "wrapped", body.format), fact
 
 
 def unread_routes(feed: Feed, system: str) -> Iterator[tuple[Loc, str]]:

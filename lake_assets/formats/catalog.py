@@ -52,7 +52,7 @@ def _made(
 
 def ids_in(payload: OneFormat) -> IdReader | None:
     """What reads the schema that each value begins with; None if values begin with none."""
-    if payload.brings_schemas:
+    if payload.avro is not None and payload.brings_schemas:
         return fingerprints
     return schema_ids if "schema_id" in _type_of(payload).reads else None
 

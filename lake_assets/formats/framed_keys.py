@@ -29,7 +29,8 @@ from lake_assets.formats.questions import (
 from lake_assets.formats.wrapped_schemas import WrappedSchemas
 from lake_assets.model.feeds import Feed
 from lake_assets.model.misfits import OnUnknown
-from lake_assets.model.payload import AvroPayload, JsonPayload, ProtobufPayload
+from lake_assets.model.payload import AvroPayload, JsonPayload
+from lake_assets.model.protobuf_payload import ProtobufPayload
 from lake_assets.model.quarantine import Reason
 from lake_assets.model.subjects import OfSubjects
 

@@ -64,6 +64,7 @@ class Measured(Collector):
         self._lags: dict[str, _Lag] = {}
         self._memory: Mapping[str, int] = {}
         self._disk: tuple[int, int] | None = None
+        self._files: dict[str, Mapping[str, int]] = {}
 
     def batch(self, report: BatchReport) -> None:
         """Note how far a batch has come."""
@@ -142,12 +143,28 @@ class Measured(Collector):
         """Note the bytes of the lake's disk."""
         self._disk = (free, size)
 
+    def files(self, feed: str, by_state: Mapping[str, int]) -> None:
+        """Note how many files a feed has found, by state."""
+        with self._lock:
+            self._files[feed] = by_state
+
     def collect(self) -> Iterator[Metric]:
         """All gauges, as of now."""
         status, now = self._status(), self._clock()
         with self._lock:
             yield from self._source_lags(now)
             yield from self._demux_lags(now)
+            files = _gauge(
+                "source_files",
+                "Files of a feed of files, by state: found (all that were), bad (they cannot be "
+                "read), grown and rewritten (they changed since, and are not read again).",
+                "feed",
+                "state",
+            )
+            for feed, by_state in self._files.items():
+                for state, count in by_state.items():
+                    files.add_metric([feed, state], count)
+        yield files
         yield from _feeds(status)
         yield self._next_runs(datetime.now(UTC))
         refreshing = _gauge(

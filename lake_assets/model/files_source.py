@@ -15,8 +15,8 @@ from lake_assets.model.origins import OriginColumns
 LISTING = "files"
 """The one source that all files of a feed are: its name, in each row's origin."""
 
-FileFormat: TypeAlias = Literal["jsonl", "json", "csv", "avro", "protobuf"]
-_BINARY = {"avro", "protobuf"}
+FileFormat: TypeAlias = Literal["jsonl", "json", "csv", "avro", "parquet", "protobuf"]
+_BINARY = {"avro", "parquet", "protobuf"}
 
 Compression: TypeAlias = Literal["auto", "none", "gzip", "zstd", "bz2"]
 
@@ -94,8 +94,9 @@ class FilesSource(Noun):
     format: FileFormat
     """How a file is cut into rows: `jsonl`, a JSON object a line; `json`, an array of objects, or
     objects one after the other; `csv`, a record of CSV, which may have lines between quotes;
-    `avro`, a record of an object container file, which has its schema with it; `protobuf`, a
-    message after its length, a varint. The `payload` says what is in a row."""
+    `avro`, a record of an object container file, which has its schema with it; `parquet`, a row,
+    which is a JSON object then; `protobuf`, a message after its length, a varint. The `payload`
+    says what is in a row."""
 
     discovery: Literal["list", "ordered"] = "list"
     """`list`: each look lists the folder and finds whatever is new, and what has changed since it
@@ -111,7 +112,7 @@ class FilesSource(Noun):
 
     compression: Compression = "auto"
     """`auto`: by the ending of the name, `.gz`, `.zst` or `.bz2`. How blocks within a file of Avro
-    are compressed, the file says."""
+    and pages of Parquet are compressed, the file says."""
 
     settle: Settled = timedelta(seconds=10)
     """How long a file's size and time must have stood before it is read, so that none is read half
@@ -131,6 +132,11 @@ class FilesSource(Noun):
             raise ValueError(message)
         if self.encoding != "utf-8" and self.format in _BINARY:
             message = f"encoding: files of {self.format} are no text"
+            raise ValueError(message)
+        if self.format == "parquet" and self.compression not in {"auto", "none"}:
+            message = (
+                "compression: a file of Parquet is read from its end, so that only its pages are"
+            )
             raise ValueError(message)
         if self.archive and self.delete:
             message = "give `archive` or `delete`"

@@ -3,7 +3,7 @@
 What a format does with its declaration is the business of `formats`.
 """
 
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from pydantic import ConfigDict, Field, StrictBool, field_validator, model_validator
 
@@ -11,25 +11,9 @@ from lake_assets.model.base import Noun
 from lake_assets.model.csv_payload import CsvPayload
 from lake_assets.model.ddl import Column, columns_of_ddl
 from lake_assets.model.misfits import OnMismatch, OnUnknown, refuse_taken
-from lake_assets.model.subjects import OfSubjects, RegisteredPayload, Subjects, one_subject
+from lake_assets.model.protobuf_payload import ProtobufPayload
+from lake_assets.model.subjects import OfSubjects, Subjects, one_subject
 from lake_assets.model.wrapped import WrappedIn, joined_columns, refuse_unreadable
-
-
-class ProtobufPayload(RegisteredPayload):
-    """Confluent-framed protobuf whose schemas are registered under `subject` or `subjects`."""
-
-    needs_registry: ClassVar[bool] = True
-
-    message: str | None = Field(default=None, min_length=1)
-    """Full name of the one message type that is taken (`pkg.Event`); others are quarantined. Unset,
-    rows of all message types are taken that have the route's column. Not beside `subjects`."""
-
-    @model_validator(mode="after")
-    def _takes_one_message_of_one_subject(self) -> Self:
-        if self.message is not None and self.several is not None:
-            message = "`message` is one of a `subject`'s; of `subjects`, name those that are taken"
-            raise ValueError(message)
-        return self
 
 
 class AvroPayload(OfSubjects):
@@ -202,7 +186,8 @@ class OneFormat(Noun):
     @property
     def brings_schemas(self) -> bool:
         """Whether rows come with their schemas, by whose fingerprints they name them."""
-        return self.avro is not None and not self.avro.needs_registry
+        declared = self.avro or self.protobuf
+        return declared is not None and not declared.needs_registry
 
     @property
     def has_versions(self) -> bool:

@@ -81,17 +81,6 @@ class OfSubjects(Noun):
         return bool(self.subject) or self.subjects is not None
 
 
-class RegisteredPayload(OfSubjects):
-    """A payload whose schemas are always registered."""
-
-    @model_validator(mode="after")
-    def _has_a_subject(self) -> Self:
-        if not self.has_subject:
-            message = "give `subject`, or `subjects` if there are several"
-            raise ValueError(message)
-        return self
-
-
 def one_subject(declared: object, kind: str) -> str:
     """The one subject of a payload.
 

@@ -1,4 +1,5 @@
 """What must be on the machine before Spark runs: a Java, the jars, an archive of classes.
 
-Also how processes are known again and small files replaced. Starting a session is `spark`'s.
+Also protoc, how processes are known again, and small files replaced. Starting a session is
+`spark`'s.
 """

@@ -10,7 +10,7 @@ from lake_assets.model.feeds import Feed
 from lake_assets.model.files_source import FilesSource
 from lake_assets.services.finding import Finding, Health
 from lake_assets.settings.schema import Settings
-from lake_assets.sources.files.index import changes_in, counted_files
+from lake_assets.sources.files.index import BAD, FOUND, changes_in, counted_files
 from lake_assets.sources.files.listing import ensure_folder
 from lake_assets.storage.open_store import lake_of
 from lake_assets.storage.store import Store
@@ -34,7 +34,7 @@ def _of_feed(lake: Store, feed: Feed, source: FilesSource) -> Iterator[Finding]:
     thing = f"files of feed {feed.feed!r}"
     try:
         ensure_folder(source)
-        files, bad = counted_files(lake, feed.feed)
+        counted = counted_files(lake, feed.feed)
         changes = changes_in(lake, feed.feed)
     except SourceError as problem:
         health = Health.LATER if isinstance(problem, SourceNotFoundError) else Health.BROKEN
@@ -45,7 +45,8 @@ def _of_feed(lake: Store, feed: Feed, source: FilesSource) -> Iterator[Finding]:
         fix = "Check the lake's folder and its disk"
         yield Finding(thing=thing, health=Health.BROKEN, fact=first_line(problem), fix=fix)
         return
-    fact = f"{source.label}: {files:,} found"
+    bad = counted[BAD]
+    fact = f"{source.label}: {counted[FOUND]:,} found"
     fact += f", {bad:,} of them could not be read and are in quarantine" if bad else ""
     yield Finding(thing=thing, health=Health.OK, fact=fact)
     if changes:

@@ -41,6 +41,8 @@ _SURROUNDINGS = re.compile(
     r"|SparkContext was (?:shut down|stopped)|stopped SparkContext"
     r"|SPARK_JOB_CANCELLED|OPERATION_CANCELED|TaskKilled|(?:Job|Stage) (?:\d+ )?(?:was )?cancelled"
     r"|Connection (?:refused|reset)|Broken pipe"
+    # Ours, of a task whose folder or disk is away.
+    r"|lake_assets\.errors\.Source\w*Error: "
 )
 
 

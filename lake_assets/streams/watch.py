@@ -30,9 +30,10 @@ from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed, supervised
 from lake_assets.model.origins import ByPlace
 from lake_assets.model.reports import BatchReport, DeliveryReport, SinkFailed, ViewFailed
-from lake_assets.model.tables import bronze_of
+from lake_assets.model.tables import bronze_of, files_of
 from lake_assets.settings.schema import Settings
 from lake_assets.sources.catalog import source_of
+from lake_assets.sources.files.index import counted_files
 from lake_assets.storage.open_store import lake_of
 from lake_assets.streams.progress import demux_position, ingested_offsets
 
@@ -45,6 +46,9 @@ _EVERY_S = 10.0
 
 _MEMORY_EVERY_S = 30.0
 """Seconds between two looks at memory: of a JVM and eight workers one takes 50 ms of a core."""
+
+_FILES_EVERY_S = 60.0
+"""Seconds between two looks at a feed's files: of a million one reads their states."""
 
 _WATCHED_FOR_S = 300.0
 """Seconds after somebody asked for which looks go on; Prometheus asks every minute or oftener."""
@@ -76,6 +80,7 @@ class Watch:
         self._endpoints = endpoints
         self._clock = clock
         self._asked_at = self._looked_at = self._weighed_at = float("-inf")
+        self._files_seen: dict[str, tuple[int, float]] = {}
         self._trouble = ""
         self._stop = threading.Event()
         self._wanted, self._looked = threading.Event(), threading.Event()
@@ -150,6 +155,8 @@ class Watch:
         looks = [self._look_at_memory, self._look_at_disk]
         for feed in self._feeds:
             looks += [partial(self._look_at_source, feed), partial(self._look_at_bronze, feed)]
+            if feed.source.files is not None:
+                looks.append(partial(self._look_at_files, feed.feed))
         troubles = [trouble for look in looks if (trouble := _trouble_with(look))]
         told, self._trouble = self._trouble, "; ".join(dict.fromkeys(troubles))
         if self._trouble not in {told, ""}:
@@ -200,6 +207,15 @@ class Watch:
         if bronze is not None:
             since = demux_position(lake, feed).bronze.version + 1
             self._measured.demux_lag(feed.feed, rows_since(bronze, since))
+
+    def _look_at_files(self, feed: str) -> None:
+        """How many files were found and have changed since, where the index has news."""
+        index = open_table(lake_of(self._settings), files_of(feed))
+        seen, at = self._files_seen.get(feed, (-1, float("-inf")))
+        is_due = self._clock() - at >= _FILES_EVERY_S
+        if index is not None and is_due and index.version() != seen:
+            self._measured.files(feed, counted_files(lake_of(self._settings), feed))
+            self._files_seen[feed] = index.version(), self._clock()
 
     def _look_at_source(self, feed: Feed) -> None:
         if self._endpoints is None or self._measured.ends_age(feed.feed) < _EVERY_S:

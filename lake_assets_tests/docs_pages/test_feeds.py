@@ -7,10 +7,10 @@ from lake_assets.model.base import Noun
 from lake_assets.model.checks import DatasetCheck
 from lake_assets.model.feeds import Feed
 from lake_assets.model.payload import OneFormat
-from lake_assets.model.subjects import OfSubjects, RegisteredPayload
+from lake_assets.model.subjects import OfSubjects
 from lake_assets.model.wrapped import WrappedIn
 
-BASES = {DatasetCheck, OfSubjects, OneFormat, RegisteredPayload, WrappedIn}
+BASES = {DatasetCheck, OfSubjects, OneFormat, WrappedIn}
 """What only others are made of."""
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from lake_assets.model.deduplication import Deduplicate
-from lake_assets.model.payload import Payload, ProtobufPayload
+from lake_assets.model.payload import Payload
+from lake_assets.model.protobuf_payload import ProtobufPayload
 from lake_assets.model.routes import Route, TableColumns
 from lake_assets.model.transforms import Mask
 from lake_assets_tests.e2e import transforms

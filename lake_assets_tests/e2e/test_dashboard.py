@@ -25,10 +25,13 @@ _STREAMS = """
 import sys
 import httpx
 from lake_assets.model.endpoints import Endpoints
+from lake_assets.model.feeds import Feed
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.reports import GoldRefreshed
 from lake_assets.settings.schema import Settings
+from lake_assets.sources.files.index_writer import FileIndex
 from lake_assets.state.files import read_heartbeat
+from lake_assets.storage.open_store import lake_of
 from lake_assets.streams.run import stream_events
 from lake_assets_tests.events import Topic, framed
 
@@ -37,7 +40,11 @@ topic = Topic(Endpoints(kafka=sys.argv[2], registry=sys.argv[3]), sys.argv[4])
 view = GoldView(name="player_agg", keys=("gamer_id",), measures={"n": "count(*)"}, refresh="live")
 known = topic.register(0)
 topic.produce(framed(known), b"no event", framed(known, gamer=""))
-events = stream_events(settings, [topic.feed(gold=(view,))], topic.endpoints, owner="a test")
+files = {"feed": "beats", "source": {"files": {"path": str(settings.home), "format": "jsonl"}},
+         "payload": {"json": {"schema": "bpm int"}}}
+FileIndex(lake_of(settings), "beats").close()
+feeds = [topic.feed(gold=(view,)), Feed.model_validate(files)]
+events = stream_events(settings, feeds, topic.endpoints, owner="a test")
 for event in events:
     if isinstance(event, GoldRefreshed):
         metrics = read_heartbeat(settings.state_dir).metrics
@@ -122,7 +129,7 @@ def test_every_label_that_an_alert_names_is_one_of_its_series(scrape):
 def test_the_choice_of_feeds_is_a_label_of_the_metric_that_it_names(scrape):
     (chosen,) = DASHBOARD["templating"]["list"]
     metric, label = re.fullmatch(r"label_values\((\w+), (\w+)\)", chosen["definition"]).groups()
-    assert {labels[label] for labels in series_of(metric, scrape)} == {"games"}
+    assert {labels[label] for labels in series_of(metric, scrape)} == {"beats", "games"}
 
 
 @pytest.mark.spark

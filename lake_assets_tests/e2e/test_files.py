@@ -7,9 +7,12 @@ import re
 import shutil
 from collections import Counter
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
@@ -185,6 +188,54 @@ def test_a_folder_that_is_not_there_is_what_is_told(lake):
     failure = lake.stream()
     assert isinstance(failure, SourceNotFoundError)
     assert f"folder {lake.folder}: does not exist" in str(failure)
+
+
+def test_rows_of_parquet_have_the_columns_that_are_inferred_and_the_types_of_hints(lake):
+    hints = "price decimal(10,2), at timestamp"
+    payload = Payload.model_validate({"json": {"infer": True, "hints": hints}})
+    lake.declare(payload, format="parquet")
+    at = datetime(2026, 11, 26, 8, tzinfo=UTC)
+    rows = [{"price": Decimal("9.90"), "at": at, "bpm": n} for n in range(4)]
+    pq.write_table(pa.Table.from_pylist(rows), lake.folder / "a.parquet", row_group_size=3)
+    (lake.folder / "cut.parquet").write_bytes((lake.folder / "a.parquet").read_bytes()[:-4])
+    assert lake.stream() is None
+    columns = ("_file", "_row", "bpm", "price", "at")
+    silver = lake.sorted(lake.feed.silver_table("beats"), *columns)
+    assert silver == [("a.parquet", n + 1, n, Decimal("9.90"), at) for n in range(4)]
+    ((file, row, reason, detail),) = lake.bad
+    assert (file, row, reason) == ("cut.parquet", 1, "bad_file")
+    assert "has no footer of Parquet" in detail
+    pq.write_table(pa.table({"bpm": [9], "model": ["vita"]}), lake.folder / "b.parquet")
+    assert lake.stream() is None
+    lake.redo(lambda redo: rebuild(redo, lake.settings.state_dir))
+    assert lake.sorted(lake.feed.silver_table("beats"), "_file", "bpm", "model") == [
+        *(("a.parquet", n, None) for n in range(4)),
+        ("b.parquet", 9, "vita"),
+    ]
+
+
+def test_plain_messages_are_decoded_by_the_schema_that_there_was_when_their_file_was_found(lake):
+    schema = lake.folder.parent / "beat.proto"
+    text = 'syntax = "proto3"; message Other {} message Beat { int32 bpm = 1; string model = 2; }'
+    schema.write_text(text)
+    payload = {"protobuf": {"file": str(schema), "message": "Beat"}}
+    lake.declare(Payload.model_validate(payload), format="protobuf")
+    assert lake.stream() is None
+    (lake.folder / "a").write_bytes(b"\x05\x08\x3c\x12\x01v" + b"\x01\xff")
+    assert lake.stream() is None
+    (lake.folder / "b").write_bytes(b"\x05\x08\x3d\x1a\x01w\x7fcut off")
+    schema.write_text(text.replace("string model = 2;", "reserved 2; string maker = 3;"))
+    assert lake.stream() is None
+    (lake.folder / "a").unlink()
+    (lake.folder / "b").unlink()
+    lake.redo(lambda redo: rebuild(redo, lake.settings.state_dir))
+    columns = ("_file", "bpm", "model", "maker")
+    assert lake.sorted(lake.feed.silver_table("beats"), *columns) == [
+        ("a", 60, "v", None),
+        ("b", 61, None, "w"),
+    ]
+    assert [row[:3] for row in lake.bad] == [("a", 2, "undecodable"), ("b", 2, "bad_file")]
+    assert "is cut off in the message at byte 6" in lake.bad[1][3]
 
 
 PAGE = (Path(__file__).parents[2] / "docs" / "files.md").read_text()

@@ -8,9 +8,9 @@ import pyarrow.compute as pc
 import pytest
 
 from lake_assets.formats.confluent.schemas import SchemaSet, Version
-from lake_assets.formats.protobuf.compile import ROOT, compile_files
 from lake_assets.formats.protobuf.payload_format import ProtobufFormat
 from lake_assets.model.feeds import Feed
+from lake_assets.runtime.protoc import ROOT, compile_files
 from lake_assets.silver.transforming_format import with_transform
 from lake_assets_tests.silver.given import bronze_batch
 

@@ -34,11 +34,13 @@ def test_a_feed_of_files_is_read(tmp_path):
     [
         ("format: jsonl", "format: avro", "files of format avro go with `avro`, not with `json`"),
         ("format: jsonl", "format: avro\n    encoding: latin-1", "files of avro are no text"),
+        ("format: jsonl", "format: parquet\n    encoding: latin-1", "files of parquet are no text"),
+        ("format: jsonl", "format: parquet\n    compression: gzip", "only its pages are"),
         ("format: jsonl", "format: csv", "files of format csv go with `csv`, not with `json`"),
         (
             "format: jsonl",
             "format: orc",
-            "source.files.format must be 'jsonl', 'json', 'csv', 'avro' or 'protobuf'",
+            "source.files.format must be 'jsonl', 'json', 'csv', 'avro', 'parquet' or 'protobuf'",
         ),
         ("path: /data/beats", "path: data", "is no absolute path of a folder"),
         ("path: /data/beats", "path: s3://data/beats", "buckets are not read yet"),
@@ -101,3 +103,24 @@ def test_schemas_come_with_files_of_avro_and_else_have_a_subject(tmp_path):
     body = 'payload: {json: {schema: "body binary"}, wrapped: {column: body, avro: {}}}\n'
     with pytest.raises(FeedError, match=r"payload.wrapped.avro: give `subject`"):
         load(tmp_path, f"feed: beats\nsource: {kafka}\n{body}")
+
+
+def test_a_declared_schema_of_messages_goes_with_files_alone(tmp_path):
+    declared = "{protobuf: {file: /schemas/beat.proto, message: Beat}}"
+    text = AVRO.replace("format: avro", "format: protobuf").replace("{avro: {}}", declared)
+    (feed,) = load(tmp_path, text)
+    assert not feed.payload.needs_registry
+    for wrong, fact in (
+        ("{protobuf: {file: beat.proto, message: Beat}}", "is no absolute path of a file"),
+        ("{protobuf: {file: /beat.proto}}", "`file` goes with `message`"),
+        (
+            "{protobuf: {file: /beat.proto, message: Beat, subject: x}}",
+            "give `file`, or a `subject`",
+        ),
+        ("{protobuf: {}}", "give `subject`, or `subjects`"),
+    ):
+        with pytest.raises(FeedError, match=re.escape(fact)):
+            load(tmp_path, text.replace(declared, wrong))
+    kafka = "{kafka: {topic: t}}"
+    with pytest.raises(FeedError, match=r"line 3: payload.protobuf: give `subject`"):
+        load(tmp_path, text.replace("{files: {path: /data/beats, format: protobuf}}", kafka))

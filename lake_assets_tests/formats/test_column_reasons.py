@@ -6,7 +6,8 @@ from lake_assets.formats.column_reasons import reasons_of, versions_in
 from lake_assets.formats.confluent.schemas import Version
 from lake_assets.formats.protobuf.payload_format import ProtobufFormat
 from lake_assets.model.endpoints import RegistryAccess
-from lake_assets.model.payload import Payload, ProtobufPayload
+from lake_assets.model.payload import Payload
+from lake_assets.model.protobuf_payload import ProtobufPayload
 from lake_assets.model.schema_history import Reason, Why
 from lake_assets_tests.formats.protobuf.given import descriptor_set_of, schemas
 from lake_assets_tests.sample import GAMES

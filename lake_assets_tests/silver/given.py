@@ -5,9 +5,9 @@ from functools import cache
 import pyarrow as pa
 
 from lake_assets.formats.confluent.schemas import SchemaSet, Version
-from lake_assets.formats.protobuf.compile import ROOT, compile_files
 from lake_assets.formats.protobuf.decoding import Decoding
 from lake_assets.formats.protobuf.decoding_plan import plan_decoding
+from lake_assets.runtime.protoc import ROOT, compile_files
 from lake_assets.simulator.games.schema import proto_text
 from lake_assets_tests.columns import BRONZE_NAMES
 from lake_assets_tests.events import AT

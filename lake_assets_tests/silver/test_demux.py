@@ -27,7 +27,7 @@ from lake_assets.logs.schema_log import entries_of
 from lake_assets.model.expectations import Action, Expectation
 from lake_assets.model.origins import Origin
 from lake_assets.model.owners import Owner
-from lake_assets.model.payload import ProtobufPayload
+from lake_assets.model.protobuf_payload import ProtobufPayload
 from lake_assets.model.reports import Judged, Stage
 from lake_assets.model.routes import Route, Unknown
 from lake_assets.model.schema_history import Reason, Why

@@ -17,7 +17,7 @@ from lake_assets.formats.confluent.registry import Registry
 from lake_assets.formats.protobuf.language import PROTOBUF
 from lake_assets.formats.protobuf.payload_format import ProtobufFormat
 from lake_assets.model.expectations import Action, Expectation
-from lake_assets.model.payload import ProtobufPayload
+from lake_assets.model.protobuf_payload import ProtobufPayload
 from lake_assets.model.routes import Route
 from lake_assets.model.tables import SCHEMA_LOG, quarantine_of, waiting_of
 from lake_assets.silver.demux import Demux

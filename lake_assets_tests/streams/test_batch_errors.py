@@ -43,6 +43,10 @@ KAFKA = "Caused by: org.apache.kafka.common.errors."
             Blame.SURROUNDINGS,
         ),
         (PySparkException("[SPARK_JOB_CANCELLED] Job 3 cancelled as part of"), Blame.SURROUNDINGS),
+        (
+            PySparkException("lake_assets.errors.SourceNotFoundError: folder /in: does not exist."),
+            Blame.SURROUNDINGS,
+        ),
         (PySparkException("TaskKilled (Stage cancelled)"), Blame.SURROUNDINGS),
         (PySparkException("[CAST_INVALID_INPUT] The value 'cancelled' of the type"), Blame.BATCH),
         (OSError(errno.EIO, "Input/output error"), Blame.SURROUNDINGS),

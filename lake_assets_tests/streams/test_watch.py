@@ -1,5 +1,6 @@
 import logging
 import socket
+from datetime import UTC, datetime
 
 import httpx
 import pyarrow as pa
@@ -9,12 +10,20 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from lake_assets.metrics.health import FeedStatus, StreamsStatus
 from lake_assets.model.endpoints import Endpoints
+from lake_assets.model.feeds import Feed
+from lake_assets.model.files_source import FilesSource
 from lake_assets.model.reports import BatchReport, Span, Stage, ViewFailed, Waiting
+from lake_assets.model.sources import Source
 from lake_assets.model.tables import bronze_of
 from lake_assets.settings.watch import MetricsSettings
+from lake_assets.sources.files.index import Change, Entry
+from lake_assets.sources.files.index_writer import FileIndex
+from lake_assets.sources.files.listing import Found
+from lake_assets.storage.open_store import lake_of
 from lake_assets.streams.watch import Watch, waiting_status
 from lake_assets_tests.places import t
 from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sources.files.folders import JSON
 
 NOWHERE = Endpoints(kafka="127.0.0.1:1", registry="http://127.0.0.1:1")
 
@@ -78,6 +87,32 @@ def test_a_broker_that_is_away_leaves_the_lag_unknown_and_the_rest_told(lake):
         found = samples(address)
     assert found["lake_assets_memory_bytes", "driver"] > 0
     assert not [name for name, *_ in found if name == "lake_assets_source_lag_rows"]
+
+
+def test_files_are_counted_by_state_at_most_once_a_minute(lake, tmp_path):
+    source = FilesSource(path=str(tmp_path), format="jsonl")
+    feed = Feed(feed="beats", source=Source(files=source), payload=JSON)
+    file = Found("a.jsonl", 5, 1)
+    index = FileIndex(lake_of(lake), "beats")
+    bad = Entry(file=Found("b.jsonl", 5, 1), first=2, lines=1, problem="is none")
+    index.add([Entry(file=file, first=0, lines=2), bad])
+    now = [1000.0]
+    with Watch(lake, [feed], None, lambda: now[0]).serving() as address:
+        first = samples(address)
+        at = datetime.now(UTC)
+        index.add([], [Change(file=file, state=state, noticed_at=at) for state in ("grown",) * 2])
+        now[0] += 30
+        later = samples(address)
+        now[0] += 60
+        found = samples(address)
+    index.close()
+
+    def states(of):
+        counts = {key: n for key, n in of.items() if key[0] == "lake_assets_source_files"}
+        return {next(one for one in key[1:] if one != "beats"): n for key, n in counts.items()}
+
+    assert states(first) == states(later) == {"found": 2, "bad": 1, "grown": 0, "rewritten": 0}
+    assert states(found) == {"found": 2, "bad": 1, "grown": 2, "rewritten": 0}
 
 
 def test_a_table_that_cannot_be_read_is_told_of_once_and_the_rest_is_measured(lake, caplog):

@@ -9,6 +9,8 @@ import fastavro
 from lake_assets.errors import SchemaUnusableError
 from lake_assets.formats.avro.defaults import check
 from lake_assets.formats.avro.schema import parse
+from lake_assets.formats.confluent.schemas import Version
+from lake_assets.model.avro_json import without_defaults
 
 _NEXT_STEP = "Register a corrected version"
 
@@ -42,6 +44,20 @@ def compile_schema(thing: str, text: str, imports: Mapping[str, str]) -> bytes:
         what = f"{type(problem).__name__}: {problem}"
         raise SchemaUnusableError(thing, f"is no valid Avro ({what})", _NEXT_STEP) from problem
     return compiled
+
+
+def brought_version(number: int, text: str) -> Version:
+    """A schema that rows brought, without its defaults if one of them is no value of its type."""
+    thing = f"schema {number} of the files"
+    try:
+        return Version(number=number, descriptor_set=compile_schema(thing, text, {}))
+    except SchemaUnusableError as problem:
+        fact = problem.fact
+    try:
+        plain = json.dumps(without_defaults(json.loads(text)))
+        return Version(number=number, descriptor_set=compile_schema(thing, plain, {}))
+    except (SchemaUnusableError, RecursionError):
+        return Version(number=number, problem=fact)
 
 
 def _clean(found: Any) -> Any:  # noqa: ANN401 - JSON

@@ -6,13 +6,14 @@ from typing import Self
 
 import pyarrow as pa
 
-from lake_assets.formats.avro.brought_schemas import BroughtSchemas
+from lake_assets.formats.avro.compile import brought_version
 from lake_assets.formats.avro.decoder import AvroDecoder
 from lake_assets.formats.avro.decoding_plan import made_by, plan_decoding
 from lake_assets.formats.avro.language import AVRO
 from lake_assets.formats.avro.other_types import beside
 from lake_assets.formats.avro.recorded_versions import with_recorded
 from lake_assets.formats.base import Surroundings
+from lake_assets.formats.confluent.brought_schemas import BroughtSchemas
 from lake_assets.formats.confluent.cache import CachedRegistry, SchemaCache
 from lake_assets.formats.confluent.registered_format import RegisteredFormat
 from lake_assets.formats.confluent.registry import Registry
@@ -33,7 +34,7 @@ class AvroFormat(RegisteredFormat[AvroPayload]):
     def of(cls, feed: str, declared: AvroPayload, surroundings: Surroundings) -> Self:  # noqa: ARG003
         """With a registry whose answers are kept, if there is a folder for them."""
         if not declared.has_subject:
-            return cls(declared, BroughtSchemas(surroundings.brought))
+            return cls(declared, BroughtSchemas(surroundings.brought, brought_version))
         access = surroundings.registry_access
         # Members of unions are counted over all versions.
         registry = Registry(surroundings.registry, AVRO, access, takes_deleted=True)

@@ -24,7 +24,9 @@ from lake_assets.formats.schema_merge import Mismatch, merge
 from lake_assets.model.quarantine import Reason
 
 
-def plan_decoding(schemas: SchemaSet, have: pa.Schema, route: str | None = None) -> Decoding:
+def plan_decoding(
+    schemas: SchemaSet, have: pa.Schema, route: str | None = None, *, may_be_none: bool = False
+) -> Decoding:
     """Decide which rows can be decoded, by what, and which columns the tables need for them.
 
     Rows may be of any message that has the route's column. Columns come from those that were met;
@@ -37,6 +39,7 @@ def plan_decoding(schemas: SchemaSet, have: pa.Schema, route: str | None = None)
         have: the decoded columns that the tables have; empty if there are none yet. They stay, even
             where no version has such a field any more.
         route: column that says where a row goes; None takes all messages.
+        may_be_none: whether there may be no columns before there are rows, which bring schemas.
 
     Raises:
         RegistryError: there are no columns yet, and no version can make some.
@@ -50,7 +53,7 @@ def plan_decoding(schemas: SchemaSet, have: pa.Schema, route: str | None = None)
             plan.adopt((schema_id, path))
     for pair in plan.all_pairs():
         plan.adopt(pair, only_if_ready=True)
-    if not plan.columns.names and not plan.leaders:
+    if not plan.columns.names and not plan.leaders and not may_be_none:
         raise plan.nothing(by_age)
     return Decoding(
         subject=schemas.subject,

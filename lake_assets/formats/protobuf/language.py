@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from lake_assets.formats.confluent.schemas import SchemaSet
-from lake_assets.formats.protobuf.compile import compile_files, root_beside
 from lake_assets.formats.protobuf.decoding_plan import plan_decoding
+from lake_assets.runtime.protoc import compile_files, root_beside
 
 
 class ProtobufLanguage:

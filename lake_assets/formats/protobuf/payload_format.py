@@ -7,23 +7,27 @@ from typing import Self
 import pyarrow as pa
 
 from lake_assets.formats.base import Surroundings
+from lake_assets.formats.confluent.brought_schemas import BroughtSchemas
 from lake_assets.formats.confluent.cache import CachedRegistry, SchemaCache
 from lake_assets.formats.confluent.registered_format import RegisteredFormat
 from lake_assets.formats.confluent.registry import Registry
 from lake_assets.formats.confluent.schemas import SchemaSet
 from lake_assets.formats.protobuf.arrow import ProtobufDecoder
+from lake_assets.formats.protobuf.brought_messages import brought_version
 from lake_assets.formats.protobuf.decoding_plan import made_by, plan_decoding
 from lake_assets.formats.protobuf.language import PROTOBUF
-from lake_assets.model.payload import ProtobufPayload
+from lake_assets.model.protobuf_payload import ProtobufPayload
 
 
 @dataclass(frozen=True, slots=True)
 class ProtobufFormat(RegisteredFormat[ProtobufPayload]):
-    """A `formats.base.PayloadFormat` whose schemas are the versions of a subject."""
+    """A `formats.base.PayloadFormat` whose schemas are the versions of a subject, or files' own."""
 
     @classmethod
     def of(cls, feed: str, declared: ProtobufPayload, surroundings: Surroundings) -> Self:  # noqa: ARG003
         """With a registry whose answers are kept, if there is a folder for them."""
+        if declared.file is not None:
+            return cls(declared, BroughtSchemas(surroundings.brought, brought_version))
         registry = Registry(surroundings.registry, PROTOBUF, surroundings.registry_access)
         if surroundings.cache is None:
             return cls(declared, registry)
@@ -35,7 +39,8 @@ class ProtobufFormat(RegisteredFormat[ProtobufPayload]):
 
     def plan(self, schemas: SchemaSet, have: pa.Schema, route: Sequence[str]) -> ProtobufDecoder:
         """Every version decodes its own; messages are taken by the first column of the route."""
-        return ProtobufDecoder(plan_decoding(schemas, have, next(iter(route), None)))
+        are_brought, key = self.declared.file is not None, next(iter(route), None)
+        return ProtobufDecoder(plan_decoding(schemas, have, key, may_be_none=are_brought))
 
     def made_by(self, schemas: SchemaSet, route: Sequence[str]) -> list[pa.Schema]:
         """The columns of each message that rows may have."""

@@ -12,6 +12,7 @@ from functools import lru_cache
 import fastavro
 from fastavro.schema import fingerprint
 
+from lake_assets.model.avro_json import without_defaults
 from lake_assets.sources.files.opening import BadFileError, Reading
 
 MAGIC = b"Obj\x01"
@@ -242,7 +243,8 @@ def _schema(text: bytes) -> str:
     """A schema as text that is the same for the same one."""
     try:
         found = json.loads(text)
-        root = fastavro.parse_schema(json.loads(text))
+        # One that is no value of its type makes rows of other writers wrong, and none of its own.
+        root = fastavro.parse_schema(without_defaults(found))
     except RecursionError as problem:
         raise BadFileError("has a schema that is nested too deeply") from problem
     except Exception as problem:

@@ -11,6 +11,8 @@ from typing import Any, ClassVar, TypeAlias
 
 import fastavro
 
+from lake_assets.model.avro_json import without_defaults
+
 Walk: TypeAlias = Callable[[bytes, int], int]
 """From where a datum begins to the position after it, which may be beyond the bytes.
 
@@ -36,7 +38,7 @@ _MORE = 0x80
 def walk_of(schema: str) -> Walk:
     """What passes over records of a schema, that of a container's header."""
     names: dict[str, Any] = {}
-    root = fastavro.parse_schema(json.loads(schema), names)
+    root = fastavro.parse_schema(without_defaults(json.loads(schema)), names)
     return _Walks(names, {}).of(root)
 
 

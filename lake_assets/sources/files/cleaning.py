@@ -41,8 +41,14 @@ def bronze_reached(lake: Store, feed: Feed) -> int:
     return dict(held).get((LISTING, 0), 0)
 
 
-def clean(source: FilesSource, entries: Iterable[Entry]) -> int:
+def clean(source: FilesSource, entries: Iterable[Entry], *, has_cleaned: bool = False) -> int:
     """Archive or delete files that bronze has, in their order.
+
+    Args:
+        source: whose files.
+        entries: those files.
+        has_cleaned: whether some left before. The archive is made for the first ones alone: when
+            it is gone later, its disk is away, and what was put there would be on another one.
 
     Returns:
         The offset before which all of them are taken care of; 0 if the first could not be. What
@@ -53,7 +59,7 @@ def clean(source: FilesSource, entries: Iterable[Entry]) -> int:
         path = Path(source.path, entry.file.name)
         try:
             if look(path, entry.file.name) == entry.file:
-                _leave(source, entry, path)
+                _leave(source, entry, path, makes_archive=not has_cleaned)
         except (OSError, SourceError) as problem:
             _LOG.warning("file %s cannot leave its folder: %s", path, problem)
             return reached
@@ -61,11 +67,12 @@ def clean(source: FilesSource, entries: Iterable[Entry]) -> int:
     return reached
 
 
-def _leave(source: FilesSource, entry: Entry, path: Path) -> None:
+def _leave(source: FilesSource, entry: Entry, path: Path, *, makes_archive: bool) -> None:
     if source.archive is None:
         if not entry.problem:  # nothing of one that could not be read is in bronze
             path.unlink(missing_ok=True)
         return
+    _ensure_archive(Path(source.archive), makes_it=makes_archive)
     plain, numbered = archived(source.archive, entry)
     target = numbered if os.path.lexists(plain) else plain
     if os.path.lexists(target) and look(target, entry.file.name) != entry.file:
@@ -87,6 +94,29 @@ def _leave(source: FilesSource, entry: Entry, path: Path) -> None:
             os.fsync(stream.fileno())
         os.replace(staged, target)  # noqa: PTH105 - likewise
         path.unlink()
+
+
+def begin_archive(source: FilesSource) -> None:
+    """Make the archive where no file has left yet, so that later it is known to be away."""
+    if source.archive is None:
+        return
+    try:
+        _ensure_archive(Path(source.archive), makes_it=True)
+    except OSError as problem:
+        _LOG.warning("files will not leave %s: %s", source.path, problem)
+
+
+def _ensure_archive(folder: Path, *, makes_it: bool) -> None:
+    """Make sure that the archive is there; folders above it are never made."""
+    if folder.is_dir():
+        return
+    if not makes_it:
+        raise FileNotFoundError(errno.ENOENT, "is not there: make it, or mount it", str(folder))
+    try:
+        folder.mkdir(exist_ok=True)
+    except FileNotFoundError as problem:
+        words = "cannot be made, since the folder above it is not there: make it, or mount it"
+        raise FileNotFoundError(errno.ENOENT, words, str(folder)) from problem
 
 
 def _link(path: Path, target: Path) -> None:

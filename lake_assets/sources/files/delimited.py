@@ -4,7 +4,7 @@ A varint, then so many bytes. What is in a message is not read.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -36,9 +36,11 @@ def measure_delimited(cut: Cut, name: str, path: str, size: int) -> Measured:
         except BadFileError:
             if not messages.number:
                 raise
-            return Measured(lines=messages.number + 1, marks=_marks(cut, name, marks))
+            lines, marks = messages.number + 1, _marks(cut, name, marks)
+            return Measured(lines=lines, marks=marks, schema=cut.schema)
     marks = [mark for mark in marks if mark[0] < messages.number]
-    return Measured(lines=messages.number, marks=_marks(cut, name, marks))
+    lines, marks = messages.number, _marks(cut, name, marks)
+    return Measured(lines=lines, marks=marks, schema=cut.schema)
 
 
 def _marks(cut: Cut, name: str, marks: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -54,9 +56,17 @@ def read_delimited(
     with opened(source, name, path, entry.file.size, position=position) as stream:
         messages = Messages(stream, number, position, has_positions=is_plain(source, name))
         for rows in messages:
-            yield rows, messages.number
+            yield _framed(rows, cut.framing), messages.number
             if messages.number >= end:
                 return
+
+
+def _framed(rows: Rows, framing: bytes) -> Rows:
+    """With the framing of messages that have none in their file."""
+    if not framing:
+        return rows
+    values = [None if value is None else framing + value for value in rows.values]
+    return replace(rows, values=values)
 
 
 @dataclass
@@ -81,19 +91,29 @@ class Messages:
         Raises:
             BadFileError: the stream goes on with something else, or is cut off.
         """
-        while chunk := self.stream.read(CHUNK_BYTES):
+        lacking = 0
+        while chunk := self._read(lacking):
             self._rest += chunk
             values, positions = self._whole()
             if values:
                 yield self._rows(values, positions)
             length, start = self._next()
+            lacking = start + length - len(self._rest)
             if length > MOST_BYTES:
                 self._pass_over(start + length - len(self._rest))
                 place = self.position + start
-                self.position, self._rest = place + length, b""
+                self.position, self._rest, lacking = place + length, b"", 0
                 yield self._rows([None], [place])
         if self._rest:
             raise BadFileError(f"is cut off in the message at byte {self.position}")
+
+    def _read(self, lacking: int) -> bytes:
+        """A chunk, or what a message lacks that has more: put together once, however long it is."""
+        parts, size = [self.stream.read(CHUNK_BYTES)], CHUNK_BYTES
+        while size < lacking and parts[-1]:
+            parts.append(self.stream.read(CHUNK_BYTES))
+            size += CHUNK_BYTES
+        return b"".join(parts)
 
     def _whole(self) -> tuple[list[bytes | None], list[int]]:
         """The messages that are whole, and their first bytes."""

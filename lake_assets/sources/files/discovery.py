@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from lake_assets.errors import SourceError
 from lake_assets.model.feeds import Feed
+from lake_assets.sources.files.declared_messages import cut_of_new
 from lake_assets.sources.files.file_formats import measure
 from lake_assets.sources.files.index import (
     FOUND,
@@ -65,8 +66,9 @@ class Discovery:
 
         Raises:
             LakeError: the index cannot be read.
+            SourceError: the schema cannot be read that is declared of messages.
         """
-        self._cut = Cut.of(feed)
+        self._cut = cut_of_new(feed)
         self._source = self._cut.source
         self._index, self._clock = index, clock
         self._known, self._last = KnownNames(), ""

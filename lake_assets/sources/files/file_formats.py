@@ -10,6 +10,7 @@ from lake_assets.sources.files.delimited import measure_delimited, read_delimite
 from lake_assets.sources.files.index import Entry
 from lake_assets.sources.files.measuring import Cut, Measured, measure_document, measure_lines
 from lake_assets.sources.files.opening import BadFileError, is_forbidden
+from lake_assets.sources.files.parquet_rows import measure_parquet, read_parquet
 from lake_assets.sources.files.text_rows import read_document, read_lines
 
 Measure: TypeAlias = Callable[[Cut, str, str, int], Measured]
@@ -39,6 +40,7 @@ FORMATS: Mapping[str, FileFormat] = {
     "json": FileFormat(measure_document, read_document),
     "csv": FileFormat(measure_lines, read_lines),
     "avro": FileFormat(measure_avro, read_avro),
+    "parquet": FileFormat(measure_parquet, read_parquet),
     "protobuf": FileFormat(measure_delimited, read_delimited),
 }
 """By `model.files_source.FilesSource.format`."""

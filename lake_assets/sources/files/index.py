@@ -51,6 +51,13 @@ _ROWS = 16_384
 
 FOUND, GROWN, REWRITTEN = "found", "grown", "rewritten"
 
+BAD = "bad"
+"""Of files that were found, what those are called that cannot be read."""
+
+STATES = (FOUND, BAD, GROWN, REWRITTEN)
+"""What is counted: all files that were found, those of them that cannot be read, and how often one
+was seen to have changed since."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Entry:
@@ -189,14 +196,14 @@ def samples_of(lake: Store, feed: str, names: Collection[str]) -> dict[str, tupl
     return found
 
 
-def counted_files(lake: Store, feed: str) -> tuple[int, int]:
-    """How many files were found, and how many of them cannot be read; raises as `rows_of_index`."""
-    files = bad = 0
+def counted_files(lake: Store, feed: str) -> dict[str, int]:
+    """How many files there are by `STATES`; raises as `rows_of_index`."""
+    counted = dict.fromkeys(STATES, 0)
     for rows in rows_of_index(lake, feed, ("state", "problem")):
-        found = rows.filter(pc.equal(rows["state"], FOUND))
-        files += found.num_rows
-        bad += found.num_rows - found["problem"].null_count
-    return files, bad
+        counted[BAD] += rows.num_rows - rows["problem"].null_count
+        for state in (FOUND, GROWN, REWRITTEN):
+            counted[state] += pc.sum(pc.equal(rows["state"], state), min_count=0).as_py()
+    return counted
 
 
 def changes_in(lake: Store, feed: str) -> list[Change]:

@@ -2,14 +2,18 @@
 
 import errno
 import heapq
+import logging
 import os
 import stat
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 from lake_assets.errors import SourceError, SourceNotFoundError
 from lake_assets.model.files_source import FilesSource
+
+_LOG = logging.getLogger(__name__)
 
 
 class Found(NamedTuple):
@@ -37,6 +41,23 @@ def ensure_folder(source: FilesSource) -> None:
             return
     except OSError as problem:
         raise _unreadable(source.path, problem) from problem
+
+
+def ensure_places(source: FilesSource) -> None:
+    """Make sure that a file which is not there is gone: that its folder and the archive are there.
+
+    Raises:
+        SourceNotFoundError: one of them is not, as when its disk is not mounted.
+        SourceError: one cannot be read.
+    """
+    ensure_folder(source)
+    if source.archive is None:
+        return
+    try:
+        with os.scandir(source.archive):
+            return
+    except OSError as problem:
+        raise _unreadable(source.archive, problem) from problem
 
 
 def list_files(source: FilesSource) -> Iterator[Found]:
@@ -109,13 +130,27 @@ def _is_folder(source: FilesSource, entry: "os.DirEntry[str]") -> bool:
 
 
 def _is_file(entry: "os.DirEntry[str]") -> bool:
-    """Whether an entry is a file, or a link to one; a link that leads to itself is none."""
+    """Whether an entry is a file, or a link to one.
+
+    A link that leads to itself is none, nor is one whose target we may not look at, which is told.
+    """
     try:
         return entry.is_file()
+    except PermissionError:
+        if not entry.is_symlink():
+            raise
+        _tell_forbidden(entry.path)
+        return False
     except OSError as problem:
         if problem.errno == errno.ELOOP:
             return False
         raise
+
+
+@lru_cache(maxsize=1_000)
+def _tell_forbidden(path: str) -> None:
+    """Once a link: a look is repeated every second."""
+    _LOG.warning("link %s is passed over: what it leads to may not be looked at", path)
 
 
 def _is_text(name: str) -> bool:

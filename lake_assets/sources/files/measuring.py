@@ -44,6 +44,12 @@ class Cut:
 
     delimiter: str = ","
 
+    framing: bytes = b""
+    """What each message begins with in bronze that has no framing in its file."""
+
+    schema: str = ""
+    """Of such messages, as it is now."""
+
     @classmethod
     def of(cls, feed: Feed) -> "Cut":
         """As a feed declares its files, and what is in them."""
@@ -67,6 +73,8 @@ class Cut:
         if self.quoting is not None:
             marks = (self.quoting.quote, self.quoting.escape, self.quoting.delimiter)
             told["quoting"] = [mark.decode() for mark in marks]
+        if self.framing:
+            told["framing"] = self.framing.hex()
         return json.dumps(told, sort_keys=True, separators=(",", ":"))
 
     def as_counted(self, text: str) -> "Cut":
@@ -78,7 +86,8 @@ class Cut:
         declared = {name: told[name] for name in _TELLING}
         source = self.source.model_copy(update={**declared, "header": bool(names)})
         if "quoting" not in told:
-            return Cut(source=source, header=names)
+            framing = bytes.fromhex(told.get("framing", ""))
+            return Cut(source=source, header=names, framing=framing)
         quote, escape, delimiter = told["quoting"]
         quoting = Quoting(
             quote=quote.encode(), escape=escape.encode(), delimiter=delimiter.encode()

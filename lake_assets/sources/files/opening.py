@@ -3,10 +3,12 @@
 What its lines are is `sources.files.cutting`'s.
 """
 
+import gzip
 import io
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any, BinaryIO, Protocol, cast
 
 import pyarrow as pa
 
@@ -62,11 +64,56 @@ def opened(
         raw.seek(position)
         stream: Any = io.BufferedReader(_First(raw, size - position), _BUFFER_BYTES)
         codec = codec_of(source, name)
-        if codec is not None:
+        if codec == "gzip":
+            # Takes several members, and zeros behind one, by which blocks of tapes are filled up.
+            stream = gzip.GzipFile(fileobj=stream)
+        elif codec is not None:
             stream = pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), codec)
         if source.encoding != "utf-8":
             stream = _Text(io.TextIOWrapper(stream, encoding=source.encoding, newline=""))
         yield _Told(stream)
+
+
+@contextmanager
+def seekable(path: str, size: int) -> Iterator[BinaryIO]:
+    """A file's first bytes as they are, for who reads it from its end.
+
+    Args:
+        path: where it is.
+        size: its bytes when it was found: what came since is not there.
+
+    Raises:
+        FileNotFoundError: it is not there.
+        OSError: the disk does not give it.
+    """
+    with open(path, "rb", buffering=0) as raw:  # noqa: PTH123 - as above
+        yield cast("BinaryIO", _Seekable(raw, size))
+
+
+class _Seekable(io.RawIOBase):
+    """So many bytes of a file, at any place."""
+
+    def __init__(self, raw: io.FileIO, size: int) -> None:
+        super().__init__()
+        self._raw, self._size = raw, size
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        if whence == io.SEEK_END:
+            return self._raw.seek(self._size + offset)
+        return self._raw.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._raw.tell()
+
+    def readinto(self, buffer: Any, /) -> int:  # noqa: ANN401 - whatever takes bytes
+        wanted = memoryview(buffer)[: max(0, self._size - self._raw.tell())]
+        return (self._raw.readinto(wanted) or 0) if len(wanted) else 0
 
 
 class _First(io.RawIOBase):
@@ -107,7 +154,7 @@ class _Told:
             return bytes(self._stream.read(size))
         except UnicodeError as problem:
             raise BadFileError(f"is not of its encoding: {problem}") from problem
-        except (OSError, pa.ArrowInvalid) as problem:
+        except (OSError, EOFError, zlib.error, pa.ArrowInvalid) as problem:
             if getattr(problem, "errno", None) is not None:
                 raise  # the disk's
             raise BadFileError(f"cannot be decompressed: {problem}") from problem

@@ -13,7 +13,7 @@ from lake_assets.model.origins import PROBLEM
 from lake_assets.sources.files.cutting import NOWHERE, Numbers, Rows
 from lake_assets.sources.files.file_formats import FORMATS
 from lake_assets.sources.files.index import Entry
-from lake_assets.sources.files.listing import look
+from lake_assets.sources.files.listing import ensure_places, look
 from lake_assets.sources.files.measuring import Cut
 from lake_assets.sources.files.opening import BadFileError
 from lake_assets.sources.files.samples import sample_of
@@ -54,6 +54,7 @@ def read_part(cut: Cut, part: Part) -> Iterator[pa.RecordBatch]:
 
     Raises:
         OSError: the disk does not give the file.
+        SourceError: neither is the file there, nor its folder or the archive: a disk is away.
     """
     entry, reached, cut = part.entry, part.start, cut.as_counted(part.entry.counted_as)
     if entry.problem:
@@ -61,6 +62,8 @@ def read_part(cut: Cut, part: Part) -> Iterator[pa.RecordBatch]:
         return
     path = place_of(cut.source, entry)
     problem = _not_as_found(entry, path)
+    if problem == _VANISHED:
+        ensure_places(cut.source)
     if problem:
         yield _problem_row(part, reached, problem)
         return
@@ -70,6 +73,8 @@ def read_part(cut: Cut, part: Part) -> Iterator[pa.RecordBatch]:
             reached = max(part.start, min(part.end, come))
             yield from _batches(part, rows)
     except (BadFileError, FileNotFoundError) as why:
+        if isinstance(why, FileNotFoundError):
+            ensure_places(cut.source)
         told = "vanished while it was read" if isinstance(why, FileNotFoundError) else str(why)
         yield _problem_row(part, reached, told)
         return

@@ -21,7 +21,7 @@ from pyspark.sql.types import StructType
 from lake_assets.errors import SourceError
 from lake_assets.model.feeds import Feed
 from lake_assets.sources.files.batches import batch_end, parts_of
-from lake_assets.sources.files.cleaning import bronze_reached, clean
+from lake_assets.sources.files.cleaning import begin_archive, bronze_reached, clean
 from lake_assets.sources.files.discovery import Discovery
 from lake_assets.sources.files.index import Entry, entries_from
 from lake_assets.sources.files.index_writer import FileIndex
@@ -145,6 +145,8 @@ class _Finder:
         self._index = FileIndex(lake, feed.feed)
         self._discovery = Discovery(feed, lake, self._index)
         self._source = Cut.of(feed).source
+        if not self._index.cleaned:
+            begin_archive(self._source)
         self._pending: deque[Entry] = deque()
         self._loaded = reading.start
         self._ends_at: int | None = None
@@ -229,7 +231,8 @@ class _Finder:
         if reached > done:
             self._index.flush()  # bronze's commits outlive a power cut before what they are of goes
             entries = _leaving(lake, feed.feed, done)
-            done = clean(self._source, takewhile(lambda entry: entry.end <= reached, entries))
+            leaving = takewhile(lambda entry: entry.end <= reached, entries)
+            done = clean(self._source, leaving, has_cleaned=done > 0)
         if done > self._index.cleaned:
             self._index.note_cleaned(done)
         took = time.monotonic() - began

@@ -10,9 +10,16 @@ import pyarrow.compute as pc
 
 from lake_assets.model.feeds import Feed
 from lake_assets.sources.files.avro_container import schema_id
+from lake_assets.sources.files.declared_messages import message_id
 from lake_assets.sources.files.index import rows_of_index
 from lake_assets.sources.files.measuring import Measured
 from lake_assets.storage.store import Store
+
+
+def id_of(schema: str) -> int:
+    """`schema_id` of the rows of a schema, as it is in the index."""
+    # Avro's begins with the first name of a record.
+    return message_id(schema) if schema.startswith('{"descriptors"') else schema_id(schema)
 
 
 def written_schemas(lake: Store, feed: str) -> list[tuple[int, str]]:
@@ -27,7 +34,7 @@ def written_schemas(lake: Store, feed: str) -> list[tuple[int, str]]:
     # Any number of files without rows may stand before one offset.
     found.sort(key=lambda row: (row["first"], row["lines"], row["noticed_at"]))
     schemas = dict.fromkeys(row["schema"] for row in found)
-    return [(schema_id(schema), schema) for schema in schemas]
+    return [(id_of(schema), schema) for schema in schemas]
 
 
 class KnownSchemas:
@@ -50,7 +57,7 @@ class KnownSchemas:
         """
         if not measured.schema:
             return measured
-        number = schema_id(measured.schema)
+        number = id_of(measured.schema)
         known = self._known.get(number)
         if known is None:
             self._known[number] = measured.schema

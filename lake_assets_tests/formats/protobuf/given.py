@@ -11,12 +11,12 @@ from google.protobuf.message_factory import GetMessageClass
 from lake_assets.formats.base import Decoded
 from lake_assets.formats.confluent.schemas import SchemaSet, Version
 from lake_assets.formats.protobuf.arrow import decode
-from lake_assets.formats.protobuf.compile import ROOT, compile_files
 from lake_assets.formats.protobuf.decoders import descriptor_of
 from lake_assets.formats.protobuf.decoding import Decoding
 from lake_assets.formats.protobuf.decoding_plan import plan_decoding
 from lake_assets.formats.protobuf.reader_assignment import Assigned
 from lake_assets.formats.questions import Question
+from lake_assets.runtime.protoc import ROOT, compile_files
 
 NOTHING = pa.schema([])
 

@@ -7,7 +7,7 @@ from lake_assets.errors import RegistryError
 from lake_assets.formats.confluent.schemas import SchemaSet
 from lake_assets.formats.protobuf.payload_format import ProtobufFormat
 from lake_assets.formats.questions import MessageQuestion, SchemaIdQuestion
-from lake_assets.model.payload import ProtobufPayload
+from lake_assets.model.protobuf_payload import ProtobufPayload
 from lake_assets_tests.formats.contract import check_format
 from lake_assets_tests.formats.protobuf.given import framed, message_of, schemas
 

@@ -19,7 +19,8 @@ from lake_assets.formats.questions import MessageQuestion
 from lake_assets.formats.subjects.payload_format import SubjectsFormat
 from lake_assets.formats.subjects.registry import SubjectsRegistry
 from lake_assets.formats.subjects.schemas import SubjectSchemas
-from lake_assets.model.payload import AvroPayload, JsonPayload, ProtobufPayload
+from lake_assets.model.payload import AvroPayload, JsonPayload
+from lake_assets.model.protobuf_payload import ProtobufPayload
 from lake_assets.model.subjects import Subjects
 from lake_assets_tests.formats.framed_rows import bronze
 from lake_assets_tests.formats.json_schema.given import NoRegistry

@@ -1,6 +1,6 @@
 from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorSet
 
-from lake_assets.formats.protobuf.compile import ROOT, compile_files
+from lake_assets.runtime.protoc import ROOT, compile_files
 from lake_assets.simulator.games.schema import message_class, proto_text
 
 

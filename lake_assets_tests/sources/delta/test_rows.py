@@ -1,14 +1,13 @@
 import json
-from decimal import Decimal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from lake_assets.model.delta_source import DeltaSource
-from lake_assets.sources.delta import rows as module
-from lake_assets.sources.delta.rows import encode, read_part
+from lake_assets.sources.delta.rows import read_part
 from lake_assets.sources.delta.versions import FileOrigin
+from lake_assets.sources.files import parquet_json as module
 from lake_assets.sources.files.cutting import TOO_LONG
 from lake_assets.sources.files.index import Entry
 from lake_assets.sources.files.listing import Found
@@ -94,19 +93,3 @@ def test_wide_rows_come_few_at_a_time_and_too_wide_ones_not_at_all(source, tmp_p
     assert [row["ordinal"] for row in rows] == [100 + n for n in range(10)]
     lost = {row["ordinal"]: row["_problem"] for row in rows if row["value"] is None}
     assert lost == {105: f"file a.parquet: the row {TOO_LONG}"}
-
-
-def test_values_that_json_has_not_are_text():
-    row = {
-        "a": float("nan"),
-        "b": [float("inf")],
-        "c": Decimal("1E+3"),
-        "d": None,
-        "e": {1: b"\x00", 2: None},
-    }
-    assert json.loads(encode(row)) == {
-        "a": "nan",
-        "b": ["inf"],
-        "c": "1000",
-        "e": {"1": "AA==", "2": None},
-    }

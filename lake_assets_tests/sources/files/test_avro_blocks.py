@@ -212,3 +212,19 @@ def test_a_record_nested_beyond_what_python_goes_down_is_one_bad_row(folder):
     rows = rows_of(folder, header(node) + block([flat, b"\x02" * 100_000 + b"\0"]) + block([flat]))
     assert [row[2] and row[2][10:] for row in rows] == [flat, None, flat]
     assert "nested too deeply" in rows[1][3]
+
+
+@pytest.mark.parametrize(
+    ("kind", "default", "datum"),
+    [
+        ("long", "no number", b"\x02"),
+        (["long", "null"], [], b"\0\x02"),
+        ({"type": "enum", "name": "E", "symbols": ["A"], "default": "B"}, "A", b"\0"),
+    ],
+)
+def test_a_default_that_is_none_of_its_type_costs_no_row_of_its_writer(
+    folder, kind, default, datum
+):
+    fields = [{"name": "bpm", "type": kind, "default": default}]
+    rows = rows_of(folder, header({**BEAT, "fields": fields}) + block([datum] * 2))
+    assert [(row[2][10:], row[3]) for row in rows] == [(datum, None)] * 2

@@ -10,6 +10,7 @@ from lake_assets.bronze.rows import schema
 from lake_assets.delta.commit import Batch, Commit
 from lake_assets.delta.committer import Committer
 from lake_assets.delta.source_offsets import offset_transactions
+from lake_assets.errors import SourceNotFoundError
 from lake_assets.model.tables import bronze_of
 from lake_assets.sources.files import cleaning, stream
 from lake_assets.sources.files.index import entries_from
@@ -90,7 +91,7 @@ def test_a_name_that_is_taken_in_the_archive_gets_its_offset(folder):
     feed = folder.feed(archive=str(folder.root / "done"))
     folder.put("a", {"bpm": 1})
     read(folder.reader(feed))
-    (folder.root / "done").mkdir()
+    (folder.root / "done").mkdir(exist_ok=True)
     (folder.root / "done" / "a").write_bytes(b"of before")
     record(folder, 1, 1)
     read(folder.reader(feed, start=1))
@@ -103,7 +104,7 @@ def test_what_the_archive_has_is_never_overwritten(folder):
     feed = folder.feed(archive=str(folder.root / "done"))
     folder.put("a", {"bpm": 1})
     read(folder.reader(feed))
-    (folder.root / "done").mkdir()
+    (folder.root / "done").mkdir(exist_ok=True)
     for name in ("a", "a.0"):
         (folder.root / "done" / name).write_bytes(name.encode())
     entries = entries_from(folder.lake, "beats", 0, 9)
@@ -156,6 +157,7 @@ def test_what_cannot_leave_is_tried_again(folder):
     feed = folder.feed(archive=str(folder.root / "done"))
     folder.put("a", {"bpm": 1})
     read(folder.reader(feed))
+    (folder.root / "done").rmdir()
     (folder.root / "done").touch()  # no folder
     entries = entries_from(folder.lake, "beats", 0, 9)
     assert cleaning.clean(feed.source.files, entries) == 0
@@ -170,6 +172,7 @@ def test_columns_are_as_bronze_has_them():
 
 def test_a_link_in_the_archive_leads_to_the_same_file(folder):
     outside, archive = folder.root / "outside", folder.root / "deep" / "done"
+    archive.parent.mkdir()
     folder.put("a", {"bpm": 1}).rename(outside)
     (folder.path / "a").symlink_to("../outside")
     feed = folder.feed(archive=str(archive))
@@ -179,3 +182,33 @@ def test_a_link_in_the_archive_leads_to_the_same_file(folder):
     assert (names(folder.path), names(archive)) == ([], ["a"])
     assert (archive / "a").samefile(outside)
     assert told(read(folder.reader(feed)), "value", "_problem") == [(b'{"bpm": 1}', None)]
+
+
+def test_an_archive_is_made_for_the_first_files_and_never_above_a_folder_that_is_away(
+    folder, caplog
+):
+    archive = folder.root / "mount" / "done"
+    feed = folder.feed(archive=str(archive))
+    folder.put("a", {"bpm": 1})
+    read(folder.reader(feed))
+    record(folder, 1, 1)
+    read(folder.reader(feed, start=1))
+    assert names(folder.path) == ["a"]
+    assert not archive.parent.exists()
+    assert "make it, or mount it" in caplog.text
+    archive.parent.mkdir()
+    folder.put("b", {"bpm": 2})
+    read(folder.reader(feed, start=1))
+    assert (names(folder.path), names(archive)) == (["b"], ["a"])
+    record(folder, 2, 2)
+    away = archive.parent.rename(folder.root / "away")
+    archive.parent.mkdir()  # where its disk is not mounted
+    read(folder.reader(feed, start=2))
+    assert (names(folder.path), names(archive.parent)) == (["b"], [])
+    with pytest.raises(SourceNotFoundError, match="done: does not exist"):
+        read(folder.reader(feed))  # as after a RESTORE of bronze: the archive is not lost
+    archive.parent.rmdir()
+    away.rename(archive.parent)
+    read(folder.reader(feed, start=2))
+    assert (names(folder.path), names(archive)) == ([], ["a", "b"])
+    assert read(folder.reader(feed))["_problem"].null_count == 2

@@ -1,6 +1,7 @@
 """Files of delimited messages, whole and broken, by the reader that Spark asks."""
 
 import gzip
+import io
 
 import pytest
 
@@ -93,3 +94,22 @@ def test_a_file_of_no_message_is_one_bad_row(folder):
     ((row, position, value, problem),) = rows_of(folder, b"\xff" * 20)
     assert (row, position, value) == (1, None, None)
     assert "has no message at byte 0" in problem
+
+
+def test_a_long_message_is_put_together_once(monkeypatch):
+    monkeypatch.setattr(delimited, "CHUNK_BYTES", 10)
+    long = b"x" * 10_000
+    messages = _Looked(io.BytesIO(written(b"a", long, b"b")))
+    values = [value for rows in messages for value in rows.values]
+    assert values == [b"a", long, b"b"]
+    assert messages.looks < 5
+
+
+class _Looked(delimited.Messages):
+    """Counts how often it looks for whole messages."""
+
+    looks = 0
+
+    def _whole(self):
+        self.looks += 1
+        return super()._whole()

@@ -4,7 +4,11 @@ import bz2
 import gzip
 import json
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,12 +18,14 @@ from deltalake import DeltaTable
 from lake_assets.delta.log_history import open_table
 from lake_assets.errors import CommitConflictError, LakeError, SourceError, SourceNotFoundError
 from lake_assets.model.csv_payload import CsvPayload
+from lake_assets.model.files_source import FilesSource
 from lake_assets.model.payload import Payload
 from lake_assets.model.tables import files_of
 from lake_assets.sources.files import cutting, discovery, file_formats, measuring, source, stream
 from lake_assets.sources.files.discovery import Discovery, has_new_files
 from lake_assets.sources.files.index import changes_in, end_of, entries_from
 from lake_assets.sources.files.index_writer import FileIndex
+from lake_assets.sources.files.listing import list_files
 from lake_assets_tests.sources.files.folders import Folder, batches, read, told
 
 CSV = Payload(csv=CsvPayload(ddl="time string, bpm int"))
@@ -50,6 +56,8 @@ def test_lines_have_file_line_first_byte_and_the_time_of_their_file(folder):
         ("a.jsonl.bz2", bz2.compress),
         ("a.jsonl.zst", lambda raw: pa.compress(raw, "zstd", asbytes=True)),
         ("a.jsonl.gz", lambda raw: gzip.compress(raw[:20]) + gzip.compress(raw[20:])),
+        ("a.jsonl.gz", lambda raw: gzip.compress(raw) + bytes(512)),
+        ("a.jsonl.gz", lambda raw: gzip.compress(raw[:20]) + bytes(9) + gzip.compress(raw[20:])),
     ],
 )
 def test_compressed_files_are_read_by_their_ending(folder, name, pack):
@@ -443,3 +451,91 @@ def test_the_index_records_its_owner(folder):
     read(folder.reader())
     table = DeltaTable(folder.root / "lake" / files_of("beats").relative)
     assert table.metadata().configuration["lake_assets.feed"] == "beats"
+
+
+def test_a_folder_that_goes_before_its_files_are_read_is_waited_for(folder):
+    folder.put("a", {"bpm": 1})
+    reader = folder.reader()
+    at = reader.initialOffset()
+    end = reader.latestOffset(at, None)
+    away = folder.path.rename(folder.root / "away")
+    (part,) = reader.partitions(at, end)
+    with pytest.raises(SourceNotFoundError, match="does not exist"):
+        list(reader.read(part))
+    away.rename(folder.path)
+    (rows,) = reader.read(part)
+    reader.stop()
+    assert rows["value"].to_pylist() == [b'{"bpm": 1}']
+
+
+def test_a_folder_that_moved_is_read_on_and_other_files_of_the_same_names_are_changes(folder):
+    folder.put("a", {"bpm": 1})
+    assert read(folder.reader()).num_rows == 1
+    moved = folder.path.rename(folder.root / "moved")
+    (moved / "b").write_bytes(b'{"bpm": 2}\n')
+    rows = read(folder.reader(folder.feed(path=str(moved)), start=1))
+    assert told(rows, "_file", "ordinal") == [("b", 1)]
+    other = folder.root / "other"
+    other.mkdir()
+    (other / "a").write_bytes(b'{"bpm": 30}\n')
+    assert read(folder.reader(folder.feed(path=str(other)), start=2)).num_rows == 0
+    (change,) = changes_in(folder.lake, "beats")
+    assert (change.file.name, change.state) == ("a", "rewritten")
+
+
+_KILLED = """
+import os, signal, sys
+from pathlib import Path
+from lake_assets.sources.files import index_writer
+from lake_assets_tests.sources.files.folders import Folder
+
+folder, way = Folder(Path(sys.argv[1])), sys.argv[2]
+kill = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+reader = folder.reader()
+at = reader.initialOffset()
+if way == "before":
+    index_writer.FileIndex._commit = kill
+end = reader.latestOffset(at, None)
+for part in reader.partitions(at, end):
+    assert sum(rows.num_rows for rows in reader.read(part)) == 2
+kill()
+"""
+
+
+@pytest.mark.parametrize("way", ["before", "after"])
+def test_a_kill_beside_the_index_s_commit_doubles_and_loses_nothing(folder, way):
+    """By SIGKILL; bronze has nothing then, of rows that have their offsets or have them not yet."""
+    folder.put("a", {"bpm": 1}, {"bpm": 2})
+    done = subprocess.run([sys.executable, "-c", _KILLED, str(folder.root), way], check=False)  # noqa: S603
+    assert done.returncode == -signal.SIGKILL
+    assert len(entries_from(folder.lake, "beats", 0, 9)) == (way == "after")
+    folder.put("b", {"bpm": 3})
+    rows = read(folder.reader())
+    assert told(rows, "ordinal", "_file", "_row") == [(0, "a", 1), (1, "a", 2), (2, "b", 1)]
+    assert [entry.first for entry in entries_from(folder.lake, "beats", 0, 9)] == [0, 2]
+
+
+def test_a_link_whose_target_may_not_be_looked_at_is_passed_over_and_told_once(caplog):
+    with TemporaryDirectory() as root:
+        folder, closed = Path(root, "in"), Path(root, "closed")
+        folder.mkdir()
+        closed.mkdir()
+        Path(root).chmod(0o755)
+        (closed / "a").write_text("{}")
+        (folder / "a").symlink_to(closed / "a")
+        (folder / "b").write_text("{}")
+        source = FilesSource(path=str(folder), format="jsonl")
+        found = list(list_files(source))
+        closed.chmod(0)
+        user = os.geteuid()
+        try:
+            os.seteuid(user or 65_534)  # root may look at anything
+            names = [[file.name for file in list_files(source)] for _ in range(2)]
+        finally:
+            os.seteuid(user)
+            closed.chmod(0o755)
+    assert sorted(file.name for file in found) == ["a", "b"]
+    assert names == [["b"], ["b"]]
+    assert [message for message in caplog.messages if "is passed over" in message] == [
+        f"link {folder}/a is passed over: what it leads to may not be looked at"
+    ]

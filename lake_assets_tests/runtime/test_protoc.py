@@ -4,7 +4,7 @@ import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
 from lake_assets.errors import RegistryError, SchemaUnusableError
-from lake_assets.formats.protobuf.compile import ROOT, compile_files, root_beside
+from lake_assets.runtime.protoc import ROOT, compile_files, root_beside
 
 DEPENDENCY = 'syntax = "proto3"; package x; message D { string a = 1; }'
 EVENT = 'syntax = "proto3"; import "x/d.proto"; package y; message event { x.D d = 1; }'

@@ -64,3 +64,14 @@ def test_what_nobody_brought_is_unknown_and_what_makes_no_columns_is_refused():
     decoded = alone.plan(alone.newest(), NOTHING, []).decode(rows.slice(1))
     assert decoded.reason.to_pylist() == ["incompatible_schema"]
     assert not decoded.questions
+
+
+def test_a_schema_with_a_default_that_is_none_decodes_the_rows_of_its_writer():
+    wrong = {**OLD, "fields": [{**OLD["fields"][0], "default": "no number"}]}
+    made = format_of([(1, json.dumps(wrong))])
+    schemas = made.newest()
+    rows = batch((single(1, OLD, {"a": 1}), 1))
+    asked = made.plan(schemas, NOTHING, []).decode(rows)
+    schemas = made.resolve(schemas, frozenset(asked.questions))
+    decoded = made.plan(schemas, NOTHING, []).decode(rows)
+    assert decoded.columns["a"].to_pylist() == [1]
