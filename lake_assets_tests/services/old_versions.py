@@ -39,7 +39,7 @@ _FIRST_FLEXIBLE = 3
 
 @contextmanager
 def as_older(port: int, broker: int, versions: Mapping[int, int]) -> Iterator[None]:
-    """Serve a broker's port under another one, with these versions at most and no other questions."""
+    """Serve a broker under another port, with these versions at most and no other questions."""
 
     class Connection(BaseRequestHandler):
         """A client's."""
