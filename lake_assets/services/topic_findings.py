@@ -6,7 +6,6 @@ from dataclasses import replace
 from lake_assets.errors import FeedError, SettingsError, SourceError, SourceNotFoundError
 from lake_assets.feeds.load import load_feeds
 from lake_assets.model.endpoints import Endpoints
-from lake_assets.model.feeds import Feed
 from lake_assets.model.sources import KafkaSource
 from lake_assets.services.finding import Finding, Health, broken
 from lake_assets.settings.schema import Settings
@@ -36,7 +35,7 @@ def look_at_topics(
     except (SettingsError, FeedError) as problem:
         yield broken(problem.thing, problem)
         return
-    sources = {feed: feed.source.kafka for feed in feeds if feed.source.kafka is not None}
+    sources = {feed.feed: feed.source.kafka for feed in feeds if feed.source.kafka is not None}
     for topic in sorted({name for source in sources.values() for name in source.names}):
         yield _topic(endpoints, topic, timeout_s)
     for source in {source.pattern: source for source in sources.values()}.values():
@@ -74,11 +73,11 @@ def _pattern(endpoints: Endpoints, source: KafkaSource, timeout_s: float) -> Fin
     return Finding(thing=thing, health=Health.OK, fact=f"{count} ({shown}), {rows:,} rows so far")
 
 
-def _group(endpoints: Endpoints, feed: Feed, timeout_s: float) -> Iterator[Finding]:
+def _group(endpoints: Endpoints, feed: str, timeout_s: float) -> Iterator[Finding]:
     """Whether a feed's offsets can be committed; nothing is said if so."""
-    thing = f"consumer group {group_of(feed.feed)}"
+    thing = f"consumer group {group_of(feed)}"
     try:
-        refusal = group_refusal(endpoints, group_of(feed.feed), timeout_s=timeout_s)
+        refusal = group_refusal(endpoints, group_of(feed), timeout_s=timeout_s)
     except SourceError as problem:
         yield broken(thing, problem)
         return
