@@ -12,15 +12,12 @@ from lake_assets.errors import (
     LakeAssetsError,
     LakeError,
     RegistryError,
-    SettingsError,
     SourceError,
-    SourceNotFoundError,
 )
 from lake_assets.feeds.load import load_feeds
 from lake_assets.formats.confluent.registry_client import check_registry
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
-from lake_assets.model.sources import KafkaSource
 from lake_assets.runtime.jars import GROUPS, Group, is_here
 from lake_assets.runtime.java import find_java
 from lake_assets.runtime.setup import ensure_runtime
@@ -35,14 +32,13 @@ from lake_assets.services.control import (
 from lake_assets.services.delta_findings import look_at_delta_sources
 from lake_assets.services.feed_findings import look_at_feeds
 from lake_assets.services.file_findings import look_at_files
-from lake_assets.services.finding import Finding, Health
+from lake_assets.services.finding import Finding, Health, broken
 from lake_assets.services.postgres_findings import look_at_postgres_sources
 from lake_assets.services.sink_findings import look_at_sinks
 from lake_assets.services.subject_findings import look_at_subjects
+from lake_assets.services.topic_findings import look_at_topics
 from lake_assets.settings.schema import Settings
-from lake_assets.sources.kafka.found_topics import extent_of
-from lake_assets.sources.kafka.java_properties import java_properties
-from lake_assets.sources.kafka.topics import check_broker, end_offsets
+from lake_assets.sources.kafka.topics import check_broker
 from lake_assets.state.binding import Bound, Refuse
 from lake_assets.state.lake_id import look_at_binding
 
@@ -56,11 +52,6 @@ _START = "lake-assets services up"
 
 _ANSWER_S = 5.0
 """Seconds for an answer of the user's own broker or registry, for which a person waits."""
-
-_TOPICS_SHOWN = 5
-"""Of those that a pattern finds; there may be hundreds."""
-
-_Told = SettingsError | FeedError | SourceError | RegistryError | LakeError
 
 
 def examine(settings: Settings) -> Iterator[Finding]:
@@ -140,7 +131,7 @@ def _services(settings: Settings) -> Iterator[Finding]:
         )
         yield broker
         if services.kafka.state is State.YOURS and broker.health is Health.OK:
-            yield from _streaming(settings, endpoints)
+            yield from look_at_topics(settings, endpoints, timeout_s=_ANSWER_S)
     if not needs_registry(_feeds(settings)):
         return
     registry = _service(
@@ -161,58 +152,13 @@ def _feeds(settings: Settings) -> tuple[Feed, ...] | None:
         return None
 
 
-def _streaming(settings: Settings, mine: Endpoints) -> Iterator[Finding]:
-    """Whether Spark can be told the client's properties, and we may read the feeds' topics."""
-    try:
-        java_properties(mine.client_options())
-        feeds = load_feeds(settings.feeds)
-    except (SettingsError, FeedError) as problem:
-        yield _broken(problem.thing, problem)
-        return
-    sources = [feed.source.kafka for feed in feeds if feed.source.kafka is not None]
-    for topic in sorted({name for source in sources for name in source.names}):
-        yield _topic(mine, topic)
-    for source in {source.pattern: source for source in sources}.values():
-        if source.pattern is not None:
-            yield _pattern(mine, source)
-
-
-def _topic(mine: Endpoints, topic: str) -> Finding:
-    thing = f"topic {topic}"
-    try:
-        rows = sum(end_offsets(mine, topic, timeout_s=_ANSWER_S).values())
-    except SourceNotFoundError as problem:
-        return replace(_broken(thing, problem), health=Health.LATER)
-    except SourceError as problem:
-        return _broken(thing, problem)
-    return Finding(thing=thing, health=Health.OK, fact=f"readable, {rows:,} rows so far")
-
-
-def _pattern(mine: Endpoints, source: KafkaSource) -> Finding:
-    """Which topics a pattern finds now; none are waited for."""
-    thing = source.title
-    try:
-        extent = extent_of(mine, source, timeout_s=_ANSWER_S)
-    except SourceNotFoundError as problem:
-        return replace(_broken(thing, problem), health=Health.LATER)
-    except SourceError as problem:
-        return _broken(thing, problem)
-    rows, count = sum(extent.ends.values()), len(extent.names)
-    shown = ", ".join(extent.names[:_TOPICS_SHOWN]) + (" …" if count > _TOPICS_SHOWN else "")
-    return Finding(thing=thing, health=Health.OK, fact=f"{count} ({shown}), {rows:,} rows so far")
-
-
-def _broken(thing: str, problem: _Told) -> Finding:
-    return Finding(thing=thing, health=Health.BROKEN, fact=problem.fact, fix=problem.next_step)
-
-
 def _service(thing: str, found: ServiceStatus, check: Callable[[], None]) -> Finding:
     if found.state is State.YOURS:
         fact = f"yours, {found.address}"
         try:
             check()
         except (SourceError, RegistryError) as problem:
-            return replace(_broken(thing, problem), fact=f"{fact}: {problem.fact}")
+            return replace(broken(thing, problem), fact=f"{fact}: {problem.fact}")
         return Finding(thing=thing, health=Health.OK, fact=fact)
     if found.state is State.RUNNING:
         return Finding(thing=thing, health=Health.OK, fact=f"embedded, {found.address}")
@@ -246,7 +192,7 @@ def _state(settings: Settings) -> Finding:
     try:
         decision = look_at_binding(settings)
     except LakeError as problem:
-        return replace(_broken(thing, problem), fact=f"{problem.thing} {problem.fact}")
+        return replace(broken(thing, problem), fact=f"{problem.thing} {problem.fact}")
     if isinstance(decision, Refuse):
         fact = f"{folder} cannot be used with this lake: {decision.why}"
         return Finding(thing=thing, health=Health.BROKEN, fact=fact, fix=decision.next_step)

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from lake_assets.errors import FeedError, LakeError, RegistryError, SettingsError, SourceError
+
 
 class Health(StrEnum):
     """How a thing is."""
@@ -20,3 +22,10 @@ class Finding:
     health: Health
     fact: str
     fix: str = ""
+
+
+def broken(
+    thing: str, problem: SettingsError | FeedError | SourceError | RegistryError | LakeError
+) -> Finding:
+    """What an error says of a thing."""
+    return Finding(thing=thing, health=Health.BROKEN, fact=problem.fact, fix=problem.next_step)

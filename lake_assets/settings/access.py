@@ -9,6 +9,8 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from lake_assets.settings.checks import web_complaint
 
+_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI")
+
 
 def without_login(given: Mapping[str, Any]) -> dict[str, Any]:
     """A registry's fields, with the login that stands in `url` moved to `user` and `password`.
@@ -82,6 +84,11 @@ def kafka_complaint(options: Mapping[str, str]) -> str | None:
     mechanism = options.get("sasl.mechanism", options.get("sasl.mechanisms"))
     if mechanism is None and "sasl.username" in options:
         return "need sasl.mechanism beside sasl.username: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512"
+    if mechanism is not None and mechanism not in _MECHANISMS:
+        return (
+            f"need one of {', '.join(_MECHANISMS)} as sasl.mechanism, which both clients have. "
+            "AWS_MSK_IAM is Java's alone: let the cluster take SCRAM-SHA-512 or certificates, too"
+        )
     if options.get("enable.ssl.certificate.verification", "true").lower() != "true":
         return (
             "switch enable.ssl.certificate.verification off, which Spark's client cannot: trust "

@@ -23,11 +23,11 @@ _DELIVERY_S = 60.0
 """Seconds until a message that no broker takes counts as lost. Less would not outlast a broker's
 restart; more keeps a user waiting whose broker is gone for good."""
 
+_USUAL: dict[str, Any] = {"linger.ms": 20, "batch.size": 1 << 20, "compression.type": "lz4"}
+"""Properties of the producer unless the user gives others: hosted brokers may take less."""
+
 _CONFIG: dict[str, Any] = {
     "enable.idempotence": True,  # a message that is sent again must not count twice
-    "linger.ms": 20,
-    "batch.size": 1 << 20,
-    "compression.type": "lz4",
     "queue.buffering.max.messages": 2 * _IN_FLIGHT,
     "queue.buffering.max.kbytes": 1 << 18,
     "message.timeout.ms": int(_DELIVERY_S * 1000),
@@ -63,7 +63,8 @@ class _Deliveries:
         self._topic = topic
         self._endpoints = endpoints
         self._refusals = Refusals()
-        self._producer = Producer({**client_config(endpoints, self._refusals), **_CONFIG})
+        given = client_config(endpoints, self._refusals)
+        self._producer = Producer({**_USUAL, **given, **_CONFIG})
         self._lost = 0
         self._problem = KafkaError(KafkaError.NO_ERROR)
 

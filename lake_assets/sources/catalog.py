@@ -12,7 +12,7 @@ from lake_assets.model.sources import DeclaredSource, KafkaSource
 from lake_assets.sources.base import Source
 from lake_assets.sources.delta.source import AppendedRows
 from lake_assets.sources.files.source import FolderFiles
-from lake_assets.sources.kafka.group_offsets import GroupOffsets
+from lake_assets.sources.kafka.group_offsets import GroupOffsets, group_of
 from lake_assets.sources.kafka.retention import TopicRetention, offsets_at, topic_retention
 from lake_assets.sources.kafka.source import KafkaTopic
 from lake_assets.sources.postgres.source import TableRows
@@ -42,7 +42,7 @@ def tools_of(feed: Feed, endpoints: Endpoints) -> GroupOffsets | None:
     declared = feed.source.declared
     if not isinstance(declared, KafkaSource):
         return None
-    return GroupOffsets(endpoints, f"lake_assets-{feed.feed}")
+    return GroupOffsets(endpoints, group_of(feed.feed))
 
 
 def deletions_of(

@@ -26,6 +26,7 @@ from lake_assets.services import kafka, lifecycle
 from lake_assets.services.service import LOOPBACK, Ports, Service
 from lake_assets.settings.schema import Settings
 from lake_assets_tests.certificates import Authority, Signed
+from lake_assets_tests.services.old_versions import KAFKA_1_0, as_older
 from lake_assets_tests.services.tokens import Issuer, issuing
 
 USER = "lake"
@@ -43,6 +44,15 @@ MARKER = "hush9f3amarker"
 PASSWORD = f'{MARKER} "quoted\\back; slash'
 """Of all three: with the characters that a JAAS line gives a meaning to."""
 
+EVENT_HUBS_USER = "$ConnectionString"
+"""What everybody is called at Event Hubs; may do everything, by PLAIN alone."""
+
+CONNECTION_STRING = (
+    "Endpoint=sb://play.servicebus.windows.net/;SharedAccessKeyName=lake;"
+    f"SharedAccessKey={MARKER}+1/2=="
+)
+"""The password of that one, as Event Hubs gives one out."""
+
 CLIENT_SECRET = f"{MARKER}-secret"
 """For a token; without the characters that OAuth would have encoded."""
 
@@ -56,6 +66,7 @@ class Listener(StrEnum):
     MUTUAL = "mutual"  # TLS with a client's certificate
     EXPIRED = "expired"  # TLS with a server's certificate that is over
     MISNAMED = "misnamed"  # TLS with a server's certificate for another host
+    HOSTED = "hosted"  # SASL_PLAINTEXT, mechanism PLAIN, and the versions of a much older Kafka
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +88,9 @@ class Secured:
 
     def address(self, listener: Listener) -> str:
         """Address of a way in."""
-        return f"localhost:{self.ports[2 + list(Listener).index(listener)]}"
+        if listener is Listener.HOSTED:
+            return f"localhost:{self.ports[-1]}"
+        return f"localhost:{_port(self.ports, listener)}"
 
     def options(
         self, listener: Listener, *, user: str = USER, password: str = PASSWORD
@@ -89,6 +102,8 @@ class Secured:
             own = {"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", **login}
         elif listener is Listener.SCRAM:
             own = {"security.protocol": "SASL_SSL", "sasl.mechanism": "SCRAM-SHA-512", **login}
+        elif listener is Listener.HOSTED:
+            return {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", **login}
         elif listener is Listener.MUTUAL:
             own = {
                 "security.protocol": "SSL",
@@ -129,7 +144,7 @@ def secured_broker(settings: Settings) -> Iterator[Secured]:
     service = Service(
         name="secured",
         group="kafka",
-        ports=2 + len(Listener),
+        ports=3 + len(Listener),  # the last one is before the port of `HOSTED`
         prepare=prepare,
         answers=kafka.answers,
     )
@@ -138,7 +153,8 @@ def secured_broker(settings: Settings) -> Iterator[Secured]:
         client = authority.sign(USER, password=PASSWORD)
         found = Secured(ports=state.ports, authority=authority, client=client, issuer=issuer)
         _add_users(found.plain)
-        with issuing(issuer):
+        hosted = _port(found.ports, Listener.HOSTED)
+        with issuing(issuer), as_older(found.ports[-1], hosted, KAFKA_1_0):
             yield found
     finally:
         lifecycle.stop_service(folder)
@@ -156,17 +172,18 @@ def _properties(authority: Authority, ports: Ports, keys: Path) -> str:
         Listener.SCRAM: ("SCRAM-SHA-512", "scram.ScramLoginModule required"),
         Listener.TOKEN: ("OAUTHBEARER", "oauthbearer.OAuthBearerLoginModule required"),
     }
+    logins[Listener.HOSTED] = logins[Listener.PASSWORD]
     protocols = {one: "SASL_SSL" if one in logins else "SSL" for one in Listener}
-    own = ",".join(
-        f"{one.upper()}://localhost:{port}" for one, port in zip(Listener, ports[2:], strict=True)
-    )
+    protocols[Listener.HOSTED] = "SASL_PLAINTEXT"
+    own = ",".join(f"{one.upper()}://localhost:{_port(ports, one)}" for one in Listener)
+    told = own.replace(f":{_port(ports, Listener.HOSTED)}", f":{ports[-1]}")
     lines = [
         f"listeners=PLAINTEXT://{LOOPBACK}:{ports[0]},CONTROLLER://{LOOPBACK}:{ports[1]},{own}",
-        f"advertised.listeners=PLAINTEXT://{LOOPBACK}:{ports[0]},{own}",
+        f"advertised.listeners=PLAINTEXT://{LOOPBACK}:{ports[0]},{told}",
         "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,"
         + ",".join(f"{one.upper()}:{protocol}" for one, protocol in protocols.items()),
         "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-        f"super.users=User:ANONYMOUS;User:{USER};User:CN={USER}",
+        f"super.users=User:ANONYMOUS;User:{USER};User:CN={USER};User:{EVENT_HUBS_USER}",
     ]
     for one, store in stores.items():
         prefix = f"listener.name.{one}"
@@ -192,9 +209,15 @@ def _properties(authority: Authority, ports: Ports, keys: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _port(ports: Ports, listener: Listener) -> int:
+    """The broker's own port of a way in."""
+    return ports[2 + list(Listener).index(listener)]
+
+
 def _users() -> str:
     quoted = PASSWORD.replace("\\", "\\\\").replace('"', '\\"')
-    return " ".join(f'user_{name}="{quoted}"' for name in (USER, STRANGER, READER))
+    words = dict.fromkeys((USER, STRANGER, READER), quoted) | {EVENT_HUBS_USER: CONNECTION_STRING}
+    return " ".join(f'user_{name}="{word}"' for name, word in words.items())
 
 
 def _add_users(plain: str) -> None:

@@ -1,12 +1,10 @@
 from pathlib import Path
-from uuid import uuid4
 
 import pyarrow as pa
 import pytest
 
 from lake_assets.feeds.load import load_feeds
 from lake_assets.model.owners import Owner
-from lake_assets.services import control
 from lake_assets.services.checkup import examine, judge_disk
 from lake_assets.services.finding import Finding, Health
 from lake_assets.settings.schema import (
@@ -15,7 +13,6 @@ from lake_assets.settings.schema import (
     RuntimeSettings,
     Settings,
 )
-from lake_assets.sources.kafka.topics import ensure_topic
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.state.lake_id import lake_id
 from lake_assets_tests.services.secured import MARKER, STRANGER, Listener, Secured
@@ -72,38 +69,10 @@ def _mine(settings: Settings, secured: Secured, topic: str, **login: str) -> Set
 
 
 @pytest.mark.kafka
-def test_a_topic_that_may_be_read_is_fine_and_one_that_is_not_there_comes_later(settings, secured):
-    topic = f"topic-{uuid4().hex[:8]}"
-    mine = _mine(settings, secured, topic)
-    assert _found(mine)[f"topic {topic}"].health is Health.LATER
-    ensure_topic(control.locate(_with_registry(mine)), topic)
-    finding = _found(mine)[f"topic {topic}"]
-    assert (finding.health, finding.fact) == (Health.OK, "readable, 0 rows so far")
-
-
-@pytest.mark.kafka
 def test_a_topic_that_we_have_no_right_to_is_broken(settings, secured):
     found = _found(_mine(settings, secured, "mine", user=STRANGER))
     assert found["Kafka"].health is Health.OK
     assert found["topic mine"].health is Health.BROKEN
-    assert "Grant the user" in found["topic mine"].fix
-
-
-@pytest.mark.kafka
-def test_a_pattern_is_told_with_the_topics_that_it_finds_or_that_it_finds_none(settings, secured):
-    prefix = f"topic-{uuid4().hex[:8]}"
-    mine = _mine(settings, secured, "mine")
-    assert mine.feeds is not None
-    file = mine.feeds / "mine.yaml"
-    file.write_text(file.read_text().replace("{topic: mine}", f'{{topics: "{prefix}-.*"}}'))
-    thing = f"topics that match '{prefix}-.*'"
-    nothing = _found(mine)[thing]
-    assert (nothing.health, "do not exist" in nothing.fact) == (Health.LATER, True)
-    for number in range(6):
-        ensure_topic(control.locate(_with_registry(mine)), f"{prefix}-{number}")
-    finding = _found(mine)[thing]
-    shown = ", ".join(f"{prefix}-{number}" for number in range(5))
-    assert (finding.health, finding.fact) == (Health.OK, f"6 ({shown} …), 0 rows so far")
 
 
 @pytest.mark.kafka
@@ -120,17 +89,6 @@ def test_a_refused_login_is_broken_and_no_topic_is_asked_about(settings, secured
     assert "refuses us (401)" in found["schema registry"].fact
     assert "topic mine" not in found
     assert MARKER not in repr(found)
-
-
-@pytest.mark.kafka
-def test_a_key_that_spark_could_not_be_told_is_broken(settings, secured, tmp_path):
-    mine = _mine(settings, secured, "mine")
-    # librdkafka has no use for it without TLS, and does not look.
-    plain = KafkaSettings(
-        bootstrap_servers=secured.plain, options={"ssl.ca.location": str(tmp_path / "none.pem")}
-    )
-    found = _found(mine.model_copy(update={"kafka": plain}))
-    assert found["LAKE_ASSETS_KAFKA_OPTIONS"].health is Health.BROKEN
 
 
 def test_a_table_of_another_layout_than_the_feed_says_is_broken(settings, tmp_path):
@@ -152,10 +110,6 @@ def test_a_table_of_another_layout_than_the_feed_says_is_broken(settings, tmp_pa
     )
     assert "lake-assets rebuild silver" in finding.fix
     assert thing not in _found(settings.model_copy(update={"home": tmp_path / "other"}))
-
-
-def _with_registry(settings: Settings) -> Settings:
-    return settings.model_copy(update={"registry": RegistrySettings(url="http://127.0.0.1:1")})
 
 
 def test_missing_jars_come_later(settings, tmp_path):

@@ -97,6 +97,8 @@ def test_options_that_both_clients_understand_are_fine(options):
     [
         ({"sasl.username": "me", "sasl.password": "hush"}, "need sasl.mechanism"),
         ({"enable.ssl.certificate.verification": "false"}, "which Spark's client cannot"),
+        ({"sasl.mechanism": "AWS_MSK_IAM"}, "let the cluster take SCRAM-SHA-512 or certificates"),
+        ({"sasl.mechanisms": "hush"}, "need one of PLAIN, SCRAM-SHA-256,"),
         ({"sasl.mechanism": "OAUTHBEARER"}, "need sasl.oauthbearer.method: oidc"),
         (
             {"sasl.mechanism": "OAUTHBEARER", "sasl.oauthbearer.method": "oidc"},

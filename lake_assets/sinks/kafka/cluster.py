@@ -12,7 +12,7 @@ from lake_assets.errors import SinkError, SourceError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.kafka_sink import KafkaSink
 from lake_assets.sources.base import ANSWER_S
-from lake_assets.sources.kafka.refusals import FORBIDDEN
+from lake_assets.sources.kafka.refusals import is_about_question
 from lake_assets.sources.kafka.topics import asking, client_config, metadata, offset_bounds
 
 
@@ -56,7 +56,7 @@ def look_at_topic(
     except SourceError as problem:
         raise SinkError(problem.thing, problem.fact, problem.next_step) from problem
     if config is None:
-        return ("its settings may not be read (DescribeConfigs)",)
+        return ("its settings cannot be read (DescribeConfigs)",)
     if "compact" in (config.get("cleanup.policy") or "") and sink.key is None:
         step = "Name the field that is the key, or have the topic delete instead"
         raise SinkError(thing, "is compacted, and takes no message without a key", step)
@@ -66,7 +66,7 @@ def look_at_topic(
 def _told(
     sink: KafkaSink, cluster: Endpoints, timeout_s: float
 ) -> tuple[Mapping[str, str | None] | None, int]:
-    """The topic's settings, None if they may not be read; and the fewest copies of a partition."""
+    """The topic's settings, None if they cannot be read; and the fewest copies of a partition."""
     with asking(cluster, sink.topic, timeout_s) as refusals:
         admin = AdminClient(client_config(cluster, refusals))
         told = metadata(admin, sink.topic, refusals, timeout_s).topics[sink.topic]
@@ -76,7 +76,7 @@ def _told(
         try:
             return {name: entry.value for name, entry in answer.result().items()}, copies
         except KafkaException as problem:
-            if problem.args[0].code() not in FORBIDDEN:
+            if not is_about_question(problem.args[0]):
                 raise
             return None, copies
 

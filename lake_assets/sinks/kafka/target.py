@@ -25,13 +25,17 @@ from lake_assets.sources.kafka.topics import client_config
 ORIGIN = "lake_assets.origin"
 """Header that says where a row came from, one text a row: by it, a repetition is known."""
 
+_USUAL: dict[str, Any] = {
+    "linger.ms": 5,
+    "compression.type": "lz4",
+    "message.max.bytes": 1_000_000_000,  # how large one may be, the topic says
+}
+"""Properties of the producer unless the user gives others: hosted brokers may take less."""
+
 _CONFIG: dict[str, Any] = {
     "enable.idempotence": True,  # what librdkafka sends again by itself is there once
     "acks": "all",
     "partitioner": "murmur2_random",  # as Java's clients do: keys are in the same partition
-    "linger.ms": 5,
-    "compression.type": "lz4",
-    "message.max.bytes": 1_000_000_000,  # how large one may be, the topic says
 }
 
 _REFUSED = frozenset(
@@ -104,7 +108,8 @@ class KafkaTarget:
         """Look at the topic, and make the producer."""
         await asyncio.to_thread(look_at_topic, self._sink, self._cluster)
         own = {**_CONFIG, "message.timeout.ms": int(self._timeout_s * 1000)}
-        self._producer = Producer({**client_config(self._cluster, self._refusals), **own})
+        given = client_config(self._cluster, self._refusals)
+        self._producer = Producer({**_USUAL, **given, **own})
         return self
 
     async def __aexit__(

@@ -16,6 +16,11 @@ from lake_assets.sources.kafka.refusals import Refusals
 from lake_assets.sources.kafka.topics import client_config
 
 
+def group_of(feed: str) -> str:
+    """Name of a feed's consumer group."""
+    return f"lake_assets-{feed}"
+
+
 class GroupOffsets:
     """Of one group; used by one thread. Keeps a connection."""
 

@@ -33,6 +33,11 @@ FORBIDDEN = {
     KafkaError.CLUSTER_AUTHORIZATION_FAILED,
     KafkaError.GROUP_AUTHORIZATION_FAILED,
 }
+UNSUPPORTED = {
+    KafkaError._UNSUPPORTED_FEATURE,  # noqa: SLF001 - the client knows by the broker's versions
+    KafkaError.UNSUPPORTED_VERSION,
+}
+"""A broker that is too old for a question, or no Kafka at all and speaks like one in part."""
 
 _OPTIONS = "LAKE_ASSETS_KAFKA_OPTIONS"
 
@@ -76,6 +81,11 @@ def _is_alert(error: KafkaError) -> bool:
     return error.code() in _UNREACHABLE and "alert" in error.str()
 
 
+def is_about_question(error: KafkaError) -> bool:
+    """Whether brokers let us in and refuse this question alone; others may be answered."""
+    return error.code() not in {*_UNREACHABLE, _LOGIN, _TLS, _BAD_PROPERTY}
+
+
 def explain(
     error: KafkaError, kafka: str, topic: str | None, options: Mapping[str, str], timeout_s: float
 ) -> SourceError:
@@ -105,9 +115,15 @@ def explain(
         step = f"Correct {_OPTIONS} or LAKE_ASSETS_KAFKA_BOOTSTRAP_SERVERS"
         return SourceError(broker, f"a client property is wrong ({error.str()})", step)
     thing = broker if topic is None else f"topic {topic!r} at {kafka}"
-    step = "Grant the user Describe and Read on the topic; to produce, Write and Create, too"
-    fact = f"is refused ({error.str()})"
-    return SourceError(thing, fact, step if code in FORBIDDEN else "Look into the broker's log")
+    return SourceError(thing, f"is refused ({error.str()})", _after_refusal(code))
+
+
+def _after_refusal(code: int) -> str:
+    if code in FORBIDDEN:
+        return "Grant the user Describe and Read on the topic; to produce, Write and Create, too"
+    if code in UNSUPPORTED:
+        return "Do it with the tools of the service that runs the brokers, or have newer ones"
+    return "Look into the broker's log"
 
 
 def _unreachable(error: KafkaError, timeout_s: float) -> tuple[str, str]:

@@ -28,7 +28,7 @@ from lake_assets.errors import SourceError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.sources.base import ANSWER_S
 from lake_assets.sources.kafka.assigned import IN_NO_GROUP
-from lake_assets.sources.kafka.refusals import FORBIDDEN, Refusals, explain
+from lake_assets.sources.kafka.refusals import Refusals, explain, is_about_question
 
 _T = TypeVar("_T")
 
@@ -112,9 +112,10 @@ def _is_there(error: KafkaError, endpoints: Endpoints, topic: str, timeout_s: fl
     """Whether a topic that was not created is there all the same."""
     if error.code() == KafkaError.TOPIC_ALREADY_EXISTS:
         return True
-    if error.code() not in FORBIDDEN:
+    if not is_about_question(error):
         return False
-    # Who may not create topics is told so even if there is nothing to create.
+    # Where we may not create topics we are told so even if there is nothing to create, and hosted
+    # brokers refuse it with various codes.
     with suppress(SourceError):
         offset_bounds(endpoints, topic, timeout_s=timeout_s)
         return True

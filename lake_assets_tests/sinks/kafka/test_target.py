@@ -14,6 +14,7 @@ from lake_assets.sinks.kafka.cluster import look_at_topic
 from lake_assets.sinks.kafka.target import KafkaTarget
 from lake_assets.sources.kafka.topics import client_config, end_offsets
 from lake_assets_tests.events import Topic
+from lake_assets_tests.services.hosted_options import as_documented
 from lake_assets_tests.services.secured import PASSWORD, READER, STRANGER, Listener
 
 pytestmark = pytest.mark.kafka
@@ -142,6 +143,22 @@ def test_another_cluster_is_used_with_its_login(secured):
         with pytest.raises(SinkError, match=r"is refused .*[Aa]uthoriz|does not exist"):
             _deliver(_sink(topic, **login), None, [{"a": 1}])
     assert len(_messages(topic)) == 1
+
+
+def test_hosted_brokers_are_produced_to_with_what_they_take(secured):
+    topic = Topic(Endpoints(kafka=secured.plain, registry=""))
+    topic.create()
+    _, options = as_documented(secured, "event hubs")
+    options["security.protocol"] = "SASL_PLAINTEXT"
+    own = Endpoints(kafka=secured.address(Listener.HOSTED), registry="", kafka_options=options)
+    assert look_at_topic(_sink(topic), own) == ("its settings cannot be read (DescribeConfigs)",)
+    # The topic takes a megabyte as well; the user's own bound is kept.
+    rows = [{"a": "x" * 1_000_000}, {"a": "y"}]
+    outcomes = _deliver(_sink(topic), own, rows)
+    refused, taken = sorted(outcomes, key=lambda one: one.is_delivered)
+    assert (refused.is_delivered, taken.is_delivered) == (False, True)
+    assert "MSG_SIZE_TOO_LARGE" in refused.reason
+    assert [message.value() for message in _messages(topic)] == [b'{"a":"y"}']
 
 
 def test_the_lakes_own_brokers_need_to_run():

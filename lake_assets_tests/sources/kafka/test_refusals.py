@@ -7,13 +7,24 @@ from confluent_kafka import Producer
 
 from lake_assets.errors import SourceError, SourceNotFoundError
 from lake_assets.model.endpoints import Endpoints
+from lake_assets.model.origins import Extent
 from lake_assets.model.sources import KafkaSource
+from lake_assets.settings.access import kafka_complaint
 from lake_assets.simulator.games.events import GameEvents
 from lake_assets.simulator.produce import produce
 from lake_assets.simulator.script import Script
 from lake_assets.sources.kafka.source import KafkaTopic
 from lake_assets.sources.kafka.topics import check_broker, end_offsets, ensure_topic
-from lake_assets_tests.services.secured import MARKER, READER, STRANGER, Listener, Secured
+from lake_assets_tests.services.hosted_options import SETS, as_documented
+from lake_assets_tests.services.secured import (
+    CONNECTION_STRING,
+    EVENT_HUBS_USER,
+    MARKER,
+    READER,
+    STRANGER,
+    Listener,
+    Secured,
+)
 
 pytestmark = pytest.mark.kafka
 
@@ -42,6 +53,14 @@ def topic(secured: Secured) -> str:
 def test_who_is_let_in_may_make_topics_and_ask_about_them(secured, listener):
     topic, mine = f"topic-{uuid4().hex[:8]}", by(secured, listener)
     ensure_topic(mine, topic, partitions=1)
+    assert end_offsets(mine, topic) == {0: 0}
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_the_options_that_are_documented_for_a_hosted_service_let_us_in(secured, topic, name):
+    listener, options = as_documented(secured, name)
+    assert kafka_complaint(options) is None
+    mine = Endpoints(kafka=secured.address(listener), registry="", kafka_options=options)
     assert end_offsets(mine, topic) == {0: 0}
 
 
@@ -112,6 +131,14 @@ def test_who_may_not_make_topics_may_use_one_that_is_there(secured, topic):
         ensure_topic(reader, f"{topic}-other")
 
 
+def test_brokers_that_make_no_topics_let_us_use_one_that_is_there(secured, topic):
+    hosted = by(secured, Listener.HOSTED, user=EVENT_HUBS_USER, password=CONNECTION_STRING)
+    ensure_topic(hosted, topic)
+    with pytest.raises(SourceError, match=r"is refused \(.* not supported by broker") as raised:
+        ensure_topic(hosted, f"{topic}-other")
+    assert "with the tools of the service that runs the brokers" in str(raised.value)
+
+
 def test_a_topic_that_is_not_there_is_told_apart(secured, topic):
     with pytest.raises(SourceNotFoundError, match="does not exist"):
         end_offsets(by(secured, Listener.SCRAM), f"{topic}-other")
@@ -129,14 +156,28 @@ def test_who_may_not_write_is_told_by_produce(secured, topic, services):
     assert "to produce, Write and Create" in str(raised.value)
 
 
-def test_who_may_read_a_topic_needs_no_right_to_a_group(secured, topic):
-    """A consumer names one and asks for its coordinator, which is refused before the end comes."""
+@pytest.mark.parametrize(
+    ("listener", "login"),
+    [
+        # A consumer names a group and asks for its coordinator, which is refused.
+        (Listener.PASSWORD, {"user": READER}),
+        (Listener.HOSTED, {"user": EVENT_HUBS_USER, "password": CONNECTION_STRING}),
+    ],
+)
+def test_a_topic_is_read_without_a_group_and_by_an_old_protocol(secured, topic, listener, login):
     producer = Producer({"bootstrap.servers": secured.plain})
     producer.produce(topic, b"x", partition=0, timestamp=1_763_700_000_123)
     assert producer.flush(30) == 0
-    mine = by(secured, Listener.PASSWORD, user=READER)
+    mine = by(secured, listener, **login)
     source = KafkaTopic(KafkaSource(topic=topic), mine)
-    assert source.generation([topic]).epochs.keys() == {(topic, 0)}
+    several = KafkaTopic(KafkaSource(topics=[topic]), mine)
+    assert (
+        source.extent() == several.extent() == Extent(begins={(topic, 0): 0}, ends={(topic, 0): 1})
+    )
+    told = source.generation([topic])
+    is_old = listener is Listener.HOSTED
+    assert told.epochs.keys() == (set() if is_old else {(topic, 0)})
+    assert (told.identities[topic] is None) == is_old
     assert source.times({(topic, 0): 0}) == {(topic, 0): 1_763_700_000_123_000}
     assert source.times({(topic, 0): 1}) == {}
     (found,) = source.fetch(starts={(topic, 0): 0}, ends={(topic, 0): 2})

@@ -11,7 +11,16 @@ from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.sources import KafkaSource
 from lake_assets.sources.kafka.stream import read_topic, subscription
 from lake_assets.sources.kafka.topics import client_config, ensure_topic
-from lake_assets_tests.services.secured import MARKER, STRANGER, Listener, Secured
+from lake_assets_tests.services.hosted_options import SETS, as_documented
+from lake_assets_tests.services.secured import (
+    CONNECTION_STRING,
+    EVENT_HUBS_USER,
+    MARKER,
+    READER,
+    STRANGER,
+    Listener,
+    Secured,
+)
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 
@@ -32,11 +41,15 @@ def read(
     spark: SparkSession, secured: Secured, topic: str, listener: Listener, **login: str
 ) -> DataFrame:
     """The topic as a stream."""
-    endpoints = Endpoints(
-        kafka=secured.address(listener),
-        registry="",
-        kafka_options=secured.options(listener, **login),
-    )
+    return read_with(spark, secured, topic, listener, secured.options(listener, **login))
+
+
+def read_with(
+    spark: SparkSession, secured: Secured, topic: str, listener: Listener, options: dict[str, str]
+) -> DataFrame:
+    """The topic as a stream, by options of the client."""
+    address = secured.address(listener)
+    endpoints = Endpoints(kafka=address, registry="", kafka_options=options)
     declared = KafkaSource(topic=topic)
     return read_topic(spark, declared, endpoints, starts={(topic, 0): 0}, max_rows=100, tasks=1)
 
@@ -45,8 +58,12 @@ def taken(
     spark: SparkSession, secured: Secured, topic: str, listener: Listener, **login: str
 ) -> list[bytes]:
     """Values of the topic, as a stream that ends takes them."""
+    return values_of(read(spark, secured, topic, listener, **login))
+
+
+def values_of(rows: DataFrame) -> list[bytes]:
+    """What a stream that ends takes."""
     found: list[bytes] = []
-    rows = read(spark, secured, topic, listener, **login)
     query = (
         rows.writeStream.foreachBatch(
             lambda batch, _: found.extend(bytes(row.value) for row in batch.collect())
@@ -61,11 +78,30 @@ def taken(
     return found
 
 
+EVENT_HUBS = {"user": EVENT_HUBS_USER, "password": CONNECTION_STRING}
+
+
 @pytest.mark.parametrize(
-    "listener", [Listener.PASSWORD, Listener.SCRAM, Listener.TOKEN, Listener.MUTUAL]
+    ("listener", "login"),
+    [
+        (Listener.PASSWORD, {}),
+        (Listener.HOSTED, EVENT_HUBS),
+        (Listener.SCRAM, {}),
+        (Listener.SCRAM, {"user": READER}),  # neither groups, nor settings, nor the cluster
+        (Listener.TOKEN, {}),
+        (Listener.MUTUAL, {}),
+    ],
 )
-def test_spark_reads_with_the_properties_of_librdkafka(spark, secured, topic, listener):
-    assert taken(spark, secured, topic, listener) == [b"0", b"1", b"2"]
+def test_spark_reads_with_the_properties_of_librdkafka(spark, secured, topic, listener, login):
+    assert taken(spark, secured, topic, listener, **login) == [b"0", b"1", b"2"]
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_spark_reads_by_the_options_that_are_documented_for_a_hosted_service(
+    spark, secured, topic, name
+):
+    listener, options = as_documented(secured, name)
+    assert values_of(read_with(spark, secured, topic, listener, options)) == [b"0", b"1", b"2"]
 
 
 @pytest.mark.parametrize(
