@@ -28,7 +28,14 @@ from lake_assets.delta.data_files import active_files
 from lake_assets.delta.table_log import log_of
 from lake_assets.delta.transaction_numbers import checksum, numbers_of, recorded_checksum
 from lake_assets.errors import LakeError, first_line
-from lake_assets.model.tables import Layer, TableRef, duplicates_of, files_of, waiting_of
+from lake_assets.model.tables import (
+    Layer,
+    TableRef,
+    duplicates_of,
+    files_of,
+    landed_of,
+    waiting_of,
+)
 from lake_assets.silver.demux_position import (
     demux_app,
     reprocess_app,
@@ -249,8 +256,9 @@ class _Look:
 
 
 def _is_index(table: TableRef) -> bool:
-    """Whether a table beside bronze says which offsets files have."""
-    return table == files_of(table.name.removeprefix("bronze_").removesuffix("_files"))
+    """Whether a table beside bronze says which offsets rows have."""
+    feed, _, _ = table.name.removeprefix("bronze_").rpartition("_")
+    return table in (files_of(feed), landed_of(feed))
 
 
 def _is_beside(table: TableRef) -> bool:

@@ -16,7 +16,6 @@ from lake_assets.model.tables import (
     TableRef,
     bronze_of,
     duplicates_of,
-    files_of,
     gold_of_all,
     quarantine_of,
     waiting_of,
@@ -114,8 +113,8 @@ def claims_of(feed: Feed, keys: Iterable[str]) -> Iterator[tuple[TableRef, Owner
     keys = tuple(keys)
     owner = Owner(feed=feed.feed)
     yield from ((table, owner) for table in owner.tables)
-    if feed.source.is_indexed:
-        yield files_of(feed.feed), owner
+    if index := feed.source.index_of(feed.feed):
+        yield index, owner
     for view in feed.gold:
         if view.is_over_all:
             yield feed.gold_table(view, EVERY_KEY), owner_of_view(feed, view.name, EVERY_KEY)

@@ -13,6 +13,8 @@ from lake_assets.model.base import Noun
 from lake_assets.model.delta_source import DeltaSource
 from lake_assets.model.files_source import FilesSource
 from lake_assets.model.origins import FEED, SCHEMA_ID, NamedSource, OriginColumns
+from lake_assets.model.postgres_source import PostgresSource
+from lake_assets.model.tables import TableRef, files_of, landed_of
 from lake_assets.model.topic_pattern import topic_name, topic_pattern
 from lake_assets.model.unique_names import refuse_twins
 
@@ -178,7 +180,7 @@ class KafkaSource(Noun):
 
 
 class Source(Noun):
-    """Where a feed's rows come from: `kafka`, `files` or `delta`."""
+    """Where a feed's rows come from: `kafka`, `files`, `delta` or `postgres`."""
 
     kafka: KafkaSource | None = None
     """A Kafka topic or several; which broker has them is a setting."""
@@ -188,6 +190,9 @@ class Source(Noun):
 
     delta: DeltaSource | None = None
     """A Delta table, of which appended rows are read."""
+
+    postgres: PostgresSource | None = None
+    """A table of PostgreSQL, read on a schedule by a column that grows."""
 
     @model_validator(mode="before")
     @classmethod
@@ -200,22 +205,28 @@ class Source(Noun):
     @model_validator(mode="after")
     def _is_one_kind(self) -> Self:
         if sum(getattr(self, kind) is not None for kind in type(self).model_fields) != 1:
-            message = "give exactly one of `kafka`, `files`, `delta`"
+            message = "give exactly one of `kafka`, `files`, `delta`, `postgres`"
             raise ValueError(message)
         return self
 
     @property
     def declared(self) -> DeclaredSource:
         """What is declared of the source, whichever kind it is."""
-        found = self.kafka or self.files or self.delta
+        found = self.kafka or self.files or self.delta or self.postgres
         if found is None:
             raise TypeError("a source is of one kind")
         return found
 
     @property
     def is_indexed(self) -> bool:
-        """Whether the lake has an index of it, by which its rows have offsets."""
+        """Whether the lake numbers its rows, in a table beside bronze."""
         return self.kafka is None
+
+    def index_of(self, feed: str) -> TableRef | None:
+        """The table by which rows of the feed have offsets; None if the source has them itself."""
+        if not self.is_indexed:
+            return None
+        return files_of(feed) if self.postgres is None else landed_of(feed)
 
     @property
     def topics(self) -> KafkaSource:
@@ -244,7 +255,12 @@ class Source(Noun):
         return NamedSource(kind=self.kind, name=name, origin=self.origin)
 
 
-_KINDS: tuple[type[DeclaredSource], ...] = (KafkaSource, FilesSource, DeltaSource)
+_KINDS: tuple[type[DeclaredSource], ...] = (
+    KafkaSource,
+    FilesSource,
+    DeltaSource,
+    PostgresSource,
+)
 
 ORIGIN_NAMES = frozenset(
     name for kind in _KINDS for name in (*kind.origin.in_silver.names, f"_{SCHEMA_ID}", FEED)

@@ -1,62 +1,30 @@
 """A sink that is a table of a database, as a feed declares it; writing it is `sinks.sql`'s."""
 
-import re
 from datetime import timedelta
 from typing import Annotated, Self
-from urllib.parse import parse_qs, urlsplit
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from lake_assets.model.base import Noun
-from lake_assets.model.checks import Duration
+from lake_assets.model.postgres import (
+    DatabaseAddress,
+    DatabaseColumn,
+    DatabaseTimeout,
+    QualifiedTable,
+    schema_and_name,
+)
 from lake_assets.model.rest import Secret
 from lake_assets.model.unique_names import refuse_twins
-
-_SCHEMES = frozenset({"postgresql", "postgresql+psycopg"})
-
-_TABLE = re.compile(r"(?:[^\W\d][\w$]{0,62}\.)?[^\W\d][\w$]{0,62}")
-
-_EXAMPLE = "write postgresql+psycopg://host/database"
-
-
-def _address(url: str) -> str:
-    try:
-        parts = urlsplit(url)
-        _ = parts.port  # raises for one that is none
-    except ValueError as problem:
-        message = f"is no address ({problem}): {_EXAMPLE}"
-        raise ValueError(message) from problem
-    if parts.scheme not in _SCHEMES:
-        message = f"is no address of PostgreSQL: {_EXAMPLE}"
-    elif "@" in parts.netloc or {"user", "password"} & parse_qs(parts.query).keys():
-        message = "has a user or a password: they go into `user` and `password`"
-    elif parts.path.strip("/") == "":
-        message = f"names no database: {_EXAMPLE}"
-    else:
-        return url
-    raise ValueError(message)
-
-
-def _table(value: str) -> str:
-    if _TABLE.fullmatch(value) is None:
-        message = f"{value!r} is no table: write schema and table, as `public.sessions`"
-        raise ValueError(message)
-    return value
-
-
-ColumnName = Annotated[str, Field(min_length=1, max_length=63)]
-
-Timeout = Annotated[Duration, Field(ge=timedelta(seconds=1), le=timedelta(minutes=10))]
 
 
 class SqlSink(Noun):
     """A table of PostgreSQL that rows are written to."""
 
-    url: Annotated[str, AfterValidator(_address)]
+    url: DatabaseAddress
     """The database: `postgresql+psycopg://host/database`, with libpq's options behind a `?`, such
     as `sslmode=verify-full`. Without user and password."""
 
-    table: Annotated[str, AfterValidator(_table)]
+    table: QualifiedTable
     """The table, with its schema or without: `public.sessions`."""
 
     user: Annotated[str, Field(min_length=1)] | Secret | None = None
@@ -65,16 +33,16 @@ class SqlSink(Noun):
     password: Secret | None = None
     """The password; unset where the server asks for none."""
 
-    key: tuple[ColumnName, ...] = ()
+    key: tuple[DatabaseColumn, ...] = ()
     """Fields by which a row of the table is told from others, which need a unique index together: a
     row whose key is there takes the other's place, if it is newer. Unset, rows are only added."""
 
-    version: ColumnName | None = None
+    version: DatabaseColumn | None = None
     """Field by which the newer of two rows with the same key is told, such as `at`; an equal one
     counts as newer. Unset, it is the time and the offset of the row's event, which the table keeps
     in the columns `_lake_time` and `_lake_offset`."""
 
-    origin: ColumnName | None = None
+    origin: DatabaseColumn | None = None
     """Text column that gets where a row came from, one text a row. Without a `key` it is the key:
     no row is twice in the table, whatever is repeated."""
 
@@ -88,7 +56,7 @@ class SqlSink(Noun):
     calls_in_flight: int = Field(default=1, ge=1, le=32)
     """Transactions at the same time, each over a connection of its own."""
 
-    timeout: Timeout = timedelta(seconds=30)
+    timeout: DatabaseTimeout = timedelta(seconds=30)
     """How long connecting may take, and each statement."""
 
     @model_validator(mode="after")
@@ -113,9 +81,9 @@ class SqlSink(Noun):
     @property
     def schema_name(self) -> str | None:
         """The table's schema; None where it is the one that the database looks in."""
-        return self.table.rpartition(".")[0] or None
+        return schema_and_name(self.table)[0]
 
     @property
     def table_name(self) -> str:
         """The table without its schema."""
-        return self.table.rpartition(".")[2]
+        return schema_and_name(self.table)[1]

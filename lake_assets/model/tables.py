@@ -101,6 +101,11 @@ def files_of(feed: str) -> TableRef:
     return TableRef(layer=Layer.BRONZE, name=f"bronze_{feed}_files")
 
 
+def landed_of(feed: str) -> TableRef:
+    """What was read of a database and is on its way to bronze, with its offsets."""
+    return TableRef(layer=Layer.BRONZE, name=f"bronze_{feed}_landed")
+
+
 def gold_of_all(feed: str, view: str) -> TableRef:
     """The materialized view over all keys of a feed.
 

@@ -126,7 +126,7 @@ def secret_of(variable: str) -> SecretStr:
     """
     value = os.environ.get(variable, "")
     if not value:
-        raise SettingsError(variable, "is not set, and a feed's sink needs it", "Set the variable")
+        raise SettingsError(variable, "is not set, and a feed needs it", "Set the variable")
     if not value.isprintable() or not value.isascii():
         fact = "has a character that a header cannot have, such as a line's end"
         raise SettingsError(variable, fact, "Correct the variable")

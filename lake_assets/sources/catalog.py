@@ -7,6 +7,7 @@ from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.files_source import FilesSource
 from lake_assets.model.origins import ByPlace, Place
+from lake_assets.model.postgres_source import PostgresSource
 from lake_assets.model.sources import DeclaredSource, KafkaSource
 from lake_assets.sources.base import Source
 from lake_assets.sources.delta.source import AppendedRows
@@ -14,12 +15,14 @@ from lake_assets.sources.files.source import FolderFiles
 from lake_assets.sources.kafka.group_offsets import GroupOffsets
 from lake_assets.sources.kafka.retention import TopicRetention, offsets_at, topic_retention
 from lake_assets.sources.kafka.source import KafkaTopic
+from lake_assets.sources.postgres.source import TableRows
 from lake_assets.storage.store import Store
 
 SOURCES: dict[type[DeclaredSource], type[Source]] = {
     KafkaSource: KafkaTopic,
     FilesSource: FolderFiles,
     DeltaSource: AppendedRows,
+    PostgresSource: TableRows,
 }
 """By what a feed declares of it."""
 

@@ -24,7 +24,6 @@ from lake_assets.model.tables import (
     TableRef,
     bronze_of,
     duplicates_of,
-    files_of,
     quarantine_of,
     waiting_of,
 )
@@ -88,8 +87,8 @@ def _tables(settings: Settings, feed: Feed, endpoints: Endpoints | None) -> Iter
     behind = rows_since(bronze, demux_position(lake, feed).bronze.version + 1)
     aside = (waiting_of(feed.feed), quarantine_of(feed.feed), duplicates_of(feed.feed))
     yield from _those_there(lake, aside, behind)
-    if feed.source.is_indexed:
-        yield from _those_there(lake, (files_of(feed.feed),), 0)
+    if index := feed.source.index_of(feed.feed):
+        yield from _those_there(lake, (index,), 0)
     over_all = [view for view in feed.gold if view.is_over_all]
     of_keys = [view for view in feed.gold if not view.is_over_all]
     for key, silver in silver_tables.items():

@@ -8,7 +8,6 @@ from lake_assets.model.tables import (
     Layer,
     bronze_of,
     duplicates_of,
-    files_of,
     quarantine_of,
     waiting_of,
 )
@@ -28,7 +27,7 @@ def ensure_streamable(context: LakeContext, feed: Feed) -> None:
         quarantine_of(feed.feed),
         waiting_of(feed.feed),
         duplicates_of(feed.feed),
-        *([files_of(feed.feed)] if feed.source.is_indexed else []),
+        *([index] if (index := feed.source.index_of(feed.feed)) else []),
         *map(feed.silver_table, keys_found(context.lake, feed)),
     ]
     context.committer.ensure_usable(tables, Use.READ, Use.APPEND)

@@ -15,6 +15,7 @@ from lake_assets.errors import FeedError
 from lake_assets.model.delta_source import DeltaSource
 from lake_assets.model.feeds import Feed
 from lake_assets.model.files_source import FilesSource
+from lake_assets.model.postgres_source import PostgresSource
 from lake_assets.model.sources import KafkaSource, Source
 from lake_assets_tests.sample import GAMES, WITHOUT_ROUTE
 
@@ -56,6 +57,12 @@ def test_each_of_several_topics_is_called_so_and_a_pattern_as_its_feed():
 def test_a_delta_table_is_called_as_its_feed():
     feed = GAMES.model_copy(update={"source": Source(delta=DeltaSource(path="/data/orders"))})
     assert source_keys(feed, ()) == {"table": dg.AssetKey("delta_of_games")}
+
+
+def test_a_table_of_postgresql_is_called_as_its_feed():
+    declared = {"url": "postgresql://db/b", "table": "t", "watermark": "w", "key": ["k"]}
+    feed = GAMES.model_copy(update={"source": Source(postgres=PostgresSource(**declared))})
+    assert source_keys(feed, ()) == {"table": dg.AssetKey("postgres_of_games")}
 
 
 def test_partitions_are_called_as_the_feed_and_belong_to_a_lake():

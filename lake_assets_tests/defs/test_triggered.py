@@ -13,6 +13,8 @@ from lake_assets.defs.lake_scope import lake_tags
 from lake_assets.defs.processes import PROCESS
 from lake_assets.defs.triggered import build, job, job_name, run_tags, schedule_name
 from lake_assets.errors import ExpectationFailedError, SourceError
+from lake_assets.model.payload import JsonPayload, Payload
+from lake_assets.model.postgres_source import PostgresSource
 from lake_assets.model.reports import (
     BatchReport,
     GoldRefreshed,
@@ -22,6 +24,7 @@ from lake_assets.model.reports import (
     Stage,
     ViewRefresh,
 )
+from lake_assets.model.sources import Source
 from lake_assets.model.tables import bronze_of
 from lake_assets.settings.schema import KafkaSettings
 from lake_assets.state.run_notes import run_note_of
@@ -129,6 +132,18 @@ def test_a_feed_with_a_schedule_has_a_job_and_a_schedule_beside_all_else(setting
     }
     keys = repository.asset_graph.get_all_asset_keys()
     assert keys == alone.asset_graph.get_all_asset_keys()
+    assert repository.get_schedule_def("run_feed_games_schedule").cron_schedule == "0 * * * *"
+
+
+def test_a_table_of_a_database_is_an_asset_that_is_read_on_its_schedule(settings):
+    declared = {"url": "postgresql://db/b", "table": "t", "watermark": "w", "key": ["k"]}
+    source = Source(postgres=PostgresSource(**declared))
+    payload = Payload(json_=JsonPayload(ddl="game_name string"))
+    feed = HOURLY.model_copy(update={"source": source, "payload": payload, "gold": ()})
+    repository = assemble(settings, [feed]).get_repository_def()
+    graph = repository.asset_graph
+    assert graph.get(dg.AssetKey("bronze_games")).parent_keys == {dg.AssetKey("postgres_of_games")}
+    assert graph.get(dg.AssetKey("postgres_of_games")).kinds == {"postgres"}
     assert repository.get_schedule_def("run_feed_games_schedule").cron_schedule == "0 * * * *"
 
 

@@ -11,8 +11,8 @@ from lake_assets.feeds.load import load_feeds
 from lake_assets.settings.schema import KafkaSettings
 from lake_assets.sources.kafka.topics import end_offsets
 from lake_assets_tests.commandline import lake_assets_here
+from lake_assets_tests.databases import running_postgres
 from lake_assets_tests.events import Topic
-from lake_assets_tests.sinks.sql.databases import running_postgres
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 

@@ -3,9 +3,9 @@
 import pytest
 from deltalake import DeltaTable
 
+from lake_assets_tests.databases import running_postgres, sql_sink
 from lake_assets_tests.sample import GAMES, silver_of
 from lake_assets_tests.sinks.lakes import SHAPE, add_silver, delivered, recorded, redelivered
-from lake_assets_tests.sinks.sql.databases import running_postgres, sql_sink
 
 pytestmark = pytest.mark.spark
 

@@ -15,10 +15,10 @@ from pydantic import SecretStr
 from lake_assets.errors import SinkError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.kafka_sink import KafkaSink
+from lake_assets.settings.secrets import Secrets
 from lake_assets.sinks.base import Call, Outcome, origins_of
 from lake_assets.sinks.json_values import json_rows
 from lake_assets.sinks.kafka.cluster import cluster_of, look_at_topic
-from lake_assets.sinks.secrets import Secrets
 from lake_assets.sources.kafka.refusals import FORBIDDEN, MISSING, Refusals, explain
 from lake_assets.sources.kafka.topics import client_config
 

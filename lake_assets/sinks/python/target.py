@@ -14,10 +14,10 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_result, wait_random
 
 from lake_assets.errors import SinkError
 from lake_assets.model.python_sink import PythonSink
+from lake_assets.settings.secrets import Secrets
 from lake_assets.sinks.base import Call, Outcome
 from lake_assets.sinks.json_values import json_rows
 from lake_assets.sinks.python.process import Answer, Process
-from lake_assets.sinks.secrets import Secrets
 
 _LOG = logging.getLogger(__name__)
 

@@ -8,9 +8,9 @@ from urllib.parse import quote, urlencode
 
 from lake_assets.errors import SettingsError, SinkError
 from lake_assets.model.rest import Auth, OAuth, Secret
+from lake_assets.settings.secrets import Secrets
 from lake_assets.sinks.rest.answers import Verdict, verdict_of
 from lake_assets.sinks.rest.connection import Answer, Connection
-from lake_assets.sinks.secrets import Secrets
 
 _EARLY_S = 30.0
 """Seconds before a token's end at which another is asked for: a call that goes out may take as

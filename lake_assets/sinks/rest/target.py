@@ -13,6 +13,7 @@ from pydantic import SecretStr
 from tenacity import AsyncRetrying, RetryCallState, retry_if_result, wait_random_exponential
 
 from lake_assets.model.rest import Body, Rest
+from lake_assets.settings.secrets import Secrets
 from lake_assets.sinks.base import Call, Outcome
 from lake_assets.sinks.json_values import json_rows
 from lake_assets.sinks.rest.addresses import PublicOnly
@@ -25,7 +26,6 @@ from lake_assets.sinks.rest.authorize import (
 )
 from lake_assets.sinks.rest.connection import Answer, Connection, tls_context
 from lake_assets.sinks.rest.pace import Pace
-from lake_assets.sinks.secrets import Secrets
 
 _LOG = logging.getLogger(__name__)
 

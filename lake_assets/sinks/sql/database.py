@@ -1,17 +1,15 @@
 """A sink's database and its table: connecting, and the table as it is or as it is made."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import pyarrow as pa
 import sqlalchemy as sa
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import DBAPIError, NoSuchTableError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, NoSuchTableError
 
 from lake_assets.errors import SinkError
-from lake_assets.model.rest import Secret
 from lake_assets.model.sql_sink import SqlSink
-from lake_assets.sinks.secrets import Secrets
+from lake_assets.postgres.connect import engine_for
+from lake_assets.settings.secrets import Secrets
 from lake_assets.sinks.sql.statements import OFFSET, TIME, key_columns, own_columns
 from lake_assets.sinks.sql.values import as_json, sql_type
 
@@ -20,38 +18,16 @@ def engine_of(sink: SqlSink, secrets: Secrets, *, within_s: float) -> sa.Engine:
     """What connects to a sink's database; nothing is connected yet.
 
     Raises:
-        SettingsError: a secret is not there.
-        SinkError: the address is none.
+        SettingsError: a secret is not there, or the address is none.
     """
-    try:
-        url = make_url(sink.url).set(drivername="postgresql+psycopg")
-    except SQLAlchemyError as problem:
-        raise SinkError(f"url {sink.url}", f"is no address ({problem})", "Correct it") from problem
-    user = secrets.value(sink.user) if isinstance(sink.user, Secret) else sink.user
-    password = secrets.value(sink.password) if sink.password else None
-    url = url.set(username=user, password=password)
-    milliseconds = int(within_s * 1000)
-    engine = sa.create_engine(
-        url,
-        pool_size=sink.calls_in_flight,
-        max_overflow=0,
-        hide_parameters=True,  # they are rows; what is wrong with one is in its dead letter
-        json_serializer=as_json,
-        connect_args={
-            "connect_timeout": max(2, round(within_s)),  # libpq takes no less
-            "tcp_user_timeout": milliseconds,
-            "client_encoding": "utf8",
-            "application_name": "lake-assets",
-        },
+    return engine_for(
+        sink.url,
+        (sink.user, sink.password),
+        secrets,
+        within_s=within_s,
+        connections=sink.calls_in_flight,
+        as_json=as_json,
     )
-
-    def prepare(connection: Any, _: object) -> None:  # noqa: ANN401 - psycopg's
-        connection.execute("set time zone 'UTC'")
-        connection.execute(f"set statement_timeout = {milliseconds}")
-        connection.commit()
-
-    sa.event.listen(engine, "connect", prepare)
-    return engine
 
 
 class SinkTable:

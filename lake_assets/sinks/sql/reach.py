@@ -7,9 +7,9 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from lake_assets.errors import SinkError
 from lake_assets.model.sql_sink import SqlSink
-from lake_assets.sinks.secrets import Secrets
+from lake_assets.postgres.failures import words_of
+from lake_assets.settings.secrets import Secrets
 from lake_assets.sinks.sql.database import SinkTable, engine_of
-from lake_assets.sinks.sql.failures import words_of
 
 
 def ensure_reachable(

@@ -8,8 +8,8 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from lake_assets.model.sql_sink import SqlSink
+from lake_assets.postgres.failures import NullKeyError
 from lake_assets.sinks.base import origins_of
-from lake_assets.sinks.sql.failures import NullKeyError
 from lake_assets.sinks.sql.values import fitting
 
 TIME, OFFSET = "_lake_time", "_lake_offset"

@@ -14,10 +14,10 @@ from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_r
 
 from lake_assets.errors import SinkError
 from lake_assets.model.sql_sink import SqlSink
+from lake_assets.postgres.failures import Verdict, verdict_of, words_of
+from lake_assets.settings.secrets import Secrets
 from lake_assets.sinks.base import Call, Outcome
-from lake_assets.sinks.secrets import Secrets
 from lake_assets.sinks.sql.database import SinkTable, engine_of
-from lake_assets.sinks.sql.failures import Verdict, verdict_of, words_of
 from lake_assets.sinks.sql.statements import (
     bound,
     completed,

@@ -1,6 +1,6 @@
 import pytest
 
-from lake_assets_tests.sinks.sql.databases import running_postgres
+from lake_assets_tests.databases import running_postgres
 
 
 @pytest.fixture(scope="module")

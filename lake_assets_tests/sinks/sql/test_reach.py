@@ -3,7 +3,7 @@ import pytest
 from lake_assets.errors import SettingsError, SinkError
 from lake_assets.settings.load import secret_of
 from lake_assets.sinks.sql.reach import ensure_reachable
-from lake_assets_tests.sinks.sql.databases import sql_sink
+from lake_assets_tests.databases import sql_sink
 
 
 def test_a_table_that_fits_or_may_be_made_is_well_and_nothing_is_written(database):

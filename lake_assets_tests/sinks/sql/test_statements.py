@@ -4,7 +4,7 @@ import pytest
 import sqlalchemy as sa
 
 from lake_assets.model.sql_sink import SqlSink
-from lake_assets.sinks.sql.failures import NullKeyError
+from lake_assets.postgres.failures import NullKeyError
 from lake_assets.sinks.sql.statements import bound, newest, statement_for
 
 URL = "postgresql+psycopg://host/db"

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from lake_assets.errors import SinkError
 from lake_assets.sinks.base import IDENTITY, Call
 from lake_assets.sinks.sql.target import SqlTarget
-from lake_assets_tests.sinks.sql.databases import sql_sink
+from lake_assets_tests.databases import sql_sink
 
 PARTLY_UNIQUE = """
 create table sessions (player text, at int);

@@ -1,4 +1,4 @@
-"""Secrets of a sink, and texts from which they are taken out before anybody reads them."""
+"""Secrets that feeds name, and texts from which they are taken out before anybody reads them."""
 
 import json
 from collections.abc import Callable

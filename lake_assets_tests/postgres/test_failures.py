@@ -2,7 +2,7 @@ import psycopg
 import pytest
 from sqlalchemy.exc import DataError, IntegrityError, OperationalError, ProgrammingError
 
-from lake_assets.sinks.sql.failures import Verdict, verdict_of, words_of
+from lake_assets.postgres.failures import Verdict, verdict_of, words_of
 
 
 def _said(kind, state, text=""):

@@ -6,7 +6,7 @@ import pytest
 from pydantic import SecretStr
 
 from lake_assets.model.rest import Secret
-from lake_assets.sinks.secrets import Secrets
+from lake_assets.settings.secrets import Secrets
 
 PASSWORD = 'pa"ss&w ord<\\of mine'  # noqa: S105 - made up
 

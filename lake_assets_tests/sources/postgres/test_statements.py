@@ -1,0 +1,55 @@
+from contextlib import closing
+
+from lake_assets.sources.postgres.landing import Landing
+from lake_assets_tests.sources.postgres.landings import land, landed, source_of
+
+TYPES = """
+create type mood as enum ('sad');
+create table "Odd_names" (
+    "a%b" int, "C:d" numeric, "E""f" bytea, at timestamptz, local timestamp,
+    day date, tags text[], body jsonb, ratio float8, kind mood, id uuid, took interval,
+    gone text
+);
+alter table "Odd_names" drop column gone;
+insert into "Odd_names" values (
+    1, 12345678901234567890.123456789, decode(repeat('ff', 100), 'hex'),
+    '2026-11-26 09:00:00.123456+01', '2026-11-26 09:00', '2026-11-26', '{a,null}',
+    '{"deep": [1.10]}', 'nan', 'sad', '00000000-0000-0000-0000-000000000001', '1 day 02:00'
+), (
+    2, 'infinity', '', 'infinity', '-infinity', '0044-03-15 bc', '{}', '"é"', 0.1, null, null, null
+)
+"""
+
+SAME = """update "Odd_names" set "a%b" = 7, kind = 'sad', took = '1s', id = gen_random_uuid()"""
+
+
+def test_rows_are_json_that_holds_their_values_as_they_are(database, lake):
+    database.ask(TYPES)
+    source = source_of(database, table="Odd_names", watermark="a%b", key=['E"f', "C:d"])
+    land(source, lake)
+    assert land(source, lake) == 2
+    first, second = landed(lake, as_written=True)
+    assert first == (
+        '{"a%b":1,"C:d":12345678901234567890.123456789,"E\\"f":"' + "/" * 133 + 'w==",'
+        '"at":"2026-11-26T08:00:00.123456+00:00","local":"2026-11-26T09:00:00",'
+        '"day":"2026-11-26","tags":["a",null],"body":{"deep": [1.10]},"ratio":"NaN",'
+        '"kind":"sad","id":"00000000-0000-0000-0000-000000000001","took":"1 day 02:00:00"}'
+    )
+    assert second == (
+        '{"a%b":2,"C:d":"Infinity","E\\"f":"","at":"infinity","local":"-infinity",'
+        '"day":"0044-03-15 BC","tags":[],"body":"é","ratio":0.1,"kind":null,"id":null,"took":null}'
+    )
+
+
+def test_a_pass_goes_on_behind_its_last_row_whatever_its_types(database, lake, monkeypatch):
+    monkeypatch.setattr("lake_assets.sources.postgres.landing._ROWS", 1)
+    monkeypatch.setattr("lake_assets.sources.postgres.database._FIRST_ROWS", 1)
+    database.ask(TYPES)
+    database.ask(SAME)
+    key = ['E"f', "C:d", "at", "local", "day", "ratio", "tags", "kind", "id", "took", "body"]
+    source = source_of(database, table="Odd_names", watermark="a%b", key=key)
+    with closing(Landing(source, lake, "purchases")) as landing:
+        assert landing.step()
+        assert landing.end == 1
+    assert land(source, lake) == 2
+    assert {row["day"] for row in landed(lake)} == {"2026-11-26", "0044-03-15 BC"}
