@@ -6,6 +6,7 @@ from lake_assets.model.delta_source import DeltaSource
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.files_source import FilesSource
+from lake_assets.model.kinesis_source import KinesisSource
 from lake_assets.model.origins import ByPlace, Place
 from lake_assets.model.postgres_source import PostgresSource
 from lake_assets.model.sources import DeclaredSource, KafkaSource
@@ -15,6 +16,7 @@ from lake_assets.sources.files.source import FolderFiles
 from lake_assets.sources.kafka.group_offsets import GroupOffsets
 from lake_assets.sources.kafka.retention import TopicRetention, offsets_at, topic_retention
 from lake_assets.sources.kafka.source import KafkaTopic
+from lake_assets.sources.kinesis.source import StreamRecords
 from lake_assets.sources.postgres.source import TableRows
 from lake_assets.storage.store import Store
 
@@ -23,6 +25,7 @@ SOURCES: dict[type[DeclaredSource], type[Source]] = {
     FilesSource: FolderFiles,
     DeltaSource: AppendedRows,
     PostgresSource: TableRows,
+    KinesisSource: StreamRecords,
 }
 """By what a feed declares of it."""
 

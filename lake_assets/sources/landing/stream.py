@@ -32,8 +32,9 @@ _TASK_ROWS = 20_000
 class Landing(Protocol):
     """What reads a source, and lands rows."""
 
-    end: int
-    """The offset that the next row gets."""
+    @property
+    def end(self) -> int:
+        """The offset that the next row gets."""
 
     def step(self) -> bool:
         """Land some rows; False once a pass has read all that there was when it began.
