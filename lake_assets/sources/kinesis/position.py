@@ -99,7 +99,7 @@ class Position:
                 for name, shard in told["shards"].items()
             }
             return cls(arn=told["arn"], created_ms=told["created_ms"], shards=shards)
-        except (KeyError, TypeError, AttributeError) as problem:
+        except (ValueError, KeyError, TypeError, AttributeError) as problem:
             message = f"is no position in a stream: {text}"
             raise ValueError(message) from problem
 

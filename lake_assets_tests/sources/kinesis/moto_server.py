@@ -12,12 +12,14 @@ import threading
 from collections import OrderedDict, defaultdict
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from typing import Any
 from urllib.parse import parse_qs
 
-from moto.kinesis import models
+from moto.kinesis import models as moto_models
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import WSGIRequestHandler, make_server
 
+models: Any = moto_models  # what it is made to do is no business of its types
 ahead = [timedelta()]
 refusals = defaultdict(list)
 numbers = itertools.count(

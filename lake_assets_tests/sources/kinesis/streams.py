@@ -5,6 +5,7 @@ import subprocess
 import sys
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import boto3
 import httpx
@@ -27,7 +28,7 @@ class DataStream:
 
     url: str
     name: str
-    client: object = field(repr=False)
+    client: Any = field(repr=False)
 
     def create(self, shards=1, **more):
         self.client.create_stream(StreamName=self.name, ShardCount=shards, **more)
