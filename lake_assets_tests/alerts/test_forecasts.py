@@ -130,9 +130,7 @@ def test_what_the_next_run_of_a_feed_with_a_schedule_reads_in_time_is_not_lost()
     ("waited_h", "next_run_h", "is_told"),
     [(17, None, False), (19, None, True), (19, 1, False), (23.5, 1, True), (30, None, True)],
 )
-def test_rows_that_wait_for_nearly_as_long_as_they_are_kept_are_told(
-    waited_h, next_run_h, is_told
-):
+def test_rows_that_wait_for_nearly_as_long_as_they_are_kept_are_told(waited_h, next_run_h, is_told):
     told = Unread(for_s=waited_h * HOUR, kept_s=24 * HOUR)
     read_in_s = {} if next_run_h is None else {"play": next_run_h * HOUR}
     found = judge(sample(0), unread={"play": told}, read_in_s=read_in_s)

@@ -15,6 +15,9 @@ source:
 payload: {json: {schema: "id int"}}
 """
 
+TOMBSTONES = """payload: {json: {schema: "id int"}}
+gold: [{name: current, keyed: {by: id, order: _ordinal, tombstones: true}}]"""
+
 
 @pytest.mark.parametrize(
     ("right", "wrong", "told"),
@@ -26,8 +29,7 @@ payload: {json: {schema: "id int"}}
         ("id int", "_shard_id int", "_shard_id"),
         (
             'payload: {json: {schema: "id int"}}',
-            'payload: {json: {schema: "id int"}}\ngold: [{name: current, '
-            "keyed: {by: id, order: _ordinal, tombstones: true}}]",
+            TOMBSTONES,
             "a partition key of Kinesis does not say what it deletes",
         ),
     ],

@@ -11,7 +11,7 @@ def test_a_stream_is_one_source_whose_rows_the_lake_numbers():
         {"kinesis": {"stream": "play", "starting_position": "2026-11-01T00:00:00Z"}}
     )
     assert source.index_of("games").name == "bronze_games_landed"
-    assert source.declared.begins_at.year == 2026
+    assert source.kinesis.begins_at.year == 2026
     assert source.declared.names == ("play",)
 
 

@@ -1,5 +1,9 @@
 """Landing records of a stream, from moto's server."""
 
+import subprocess
+import sys
+from random import Random
+
 import pytest
 
 from lake_assets.errors import SourceError, SourceNotFoundError
@@ -145,3 +149,35 @@ def test_what_refuses_us_is_told_apart(stream, lake, code, step):
 def test_a_stream_that_is_not_there_is_waited_for(stream, lake):
     with pytest.raises(SourceNotFoundError, match="does not exist"):
         land(stream.source(), lake)
+
+
+@pytest.mark.slow
+def test_nothing_is_lost_or_doubled_by_kills_and_a_partition_keeps_its_order(
+    stream, lake, tmp_path
+):
+    random = Random(7)  # noqa: S311 - nobody is to be kept from guessing
+    stream.create()
+    module = "lake_assets_tests.sources.kinesis.land_forever"
+    command = [sys.executable, "-m", module, stream.url, stream.name, str(tmp_path)]
+    last, put = 0, []
+    changes = [lambda: stream.split(0), lambda: stream.merge(1, 2), lambda: stream.split(3)]
+    for turn in range(6):
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:  # noqa: S603 - our own
+            try:
+                process.stdout.readline()
+                for _ in range(random.randint(2, 6)):
+                    half = random.randint(0, 1)
+                    for _ in range(random.randint(1, 6)):
+                        stream.put([half, last], half=half)
+                        put.append([half, last])
+                        last += 1
+                if turn % 2:
+                    changes.pop(0)()
+            finally:
+                process.kill()
+    land(stream.source(), lake)
+    found = values(lake)
+    assert sorted(found) == sorted(put)
+    for half in (0, 1):
+        own = [number for one, number in found if one == half]
+        assert own == sorted(own)
