@@ -4,6 +4,7 @@ Whatever is killed in between, each record lands once. Which shards are read nex
 been lost: `sources.kinesis.position`.
 """
 
+import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -31,6 +32,14 @@ from lake_assets.storage.store import Store
 _ROWS = 20_000
 _BYTES = 32 * 1024 * 1024
 """Of rows that are committed at once, about."""
+
+_LOOK_EVERY_S = 10.0
+"""Seconds between two looks at the stream and its shards, while none of them ends: an account may
+ask for twenty descriptions a second, in all."""
+
+_AGAIN_S = 1.0
+"""Seconds after which a shard is asked again that had nothing further, and rows are committed,
+while another one is far behind."""
 
 _NOTED_MS = 3_600_000
 """Milliseconds after which it is noted how far shards are that got no record: a feed that stands
@@ -67,6 +76,8 @@ class StreamLanding:
         self._threads = ThreadPoolExecutor(AT_ONCE)
         self._pass: Generator[None, None, None] | None = None
         self._rows = Rows(stream=source.stream)
+        self._look: tuple[Stream, list[Listed]] | None = None
+        self._look_at, self._committed_at, self._now_ms = 0.0, 0.0, 0
 
     @property
     def end(self) -> int:
@@ -100,40 +111,64 @@ class StreamLanding:
         except BaseException:
             # What was not committed is read again.
             self._pass, self._rows = None, Rows(stream=self._source.stream)
+            self._look = None
             self._reader.forget()
             raise
         return True
 
     def _read(self) -> Generator[None, None, None]:
         """A pass, some answers a step."""
-        stream = self._client.stream()
-        position = self._begin(stream, self._client.shards())
-        now_ms, caught_up = stream.now_ms, set[str]()
-        while names := [name for name in position.readable if name not in caught_up]:
+        stream, listed = self._looked()
+        position = self._begin(stream, listed)
+        target_ms = self._now_ms + 1000  # Kinesis tells its time in whole seconds
+        caught_up: dict[str, float] = {}
+        while names := self._next(position, caught_up):
             has_ended = False
             for first in range(0, len(names), AT_ONCE):
                 some = names[first : first + AT_ONCE]
-                for name, got in zip(
-                    some, self._gotten(some, position, stream, now_ms), strict=True
-                ):
+                for name, got in zip(some, self._gotten(some, position, stream), strict=True):
                     position = self._taken(position, name, got)
-                    shard, now_ms = position.shards[name], max(now_ms, got.answer.now_ms)
+                    shard = position.shards[name]
                     has_ended |= shard.is_done
-                    if (shard.sure_ms or 0) >= stream.now_ms:
-                        caught_up.add(name)
-                if len(self._rows) >= _ROWS or self._rows.size >= _BYTES:
+                    if got.answer.behind_ms == 0 or (shard.sure_ms or 0) >= target_ms:
+                        caught_up[name] = time.monotonic()
+                if self._is_enough():
                     self._commit(position)
                 yield
             if has_ended:
-                position = self._listed(position, self._client.shards(), now_ms)
+                stream, listed = self._looked(anew=True)
+                position = self._listed(position, listed)
         if len(self._rows) or self._is_news(position):
             self._commit(position)
+
+    def _looked(self, *, anew: bool = False) -> tuple[Stream, list[Listed]]:
+        """The stream and its shards, as they were not long ago."""
+        if anew or self._look is None or time.monotonic() >= self._look_at:
+            self._look = self._client.stream(), self._client.shards()
+            self._look_at = time.monotonic() + _LOOK_EVERY_S
+            self._now_ms = max(self._now_ms, self._look[0].now_ms)
+        return self._look
+
+    def _next(self, position: Position, caught_up: Mapping[str, float]) -> list[str]:
+        """The shards to ask next; none once all are as far as the pass is to come.
+
+        Those that are so far are not left alone for the sake of one that is far behind.
+        """
+        names, before = position.readable, time.monotonic() - _AGAIN_S
+        if caught_up.keys() >= {*names}:
+            return []
+        return [name for name in names if caught_up.get(name, before) <= before]
+
+    def _is_enough(self) -> bool:
+        if len(self._rows) >= _ROWS or self._rows.size >= _BYTES:
+            return True
+        return len(self._rows) > 0 and time.monotonic() - self._committed_at >= _AGAIN_S
 
     def _begin(self, stream: Stream, listed: list[Listed]) -> Position:
         """Where the pass begins."""
         known, source = self._position, self._source
         if known is not None and is_same(known, stream):
-            return self._listed(known, listed, stream.now_ms)
+            return self._listed(known, listed)
         since_ms = None
         if known is not None:
             if source.on_gap == "stop":
@@ -147,27 +182,28 @@ class StreamLanding:
         self._commit(position)  # where it began is known before anything is read
         return position
 
-    def _listed(self, position: Position, listed: list[Listed], now_ms: int) -> Position:
+    def _listed(self, position: Position, listed: list[Listed]) -> Position:
         for name in gone(position, listed):
             shard = position.shards[name]
-            self._lose(name, shard.sure_ms, now_ms)
+            self._lose(name, shard.sure_ms)
             position = position.with_shard(name, replace(shard, is_done=True))
-        return with_listed(position, listed, now_ms)
+        return with_listed(position, listed, self._now_ms)
 
-    def _gotten(
-        self, names: Sequence[str], position: Position, stream: Stream, now_ms: int
-    ) -> list[Got]:
+    def _gotten(self, names: Sequence[str], position: Position, stream: Stream) -> list[Got]:
         def read(name: str) -> Got:
             return self._reader.read(
-                name, position.shards[name], now_ms=now_ms, retention_ms=stream.retention_ms
+                name, position.shards[name], now_ms=self._now_ms, retention_ms=stream.retention_ms
             )
 
         return list(self._threads.map(read, names))
 
     def _taken(self, position: Position, name: str, got: Got) -> Position:
         shard, answer = position.shards[name], got.answer
+        self._now_ms = max(self._now_ms, answer.now_ms)
         if got.is_lost:
-            self._lose(name, shard.sure_ms, answer.now_ms)
+            if not is_same(position, stream := self._looked(anew=True)[0]):
+                raise another(self._source, position, stream)
+            self._lose(name, shard.sure_ms)
             shard = replace(shard, begun_ms=answer.now_ms)
         self._rows.add(name, answer.records)
         after = after_answer(
@@ -179,12 +215,12 @@ class StreamLanding:
         )
         return position.with_shard(name, after).freed(name)
 
-    def _lose(self, name: str, since_ms: int | None, now_ms: int) -> None:
+    def _lose(self, name: str, since_ms: int | None) -> None:
         """Records of a shard may be gone that were not read."""
         problem = lost(self._source, name, since_ms)
         if self._source.on_gap == "stop":
             raise problem
-        self._rows.add_loss(f"{problem.thing} {problem.fact}", now_ms, name)
+        self._rows.add_loss(f"{problem.thing} {problem.fact}", self._now_ms, name)
 
     def _is_news(self, position: Position) -> bool:
         """Whether how far it is has to be noted, without rows."""
@@ -196,7 +232,7 @@ class StreamLanding:
     def _commit(self, position: Position) -> None:
         rows, self._rows = self._rows, Rows(stream=self._source.stream)
         self._table.commit(rows.as_table(self.end), position.text)
-        self._position = position
+        self._position, self._committed_at = position, time.monotonic()
 
 
 def _states(position: Position) -> dict[str, tuple[str | None, bool]]:

@@ -28,6 +28,10 @@ _AT = "at"
 _TASK_ROWS = 20_000
 """Below which a task is not worth its start."""
 
+_ANSWERS_IN_S = 5.0
+"""Seconds after which Spark gets what landed of a pass that has not ended, in a query without an
+end: its rows shall not wait for a part of the source that is far behind."""
+
 
 class Landing(Protocol):
     """What reads a source, and lands rows."""
@@ -175,11 +179,13 @@ class _Passes:
         return min(self._landing.end, start + self._reading.max_rows)
 
     def _land(self, start: int) -> None:
-        """Read to the end of a pass, or until a batch is full."""
-        until = time.monotonic() + self._reading.reads_for_s
+        """Read to the end of a pass, until a batch is full, or for as long as Spark may wait."""
+        begun = time.monotonic()
+        until = begun + self._reading.reads_for_s
         while not self._has_ended and (self._ends or time.monotonic() >= self._next_at):
             is_enough = self._landing.end - start >= self._reading.max_rows
-            if is_enough and time.monotonic() >= until:
+            is_late = not self._ends and time.monotonic() >= begun + _ANSWERS_IN_S
+            if is_late or (is_enough and time.monotonic() >= until):
                 self._landing.pause()
                 return
             try:

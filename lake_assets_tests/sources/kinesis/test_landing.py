@@ -2,13 +2,15 @@
 
 import subprocess
 import sys
+from contextlib import closing
 from random import Random
 
 import pytest
 
 from lake_assets.errors import SourceError, SourceNotFoundError
 from lake_assets.sources.kinesis.aggregated import UserRecord, aggregated
-from lake_assets_tests.sources.kinesis.streams import land, landed, values
+from lake_assets.sources.kinesis.landing import StreamLanding
+from lake_assets_tests.sources.kinesis.streams import KEYS, land, landed, values
 
 
 def test_records_land_once_with_what_tells_them(stream, lake):
@@ -181,3 +183,20 @@ def test_nothing_is_lost_or_doubled_by_kills_and_a_partition_keeps_its_order(
     for half in (0, 1):
         own = [number for one, number in found if one == half]
         assert own == sorted(own)
+
+
+def test_a_shard_that_is_far_behind_holds_up_no_other(stream, lake, monkeypatch):
+    monkeypatch.setattr("lake_assets.sources.kinesis.reader._LIMIT", 1)
+    monkeypatch.setattr("lake_assets.sources.kinesis.landing._AGAIN_S", 0.1)
+    stream.create(2)
+    stream.put(*range(20))
+    stream.forward(hours=1)
+    with closing(StreamLanding(stream.source(), lake, "play", KEYS.__getitem__)) as landing:
+        for _ in range(5):
+            assert landing.step()
+        stream.put(100, half=1)
+        while landing.step():
+            pass
+    found = values(lake)
+    assert sorted(found) == [*range(20), 100]
+    assert found.index(100) < 18
