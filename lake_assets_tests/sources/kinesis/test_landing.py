@@ -29,31 +29,38 @@ def test_records_land_once_with_what_tells_them(stream, lake):
     assert all(int(number) > 2**128 for number in numbers)
 
 
-def test_parents_are_read_to_their_ends_before_what_follows_them(stream, lake):
+def test_parents_are_read_to_their_ends_before_what_follows_them(stream, lake, monkeypatch):
+    monkeypatch.setattr("lake_assets.sources.kinesis.reader._LIMIT", 1)
     stream.create(1)
     stream.put(1, 2)
     land(stream.source(), lake)
-    stream.put(3)
+    stream.put(3, 4, 5)
     stream.split(0)
-    stream.put(4, half=0)
-    stream.put(5, half=1)
-    stream.merge(1, 2)
     stream.put(6, half=0)
-    stream.put(7, half=1)
-    assert land(stream.source(), lake) == 7
+    stream.put(7, 7, half=1)
+    stream.merge(1, 2)
+    stream.put(8, half=0)
+    stream.put(9, half=1)
+    assert land(stream.source(), lake) == 10
     found = values(lake)
-    assert found[:3] == [1, 2, 3]
-    assert sorted(found[3:5]) == [4, 5]
-    assert found[5:] == [6, 7]
-    stream.put(8)
-    assert land(stream.source(), lake) == 8
+    assert found[:5] == [1, 2, 3, 4, 5]
+    assert sorted(found[5:8]) == [6, 7, 7]
+    assert found[8:] == [8, 9]
+
+
+def test_shards_that_are_over_are_missed_by_nobody(stream, lake):
+    stream.create(1)
+    stream.put(1)
+    stream.split(0)
+    stream.put(2)
+    land(stream.source(), lake)
     stream.forward(hours=23)
-    stream.put(9)
+    stream.put(3)
     land(stream.source(), lake)
-    stream.forward(hours=2)  # the parents are over
-    stream.put(10)
+    stream.forward(hours=2)
+    stream.put(4)
     land(stream.source(), lake)
-    assert values(lake)[7:] == [8, 9, 10]
+    assert values(lake) == [1, 2, 3, 4]
 
 
 def test_rows_of_aggregated_records_are_taken_apart(stream, lake):
