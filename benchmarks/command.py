@@ -18,6 +18,7 @@ from rich.table import Table
 from benchmarks.chart import draw, ensure_drawable
 from benchmarks.cost import COST
 from benchmarks.endurance import ENDURANCE
+from benchmarks.files import FILES
 from benchmarks.floor import FLOOR
 from benchmarks.latency import LATENCY
 from benchmarks.memory import MEMORY
@@ -83,8 +84,8 @@ def bench(
         str | None,
         typer.Option(
             help=f"What to measure, joined by commas, of {', '.join(ALL)}; by default all but "
-            f"{REST}, {SCHEDULED}, {COST}, {ENDURANCE} and those that compare expectations or "
-            "layouts.",
+            f"{FILES}, {REST}, {SCHEDULED}, {COST}, {ENDURANCE} and those that compare "
+            "expectations or layouts.",
             show_default=False,
         ),
     ] = None,
@@ -118,8 +119,8 @@ def bench(
         float | None,
         typer.Option(
             min=1,
-            help=f"How long {LATENCY} and {COST} measure each rate, and {REST} each case (20 s at "
-            "most). " + _usual(_FULL.seconds, _QUICK.seconds),
+            help=f"How long {LATENCY}, {FILES} and {COST} measure a rate, and {REST} a case (20 s "
+            "at most). " + _usual(_FULL.seconds, _QUICK.seconds),
             show_default=False,
         ),
     ] = None,

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from benchmarks.cost import COST, measure_cost
 from benchmarks.endurance import ENDURANCE, measure_endurance
 from benchmarks.file_formats import FILE_FORMATS, measure_file_formats
+from benchmarks.files import FILES, measure_files
 from benchmarks.keyed import KEYED, measure_keyed
 from benchmarks.latency import LATENCY, measure_latency
 from benchmarks.memory import MEMORY, measure_memory
@@ -22,6 +23,7 @@ SECTIONS: Mapping[str, Callable[[Venue], Section]] = {
     KEYED: measure_keyed,
     LATENCY: measure_latency,
     MEMORY: measure_memory,
+    FILES: measure_files,
     REST: measure_rest,
     SCHEDULED: measure_scheduled,
     COST: measure_cost,
@@ -29,7 +31,7 @@ SECTIONS: Mapping[str, Callable[[Venue], Section]] = {
 }
 """In the order in which they run and are told."""
 
-_LONG = frozenset({KEYED, REST, SCHEDULED, COST, ENDURANCE})
+_LONG = frozenset({FILES, KEYED, REST, SCHEDULED, COST, ENDURANCE})
 
 USUAL_SECTIONS = tuple(name for name in SECTIONS if name not in _LONG)
 """Those that run if nothing else is asked for; the others take minutes to an hour by themselves."""

@@ -24,6 +24,7 @@
     - UnknownColumnsError      rows have names at which their feed is declared to stop
     - PoisonedBatchError       the same batch failed again and again
   + SinkError                  a feed's sink cannot deliver rows as things are
+  + ExportError                a topic cannot be exported into a folder as things are
   + AlertError                 a webhook or a mail server does not take an alert
 
 A message names the thing, the fact and the next step, in that order.
@@ -261,6 +262,10 @@ class PoisonedBatchError(StreamError):
 
 class SinkError(_ThreePartError):
     """A feed's sink cannot deliver rows as things are; it stands still, and loses none."""
+
+
+class ExportError(_ThreePartError):
+    """A topic cannot be exported into a folder; what was exported before is as it was."""
 
 
 class AlertError(_ThreePartError):

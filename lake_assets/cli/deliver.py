@@ -1,14 +1,18 @@
 """`lake-assets deliver`: what sinks have not got yet, sent in this shell."""
 
-import signal
-import threading
 from contextlib import closing
 from typing import Annotated
 
 import typer
 
 from lake_assets.cli.console import stdout
-from lake_assets.cli.shared import FeedOption, LakeOption, endpoints_if_any, pick_feeds
+from lake_assets.cli.shared import (
+    FeedOption,
+    LakeOption,
+    endpoints_if_any,
+    pick_feeds,
+    told_to_stop,
+)
 from lake_assets.model.reports import DeliveryReport
 from lake_assets.settings.load import load_settings
 from lake_assets.streams.deliver import deliver_now, sinks_named
@@ -39,14 +43,6 @@ def deliver(
             dead += report.dead_rows
     if dead:
         raise typer.Exit(1)
-
-
-def told_to_stop() -> threading.Event:
-    """Set once this process is told to end, which it then does by itself."""
-    stop = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
-    return stop
 
 
 def in_words(report: DeliveryReport) -> str:

@@ -36,6 +36,7 @@ SUMMARIES: Mapping[str, str] = {
     "restore": (
         "Put a backup back: into an empty folder, or in place of a lake, with its streams stopped."
     ),
+    "export": "Offload a Kafka topic into a folder, as files that a feed of files reads.",
     "tables": (
         "Show every table: rows, files, bytes, last commit, and how many rows it lags behind."
     ),

@@ -6,8 +6,14 @@ from typing import Annotated
 import typer
 
 from lake_assets.cli.console import stdout
-from lake_assets.cli.deliver import in_words, told_to_stop
-from lake_assets.cli.shared import FeedOption, LakeOption, endpoints_if_any, pick_feeds
+from lake_assets.cli.deliver import in_words
+from lake_assets.cli.shared import (
+    FeedOption,
+    LakeOption,
+    endpoints_if_any,
+    pick_feeds,
+    told_to_stop,
+)
 from lake_assets.model.reports import RedeliveryReport
 from lake_assets.settings.load import load_settings
 from lake_assets.streams.deliver import redeliver_now, sinks_named

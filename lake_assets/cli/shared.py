@@ -1,5 +1,7 @@
-"""What several commands share: the options' types, and which feed is meant."""
+"""What several commands share: the options' types, which feed is meant, and when to end."""
 
+import signal
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -118,3 +120,11 @@ def endpoints_if_any(settings: Settings) -> Endpoints | None:
         return control.locate(settings, load_feeds(settings.feeds))
     except ServiceError:
         return None
+
+
+def told_to_stop() -> threading.Event:
+    """Set once this process is told to end, which it then does by itself."""
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    return stop

@@ -152,6 +152,20 @@ def locate(settings: Settings, feeds: Collection[Feed] | None = None) -> Endpoin
     )
 
 
+def locate_broker(settings: Settings) -> Endpoints:
+    """As `locate`, for what reads topics alone, whatever feeds there are; without a registry.
+
+    Raises:
+        ServiceError: the user has no broker of his own, and the embedded one does not run.
+    """
+    own = settings.kafka.bootstrap_servers
+    return Endpoints(
+        kafka=own or _kafka_address(_port(settings, BROKER)),
+        registry="",
+        kafka_options=settings.kafka.options,
+    )
+
+
 def _embedded(settings: Settings, feeds: Collection[Feed] | None) -> tuple[Service, ...]:
     own: dict[Service, str | None] = {}
     if needs_broker(feeds):

@@ -8,6 +8,15 @@ from benchmarks.sections import SECTIONS
 from lake_assets_tests.commandline import benchmarks_here
 
 
+def ensure_ways(in_both, out):
+    kafka, files = in_both["kafka"], in_both["files"]
+    assert kafka["seconds"] > 0
+    assert kafka["export_s"] is None
+    assert files["seconds"] > files["export_s"] > 0
+    assert all(0 < way["mean_way_s"] < 60 for way in (kafka, files))
+    assert out["34"]["1"]["4"]["1"]["rows_per_s"] > 0
+
+
 @pytest.mark.bench
 @pytest.mark.slow
 @pytest.mark.kafka
@@ -44,5 +53,5 @@ def test_all_sections_are_measured(connected):
     assert maintained["last_batch_s"] > 0
     assert found["scheduled"]["2"]["ticks"] >= 1
     assert min(found["scheduled"]["2"]["median_s"], found["file-formats"]["csv"]["read_s"]) > 0
-    assert found["rest-sinks"]["34"]["1"]["4"]["1"]["rows_per_s"] > 0
+    ensure_ways(found["files"], found["rest-sinks"])
     assert not connected.home.exists()

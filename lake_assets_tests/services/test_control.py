@@ -173,3 +173,12 @@ def test_who_reads_files_alone_needs_no_service(tmp_path):
     found = control.up(Settings(home=tmp_path), feeds)
     assert (found.kafka, found.registry) == ("", "")
     assert not control.needs_broker(feeds)
+
+
+def test_who_reads_topics_alone_needs_a_broker_and_no_registry(settings):
+    kafka = KafkaSettings(bootstrap_servers="mine:1", options={"client.id": "me"})
+    found = control.locate_broker(settings.model_copy(update={"kafka": kafka}))
+    assert (found.kafka, found.registry) == ("mine:1", "")
+    assert found.client_options() == {"client.id": "me"}
+    with pytest.raises(ServiceError, match="lake-assets services up"):
+        control.locate_broker(settings)

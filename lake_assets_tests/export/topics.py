@@ -1,0 +1,57 @@
+"""Topics for exports, and what their folders have."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+from confluent_kafka import Producer
+
+from lake_assets.export.run import ExportReport, Request, export_topic
+from lake_assets.sources.kafka.topics import client_config
+from lake_assets_tests.events import Topic
+
+
+def fill(topic: Topic, *values: bytes | None, partition: int = 0) -> None:
+    producer = Producer({**client_config(topic.endpoints), "linger.ms": 20})
+    for value in values:
+        producer.produce(topic.name, value, partition=partition)
+    assert producer.flush(60) == 0
+
+
+def numbers(begin: int, end: int) -> list[bytes]:
+    return [b'{"n": %d}' % number for number in range(begin, end)]
+
+
+def transaction(topic: Topic, *values: bytes, commits: bool) -> None:
+    own = {"transactional.id": f"{topic.name}-{commits}"}
+    producer = Producer({**client_config(topic.endpoints), **own})
+    producer.init_transactions(60)
+    producer.begin_transaction()
+    for value in values:
+        producer.produce(topic.name, value, partition=0)
+    producer.flush(60)
+    if commits:
+        producer.commit_transaction(60)
+    else:
+        producer.abort_transaction(60)
+
+
+def export(topic: Topic, folder: Path, **options: object) -> ExportReport:
+    return export_topic(topic.endpoints, Request(topic=topic.name, folder=folder, **options))
+
+
+def visible(folder: Path) -> list[Path]:
+    """What a feed sees, in the order of names."""
+    return sorted(path for path in folder.iterdir() if path.name[0] != ".")
+
+
+def lines(folder: Path) -> list[bytes]:
+    return [line for path in visible(folder) for line in path.read_bytes().splitlines()]
+
+
+def counted(folder: Path) -> Counter[int]:
+    return Counter(json.loads(line)["n"] for line in lines(folder))
+
+
+def range_of(begin: int, end: int) -> Counter[int]:
+    return Counter(range(begin, end))
