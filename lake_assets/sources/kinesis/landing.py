@@ -25,7 +25,7 @@ from lake_assets.sources.kinesis.position import (
     with_listed,
 )
 from lake_assets.sources.kinesis.reader import Got, ShardReader
-from lake_assets.sources.kinesis.same_stream import ANOTHER, another, is_same, lost
+from lake_assets.sources.kinesis.same_stream import ANOTHER, another, ensure_same, is_same, lost
 from lake_assets.sources.landing.table import LandingTable
 from lake_assets.storage.store import Store
 
@@ -171,8 +171,7 @@ class StreamLanding:
             return self._listed(known, listed)
         since_ms = None
         if known is not None:
-            if source.on_gap == "stop":
-                raise another(source, known, stream)
+            ensure_same(source, known, stream)
             self._rows.add_loss(ANOTHER, stream.now_ms, None)
         elif source.starting_position == "latest":
             since_ms = stream.now_ms

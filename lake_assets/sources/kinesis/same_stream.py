@@ -15,6 +15,25 @@ def is_same(known: Position, stream: Stream) -> bool:
     return (known.arn, known.created_ms) == (stream.arn, stream.created_ms)
 
 
+def ensure_same(source: KinesisSource, known: Position, stream: Stream) -> None:
+    """Refuse another stream than was read, unless it is of the same name and that is recorded.
+
+    Rows are known by the stream's name and their number: under another name all that landed would
+    come again.
+
+    Raises:
+        SourceError: it is refused.
+    """
+    if is_same(known, stream):
+        return
+    problem = another(source, known, stream)
+    if _name(known.arn) != _name(stream.arn):
+        step = f"Put back `stream: {_name(known.arn)}`; give the new one a feed of its own"
+        raise SourceError(problem.thing, problem.fact, step)
+    if source.on_gap == "stop":
+        raise problem
+
+
 def another(source: KinesisSource, known: Position, stream: Stream) -> SourceError:
     """The error of a stream that is another one."""
     fact = (
@@ -37,6 +56,10 @@ def lost(source: KinesisSource, shard: str, since_ms: int | None) -> SourceError
         "quarantine; and have the stream keep records for longer"
     )
     return SourceError(source.title, fact, step)
+
+
+def _name(arn: str) -> str:
+    return arn.rpartition("/")[2]
 
 
 def _utc(ms: int) -> str:

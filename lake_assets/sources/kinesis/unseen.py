@@ -7,7 +7,7 @@ from lake_assets.model.kinesis_source import KinesisSource
 from lake_assets.sources.kinesis.client import Client
 from lake_assets.sources.kinesis.position import Position, Stream, gone, with_listed
 from lake_assets.sources.kinesis.reader import ShardReader
-from lake_assets.sources.kinesis.same_stream import another, is_same
+from lake_assets.sources.kinesis.same_stream import ensure_same, is_same
 
 _NOTED_SHARE = 4
 """A fraction of the retention after which a run is due though nothing came: it notes that."""
@@ -38,8 +38,8 @@ def ensure_readable(
     """
     with closing(Client(source, within_s=within_s)) as client:
         stream = client.stream()
-    if known is not None and source.on_gap == "stop" and not is_same(known, stream):
-        raise another(source, known, stream)
+    if known is not None:
+        ensure_same(source, known, stream)
     return Waiting(stream=stream, since_ms=None if known is None else known.sure_ms)
 
 

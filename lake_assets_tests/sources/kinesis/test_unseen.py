@@ -52,6 +52,15 @@ def test_another_stream_is_refused_unless_that_is_recorded(stream, lake):
     assert has_new(stream, lake)
 
 
+def test_a_stream_of_another_name_is_refused_always(stream, streams, lake):
+    stream.create()
+    land(stream.source(), lake)
+    other = streams().create()
+    with pytest.raises(SourceError, match="is another stream") as raised:
+        ensure_readable(other.source(on_gap="record"), position_at(lake, "play"))
+    assert f"Put back `stream: {stream.name}`" in raised.value.next_step
+
+
 def test_what_is_to_be_corrected_is_told(stream, monkeypatch, tmp_path):
     for name in ("AWS_ACCESS_KEY_ID", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
