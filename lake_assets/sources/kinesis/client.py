@@ -26,6 +26,7 @@ try:
     )
     from botocore.loaders import create_loader
     from botocore.session import get_session
+    from botocore.utils import parse_timestamp
 except ImportError as problem:
     raise SettingsError(
         "boto3",
@@ -128,6 +129,8 @@ class Client:
         try:
             core = get_session()
             core.register_component("data_loader", _LOADER)
+            parsers = core.get_component("response_parser_factory")
+            parsers.set_parser_defaults(timestamp_parser=_time)
             session = boto3.Session(
                 botocore_session=core,
                 profile_name=source.profile,
@@ -258,6 +261,14 @@ def secrets_of(source: KinesisSource) -> dict[str, SecretStr]:
     key = source.access_key
     named = () if key is None else (key.id, key.secret, *((key.token,) if key.token else ()))
     return {one.env: secret_of(one.env) for one in named}
+
+
+def _time(told: float | str) -> datetime:
+    """A time as Kinesis tells it: botocore's own way takes half the CPU of reading records."""
+    if isinstance(told, (int, float)):
+        return datetime.fromtimestamp(told, UTC)
+    parsed: datetime = parse_timestamp(told)
+    return parsed
 
 
 def _ms(at: datetime) -> int:

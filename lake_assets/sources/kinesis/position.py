@@ -15,6 +15,9 @@ _EDGE_MS = 3_600_000
 """Milliseconds after a shard's begin in which nothing counts as lost: where reading begins with the
 oldest record, those beside it are deleted while it begins."""
 
+_MARGIN_MS = 60_000
+"""Milliseconds by which records may be older than Kinesis says: it tells their times about."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stream:
@@ -195,7 +198,7 @@ def may_have_lost(shard: Shard, now_ms: int, retention_ms: int) -> bool:
     """
     if shard.sure_ms is None or now_ms - shard.begun_ms <= _EDGE_MS:
         return False
-    return now_ms - shard.sure_ms > retention_ms
+    return now_ms - shard.sure_ms > retention_ms - _MARGIN_MS
 
 
 def after_answer(
