@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import griffe
 from annotated_types import Ge, Gt, Le, Lt, MinLen
 from humanfriendly import format_timespan
-from pydantic import AliasChoices, BaseModel, SecretStr
+from pydantic import AliasChoices, AwareDatetime, BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
 _WORDS: dict[object, str] = {
@@ -27,6 +27,7 @@ _WORDS: dict[object, str] = {
     float: "number",
     Path: "path",
     timedelta: "duration",
+    AwareDatetime: "time with its zone",
     SecretStr: "text, masked",
     NoneType: "null",
 }

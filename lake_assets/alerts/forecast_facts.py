@@ -17,6 +17,7 @@ from lake_assets.alerts.forecasts import (
     Offsets,
     RefreshPace,
     Sample,
+    Unread,
 )
 from lake_assets.delta.log_history import open_table, state_of
 from lake_assets.errors import LakeAssetsError, SourceError
@@ -27,7 +28,7 @@ from lake_assets.model.feeds import Feed
 from lake_assets.model.origins import Place
 from lake_assets.model.tables import bronze_of
 from lake_assets.settings.schema import Settings
-from lake_assets.sources.catalog import deletions_of, source_of
+from lake_assets.sources.catalog import deletions_of, source_of, unread_of
 from lake_assets.storage.open_store import lake_of
 from lake_assets.streams.progress import ingested_offsets
 
@@ -80,6 +81,7 @@ def look_ahead(  # noqa: PLR0913 - what to look at, and the moment
     )
     write_samples(settings.state_dir, [*before, sample])
     read_in_s = _read_in_s(settings, feeds, utc_now)
+    unread = {feed.feed: found for feed in feeds if (found := _unread(settings, feed))}
     return ForecastFacts(
         utc_now=utc_now,
         samples=[*before, sample],
@@ -102,6 +104,7 @@ def look_ahead(  # noqa: PLR0913 - what to look at, and the moment
             if view in every_s
         },
         read_in_s=read_in_s,
+        unread=unread,
     )
 
 
@@ -143,6 +146,15 @@ def _offsets(settings: Settings, feed: Feed, endpoints: Endpoints) -> dict[Place
         place: Offsets(begin=begin, reached=reached.get(place, begin), end=extent.ends[place])
         for place, begin in extent.begins.items()
     }
+
+
+def _unread(settings: Settings, feed: Feed) -> Unread | None:
+    """How long rows may have waited, by a source that tells that and answers."""
+    try:
+        found = unread_of(feed, lake_of(settings), within_s=_PATIENCE_S)
+    except LakeAssetsError:
+        return None
+    return None if found is None else Unread(for_s=found[0], kept_s=found[1])
 
 
 def _deletions(

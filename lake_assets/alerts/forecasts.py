@@ -74,6 +74,17 @@ class RefreshPace:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Unread:
+    """Of a source that tells times and no offsets, such as Kinesis."""
+
+    for_s: float
+    """Seconds for which its oldest row may have waited."""
+
+    kept_s: float
+    """Seconds that the source keeps rows."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ForecastFacts:
     """What forecasts are made of."""
 
@@ -83,6 +94,9 @@ class ForecastFacts:
 
     deletions: Mapping[str, Mapping[str, Deletion]] = field(default_factory=dict)
     """By feed, and by `topic/partition`; of sources that tell."""
+
+    unread: Mapping[str, Unread] = field(default_factory=dict)
+    """By feed."""
 
     refreshes: Mapping[str, RefreshPace] = field(default_factory=dict)
     """By view, as the alerts call it."""
@@ -119,6 +133,7 @@ def judge_forecasts(
         _of_refresh(view, pace, facts.utc_now, horizon.refresh_share / _limit(known, slow, view))
         for view, pace in facts.refreshes.items()
     ]
+    found += [_of_unread(feed, told, facts, horizon) for feed, told in facts.unread.items()]
     if then is not None:
         by_disk = _limit(known, ProblemKind.DISK_FILLS, DISK)
         found.append(_of_disk(then, now, facts.utc_now, horizon.disk_s * by_disk))
@@ -214,6 +229,22 @@ def _of_retention(
         f"rows before they are read, if all goes on as it does: {lag:,} rows wait, the most in "
         f"partition {partition} of {name}. Have the feed read faster, or the topic's retention "
         "longer",
+    )
+
+
+def _of_unread(feed: str, told: Unread, facts: ForecastFacts, horizon: Horizon) -> Problem | None:
+    ahead_s = min(horizon.retention_s, told.kept_s / 2, facts.read_in_s.get(feed, told.kept_s))
+    left_s = told.kept_s - told.for_s
+    if left_s > ahead_s:
+        return None
+    return Problem(
+        kind=ProblemKind.RETENTION_NEAR,
+        subject=feed,
+        severity=AlertSeverity.WARNING,
+        since=facts.utc_now,
+        details=f"Rows may have waited for {told.for_s / 3600:.1f} h, and the source keeps them "
+        f"for {told.kept_s / 3600:.0f} h: it deletes them unread in {max(0.0, left_s) / 3600:.1f} "
+        "h. Have the feed read, or the stream's retention longer",
     )
 
 

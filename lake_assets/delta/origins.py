@@ -27,9 +27,13 @@ _FURTHER = {
     "_row": pa.int64(),
     "_position": pa.int64(),
     "_source_version": pa.int64(),
+    "_shard_id": pa.string(),
+    "_sequence_number": pa.string(),
+    "_sub_sequence_number": pa.int64(),
 }
 """Of what a source may tell beside: a file's name below its folder, the number of a row in it, from
-1, its first byte, and the version of a table that added the row."""
+1, its first byte, and the version of a table that added the row; a shard, a record's number in it,
+as text, since it has more bits, and a row's number in a record that has several."""
 
 
 def origin_schema(columns: OriginColumns) -> pa.Schema:

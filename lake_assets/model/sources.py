@@ -12,6 +12,7 @@ from lake_assets.errors import FeedError
 from lake_assets.model.base import Noun
 from lake_assets.model.delta_source import DeltaSource
 from lake_assets.model.files_source import FilesSource
+from lake_assets.model.kinesis_source import KinesisSource
 from lake_assets.model.origins import FEED, SCHEMA_ID, NamedSource, OriginColumns
 from lake_assets.model.postgres_source import PostgresSource
 from lake_assets.model.tables import TableRef, files_of, landed_of
@@ -180,7 +181,7 @@ class KafkaSource(Noun):
 
 
 class Source(Noun):
-    """Where a feed's rows come from: `kafka`, `files`, `delta` or `postgres`."""
+    """Where a feed's rows come from: `kafka`, `kinesis`, `files`, `delta` or `postgres`."""
 
     kafka: KafkaSource | None = None
     """A Kafka topic or several; which broker has them is a setting."""
@@ -194,6 +195,9 @@ class Source(Noun):
     postgres: PostgresSource | None = None
     """A table of PostgreSQL, read on a schedule by a column that grows."""
 
+    kinesis: KinesisSource | None = None
+    """A Kinesis data stream."""
+
     @model_validator(mode="before")
     @classmethod
     def _has_fields(cls, given: Any) -> Any:  # noqa: ANN401 - whatever a feed has there
@@ -205,14 +209,14 @@ class Source(Noun):
     @model_validator(mode="after")
     def _is_one_kind(self) -> Self:
         if sum(getattr(self, kind) is not None for kind in type(self).model_fields) != 1:
-            message = "give exactly one of `kafka`, `files`, `delta`, `postgres`"
+            message = "give exactly one of `kafka`, `files`, `delta`, `postgres`, `kinesis`"
             raise ValueError(message)
         return self
 
     @property
     def declared(self) -> DeclaredSource:
         """What is declared of the source, whichever kind it is."""
-        found = self.kafka or self.files or self.delta or self.postgres
+        found = self.kafka or self.files or self.delta or self.postgres or self.kinesis
         if found is None:
             raise TypeError("a source is of one kind")
         return found
@@ -226,7 +230,8 @@ class Source(Noun):
         """The table by which rows of the feed have offsets; None if the source has them itself."""
         if not self.is_indexed:
             return None
-        return files_of(feed) if self.postgres is None else landed_of(feed)
+        has_landed = self.postgres or self.kinesis
+        return landed_of(feed) if has_landed else files_of(feed)
 
     @property
     def topics(self) -> KafkaSource:
@@ -260,6 +265,7 @@ _KINDS: tuple[type[DeclaredSource], ...] = (
     FilesSource,
     DeltaSource,
     PostgresSource,
+    KinesisSource,
 )
 
 ORIGIN_NAMES = frozenset(

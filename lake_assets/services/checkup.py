@@ -33,6 +33,7 @@ from lake_assets.services.delta_findings import look_at_delta_sources
 from lake_assets.services.feed_findings import look_at_feeds
 from lake_assets.services.file_findings import look_at_files
 from lake_assets.services.finding import Finding, Health, broken
+from lake_assets.services.kinesis_findings import look_at_kinesis_sources
 from lake_assets.services.postgres_findings import look_at_postgres_sources
 from lake_assets.services.sink_findings import look_at_sinks
 from lake_assets.services.subject_findings import look_at_subjects
@@ -67,6 +68,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield from look_at_files(settings)
     yield from look_at_delta_sources(settings)
     yield from look_at_postgres_sources(settings)
+    yield from look_at_kinesis_sources(settings)
     yield from look_at_sinks(settings)
 
 

@@ -6,6 +6,7 @@ from lake_assets.model.delta_source import DeltaSource
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.files_source import FilesSource
+from lake_assets.model.kinesis_source import KinesisSource
 from lake_assets.model.origins import ByPlace, Place
 from lake_assets.model.postgres_source import PostgresSource
 from lake_assets.model.sources import DeclaredSource, KafkaSource
@@ -15,6 +16,8 @@ from lake_assets.sources.files.source import FolderFiles
 from lake_assets.sources.kafka.group_offsets import GroupOffsets, group_of
 from lake_assets.sources.kafka.retention import TopicRetention, offsets_at, topic_retention
 from lake_assets.sources.kafka.source import KafkaTopic
+from lake_assets.sources.kinesis.landed import position_at
+from lake_assets.sources.kinesis.source import StreamRecords
 from lake_assets.sources.postgres.source import TableRows
 from lake_assets.storage.store import Store
 
@@ -23,6 +26,7 @@ SOURCES: dict[type[DeclaredSource], type[Source]] = {
     FilesSource: FolderFiles,
     DeltaSource: AppendedRows,
     PostgresSource: TableRows,
+    KinesisSource: StreamRecords,
 }
 """By what a feed declares of it."""
 
@@ -43,6 +47,33 @@ def tools_of(feed: Feed, endpoints: Endpoints) -> GroupOffsets | None:
     if not isinstance(declared, KafkaSource):
         return None
     return GroupOffsets(endpoints, group_of(feed.feed))
+
+
+def unread_of(feed: Feed, lake: Store, *, within_s: float) -> tuple[float, float] | None:
+    """For how long rows of a feed's source may have waited, and are kept by it, in seconds.
+
+    Args:
+        feed: whose source.
+        lake: where it is told how far the source was read.
+        within_s: for an answer.
+
+    Returns:
+        None of a source that tells offsets, and before anything was read.
+
+    Raises:
+        SettingsError: what it is to be reached with cannot be used.
+        SourceError: it does not answer, or refuses us.
+        LakeError: the lake cannot be read.
+    """
+    declared = feed.source.declared
+    known = position_at(lake, feed.feed) if isinstance(declared, KinesisSource) else None
+    if not isinstance(declared, KinesisSource) or known is None or known.sure_ms is None:
+        return None
+    # boto3 need not be there where no feed reads from Kinesis.
+    from lake_assets.sources.kinesis.unseen import ensure_readable  # noqa: PLC0415
+
+    stream = ensure_readable(declared, known, within_s=within_s).stream
+    return max(0, stream.now_ms - known.sure_ms) / 1000, stream.retention_ms / 1000
 
 
 def deletions_of(

@@ -5,19 +5,22 @@ from confluent_kafka import Producer
 from deltalake import write_deltalake
 
 from lake_assets.alerts.forecast_facts import horizon_of, look_ahead
-from lake_assets.alerts.forecasts import Deletion, Offsets, judge_forecasts
+from lake_assets.alerts.forecasts import Deletion, Offsets, Unread, judge_forecasts
 from lake_assets.delta.commit import Commit
 from lake_assets.delta.source_offsets import offset_transactions
 from lake_assets.logs.write import append
 from lake_assets.model.alerts import ProblemKind
 from lake_assets.model.endpoints import Endpoints
+from lake_assets.model.sources import Source
 from lake_assets.model.tables import STREAM_LOG, bronze_of
 from lake_assets.sources.kafka.topics import client_config
 from lake_assets.spark.lake_context import open_lake
+from lake_assets.storage.open_store import lake_of
 from lake_assets_tests.columns import BRONZE
 from lake_assets_tests.events import Topic
 from lake_assets_tests.logs.test_durations import entry
 from lake_assets_tests.sample import GAMES
+from lake_assets_tests.sources.kinesis.streams import KEYS, land, running_kinesis
 
 NOWHERE = Endpoints(kafka="localhost:1", registry="")
 WEEK_S = 7 * 86_400
@@ -84,3 +87,23 @@ def test_rows_that_a_topic_will_delete_unread_are_forecast(services, settings):
     (problem,) = judge_forecasts(facts, set(), horizon_of(settings))
     assert (problem.kind, problem.subject) == (ProblemKind.RETENTION_NEAR, "games")
     assert "deletes about 5 rows before they are read" in problem.details
+
+
+def test_records_that_a_stream_will_delete_unread_are_forecast(settings, monkeypatch):
+    for name, value in KEYS.items():
+        monkeypatch.setenv(name, value.get_secret_value())
+    with running_kinesis() as made:
+        stream = made().create()
+        source = stream.source()
+        feed = GAMES.model_copy(update={"source": Source(kinesis=source)})
+        assert look(settings, feed, None, 10).unread == {}
+        land(source, lake_of(settings), feed="games")
+        stream.forward(hours=20)
+        facts = look(settings, feed, None, 100)
+        (problem,) = judge_forecasts(facts, set(), horizon_of(settings))
+        stream.client.delete_stream(StreamName=stream.name)
+        assert look(settings, feed, None, 200).unread == {}
+    told = facts.unread["games"]
+    assert told == Unread(for_s=pytest.approx(20 * HOUR, abs=60), kept_s=24 * HOUR)
+    assert (problem.kind, problem.subject) == (ProblemKind.RETENTION_NEAR, "games")
+    assert "deletes them unread in 4.0 h" in problem.details

@@ -8,6 +8,7 @@ from lake_assets.alerts.forecasts import (
     Offsets,
     RefreshPace,
     Sample,
+    Unread,
     judge_forecasts,
     lost_at,
 )
@@ -123,3 +124,14 @@ def test_what_the_next_run_of_a_feed_with_a_schedule_reads_in_time_is_not_lost()
     assert judge(*waits, deletions=deletions, read_in_s={"a": HOUR / 2}) == {}
     told = judge(*waits, deletions=deletions, read_in_s={"a": HOUR})[key]
     assert told.startswith("Within 1.0 h the source deletes about 40 rows before they are read")
+
+
+@pytest.mark.parametrize(
+    ("waited_h", "next_run_h", "is_told"),
+    [(17, None, False), (19, None, True), (19, 1, False), (23.5, 1, True), (30, None, True)],
+)
+def test_rows_that_wait_for_nearly_as_long_as_they_are_kept_are_told(waited_h, next_run_h, is_told):
+    told = Unread(for_s=waited_h * HOUR, kept_s=24 * HOUR)
+    read_in_s = {} if next_run_h is None else {"play": next_run_h * HOUR}
+    found = judge(sample(0), unread={"play": told}, read_in_s=read_in_s)
+    assert [*found] == ([(Kind.RETENTION_NEAR, "play")] if is_told else [])

@@ -10,25 +10,11 @@ from dataclasses import replace
 
 from pydantic import SecretStr
 
-from lake_assets.delta.commit import Batch, Commit, DataFile
-from lake_assets.delta.committer import Committer
-from lake_assets.delta.conflicts import overtaken
-from lake_assets.delta.table_log import log_of
-from lake_assets.model.owners import Owner
 from lake_assets.model.postgres_source import PostgresSource
-from lake_assets.model.tables import landed_of
-from lake_assets.parquet.data_file import write_file
 from lake_assets.settings.load import secret_of
+from lake_assets.sources.landing.table import LandingTable
 from lake_assets.sources.postgres.database import Database, reading
-from lake_assets.sources.postgres.landed import (
-    SCHEMA,
-    as_rows,
-    end_app,
-    end_of,
-    known_among,
-    number_app,
-    position_in,
-)
+from lake_assets.sources.postgres.landed import LANDED, as_rows, known_among, position_of
 from lake_assets.sources.postgres.new_rows import NewRow, Row, Told, new_rows
 from lake_assets.sources.postgres.position import Pass, Position, Snapshot, after_pass
 from lake_assets.sources.postgres.same_table import ensure_same, read_by
@@ -66,21 +52,19 @@ class Landing:
             LakeError: the lake cannot be read or written.
         """
         self._source, self._lake, self._feed, self._look_up = source, lake, feed, look_up
-        self._table = landed_of(feed)
-        self._committer = Committer(lake, threads=1)
-        self._committer.create({self._table: SCHEMA}, owners={self._table: Owner(feed=feed)})
-        handle = self._committer.fresh(self._table)
-        self._number = handle.transaction_version(number_app(feed)) or 0
-        self._position = position_in(lake, handle, feed)
-        self._committer.accept_restores({self._table: handle})
+        self._table = LandingTable(lake, feed, LANDED)
+        self._position = position_of(self._table.position, feed)
         self._pass: Generator[None, None, bool] | None = None
-        self.end = end_of(handle, feed)
+
+    @property
+    def end(self) -> int:
         """The offset that the next row gets."""
+        return self._table.end
 
     def close(self) -> None:
         """Let go of the database, and wait for what is under way; raises as `Committer.close`."""
         self.pause()
-        self._committer.close()
+        self._table.close()
 
     def pause(self) -> None:
         """Let go of the database; a pass that has not ended goes on with the next step."""
@@ -156,22 +140,11 @@ class Landing:
     def _new(self, found: Sequence[Row], *, is_first: bool) -> list[NewRow]:
         if is_first:
             return new_rows(found, {})
-        handle = self._committer.fresh(self._table)
+        handle = self._table.fresh()
         keys = [row.key for row in new_rows(found, {})]
         known = known_among(self._lake, handle, self._feed, keys, found[0].mark, found[-1].mark)
         return new_rows(found, known)
 
     def _commit(self, rows: Sequence[NewRow], position: Position, seen: Snapshot) -> None:
-        number, end = self._number + 1, self.end + len(rows)
-        data = as_rows(rows, first=self.end, at_us=seen.at_us, number=number, position=position)
-        written = write_file(self._lake, data, log_of(self._lake, self._table).folder)
-        batch = Batch(number_app(self._feed), number)
-        commit = Commit(
-            table=self._table,
-            files=[DataFile(**written)],  # type: ignore[arg-type]
-            info={"rows": str(len(rows))},
-            transactions=[Batch(end_app(self._feed), end)],
-        )
-        if self._committer.append([commit], batch):
-            raise overtaken(self._table, f"it has batch {batch.version} already")
-        self._number, self.end, self._position = number, end, position
+        self._table.commit(as_rows(rows, first=self.end, at_us=seen.at_us), position.text)
+        self._position = position

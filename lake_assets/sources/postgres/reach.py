@@ -6,8 +6,9 @@ from typing import NamedTuple
 from psycopg import sql
 
 from lake_assets.model.postgres_source import PostgresSource
+from lake_assets.sources.landing.table import end_of, handle_of
 from lake_assets.sources.postgres.database import Database, reading
-from lake_assets.sources.postgres.landed import end_of, handle_of, position_in
+from lake_assets.sources.postgres.landed import position_in
 from lake_assets.sources.postgres.same_table import ensure_same
 from lake_assets.sources.postgres.tables import SourceTable, named, place_of
 from lake_assets.storage.store import Store

@@ -1,8 +1,9 @@
 """Whether a table has rows that did not land yet: what a tick asks before it starts Spark."""
 
 from lake_assets.model.postgres_source import PostgresSource
+from lake_assets.sources.landing.table import handle_of
 from lake_assets.sources.postgres.database import reading
-from lake_assets.sources.postgres.landed import handle_of, known_among, position_in
+from lake_assets.sources.postgres.landed import known_among, position_in
 from lake_assets.sources.postgres.new_rows import new_rows
 from lake_assets.sources.postgres.same_table import ensure_same
 from lake_assets.storage.store import Store

@@ -4,7 +4,7 @@ import json
 from contextlib import closing
 
 from lake_assets.model.postgres_source import PostgresSource
-from lake_assets.sources.postgres.landed import handle_of
+from lake_assets.sources.landing.table import handle_of
 from lake_assets.sources.postgres.landing import Landing
 
 PURCHASES = """

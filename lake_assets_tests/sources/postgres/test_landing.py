@@ -8,7 +8,8 @@ from deltalake import DeltaTable
 
 from lake_assets.errors import LakeError, SourceError
 from lake_assets.model.tables import landed_of
-from lake_assets.sources.postgres.landed import files_with, handle_of, landed_rows
+from lake_assets.sources.landing.table import files_with, handle_of, landed_rows
+from lake_assets.sources.postgres.landed import COLUMNS
 from lake_assets_tests.sources.postgres.landings import PURCHASES, land, landed, source_of
 
 
@@ -160,7 +161,11 @@ def test_files_that_are_joined_are_known_still(database, lake, tmp_path):
     database.ask("update purchases set amount = 1, updated_at = now() where player = 'ann'")
     assert land(source, lake) == 4
     files = files_with(handle_of(lake, "purchases"), "ordinal", 1, 3)
-    rows = [row for part in landed_rows(lake, "purchases", files, 1, 4) for row in part.to_pylist()]
+    rows = [
+        row
+        for part in landed_rows(lake, "purchases", COLUMNS, files, (1, 4))
+        for row in part.to_pylist()
+    ]
     assert [row["ordinal"] for row in rows] == [1, 2, 3]
 
 

@@ -5,7 +5,8 @@ import pickle
 import pytest
 from pydantic import SecretStr
 
-from lake_assets.sources.postgres.stream import PostgresReader, Reading
+from lake_assets.sources.landing.stream import LandedReader
+from lake_assets.sources.postgres.stream import reading_of
 from lake_assets_tests.sources.postgres.landings import PURCHASES, land, source_of
 
 IDLE = """
@@ -17,17 +18,9 @@ where application_name = 'lake-assets' and datname = current_database()
 @pytest.fixture
 def reader_of(lake):
     def make(source, start=0):
-        return PostgresReader(
-            Reading(
-                feed="purchases",
-                source=source,
-                secrets={"NAME": SecretStr("secret")},
-                lake=lake,
-                start=start,
-                max_rows=4,
-                tasks=2,
-            )
-        )
+        secrets = {"NAME": SecretStr("hunter2")}
+        told = reading_of(source, lake, "purchases", secrets, start=start, max_rows=4, tasks=2)
+        return LandedReader(told)
 
     return make
 
@@ -96,4 +89,4 @@ def test_what_landed_comes_before_a_database_that_is_away(database, lake, reader
 
 
 def test_tasks_get_no_secrets(database, reader_of):
-    assert b"secret" not in pickle.dumps(reader_of(source_of(database))).replace(b"secrets", b"")
+    assert b"hunter2" not in pickle.dumps(reader_of(source_of(database)))

@@ -1,0 +1,80 @@
+"""Records of the Kinesis Producer Library that have several rows in one: taken apart.
+
+The form is Amazon's: four bytes, a message of protobuf with the rows and their keys, and the
+message's MD5. What looks like one and is none is a plain record, as Amazon's own clients have it.
+"""
+
+import hashlib
+from typing import Any, NamedTuple
+
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf.message import DecodeError
+
+_MAGIC = b"\xf3\x89\x9a\xc2"
+_DIGEST = 16
+
+
+class UserRecord(NamedTuple):
+    """A row of an aggregated record."""
+
+    key: str
+    data: bytes
+
+
+def user_records(data: bytes) -> list[UserRecord] | None:
+    """The rows of a record, in their order; None of one that is not aggregated."""
+    if not data.startswith(_MAGIC) or len(data) < len(_MAGIC) + _DIGEST:
+        return None
+    body = data[len(_MAGIC) : -_DIGEST]
+    if hashlib.md5(body, usedforsecurity=False).digest() != data[-_DIGEST:]:
+        return None
+    try:
+        message = _AGGREGATED.FromString(body)
+        keys = message.partition_key_table
+        return [UserRecord(keys[one.partition_key_index], one.data) for one in message.records]
+    except (DecodeError, IndexError):
+        return None
+
+
+def aggregated(rows: list[UserRecord]) -> bytes:
+    """A record that has some rows."""
+    message = _AGGREGATED()
+    for row in rows:
+        if row.key not in message.partition_key_table:
+            message.partition_key_table.append(row.key)
+        index = list(message.partition_key_table).index(row.key)
+        message.records.add(partition_key_index=index, data=row.data)
+    body: bytes = message.SerializeToString()
+    return _MAGIC + body + hashlib.md5(body, usedforsecurity=False).digest()
+
+
+def _message() -> Any:  # noqa: ANN401 - classes of messages are made, and have no type
+    field = descriptor_pb2.FieldDescriptorProto
+    file = descriptor_pb2.FileDescriptorProto(
+        name="lake_assets/kinesis_aggregated.proto", package="lake_assets.kinesis", syntax="proto2"
+    )
+    record = file.message_type.add(name="Record")
+    one, many = field.LABEL_OPTIONAL, field.LABEL_REPEATED
+    for name, number, kind in (
+        ("partition_key_index", 1, field.TYPE_UINT64),
+        ("explicit_hash_key_index", 2, field.TYPE_UINT64),
+        ("data", 3, field.TYPE_BYTES),
+    ):
+        record.field.add(name=name, number=number, type=kind, label=one)
+    whole = file.message_type.add(name="AggregatedRecord")
+    for name, number in (("partition_key_table", 1), ("explicit_hash_key_table", 2)):
+        whole.field.add(name=name, number=number, type=field.TYPE_STRING, label=many)
+    whole.field.add(
+        name="records",
+        number=3,
+        type=field.TYPE_MESSAGE,
+        label=many,
+        type_name=".lake_assets.kinesis.Record",
+    )
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    found = pool.FindMessageTypeByName("lake_assets.kinesis.AggregatedRecord")
+    return message_factory.GetMessageClass(found)
+
+
+_AGGREGATED = _message()
