@@ -18,6 +18,7 @@ import psutil
 import pytest
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
+from pydantic import SecretStr
 from pyspark.sql import SparkSession
 
 from lake_assets import feeds as shipped_feeds
@@ -46,9 +47,7 @@ NO_JAVA = "--this-test-has-no-mark-java-spark-kafka-or-slow"
 
 SLOW_LIMIT_S = 900
 
-SPARK = SparkSettings(
-    master="local[2]", driver_memory="600m", conf={"spark.sql.shuffle.partitions": "1"}
-)
+SPARK = SparkSettings(master="local[2]", driver_memory="600m")
 """Of the session that tests share, and of the commands that find it there."""
 
 SERVICES_HOME = pytest.StashKey[Path]()
@@ -199,7 +198,7 @@ def spark_settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     return Settings(
         home=tmp_path_factory.mktemp("spark"),
         runtime=load_settings().runtime,
-        spark=SPARK,
+        spark=SPARK.model_copy(update={"conf": {"spark.sql.shuffle.partitions": SecretStr("1")}}),
     )
 
 

@@ -17,8 +17,9 @@ _really_stop = SparkSession.stop
 _OF_THE_JVM = {"spark.driver.memory", "spark.driver.extraJavaOptions", "spark.jars"}
 """What a session that starts in a JVM takes from it, whatever it is told."""
 
-_OF_NO_MATTER = {"spark.sql.warehouse.dir"}
-"""Each home has its own, and no table is in it."""
+_OF_NO_MATTER = {"spark.sql.warehouse.dir", "spark.sql.shuffle.partitions"}
+"""Each home has its own warehouse, and no table is in it; the other is set anew by who finds a
+session."""
 
 _made_with: dict[str, dict[str, str]] = {}
 """Properties by the application's id."""
