@@ -15,7 +15,7 @@ from lake_assets.spark.lake_context import open_lake
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-ROUNDS = 3
+ROUNDS = 2
 SCHEMA = pa.schema(
     [
         ("shop", pa.string()),
