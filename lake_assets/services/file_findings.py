@@ -2,17 +2,12 @@
 
 from collections.abc import Iterator
 
-from deltalake.exceptions import DeltaError
-
-from lake_assets.errors import FeedError, LakeError, SourceError, SourceNotFoundError, first_line
-from lake_assets.feeds.load import load_feeds
-from lake_assets.model.feeds import Feed
 from lake_assets.model.files_source import FilesSource
 from lake_assets.services.finding import Finding, Health
+from lake_assets.services.source_findings import look_at_sources
 from lake_assets.settings.schema import Settings
 from lake_assets.sources.files.index import BAD, FOUND, changes_in, counted_files
 from lake_assets.sources.files.listing import ensure_folder
-from lake_assets.storage.open_store import lake_of
 from lake_assets.storage.store import Store
 
 _NAMED = 3
@@ -21,30 +16,13 @@ _NAMED = 3
 
 def look_at_files(settings: Settings) -> Iterator[Finding]:
     """What there is to tell; nothing where feeds cannot be read, which is said elsewhere."""
-    try:
-        feeds = load_feeds(settings.feeds)
-    except FeedError:
-        return
-    for feed in feeds:
-        if feed.source.files is not None:
-            yield from _of_feed(lake_of(settings), feed, feed.source.files)
+    return look_at_sources(settings, "files", lambda source: source.files, _look)
 
 
-def _of_feed(lake: Store, feed: Feed, source: FilesSource) -> Iterator[Finding]:
-    thing = f"files of feed {feed.feed!r}"
-    try:
-        ensure_folder(source)
-        counted = counted_files(lake, feed.feed)
-        changes = changes_in(lake, feed.feed)
-    except SourceError as problem:
-        health = Health.LATER if isinstance(problem, SourceNotFoundError) else Health.BROKEN
-        fact = f"{problem.thing} {problem.fact}"
-        yield Finding(thing=thing, health=health, fact=fact, fix=problem.next_step)
-        return
-    except (LakeError, DeltaError) as problem:
-        fix = "Check the lake's folder and its disk"
-        yield Finding(thing=thing, health=Health.BROKEN, fact=first_line(problem), fix=fix)
-        return
+def _look(thing: str, lake: Store, feed: str, source: FilesSource) -> Iterator[Finding]:
+    ensure_folder(source)
+    counted = counted_files(lake, feed)
+    changes = changes_in(lake, feed)
     bad = counted[BAD]
     fact = f"{source.label}: {counted[FOUND]:,} found"
     fact += f", {bad:,} of them could not be read and are in quarantine" if bad else ""
