@@ -19,7 +19,7 @@ SUMMARIES: Mapping[str, str] = {
     "services": "Start, show and stop the embedded Kafka broker and schema registry.",
     "demo": "Start Kafka, a registry, a simulator of games and Dagster, and watch the tables fill.",
     "produce": "Send made-up events to a feed's Kafka topic.",
-    "stream": "Take events from Kafka to bronze and on to silver, until Ctrl-C.",
+    "stream": "Take events from their sources to bronze and on to silver, until Ctrl-C.",
     "refresh": (
         "Bring gold views up to date with silver; keys that did not change are left alone."
     ),

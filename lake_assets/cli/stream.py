@@ -54,7 +54,7 @@ def stream(
     feed: FeedOption = None,
     lake: LakeOption = None,
 ) -> None:
-    """Take events from Kafka to bronze and on to silver, until Ctrl-C.
+    """Take events from their sources to bronze and on to silver, until Ctrl-C.
 
     All feeds that have no schedule (`run`), unless one is named. With `--until-caught-up`, a feed
     that is named is run by the lake's streams if they run, as it is by its schedule. Each event

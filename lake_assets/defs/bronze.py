@@ -35,7 +35,8 @@ def _source(key: dg.AssetKey, feed: Feed, name: str) -> dg.AssetSpec:
     return dg.AssetSpec(
         key,
         group_name="sources",
-        description=f"{title}: what comes in. Read by the job `streams`.",
+        description=f"{title}: what comes in. Read by the job `streams`, or by the feed's own job "
+        "if it has a schedule.",
         kinds={declared.kind},
         owners=OWNERS,
         metadata={declared.origin.name: name},

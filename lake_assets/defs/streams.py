@@ -46,7 +46,7 @@ def job(
 
     @dg.op(
         out={},
-        description="Kafka to bronze to silver, until told to stop.",
+        description="Sources to bronze to silver, until told to stop.",
         required_resource_keys={END_OF_RUN},
     )
     def run_streams(context: dg.OpExecutionContext) -> Iterator[Event]:
@@ -63,7 +63,7 @@ def job(
     @dg.job(
         name=NAME,
         description=(
-            "Kafka to bronze to silver without end. Kept alive by the sensor `supervisor`, which "
+            "Sources to bronze to silver without end. Kept alive by the sensor `supervisor`, which "
             "starts another run when one has had its time; to stop streaming, turn that sensor off "
             "and terminate the run."
         ),

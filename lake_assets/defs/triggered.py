@@ -77,7 +77,7 @@ def job(
     @dg.op(
         name=f"take_rows_of_{feed.feed}",
         out={},
-        description="Kafka to bronze to silver to live views, until all is taken that was there.",
+        description="Source to bronze to silver to live views, until all is taken that was there.",
         required_resource_keys={END_OF_RUN},
     )
     def take_rows(context: dg.OpExecutionContext) -> Iterator[Event]:

@@ -103,7 +103,7 @@ class SparkSettings(Group):
 
 
 class StreamSettings(Group):
-    """The two long-running queries: ingest (Kafka to bronze) and demux (bronze to silver)."""
+    """The two long-running queries: ingest (source to bronze) and demux (bronze to silver)."""
 
     trigger_s: float = Field(default=1.0, ge=0)
     """Seconds between micro-batches of ingest, for feeds without a `trigger` of their own; demux
