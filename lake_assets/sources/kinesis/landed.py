@@ -6,15 +6,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
-from deltalake import DeltaTable
 
 from lake_assets.delta.origins import origin_schema
 from lake_assets.model.kinesis_source import KinesisSource
 from lake_assets.model.origins import PROBLEM
 from lake_assets.sources.kinesis.aggregated import user_records
 from lake_assets.sources.kinesis.position import Position
-from lake_assets.sources.landing import table
-from lake_assets.sources.landing.table import unusable
+from lake_assets.sources.landing.table import handle_of, position_in
 from lake_assets.storage.store import Store
 
 COLUMNS = pa.schema(
@@ -28,35 +26,9 @@ COLUMNS = pa.schema(
 """What bronze has of a record, or of a row of an aggregated one."""
 
 
-def position_in(lake: Store, handle: DeltaTable, feed: str) -> Position | None:
-    """How far the reading is; None if nothing was read.
-
-    Raises:
-        LakeError: the table was put back to an older version, or cannot be read.
-    """
-    return position_of(table.position_in(lake, handle, feed), feed)
-
-
-def position_of(text: str | None, feed: str) -> Position | None:
-    """A position that was written; None of none.
-
-    Raises:
-        LakeError: it cannot be read.
-    """
-    try:
-        return None if text is None else Position.of(text)
-    except ValueError as problem:
-        raise unusable(feed, problem) from problem
-
-
 def position_at(lake: Store, feed: str) -> Position | None:
-    """How far a feed's reading is; None if nothing was read.
-
-    Raises:
-        LakeError: as `position_in`.
-    """
-    handle = table.handle_of(lake, feed)
-    return None if handle is None else position_in(lake, handle, feed)
+    """How far a feed's reading is; as `sources.landing.table.position_in`."""
+    return position_in(lake, handle_of(lake, feed), feed, Position.of)
 
 
 @dataclass(kw_only=True)

@@ -14,7 +14,7 @@ from pydantic import SecretStr
 from lake_assets.model.kinesis_source import KinesisSource
 from lake_assets.settings.load import secret_of
 from lake_assets.sources.kinesis.client import AT_ONCE, Client
-from lake_assets.sources.kinesis.landed import COLUMNS, Rows, position_of
+from lake_assets.sources.kinesis.landed import COLUMNS, Rows
 from lake_assets.sources.kinesis.position import (
     Listed,
     Position,
@@ -26,7 +26,7 @@ from lake_assets.sources.kinesis.position import (
 )
 from lake_assets.sources.kinesis.reader import Got, ShardReader
 from lake_assets.sources.kinesis.same_stream import ANOTHER, another, ensure_same, is_same, lost
-from lake_assets.sources.landing.table import LandingTable
+from lake_assets.sources.landing.table import LandingTable, position_of
 from lake_assets.storage.store import Store
 
 _ROWS = 20_000
@@ -72,7 +72,7 @@ class StreamLanding:
         self._client = Client(source, look_up)
         self._reader = ShardReader(client=self._client)
         self._table = LandingTable(lake, feed, COLUMNS)
-        self._position = position_of(self._table.position, feed)
+        self._position = position_of(self._table.position, feed, Position.of)
         self._threads = ThreadPoolExecutor(AT_ONCE)
         self._pass: Generator[None, None, None] | None = None
         self._rows = Rows(stream=source.stream)

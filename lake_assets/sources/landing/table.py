@@ -4,7 +4,8 @@ A commit has rows with the next offsets and, in a row of its own, how far the re
 are both or neither. Bronze is filled from here. What a position says is its source's.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -31,6 +32,8 @@ OWN = pa.schema(
 )
 """The table's columns beside those of its source."""
 
+_Position = TypeVar("_Position")
+
 
 class LandingTable:
     """What rows of a feed are added to, by the one process that reads its source."""
@@ -53,7 +56,7 @@ class LandingTable:
         self._committer.create({self._table: self._schema}, owners=owners)
         handle = self.fresh()
         self._number = handle.transaction_version(_number_app(feed)) or 0
-        self.position = position_in(lake, handle, feed)
+        self.position = _text_in(lake, handle, feed)
         """How far the reading is, as its source wrote it; None if nothing was read."""
 
         self._committer.accept_restores({self._table: handle})
@@ -117,12 +120,34 @@ def end_of(handle: DeltaTable, feed: str) -> int:
     return handle.transaction_version(_end_app(feed)) or 0
 
 
-def position_in(lake: Store, handle: DeltaTable, feed: str) -> str | None:
-    """How far the reading is, as its source wrote it; None if nothing was read.
+def position_in(
+    lake: Store, handle: DeltaTable | None, feed: str, read: Callable[[str], _Position]
+) -> _Position | None:
+    """How far the reading is, by a table that need not be there; None if nothing was read.
+
+    Args:
+        lake: where the table is.
+        handle: the table.
+        feed: whose it is.
+        read: makes a position of what its source wrote; ValueError of something else.
 
     Raises:
         LakeError: the table was put back to an older version, or cannot be read.
     """
+    return None if handle is None else position_of(_text_in(lake, handle, feed), feed, read)
+
+
+def position_of(text: str | None, feed: str, read: Callable[[str], _Position]) -> _Position | None:
+    """A position that was written; None of none. As `position_in`, of text that is at hand."""
+    try:
+        return None if text is None else read(text)
+    except ValueError as problem:
+        raise LakeError(
+            landed_of(feed).name, f"{problem}", "Put it back from a backup"
+        ) from problem
+
+
+def _text_in(lake: Store, handle: DeltaTable, feed: str) -> str | None:
     number = handle.transaction_version(_number_app(feed)) or 0
     if not number:
         return None
@@ -138,11 +163,6 @@ def position_in(lake: Store, handle: DeltaTable, feed: str) -> str | None:
         "were read would be read again",
         "Put it to the newest version that it had before that",
     )
-
-
-def unusable(feed: str, problem: ValueError) -> LakeError:
-    """The error of a position that its source cannot read."""
-    return LakeError(landed_of(feed).name, f"{problem}", "Put it back from a backup")
 
 
 def files_with(handle: DeltaTable, column: str, low: int, high: int) -> list[DataFile]:

@@ -14,9 +14,7 @@ from lake_assets.model.origins import PROBLEM
 from lake_assets.model.postgres_source import PostgresSource
 from lake_assets.model.tables import landed_of
 from lake_assets.parquet.read_file import opened
-from lake_assets.sources.landing import table
-from lake_assets.sources.landing.table import files_with, unusable
-from lake_assets.sources.postgres.position import Position
+from lake_assets.sources.landing.table import files_with
 from lake_assets.storage.store import Store
 
 COLUMNS = pa.schema(
@@ -36,27 +34,6 @@ LANDED = pa.schema(
     ]
 )
 """What lands of a row."""
-
-
-def position_in(lake: Store, handle: DeltaTable, feed: str) -> Position | None:
-    """How far the reading is; None if nothing was read.
-
-    Raises:
-        LakeError: the table was put back to an older version, or cannot be read.
-    """
-    return position_of(table.position_in(lake, handle, feed), feed)
-
-
-def position_of(text: str | None, feed: str) -> Position | None:
-    """A position that was written; None of none.
-
-    Raises:
-        LakeError: it cannot be read.
-    """
-    try:
-        return None if text is None else Position.of(text)
-    except ValueError as problem:
-        raise unusable(feed, problem) from problem
 
 
 def known_among(

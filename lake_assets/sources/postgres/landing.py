@@ -12,9 +12,9 @@ from pydantic import SecretStr
 
 from lake_assets.model.postgres_source import PostgresSource
 from lake_assets.settings.load import secret_of
-from lake_assets.sources.landing.table import LandingTable
+from lake_assets.sources.landing.table import LandingTable, position_of
 from lake_assets.sources.postgres.database import Database, reading
-from lake_assets.sources.postgres.landed import LANDED, as_rows, known_among, position_of
+from lake_assets.sources.postgres.landed import LANDED, as_rows, known_among
 from lake_assets.sources.postgres.new_rows import NewRow, Row, Told, new_rows
 from lake_assets.sources.postgres.position import Pass, Position, Snapshot, after_pass
 from lake_assets.sources.postgres.same_table import ensure_same, read_by
@@ -53,7 +53,7 @@ class Landing:
         """
         self._source, self._lake, self._feed, self._look_up = source, lake, feed, look_up
         self._table = LandingTable(lake, feed, LANDED)
-        self._position = position_of(self._table.position, feed)
+        self._position = position_of(self._table.position, feed, Position.of)
         self._pass: Generator[None, None, bool] | None = None
 
     @property

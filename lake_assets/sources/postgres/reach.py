@@ -6,9 +6,9 @@ from typing import NamedTuple
 from psycopg import sql
 
 from lake_assets.model.postgres_source import PostgresSource
-from lake_assets.sources.landing.table import end_of, handle_of
+from lake_assets.sources.landing.table import end_of, handle_of, position_in
 from lake_assets.sources.postgres.database import Database, reading
-from lake_assets.sources.postgres.landed import position_in
+from lake_assets.sources.postgres.position import Position
 from lake_assets.sources.postgres.same_table import ensure_same
 from lake_assets.sources.postgres.tables import SourceTable, named, place_of
 from lake_assets.storage.store import Store
@@ -46,7 +46,7 @@ def look_at(source: PostgresSource, lake: Store, feed: str, *, within_s: float) 
         LakeError: the lake cannot be read.
     """
     handle = handle_of(lake, feed)
-    known = None if handle is None else position_in(lake, handle, feed)
+    known = position_in(lake, handle, feed, Position.of)
     with reading(source, within_s=within_s) as database:
         table = database.table()
         ensure_same(source, known, table, database.snapshot(table))

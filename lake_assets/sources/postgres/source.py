@@ -10,8 +10,9 @@ from lake_assets.model.origins import ByPlace, Extent
 from lake_assets.model.postgres_source import TABLE, PostgresSource
 from lake_assets.sources.base import ANSWER_S
 from lake_assets.sources.landing.source import LandedSource
-from lake_assets.sources.landing.table import handle_of
-from lake_assets.sources.postgres.landed import COLUMNS, position_in
+from lake_assets.sources.landing.table import handle_of, position_in
+from lake_assets.sources.postgres.landed import COLUMNS
+from lake_assets.sources.postgres.position import Position
 from lake_assets.storage.store import Store
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class TableRows(LandedSource):
         from lake_assets.sources.postgres.same_table import ensure_same  # noqa: PLC0415
 
         handle = handle_of(self._lake, self._feed)
-        known = None if handle is None else position_in(self._lake, handle, self._feed)
+        known = position_in(self._lake, handle, self._feed, Position.of)
         with reading(self._source, within_s=timeout_s) as database:
             table = database.table()
             ensure_same(self._source, known, table, database.snapshot(table))

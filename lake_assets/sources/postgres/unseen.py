@@ -1,10 +1,11 @@
 """Whether a table has rows that did not land yet: what a tick asks before it starts Spark."""
 
 from lake_assets.model.postgres_source import PostgresSource
-from lake_assets.sources.landing.table import handle_of
+from lake_assets.sources.landing.table import handle_of, position_in
 from lake_assets.sources.postgres.database import reading
-from lake_assets.sources.postgres.landed import known_among, position_in
+from lake_assets.sources.postgres.landed import known_among
 from lake_assets.sources.postgres.new_rows import new_rows
+from lake_assets.sources.postgres.position import Position
 from lake_assets.sources.postgres.same_table import ensure_same
 from lake_assets.storage.store import Store
 
@@ -17,7 +18,7 @@ def has_new_rows(source: PostgresSource, lake: Store, feed: str) -> bool:
         LakeError: the lake cannot be read.
     """
     handle = handle_of(lake, feed)
-    position = None if handle is None else position_in(lake, handle, feed)
+    position = position_in(lake, handle, feed, Position.of)
     if handle is None or position is None or position.begun is not None:
         return True
     with reading(source) as database:
