@@ -69,7 +69,7 @@ class ExportFolder:
         """
         try:
             replace_text(_record_of(self.path, self.topic), record.text())
-            _sync(self.path)
+            sync_file(self.path)
         except OSError as problem:
             raise _unwritable(self.path, problem) from problem
         self.record = record
@@ -116,10 +116,10 @@ class ExportFolder:
         try:
             part.stream.close()
             sync_file(part.path)
-            _sync(self.path)
+            sync_file(self.path)
             self.put(record.model_copy(update={"placing": str(name)}))
             part.path.replace(self.path / str(name))
-            _sync(self.path)
+            sync_file(self.path)
         except OSError as problem:
             raise _unwritable(self.path, problem) from problem
         return name
@@ -237,12 +237,3 @@ def _unwritable(path: Path, problem: OSError) -> ExportError:
         "where it ended"
     )
     return ExportError(f"folder {path}", fact, step)
-
-
-def _sync(path: Path) -> None:
-    """Return when the folder's names are on the disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

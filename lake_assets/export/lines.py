@@ -8,6 +8,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Literal, TypeAlias
 
+from lake_assets.runtime.varints import varint
+
 ExportFormat: TypeAlias = Literal["jsonl", "protobuf"]
 
 ENDINGS: Mapping[ExportFormat, str] = {"jsonl": "jsonl", "protobuf": "pb"}
@@ -19,8 +21,6 @@ _BLANK = b" \t\n\r\x0b\f"
 
 _FRAME = b"\0"
 """What a value of a registered schema begins with, and no JSON does."""
-
-_MORE = 0x80
 
 
 def json_line(value: bytes | None) -> bytes:
@@ -38,12 +38,7 @@ def json_line(value: bytes | None) -> bytes:
 def delimited(value: bytes | None) -> bytes:
     """A value after its length, a varint; a missing one is empty."""
     content = value or b""
-    length, size = bytearray(), len(content)
-    while size >= _MORE:
-        length.append(size & 0x7F | _MORE)
-        size >>= 7
-    length.append(size)
-    return bytes(length) + content
+    return varint(len(content)) + content
 
 
 ENCODERS: Mapping[ExportFormat, Callable[[bytes | None], bytes]] = {

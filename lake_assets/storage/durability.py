@@ -38,13 +38,16 @@ def flush(lake: Path, durability: Durability) -> None:
 
 
 def sync_file(path: Path) -> None:
-    """Return when one file is on the disk.
+    """Return when one file is on the disk; of a folder, when its names are.
 
     Raises:
         OSError: it is not there, or the disk does not take it.
     """
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _sync_file_system(folder: int) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from lake_assets.formats.avro.schema import Field, Type
+from lake_assets.runtime.varints import zigzag
 
 
 def encode(kind: Type, default: str) -> bytes:
@@ -59,7 +60,7 @@ def _simple(kind: Type, value: Any) -> bytes | None:  # noqa: ANN401, C901 - a c
             written = bytes([value])
         case "int" | "long", int() if not isinstance(value, bool):
             bits = 31 if kind.kind == "int" else 63
-            written = _varint(value) if -(1 << bits) <= value < 1 << bits else None
+            written = zigzag(value) if -(1 << bits) <= value < 1 << bits else None
         case "float" | "double", int() | float() | str():
             written = struct.pack("<f" if kind.kind == "float" else "<d", float(value))
         case "string", str():
@@ -69,7 +70,7 @@ def _simple(kind: Type, value: Any) -> bytes | None:  # noqa: ANN401, C901 - a c
         case "fixed", str() if len(value) == kind.size:
             written = value.encode("latin-1")
         case "enum", str() if value in kind.symbols:
-            written = _varint(kind.symbols.index(value))
+            written = zigzag(kind.symbols.index(value))
     return written
 
 
@@ -106,28 +107,18 @@ def _union(kind: Type, value: Any) -> bytes:  # noqa: ANN401
     problem: ValueError | None = None
     for index, branch in enumerate(kind.inner):
         try:
-            return _varint(index) + _encode(branch, value)
+            return zigzag(index) + _encode(branch, value)
         except ValueError as found:
             problem = problem or found
     raise problem or ValueError("a union without types")
 
 
 def _blocks(items: list[bytes]) -> bytes:
-    return (_varint(len(items)) + b"".join(items) if items else b"") + b"\0"
+    return (zigzag(len(items)) + b"".join(items) if items else b"") + b"\0"
 
 
 def _counted(data: bytes) -> bytes:
-    return _varint(len(data)) + data
-
-
-def _varint(number: int) -> bytes:
-    raw = (number << 1) ^ (number >> 63)
-    octets = bytearray()
-    while raw >= 0x80:  # noqa: PLR2004 - the bit that says that another follows
-        octets.append(raw & 0x7F | 0x80)
-        raw >>= 7
-    octets.append(raw)
-    return bytes(octets)
+    return zigzag(len(data)) + data
 
 
 _NESTED: Mapping[str, Callable[[Type, Any], bytes | None]] = {

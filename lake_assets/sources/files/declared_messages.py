@@ -18,6 +18,7 @@ from lake_assets.errors import RegistryError, SchemaUnusableError, SourceError
 from lake_assets.model.feeds import Feed
 from lake_assets.model.protobuf_payload import ProtobufPayload
 from lake_assets.runtime.protoc import compile_files
+from lake_assets.runtime.varints import zigzag
 from lake_assets.sources.files.measuring import Cut
 
 _IMPORT = re.compile(r'^\s*import\s+(?:public\s+|weak\s+)?"([^"]+)"', re.MULTILINE)
@@ -87,7 +88,7 @@ def declared_message(declared: ProtobufPayload) -> DeclaredMessage | None:
 def _made(message: str, own: FileDescriptorSet, path: tuple[int, ...]) -> DeclaredMessage:
     text = base64.b64encode(own.SerializeToString(deterministic=True)).decode()
     schema = json.dumps({"descriptors": text, "message": message}, sort_keys=True)
-    where = b"\0" if path == (0,) else b"".join(map(_zigzag, (len(path), *path)))
+    where = b"\0" if path == (0,) else b"".join(map(zigzag, (len(path), *path)))
     return DeclaredMessage(schema, b"\0" + message_id(schema).to_bytes(4, "big") + where)
 
 
@@ -146,12 +147,3 @@ def _paths(
         name = f"{above}.{one.name}" if above else one.name
         yield name, (*path, at)
         yield from _paths(one.nested_type, name, (*path, at))
-
-
-def _zigzag(number: int) -> bytes:
-    raw, out = number << 1, bytearray()
-    while raw > 0x7F:  # noqa: PLR2004 - what a byte of a varint holds
-        out.append(raw & 0x7F | 0x80)
-        raw >>= 7
-    out.append(raw)
-    return bytes(out)
