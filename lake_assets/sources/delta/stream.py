@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
-from uuid import uuid4
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -26,6 +25,7 @@ from lake_assets.sources.files.index import Entry, entries_from
 from lake_assets.sources.files.index_writer import FileIndex
 from lake_assets.sources.files.reading import Part
 from lake_assets.spark.jvm import spark_schema
+from lake_assets.spark.python_source import read_stream
 from lake_assets.storage.store import Store
 
 _AT = "at"
@@ -48,11 +48,7 @@ class Reading:
 
 def read_table(session: SparkSession, reading: Reading) -> DataFrame:
     """Stream a feed's rows, `sources.delta.rows.COLUMNS`."""
-    # A name serves one session, and no other of the process takes it again.
-    name = f"delta_{uuid4().hex}"
-    members = {"reading": reading, "name": classmethod(lambda _: name)}
-    session.dataSource.register(type(name, (DeltaDataSource,), members))
-    return session.readStream.format(name).load()
+    return read_stream(session, "delta", DeltaDataSource, reading)
 
 
 class DeltaDataSource(DataSource):

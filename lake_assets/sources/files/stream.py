@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
-from uuid import uuid4
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -28,6 +27,7 @@ from lake_assets.sources.files.index_writer import FileIndex
 from lake_assets.sources.files.measuring import Cut
 from lake_assets.sources.files.reading import COLUMNS, Part, read_part
 from lake_assets.spark.jvm import spark_schema
+from lake_assets.spark.python_source import read_stream
 from lake_assets.storage.store import Store
 
 _AT = "at"
@@ -62,11 +62,7 @@ class Reading:
 
 def read_files(session: SparkSession, reading: Reading) -> DataFrame:
     """Stream a feed's rows, `sources.files.reading.COLUMNS`."""
-    # A name serves one session, and no other of the process takes it again.
-    name = f"files_{uuid4().hex}"
-    members = {"reading": reading, "name": classmethod(lambda _: name)}
-    session.dataSource.register(type(name, (FilesDataSource,), members))
-    return session.readStream.format(name).load()
+    return read_stream(session, "files", FilesDataSource, reading)
 
 
 class FilesDataSource(DataSource):

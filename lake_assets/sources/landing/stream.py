@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Protocol
-from uuid import uuid4
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -21,6 +20,7 @@ from lake_assets.delta.commit import DataFile
 from lake_assets.errors import SourceError
 from lake_assets.sources.landing.table import files_with, handle_of, landed_rows
 from lake_assets.spark.jvm import spark_schema
+from lake_assets.spark.python_source import read_stream
 from lake_assets.storage.store import Store
 
 _AT = "at"
@@ -92,11 +92,7 @@ def read_landed(session: SparkSession, kind: str, reading: Reading) -> DataFrame
         kind: of the source, in a word.
         reading: what is read.
     """
-    # A name serves one session, and no other of the process takes it again.
-    name = f"{kind}_{uuid4().hex}"
-    members = {"reading": reading, "name": classmethod(lambda _: name)}
-    session.dataSource.register(type(name, (LandedDataSource,), members))
-    return session.readStream.format(name).load()
+    return read_stream(session, kind, LandedDataSource, reading)
 
 
 class LandedDataSource(DataSource):
