@@ -210,11 +210,13 @@ class Watch:
 
     def _look_at_files(self, feed: str) -> None:
         """How many files were found and have changed since, where the index has news."""
-        index = open_table(lake_of(self._settings), files_of(feed))
         seen, at = self._files_seen.get(feed, (-1, float("-inf")))
-        is_due = self._clock() - at >= _FILES_EVERY_S
-        if index is not None and is_due and index.version() != seen:
-            self._measured.files(feed, counted_files(lake_of(self._settings), feed))
+        if self._clock() - at < _FILES_EVERY_S:
+            return
+        lake = lake_of(self._settings)
+        index = open_table(lake, files_of(feed))
+        if index is not None and index.version() != seen:
+            self._measured.files(feed, counted_files(lake, feed))
             self._files_seen[feed] = index.version(), self._clock()
 
     def _look_at_source(self, feed: Feed) -> None:
