@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError
 
-_MAGIC = b"\xf3\x89\x9a\xc2"
+MAGIC = b"\xf3\x89\x9a\xc2"
+"""What they begin with."""
+
 _DIGEST = 16
 
 
@@ -23,29 +25,17 @@ class UserRecord(NamedTuple):
 
 def user_records(data: bytes) -> list[UserRecord] | None:
     """The rows of a record, in their order; None of one that is not aggregated."""
-    if not data.startswith(_MAGIC) or len(data) < len(_MAGIC) + _DIGEST:
+    if not data.startswith(MAGIC) or len(data) < len(MAGIC) + _DIGEST:
         return None
-    body = data[len(_MAGIC) : -_DIGEST]
+    body = data[len(MAGIC) : -_DIGEST]
     if hashlib.md5(body, usedforsecurity=False).digest() != data[-_DIGEST:]:
         return None
     try:
-        message = _AGGREGATED.FromString(body)
+        message = AGGREGATED.FromString(body)
         keys = message.partition_key_table
         return [UserRecord(keys[one.partition_key_index], one.data) for one in message.records]
     except (DecodeError, IndexError):
         return None
-
-
-def aggregated(rows: list[UserRecord]) -> bytes:
-    """A record that has some rows."""
-    message = _AGGREGATED()
-    for row in rows:
-        if row.key not in message.partition_key_table:
-            message.partition_key_table.append(row.key)
-        index = list(message.partition_key_table).index(row.key)
-        message.records.add(partition_key_index=index, data=row.data)
-    body: bytes = message.SerializeToString()
-    return _MAGIC + body + hashlib.md5(body, usedforsecurity=False).digest()
 
 
 def _message() -> Any:  # noqa: ANN401 - classes of messages are made, and have no type
@@ -77,4 +67,5 @@ def _message() -> Any:  # noqa: ANN401 - classes of messages are made, and have 
     return message_factory.GetMessageClass(found)
 
 
-_AGGREGATED = _message()
+AGGREGATED = _message()
+"""The message."""

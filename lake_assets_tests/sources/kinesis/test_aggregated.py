@@ -1,6 +1,7 @@
 import pytest
 
-from lake_assets.sources.kinesis.aggregated import UserRecord, aggregated, user_records
+from lake_assets.sources.kinesis.aggregated import UserRecord, user_records
+from lake_assets_tests.sources.kinesis.aggregate import aggregated
 
 ROWS = [UserRecord("ann", b"1"), UserRecord("bob", b""), UserRecord("ann", b"\x00\xff")]
 

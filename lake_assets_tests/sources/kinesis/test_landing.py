@@ -8,8 +8,9 @@ from random import Random
 import pytest
 
 from lake_assets.errors import SourceError, SourceNotFoundError
-from lake_assets.sources.kinesis.aggregated import UserRecord, aggregated
+from lake_assets.sources.kinesis.aggregated import UserRecord
 from lake_assets.sources.kinesis.landing import StreamLanding
+from lake_assets_tests.sources.kinesis.aggregate import aggregated
 from lake_assets_tests.sources.kinesis.streams import KEYS, land, landed, values
 
 
