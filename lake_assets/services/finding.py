@@ -1,9 +1,16 @@
 """What the doctor tells of a thing that was looked at."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from lake_assets.errors import FeedError, LakeError, RegistryError, SettingsError, SourceError
+from lake_assets.errors import (
+    FeedError,
+    LakeError,
+    RegistryError,
+    SettingsError,
+    SourceError,
+    SourceNotFoundError,
+)
 
 
 class Health(StrEnum):
@@ -29,3 +36,10 @@ def broken(
 ) -> Finding:
     """What an error says of a thing."""
     return Finding(thing=thing, health=Health.BROKEN, fact=problem.fact, fix=problem.next_step)
+
+
+def unreadable(thing: str, problem: SettingsError | SourceError | LakeError) -> Finding:
+    """What an error says of a source; one that is not there may come."""
+    found = broken(thing, problem)
+    is_later = isinstance(problem, SourceNotFoundError)
+    return replace(found, health=Health.LATER) if is_later else found

@@ -4,6 +4,7 @@ What there is to tell of a kind of source, the modules of their kinds say.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
@@ -14,12 +15,11 @@ from lake_assets.errors import (
     LakeError,
     SettingsError,
     SourceError,
-    SourceNotFoundError,
     first_line,
 )
 from lake_assets.feeds.load import load_feeds
 from lake_assets.model.sources import Source
-from lake_assets.services.finding import Finding, Health
+from lake_assets.services.finding import Finding, Health, unreadable
 from lake_assets.settings.schema import Settings
 from lake_assets.storage.open_store import lake_of
 from lake_assets.storage.store import Store
@@ -60,9 +60,8 @@ def _told(thing: str, look: Callable[[], Iterable[Finding]]) -> Iterable[Finding
     try:
         return list(look())
     except (SettingsError, SourceError, LakeError) as problem:
-        health = Health.LATER if isinstance(problem, SourceNotFoundError) else Health.BROKEN
         fact = f"{problem.thing} {problem.fact}"
-        return [Finding(thing=thing, health=health, fact=fact, fix=problem.next_step)]
+        return [replace(unreadable(thing, problem), fact=fact)]
     except DeltaError as problem:
         fix = "Check the lake's folder and its disk"
         return [Finding(thing=thing, health=Health.BROKEN, fact=first_line(problem), fix=fix)]

@@ -1,13 +1,12 @@
 """The doctor's look at topics of the user's own brokers, and at what those refuse of them."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
-from lake_assets.errors import FeedError, SettingsError, SourceError, SourceNotFoundError
+from lake_assets.errors import FeedError, SettingsError, SourceError
 from lake_assets.feeds.load import load_feeds
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.sources import KafkaSource
-from lake_assets.services.finding import Finding, Health, broken
+from lake_assets.services.finding import Finding, Health, broken, unreadable
 from lake_assets.settings.schema import Settings
 from lake_assets.sources.kafka.cluster_limits import group_refusal, topic_limits
 from lake_assets.sources.kafka.found_topics import extent_of
@@ -51,10 +50,8 @@ def _topic(endpoints: Endpoints, topic: str, timeout_s: float) -> Finding:
     try:
         rows = sum(end_offsets(endpoints, topic, timeout_s=timeout_s).values())
         limits = topic_limits(endpoints, topic, timeout_s=timeout_s)
-    except SourceNotFoundError as problem:
-        return replace(broken(thing, problem), health=Health.LATER)
     except SourceError as problem:
-        return broken(thing, problem)
+        return unreadable(thing, problem)
     fact = "; but ".join([f"readable, {rows:,} rows so far", *limits])
     return Finding(thing=thing, health=Health.OK, fact=fact)
 
@@ -64,10 +61,8 @@ def _pattern(endpoints: Endpoints, source: KafkaSource, timeout_s: float) -> Fin
     thing = source.title
     try:
         extent = extent_of(endpoints, source, timeout_s=timeout_s)
-    except SourceNotFoundError as problem:
-        return replace(broken(thing, problem), health=Health.LATER)
     except SourceError as problem:
-        return broken(thing, problem)
+        return unreadable(thing, problem)
     rows, count = sum(extent.ends.values()), len(extent.names)
     shown = ", ".join(extent.names[:_TOPICS_SHOWN]) + (" …" if count > _TOPICS_SHOWN else "")
     return Finding(thing=thing, health=Health.OK, fact=f"{count} ({shown}), {rows:,} rows so far")
