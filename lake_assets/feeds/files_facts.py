@@ -58,3 +58,15 @@ def unread_routes(feed: Feed, system: str) -> Iterator[tuple[Loc, str]]:
         loc: Loc = ("route",) if feed.route is not None else ("routes", place)
         if route.header is not None or route.topic:
             yield loc, f"rows of {system} have no {'header' if route.header else 'topic'}"
+
+
+def unread_payload(feed: Feed, rows: str) -> Iterator[tuple[Loc, str]]:
+    """A payload that does not go with rows that are JSON in bronze, whatever they are from."""
+    payload = feed.payload
+    if payload.format != "json":
+        yield ("payload",), f"{rows} go with `json`, not with `{payload.format}`"
+    elif payload.needs_registry:
+        fact = f"{rows} name no registered schema: give `schema`, or `infer: true`"
+        yield ("payload", payload.format), fact
+    if payload.wrapped is not None:
+        yield ("payload", "wrapped"), f"{rows} are JSON, and wrap no message"

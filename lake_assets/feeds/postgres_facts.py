@@ -3,26 +3,19 @@
 from collections.abc import Iterator
 
 from lake_assets.feeds.document import Loc
-from lake_assets.feeds.files_facts import unread_routes
+from lake_assets.feeds.files_facts import unread_payload, unread_routes
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tombstones import tombstone_columns
 
 
 def unread_database(feed: Feed) -> Iterator[tuple[Loc, str]]:
     """What of a feed does not go with its database; nothing of one that reads none."""
-    payload = feed.payload
     if feed.source.postgres is None:
         return
     if feed.run is None:
         fact = 'a table of PostgreSQL is read on a schedule: give one, such as `run: "*/5 * * * *"`'
         yield ("run",), fact
-    if payload.format != "json":
-        yield ("payload",), f"rows of PostgreSQL go with `json`, not with `{payload.format}`"
-    elif payload.needs_registry:
-        fact = "rows of PostgreSQL name no registered schema: give `schema`, or `infer: true`"
-        yield ("payload", payload.format), fact
-    if payload.wrapped is not None:
-        yield ("payload", "wrapped"), "rows of PostgreSQL are JSON, and wrap no message"
+    yield from unread_payload(feed, "rows of PostgreSQL")
     yield from unread_routes(feed, "PostgreSQL")
     if tombstone_columns(feed.gold):
         yield ("gold",), "tombstones: rows that are deleted in PostgreSQL are not seen"

@@ -4,15 +4,12 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, StrictBool
 
-from lake_assets.model.base import Noun
 from lake_assets.model.files_source import FolderPath
+from lake_assets.model.one_source import TABLE, OneSource
 from lake_assets.model.origins import OriginColumns
 
-TABLE = "table"
-"""The one source that a feed's table is: its name, in each row's origin."""
 
-
-class DeltaSource(Noun):
+class DeltaSource(OneSource):
     """A Delta table whose appended rows are read, each once."""
 
     kind: ClassVar[str] = "delta"
@@ -42,14 +39,9 @@ class DeltaSource(Noun):
         return "stop"
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """It is one source."""
-        return (TABLE,)
-
-    @property
-    def is_one(self) -> bool:
-        """It is."""
-        return True
+    def name(self) -> str:
+        """All rows are of the one table."""
+        return TABLE
 
     @property
     def label(self) -> str:
@@ -60,11 +52,3 @@ class DeltaSource(Noun):
     def title(self) -> str:
         """Which table."""
         return f"Delta table {self.path!r}"
-
-    def title_of(self, name: str) -> str:  # noqa: ARG002 - there is one
-        """The same."""
-        return self.title
-
-    def reads(self, name: str) -> bool:
-        """Whether it is this table."""
-        return name == TABLE

@@ -8,8 +8,8 @@ from typing import Annotated, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, model_validator
 
-from lake_assets.model.base import Noun
 from lake_assets.model.checks import duration
+from lake_assets.model.one_source import OneSource
 from lake_assets.model.origins import OriginColumns
 
 LISTING = "files"
@@ -71,7 +71,7 @@ Settled = Annotated[
 FolderPath = Annotated[str, AfterValidator(_folder)]
 
 
-class FilesSource(Noun):
+class FilesSource(OneSource):
     """The files of a folder, each of which is read once."""
 
     kind: ClassVar[str] = "files"
@@ -152,14 +152,9 @@ class FilesSource(Noun):
         return "stop"
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def name(self) -> str:
         """All files are one source."""
-        return (LISTING,)
-
-    @property
-    def is_one(self) -> bool:
-        """They are."""
-        return True
+        return LISTING
 
     @property
     def label(self) -> str:
@@ -170,14 +165,6 @@ class FilesSource(Noun):
     def title(self) -> str:
         """Which files."""
         return f"files {self.label!r}"
-
-    def title_of(self, name: str) -> str:  # noqa: ARG002 - there is one
-        """The same."""
-        return self.title
-
-    def reads(self, name: str) -> bool:
-        """Whether it is these files."""
-        return name == LISTING
 
     @property
     def is_deep(self) -> bool:

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, AwareDatetime, Field, model_validator
 
 from lake_assets.model.base import Noun
 from lake_assets.model.checks import Duration
+from lake_assets.model.one_source import OneSource
 from lake_assets.model.origins import OriginColumns
 from lake_assets.model.rest import Secret
 
@@ -44,7 +45,7 @@ class AccessKey(Noun):
     """The session token of a temporary key."""
 
 
-class KinesisSource(Noun):
+class KinesisSource(OneSource):
     """A Kinesis data stream, whose records are read once each, a shard's in their order."""
 
     kind: ClassVar[str] = "kinesis"
@@ -100,14 +101,9 @@ class KinesisSource(Noun):
         return self.starting_position if isinstance(self.starting_position, datetime) else None
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def name(self) -> str:
         """The stream."""
-        return (self.stream,)
-
-    @property
-    def is_one(self) -> bool:
-        """It is."""
-        return True
+        return self.stream
 
     @property
     def label(self) -> str:
@@ -122,7 +118,3 @@ class KinesisSource(Noun):
     def title_of(self, name: str) -> str:
         """A stream, in words."""
         return f"Kinesis stream {name!r}"
-
-    def reads(self, name: str) -> bool:
-        """Whether it is this stream."""
-        return name == self.stream

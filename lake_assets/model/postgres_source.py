@@ -5,8 +5,8 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from lake_assets.model.base import Noun
 from lake_assets.model.checks import Duration
+from lake_assets.model.one_source import TABLE, OneSource
 from lake_assets.model.origins import OriginColumns
 from lake_assets.model.postgres import (
     DatabaseAddress,
@@ -17,11 +17,8 @@ from lake_assets.model.postgres import (
 from lake_assets.model.rest import Secret
 from lake_assets.model.unique_names import refuse_twins
 
-TABLE = "table"
-"""The one source that a feed's table is: its name, in each row's origin."""
 
-
-class PostgresSource(Noun):
+class PostgresSource(OneSource):
     """A table or view of PostgreSQL whose rows are read as they come and change."""
 
     kind: ClassVar[str] = "postgres"
@@ -70,14 +67,9 @@ class PostgresSource(Noun):
         return "stop"
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """It is one source."""
-        return (TABLE,)
-
-    @property
-    def is_one(self) -> bool:
-        """It is."""
-        return True
+    def name(self) -> str:
+        """All rows are of the one table."""
+        return TABLE
 
     @property
     def label(self) -> str:
@@ -88,11 +80,3 @@ class PostgresSource(Noun):
     def title(self) -> str:
         """Which table of which database."""
         return f"table {self.table!r} of {self.url.partition('?')[0]}"
-
-    def title_of(self, name: str) -> str:  # noqa: ARG002 - there is one
-        """The same."""
-        return self.title
-
-    def reads(self, name: str) -> bool:
-        """Whether it is this table."""
-        return name == TABLE

@@ -102,7 +102,7 @@ def files_of(feed: str) -> TableRef:
 
 
 def landed_of(feed: str) -> TableRef:
-    """What was read of a database and is on its way to bronze, with its offsets."""
+    """What was read of a database or a stream and is on its way to bronze, with its offsets."""
     return TableRef(layer=Layer.BRONZE, name=f"bronze_{feed}_landed")
 
 

@@ -1,13 +1,14 @@
 """Secrets that feeds name, and texts from which they are taken out before anybody reads them."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from html import escape
 from urllib.parse import quote, quote_plus
 
 from pydantic import SecretStr
 
 from lake_assets.model.rest import Secret
+from lake_assets.settings.load import secret_of
 
 _MASK = "***"
 
@@ -48,3 +49,12 @@ class Secrets:
 def _ways(value: str) -> tuple[str, ...]:
     """How an answer may write it: as it is, in JSON, in an address or a form, in HTML."""
     return value, json.dumps(value)[1:-1], quote(value, safe=""), quote_plus(value), escape(value)
+
+
+def secrets_of(named: Iterable[object]) -> dict[str, SecretStr]:
+    """By variable the secrets among what a feed gives, for a process that has not the variables.
+
+    Raises:
+        SettingsError: as `secret_of`.
+    """
+    return {one.env: secret_of(one.env) for one in named if isinstance(one, Secret)}

@@ -10,9 +10,10 @@ from deltalake import DeltaTable
 from lake_assets.delta.log_history import open_table
 from lake_assets.delta.log_tail import newest_version
 from lake_assets.errors import SourceError
-from lake_assets.model.delta_source import TABLE, DeltaSource
+from lake_assets.model.delta_source import DeltaSource
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
+from lake_assets.model.one_source import TABLE
 from lake_assets.model.origins import ByPlace, Extent, Place
 from lake_assets.model.tables import files_of
 from lake_assets.sources.base import ANSWER_S, Fetched, Generation, Parser

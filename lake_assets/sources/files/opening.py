@@ -155,9 +155,14 @@ class _Told:
         except UnicodeError as problem:
             raise BadFileError(f"is not of its encoding: {problem}") from problem
         except (OSError, EOFError, zlib.error, pa.ArrowInvalid) as problem:
-            if getattr(problem, "errno", None) is not None:
-                raise  # the disk's
+            if is_of_disk(problem):
+                raise
             raise BadFileError(f"cannot be decompressed: {problem}") from problem
+
+
+def is_of_disk(problem: BaseException) -> bool:
+    """Whether it is the disk that does not give a file. Arrow's own errors have no number."""
+    return isinstance(problem, OSError) and problem.errno is not None
 
 
 def is_forbidden(problem: OSError) -> bool:

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from lake_assets.errors import first_line
 from lake_assets.sources.files.cutting import MOST_BYTES, TOO_LONG
 from lake_assets.sources.files.json_values import objects, plain_type, text_of
+from lake_assets.sources.files.opening import is_of_disk
 
 _ROWS = 512
 """Of a batch that is decoded at once. By a dictionary a row of megabytes costs a byte of a file, so
@@ -40,11 +41,6 @@ class Piece:
     end: int
     """The number of the row after them. Where a row group cannot be read on, one row without value
     stands for all of it."""
-
-
-def is_of_disk(problem: BaseException) -> bool:
-    """Whether it is the disk that does not give a file. Arrow's own errors have no number."""
-    return isinstance(problem, OSError) and problem.errno is not None
 
 
 def pieces_of(

@@ -15,10 +15,9 @@ from lake_assets.parquet.read_file import opened_in_pieces
 from lake_assets.sources.files.cutting import NOWHERE, Rows
 from lake_assets.sources.files.index import Entry
 from lake_assets.sources.files.measuring import Cut, Measured
-from lake_assets.sources.files.opening import BadFileError, codec_of, seekable
+from lake_assets.sources.files.opening import BadFileError, codec_of, is_of_disk, seekable
 from lake_assets.sources.files.parquet_json import (
     NO_VALUE,
-    is_of_disk,
     pieces_of,
 )
 

@@ -252,17 +252,6 @@ class Client:
         return SourceError(title, f"cannot be read ({code}: {words})", step)
 
 
-def secrets_of(source: KinesisSource) -> dict[str, SecretStr]:
-    """The secrets that a source names, by their variables, for a process that has not those.
-
-    Raises:
-        SettingsError: one is not there.
-    """
-    key = source.access_key
-    named = () if key is None else (key.id, key.secret, *((key.token,) if key.token else ()))
-    return {one.env: secret_of(one.env) for one in named}
-
-
 def _time(told: float | str) -> datetime:
     """A time as Kinesis tells it: botocore's own way takes half the CPU of reading records."""
     if isinstance(told, (int, float)):

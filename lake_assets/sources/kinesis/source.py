@@ -9,6 +9,7 @@ from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.kinesis_source import KinesisSource
 from lake_assets.model.origins import ByPlace, Extent
+from lake_assets.settings.secrets import secrets_of
 from lake_assets.sources.base import ANSWER_S
 from lake_assets.sources.kinesis.landed import COLUMNS, position_at
 from lake_assets.sources.landing.source import LandedSource
@@ -60,14 +61,14 @@ class StreamRecords(LandedSource):
         self, session: "SparkSession", *, starts: ByPlace, max_rows: int, tasks: int
     ) -> "DataFrame":
         """The stream's records; as `sources.base.Source.read`."""
-        from lake_assets.sources.kinesis.client import secrets_of  # noqa: PLC0415 - as above
         from lake_assets.sources.kinesis.landing import open_landing  # noqa: PLC0415 - as above
         from lake_assets.sources.landing.stream import (  # noqa: PLC0415 - Spark
             Reading,
             read_landed,
         )
 
-        secrets = secrets_of(self._source)
+        key = self._source.access_key
+        secrets = secrets_of(() if key is None else (key.id, key.secret, key.token))
         reading = Reading(
             feed=self._feed,
             columns=COLUMNS,

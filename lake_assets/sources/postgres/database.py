@@ -13,7 +13,6 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from lake_assets.errors import SourceError
 from lake_assets.model.postgres import schema_and_name
 from lake_assets.model.postgres_source import PostgresSource
-from lake_assets.model.rest import Secret
 from lake_assets.postgres.connect import engine_for
 from lake_assets.postgres.failures import words_of
 from lake_assets.settings.load import secret_of
@@ -119,16 +118,6 @@ class Database:
             yield found
         finally:
             found.close()
-
-
-def secrets_of(source: PostgresSource) -> dict[str, SecretStr]:
-    """The secrets that a source names, by their variables, for a process that has not those.
-
-    Raises:
-        SettingsError: one is not there.
-    """
-    named = (source.user, source.password)
-    return {one.env: secret_of(one.env) for one in named if isinstance(one, Secret)}
 
 
 @contextmanager

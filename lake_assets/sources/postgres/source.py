@@ -6,8 +6,10 @@ import pyarrow as pa
 
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
+from lake_assets.model.one_source import TABLE
 from lake_assets.model.origins import ByPlace, Extent
-from lake_assets.model.postgres_source import TABLE, PostgresSource
+from lake_assets.model.postgres_source import PostgresSource
+from lake_assets.settings.secrets import secrets_of
 from lake_assets.sources.base import ANSWER_S
 from lake_assets.sources.landing.source import LandedSource
 from lake_assets.sources.landing.table import handle_of, position_in
@@ -62,14 +64,13 @@ class TableRows(LandedSource):
     ) -> "DataFrame":
         """The table's rows; as `sources.base.Source.read`."""
         from lake_assets.sources.landing.stream import read_landed  # noqa: PLC0415 - Spark
-        from lake_assets.sources.postgres.database import secrets_of  # noqa: PLC0415 - as above
         from lake_assets.sources.postgres.stream import reading_of  # noqa: PLC0415 - Spark
 
         reading = reading_of(
             self._source,
             self._lake,
             self._feed,
-            secrets_of(self._source),
+            secrets_of((self._source.user, self._source.password)),
             start=starts.get(self._place, 0),
             max_rows=max_rows,
             tasks=tasks,
