@@ -1,5 +1,6 @@
 """One embedded service from start to stop. Callers hold the lock of the services' folder."""
 
+import random
 import socket
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -20,6 +21,12 @@ START_TIMEOUT_S = 120.0
 
 # Another program may take a free port between our look and the service's bind.
 _PORT_ATTEMPTS = 3
+
+_LASTING_PORTS = range(20_000, 32_000)
+"""Below those that systems give outgoing connections (Linux from 32768, macOS and Windows from
+49152), which would have taken the port of a service that is stopped for a moment."""
+
+_TRIES_FOR_A_PORT = 20
 
 _PORT_TAKEN = ("Address already in use", "BindException", "seems to be in use")
 
@@ -113,7 +120,17 @@ def _choose_ports(service: Service, before: ServiceState | None) -> Ports:
                 for port in before.ports:
                     stack.enter_context(_bound(port))
                 return before.ports
-        return tuple(stack.enter_context(_bound(0)).getsockname()[1] for _ in range(service.ports))
+        return tuple(
+            stack.enter_context(_bound_to_new()).getsockname()[1] for _ in range(service.ports)
+        )
+
+
+def _bound_to_new() -> socket.socket:
+    """Bound to a port that others do not get by chance while the service is down."""
+    for port in random.sample(_LASTING_PORTS, _TRIES_FOR_A_PORT):
+        with suppress(OSError):
+            return _bound(port)
+    return _bound(0)
 
 
 def _bound(port: int) -> socket.socket:

@@ -61,6 +61,12 @@ def test_a_service_comes_back_on_its_port(folder):
     assert ensure_started(_service(_LISTENS), folder, JAVA, ()).ports == first.ports
 
 
+def test_a_new_port_is_none_that_an_outgoing_connection_could_take_meanwhile(folder):
+    ephemeral = Path("/proc/sys/net/ipv4/ip_local_port_range")
+    lowest = int(ephemeral.read_text().split()[0]) if ephemeral.exists() else 49_152
+    assert ensure_started(_service(_LISTENS), folder, JAVA, ()).ports[0] < lowest
+
+
 def test_a_service_whose_port_was_taken_gets_another(folder):
     first = ensure_started(_service(_LISTENS), folder, JAVA, ())
     stop_service(folder)

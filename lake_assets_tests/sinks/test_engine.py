@@ -13,13 +13,18 @@ def make_calls(*arguments, **options):
 
 
 class Slow:
-    """A target whose calls take their time; `fails` is the call at which it stands still."""
+    """A target whose calls take their time; `fails` is the call at which it stands still.
+
+    Args:
+        awaits: calls take until that many were under way at a time.
+    """
 
     rows_per_call = 1
 
-    def __init__(self, in_flight, *, fails=None, hangs=()):
-        self.in_flight, self.fails, self.hangs = in_flight, fails, hangs
+    def __init__(self, in_flight, *, fails=None, hangs=(), awaits=0):
+        self.in_flight, self.fails, self.hangs, self.awaits = in_flight, fails, hangs, awaits
         self.now = self.most = 0
+        self.awaited = asyncio.Event()
 
     async def __aenter__(self):
         return self
@@ -33,10 +38,13 @@ class Slow:
     async def deliver(self, call):
         self.now += 1
         self.most = max(self.most, self.now)
+        if self.most >= self.awaits:
+            self.awaited.set()
         try:
             if call.number in self.hangs:
                 await asyncio.Event().wait()
             await asyncio.sleep(0.001)
+            await self.awaited.wait()
             if call.number == self.fails:
                 raise SinkError("api", "is refused", "Correct it")
             return [Outcome(call=call, is_delivered=True, tries=1, seconds=0.0)]
@@ -56,7 +64,7 @@ def _numbers(outcomes):
 
 
 def test_all_calls_are_made_and_no_more_at_a_time_than_may_be():
-    target = Slow(4)
+    target = Slow(4, awaits=4)
     outcomes, is_whole = make_calls(target, _pieces(50), pytest.fail, threading.Event())
     assert is_whole
     assert _numbers(outcomes) == list(range(1, 51))

@@ -516,7 +516,7 @@ def test_a_kill_beside_the_index_s_commit_doubles_and_loses_nothing(folder, way)
 
 
 def test_a_link_whose_target_may_not_be_looked_at_is_passed_over_and_told_once(caplog):
-    with TemporaryDirectory() as root:
+    with TemporaryDirectory(dir="/tmp") as root:  # which, unlike a TMPDIR, is open to each user
         folder, closed = Path(root, "in"), Path(root, "closed")
         folder.mkdir()
         closed.mkdir()
