@@ -7,14 +7,9 @@ from deltalake import DeltaTable, write_deltalake
 
 from lake_assets.errors import SourceError, TableFeatureError
 from lake_assets.model.delta_source import DeltaSource
-from lake_assets.sources.delta.following import (
-    Following,
-    log_of_source,
-    open_source,
-    partition_value,
-    reached,
-)
+from lake_assets.sources.delta.following import Following, partition_value
 from lake_assets.sources.delta.source import AppendedRows
+from lake_assets.sources.delta.source_table import log_of_source, open_source, reached
 from lake_assets.sources.delta.versions import FileOrigin
 from lake_assets.sources.files.index import entries_from
 from lake_assets.sources.files.index_writer import FileIndex
