@@ -75,7 +75,7 @@ def rows_from(
         conditions.append(sql.SQL("{} >= {}").format(mark, _low(table)))
     if is_resumed:
         values = [
-            sql.SQL("{}::{}").format(sql.Placeholder(f"after{n}"), plain(table.types[name]))
+            sql.SQL("{}::{}").format(sql.Placeholder(f"after{n}"), plain(table.whole_types[name]))
             for n, name in enumerate((source.watermark, *source.key))
         ]
         # Rows without a key are no more than any other, and are to be told of.

@@ -44,6 +44,8 @@ from pg_class where oid = %(table)s::oid
 COLUMNS = """
 select a.attname::text as name, a.attnum::int as number, a.attnotnull as is_needed,
        format_type(coalesce(nullif(t.typbasetype, 0), t.oid), null) as type,
+       format_type(coalesce(nullif(t.typbasetype, 0), t.oid),
+           case when t.typbasetype = 0 then a.atttypmod else t.typtypmod end) as whole_type,
        has_column_privilege(a.attrelid, a.attnum, 'select') as is_readable
 from pg_attribute a join pg_type t on t.oid = a.atttypid
 where a.attrelid = %(table)s::oid and a.attnum > 0 and not a.attisdropped
@@ -63,6 +65,9 @@ class SourceTable:
 
     types: Mapping[str, str]
     """By column that may be read, in their order."""
+
+    whole_types: Mapping[str, str]
+    """Likewise, with length and digits: a text as `character` alone is its first character."""
 
     watermark_number: int
     """Which column the watermark is, by the database's own number."""
@@ -133,6 +138,7 @@ def found_table(
         kind=_KINDS[told["kind"]],
         hides_rows=told["hides_rows"],
         types={name: row["type"] for name, row in readable.items()},
+        whole_types={name: row["whole_type"] for name, row in readable.items()},
         watermark_number=watermark["number"],
         has_unmarked=not watermark["is_needed"],
         late=_late(source, watermark["type"]),

@@ -1,5 +1,7 @@
 from contextlib import closing
 
+import pytest
+
 from lake_assets.sources.postgres.landing import Landing
 from lake_assets_tests.sources.postgres.landings import land, landed, source_of
 
@@ -53,3 +55,20 @@ def test_a_pass_goes_on_behind_its_last_row_whatever_its_types(database, lake, m
         assert landing.end == 1
     assert land(source, lake) == 2
     assert {row["day"] for row in landed(lake)} == {"2026-11-26", "0044-03-15 BC"}
+
+
+@pytest.mark.parametrize("kind", ["char(3)", "bit(3)", "varchar(3)"])
+def test_a_first_pass_goes_on_behind_a_key_of_a_type_with_a_length(
+    database, lake, monkeypatch, kind
+):
+    monkeypatch.setattr("lake_assets.sources.postgres.landing._ROWS", 1)
+    monkeypatch.setattr("lake_assets.sources.postgres.database._FIRST_ROWS", 1)
+    monkeypatch.setattr("lake_assets.sources.postgres.database._MOST_ROWS", 1)
+    database.ask(f"create table purchases (code {kind} primary key, n int default 1)")
+    database.ask("insert into purchases values ('100'), ('101'), ('110')")
+    source = source_of(database, watermark="n", key=["code"])
+    for _ in range(2):
+        with closing(Landing(source, lake, "purchases")) as landing:
+            assert landing.step()
+    land(source, lake)
+    assert [row["code"] for row in landed(lake)] == ["100", "101", "110"]
