@@ -25,6 +25,12 @@ transactions from there on may have got theirs long before, if none behind them 
 _EARLIEST, _LATEST = -(2**63), 2**63 - 1
 """What stands for the infinities of times."""
 
+_LAST_TIME = 2**63 - 2**10
+"""What stands for dates that are further away than microseconds count; a float has it exactly."""
+
+_FIRST_TIME = -210_866_803_200_000_000
+"""The earliest date of PostgreSQL's: a watermark of less is that of all rows."""
+
 
 def as_number(table: SourceTable, column: sql.Composable) -> sql.Composed:
     """A watermark as a number of 64 bits: itself, or microseconds since 1970."""
@@ -32,9 +38,19 @@ def as_number(table: SourceTable, column: sql.Composable) -> sql.Composed:
         return sql.SQL("{}::bigint").format(column)
     return sql.SQL(
         "case when {c} is null then null"
-        " when isfinite({c}) then round(extract(epoch from {c}) * 1000000)::bigint"
+        " when isfinite({c}) then least(round(extract(epoch from {c}) * 1000000), {far})::bigint"
         " when {c} > now() then {last}::bigint else {first}::bigint end"
-    ).format(c=column, last=sql.Literal(_LATEST), first=sql.Literal(str(_EARLIEST)))
+    ).format(
+        c=column,
+        far=sql.Literal(_LAST_TIME),
+        last=sql.Literal(_LATEST),
+        first=sql.Literal(str(_EARLIEST)),
+    )
+
+
+def is_bound(table: SourceTable, low: int | None) -> bool:
+    """Whether some rows can be below a watermark, which the database's types can tell then."""
+    return low is not None and low >= (_FIRST_TIME if table.is_timed else _EARLIEST)
 
 
 def newest(source: PostgresSource, table: SourceTable) -> sql.Composed:

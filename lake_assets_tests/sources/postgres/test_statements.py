@@ -72,3 +72,24 @@ def test_a_first_pass_goes_on_behind_a_key_of_a_type_with_a_length(
             assert landing.step()
     land(source, lake)
     assert [row["code"] for row in landed(lake)] == ["100", "101", "110"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "extreme", "usual"),
+    [
+        ("timestamptz", "-infinity", "2026-01-01Z"),
+        ("timestamptz", "294276-12-31 23:59Z", "2026-01-01Z"),
+        ("timestamp", "4713-11-25 BC", "2026-01-01"),
+        ("date", "5874897-12-31", "2026-01-01"),
+        ("bigint", "-9223372036854775808", "5"),
+    ],
+)
+def test_watermarks_at_the_ends_of_their_type_stop_nothing(database, lake, kind, extreme, usual):
+    database.ask(f"create table purchases (purchase_id int primary key, at {kind})")
+    database.ask(f"insert into purchases values (1, '{extreme}')")
+    source = source_of(database, watermark="at")
+    land(source, lake)
+    land(source, lake)
+    database.ask(f"insert into purchases values (2, '{usual}')")
+    land(source, lake)
+    assert [row["purchase_id"] for row in landed(lake)] == [1, 2]
