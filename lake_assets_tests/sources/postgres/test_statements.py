@@ -77,10 +77,10 @@ def test_a_first_pass_goes_on_behind_a_key_of_a_type_with_a_length(
 @pytest.mark.parametrize(
     ("kind", "extreme", "usual"),
     [
-        ("timestamptz", "-infinity", "2026-01-01Z"),
-        ("timestamptz", "294276-12-31 23:59Z", "2026-01-01Z"),
-        ("timestamp", "4713-11-25 BC", "2026-01-01"),
-        ("date", "5874897-12-31", "2026-01-01"),
+        ("timestamptz", "-infinity", "now"),
+        ("timestamptz", "294276-12-31 23:59Z", "now"),
+        ("timestamp", "4713-11-25 BC", "now"),
+        ("date", "5874897-12-31", "now"),
         ("bigint", "-9223372036854775808", "5"),
     ],
 )
