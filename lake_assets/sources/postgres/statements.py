@@ -14,7 +14,7 @@ MOST_BYTES = 64 * 1024 * 1024
 
 SNAPSHOT = """
 select pg_snapshot_xmin(s)::text::bigint as xmin, pg_snapshot_xmax(s)::text::bigint as xmax,
-       now() as at, (extract(epoch from now()) * 1000000)::bigint as at_us
+       (extract(epoch from now()) * 1000000)::bigint as at_us
 from pg_current_snapshot() s
 """
 
@@ -105,7 +105,7 @@ def rows_from(
         "select {mark} as mark, array[{texts}] as told,"
         " case when octet_length(j.value) <= {most} then j.value end as value"
         " from {place} t cross join lateral"
-        " (select row_to_json(r)::text as value from (select {columns}) r) j"
+        " (select row_to_json(r.*)::text as value from (select {columns}) r) j"
         " where {conditions} order by {order}"
     ).format(
         mark=as_number(table, mark),

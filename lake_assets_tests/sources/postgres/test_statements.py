@@ -10,7 +10,7 @@ create type mood as enum ('sad');
 create table "Odd_names" (
     "a%b" int, "C:d" numeric, "E""f" bytea, at timestamptz, local timestamp,
     day date, tags text[], body jsonb, ratio float8, kind mood, id uuid, took interval,
-    gone text
+    r int, gone text
 );
 alter table "Odd_names" drop column gone;
 insert into "Odd_names" values (
@@ -35,11 +35,11 @@ def test_rows_are_json_that_holds_their_values_as_they_are(database, lake):
         '{"a%b":1,"C:d":12345678901234567890.123456789,"E\\"f":"' + "/" * 133 + 'w==",'
         '"at":"2026-11-26T08:00:00.123456+00:00","local":"2026-11-26T09:00:00",'
         '"day":"2026-11-26","tags":["a",null],"body":{"deep": [1.10]},"ratio":"NaN",'
-        '"kind":"sad","id":"00000000-0000-0000-0000-000000000001","took":"1 day 02:00:00"}'
+        '"kind":"sad","id":"00000000-0000-0000-0000-000000000001","took":"1 day 02:00:00","r":null}'
     )
     assert second == (
         '{"a%b":2,"C:d":"Infinity","E\\"f":"","at":"infinity","local":"-infinity",'
-        '"day":"0044-03-15 BC","tags":[],"body":"é","ratio":0.1,"kind":null,"id":null,"took":null}'
+        '"day":"0044-03-15 BC","tags":[],"body":"é","ratio":0.1,"kind":null,"id":null,"took":null,"r":null}'
     )
 
 
@@ -93,3 +93,24 @@ def test_watermarks_at_the_ends_of_their_type_stop_nothing(database, lake, kind,
     database.ask(f"insert into purchases values (2, '{usual}')")
     land(source, lake)
     assert [row["purchase_id"] for row in landed(lake)] == [1, 2]
+
+
+def test_how_the_server_writes_times_and_numbers_for_others_is_not_ours(
+    database, lake, monkeypatch
+):
+    monkeypatch.setattr("lake_assets.sources.postgres.landing._ROWS", 1)
+    monkeypatch.setattr("lake_assets.sources.postgres.database._FIRST_ROWS", 1)
+    database.ask("create table purchases (at timestamptz, day date, ratio float8)")
+    for day in ("01", "02", "03"):
+        add = "insert into purchases values (%s, %s, 0.1::float8 + 0.2::float8)"
+        database.ask(add, f"2026-{day}-05 10:00:00.123456Z", f"2026-{day}-05")
+    name = database.url.rpartition("/")[2].partition("?")[0]
+    for setting in ("datestyle = 'SQL, DMY'", "extra_float_digits = 0"):
+        database.ask(f"alter database {name} set {setting}")
+    source = source_of(database, watermark="at", key=["day", "ratio"])
+    with closing(Landing(source, lake, "purchases")) as landing:
+        assert landing.step()
+    land(source, lake)
+    assert land(source, lake) == 3
+    assert [row["day"] for row in landed(lake)] == ["2026-01-05", "2026-02-05", "2026-03-05"]
+    assert landed(lake)[0]["ratio"] == 0.1 + 0.2
