@@ -36,8 +36,20 @@ select to_regclass(case when %(schema)s::text is null then quote_ident(%(name)s:
 """
 
 TABLE = """
+with recursive reads(oid) as (
+    select %(table)s::oid
+    union
+    select n.oid from reads cross join lateral (
+        select inhrelid from pg_inherits where inhparent = reads.oid
+        union all
+        select d.refobjid from pg_rewrite w join pg_depend d on d.objid = w.oid
+        where w.ev_class = reads.oid and w.ev_type = '1' and d.classid = 'pg_rewrite'::regclass
+            and d.refclassid = 'pg_class'::regclass
+    ) n(oid)
+)
 select relkind::text as kind, row_security_active(oid) as hides_rows,
-       has_any_column_privilege(oid, 'select') as is_readable
+       has_any_column_privilege(oid, 'select') as is_readable,
+       array(select c.relkind::text from pg_class c join reads using (oid)) as reads
 from pg_class where oid = %(table)s::oid
 """
 
@@ -126,10 +138,9 @@ def found_table(
             fact = f"has no column {name!r}, or {server['reader']!r} may not read it"
             raise SourceError(source.title, fact, "Correct `watermark` and `key`, or grant it")
     watermark = readable[source.watermark]
-    where = "is on a replica" if server["is_replica"] else ""
-    where = where or ("is a foreign table" if told["kind"] == "f" else "")
+    where = _unnumbered(server, told)
     if where and source.late is None:
-        fact = f"{where}, so that nothing tells which transactions are under way"
+        fact = f"{where}, so that nothing tells which transactions its rows lack"
         step = "Declare `late`, as long as transactions last at most, or read where they are made"
         raise SourceError(source.title, fact, step)
     return SourceTable(
@@ -145,6 +156,17 @@ def found_table(
         watermark_type=watermark["type"],
         tells_numbers=not where,
     )
+
+
+def _unnumbered(server: Mapping[str, Any], told: Mapping[str, Any]) -> str:
+    """Why a snapshot says nothing of the transactions that rows are of; empty if it does."""
+    if server["is_replica"]:
+        return "is on a replica"
+    reads = "is" if told["kind"] in "fm" else "reads"
+    if "f" in told["reads"]:
+        return f"{reads} a foreign table"
+    # It has what was there when it was refreshed.
+    return f"{reads} a materialized view" if "m" in told["reads"] else ""
 
 
 def _late(source: PostgresSource, kind: str) -> int:
