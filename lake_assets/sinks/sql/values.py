@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.types import TypeEngine
 
+from lake_assets.sinks.far_times import python_values
 from lake_assets.sinks.json_values import values_of_column
 
 
@@ -21,8 +22,7 @@ def sql_rows(columns: Mapping[str, pa.Array]) -> list[dict[str, Any]]:
 def _values(column: pa.Array) -> list[Any]:
     if pa.types.is_nested(column.type):
         return values_of_column(column)
-    values: list[Any] = column.to_pylist()
-    return values
+    return python_values(column)
 
 
 def sql_type(kind: pa.DataType) -> TypeEngine[Any]:
