@@ -92,6 +92,25 @@ def test_a_version_of_text_is_compared_as_the_tables_column_has_it(database):
     assert database.ask("select level from sessions") == [(11,)]
 
 
+@pytest.mark.parametrize("kind", ["bytea", "text[]"])
+def test_a_value_that_cannot_be_sent_to_its_column_is_a_dead_letter(database, kind):
+    database.ask(f"create table sessions (player text unique, raw {kind})")
+    rows = [{"player": "ann", "raw": None}, {"player": "bob", "raw": "text"}]
+    outcomes = _deliver(sql_sink(database, key=["player"], version="raw"), rows)
+    (refused,) = [one for one in outcomes if not one.is_delivered]
+    assert '"player": "bob"' in refused.request
+    assert database.ask("select player from sessions") == [("ann",)]
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_a_name_that_is_too_long_for_a_column_stops_the_sink(database, is_there):
+    if is_there:
+        database.ask("create table sessions (player text)")
+    sink = sql_sink(database, create_table=True)
+    with pytest.raises(SinkError, match=r"cannot have a column 'ää+'.*by `select`"):
+        _deliver(sink, [{"player": "ann", "ä" * 40: 1}])
+
+
 def test_times_that_pythons_calendar_has_not_arrive_or_are_dead_letters(database):
     sink = sql_sink(database, key=["player"], create_table=True)
     micros, days = 38_503 * 31_556_952 * 10**6, 2**30
