@@ -135,7 +135,7 @@ class Landing:
             database=table.database, table=table.number, by=read_by(self._source), xmax=0
         )
         begun = Pass(xmin=seen.xmin, horizon=horizon, first=self.end)
-        return replace(position, xmax=seen.xmax), begun, seen
+        return replace(position, xmax=seen.xmax, is_timed=table.is_timed), begun, seen
 
     def _new(self, found: Sequence[Row], *, is_first: bool) -> list[NewRow]:
         if is_first:

@@ -80,6 +80,9 @@ class Position:
     xmax: int
     """Of the last snapshot: an older state of the database is behind it."""
 
+    is_timed: bool | None = None
+    """Whether watermarks are times; None where it was not noted."""
+
     low: int | None = None
     """No row comes below this watermark that was not read; None if none is known."""
 
@@ -98,6 +101,7 @@ class Position:
             "table": self.table,
             "by": list(self.by),
             "xmax": self.xmax,
+            "is_timed": self.is_timed,
             "low": self.low,
             "pending": _of_horizon(self.pending),
             "begun": begun
@@ -125,6 +129,7 @@ class Position:
                 table=told["table"],
                 by=tuple(told["by"]),
                 xmax=told["xmax"],
+                is_timed=told.get("is_timed"),
                 low=told["low"],
                 pending=_horizon(told["pending"]),
                 begun=begun

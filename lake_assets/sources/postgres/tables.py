@@ -58,7 +58,14 @@ select a.attname::text as name, a.attnum::int as number, a.attnotnull as is_need
        format_type(coalesce(nullif(t.typbasetype, 0), t.oid), null) as type,
        format_type(coalesce(nullif(t.typbasetype, 0), t.oid),
            case when t.typbasetype = 0 then a.atttypmod else t.typtypmod end) as whole_type,
-       has_column_privilege(a.attrelid, a.attnum, 'select') as is_readable
+       has_column_privilege(a.attrelid, a.attnum, 'select') as is_readable,
+       exists (
+           select from pg_depend d join pg_class s on s.oid = d.objid
+           where d.classid = 'pg_class'::regclass and d.refclassid = 'pg_class'::regclass
+               and d.refobjid = a.attrelid and d.refobjsubid = a.attnum
+               and d.deptype in ('a', 'i')
+               and case when s.relkind = 'S' then not has_sequence_privilege(s.oid, 'select') end
+       ) as hides_sequence
 from pg_attribute a join pg_type t on t.oid = a.atttypid
 where a.attrelid = %(table)s::oid and a.attnum > 0 and not a.attisdropped
 order by a.attnum
@@ -86,6 +93,9 @@ class SourceTable:
 
     has_unmarked: bool
     """Whether rows may have no watermark."""
+
+    hides_sequence: bool
+    """Whether a sequence gives the watermark, and its last value may not be read."""
 
     late: int
     """In the watermark's unit: microseconds or numbers."""
@@ -152,6 +162,7 @@ def found_table(
         whole_types={name: row["whole_type"] for name, row in readable.items()},
         watermark_number=watermark["number"],
         has_unmarked=not watermark["is_needed"],
+        hides_sequence=watermark["hides_sequence"],
         late=_late(source, watermark["type"]),
         watermark_type=watermark["type"],
         tells_numbers=not where,

@@ -144,6 +144,21 @@ def test_another_table_or_database_in_the_same_place_is_refused(databases, datab
         land(source_of(database), lake)
 
 
+@pytest.mark.parametrize("kinds", [("bigint", "timestamptz"), ("timestamptz", "bigint")])
+def test_a_watermark_that_became_a_time_or_a_number_is_refused(database, lake, kinds):
+    before, after = kinds
+    database.ask(f"create table purchases (purchase_id int, updated_at {before})")
+    value = "1700000000000" if before == "bigint" else "now()"
+    database.ask(f"insert into purchases values (1, {value})")
+    land(source_of(database), lake)
+    database.ask("truncate purchases")  # also where its numbers are not behind
+    database.ask(f"alter table purchases alter updated_at type {after} using null")
+    value = "now()" if before == "bigint" else "9000000000000000000"
+    database.ask(f"insert into purchases values (1, {value})")
+    with pytest.raises(SourceError, match=r"has a (time|number) in 'updated_at', which was a"):
+        land(source_of(database), lake)
+
+
 @pytest.mark.slow
 def test_a_replica_is_read_where_late_is_declared(lake):
     with running_postgres() as databases:
