@@ -53,9 +53,7 @@ def main() -> None:
         close()
 
 
-def _read(
-    lines: IO[bytes], calls: "queue.Queue[_Asked | None]", is_busy: threading.Event
-) -> None:
+def _read(lines: IO[bytes], calls: "queue.Queue[_Asked | None]", is_busy: threading.Event) -> None:
     for line in lines:
         number, _, asked = line.partition(b" ")
         calls.put((int(number), json.loads(asked)))

@@ -13,7 +13,6 @@ from lake_assets.settings.secrets import Secrets
 from lake_assets.sinks.sql.statements import OFFSET, TIME, key_columns, own_columns
 from lake_assets.sinks.sql.values import as_json, sql_type
 
-
 _NAME_BYTES = 63
 """Of a column's name. PostgreSQL cuts off what is more, and then has not what was asked for."""
 

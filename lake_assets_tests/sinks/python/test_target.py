@@ -207,7 +207,7 @@ def test_a_class_that_returns_before_it_delivers_stops_the_sink(declared, name):
         _deliver(declared(name), ["a"])
 
 
-def test_a_class_that_forks_gives_no_answer_to_another_call(declared, tmp_path):
+def test_a_class_that_forks_gives_no_answer_to_another_call(declared):
     async def run():
         async with PythonTarget(declared(give_up_after="1s"), _look_up) as target:
             await target.deliver(_call(target, ["fork"]))
@@ -218,7 +218,7 @@ def test_a_class_that_forks_gives_no_answer_to_another_call(declared, tmp_path):
     assert not outcome.is_delivered
 
 
-def test_what_a_class_starts_has_no_input(declared, tmp_path):
+def test_what_a_class_starts_has_no_input(declared):
     (outcome,) = _deliver(declared(timeout="5s"), ["reads-input"])
     assert (outcome.is_delivered, outcome.tries) == (True, 1)
 

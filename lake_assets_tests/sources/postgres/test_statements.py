@@ -39,7 +39,8 @@ def test_rows_are_json_that_holds_their_values_as_they_are(database, lake):
     )
     assert second == (
         '{"a%b":2,"C:d":"Infinity","E\\"f":"","at":"infinity","local":"-infinity",'
-        '"day":"0044-03-15 BC","tags":[],"body":"é","ratio":0.1,"kind":null,"id":null,"took":null,"r":null}'
+        '"day":"0044-03-15 BC","tags":[],"body":"é","ratio":0.1,"kind":null,"id":null,"took":null,'
+        '"r":null}'
     )
 
 
@@ -86,11 +87,12 @@ def test_a_first_pass_goes_on_behind_a_key_of_a_type_with_a_length(
 )
 def test_watermarks_at_the_ends_of_their_type_stop_nothing(database, lake, kind, extreme, usual):
     database.ask(f"create table purchases (purchase_id int primary key, at {kind})")
-    database.ask(f"insert into purchases values (1, '{extreme}')")
+    add = "insert into purchases values (%s, %s)"
+    database.ask(add, 1, extreme)
     source = source_of(database, watermark="at")
     land(source, lake)
     land(source, lake)
-    database.ask(f"insert into purchases values (2, '{usual}')")
+    database.ask(add, 2, usual)
     land(source, lake)
     assert [row["purchase_id"] for row in landed(lake)] == [1, 2]
 

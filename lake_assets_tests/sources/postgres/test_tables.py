@@ -8,6 +8,10 @@ ADD = "insert into purchases (player) values ('ann')"
 
 VIEW = "alter table purchases rename to p; create view purchases as select * from p"
 
+OVER_VIEW = """
+alter materialized view purchases rename to m; create view purchases as select * from m
+"""
+
 NULL_KEY = f"""{PURCHASES}; alter table purchases alter player drop not null;
 alter table purchases alter player set default null; insert into purchases default values"""
 
@@ -103,13 +107,13 @@ def test_views_and_partitioned_tables_are_read(database, lake, table, view):
     assert land(source, lake) == 1
 
 
-@pytest.mark.parametrize("over", ["", "alter materialized view purchases rename to m; "])
+@pytest.mark.parametrize("over", ["", OVER_VIEW])
 def test_of_a_materialized_view_late_covers_transactions(database, lake, over):
     """What a transaction brings comes with a refresh after it, and no snapshot tells when."""
     add = "insert into p (player, updated_at) values (%s, %s)"
     database.ask(PURCHASES)
     database.ask(VIEW.replace("view", "materialized view"))
-    database.ask(f"{over}create view purchases as select * from m" if over else "select 1")
+    database.ask(over or "select 1")
     refresh = f"refresh materialized view {'m' if over else 'purchases'}"
     with pytest.raises(SourceError, match=r"(is|reads) a materialized view.*Declare `late`"):
         land(source_of(database), lake)
@@ -148,13 +152,12 @@ def test_another_table_or_database_in_the_same_place_is_refused(databases, datab
 def test_a_watermark_that_became_a_time_or_a_number_is_refused(database, lake, kinds):
     before, after = kinds
     database.ask(f"create table purchases (purchase_id int, updated_at {before})")
-    value = "1700000000000" if before == "bigint" else "now()"
-    database.ask(f"insert into purchases values (1, {value})")
+    add = "insert into purchases values (1, %s)"
+    database.ask(add, "1700000000000" if before == "bigint" else "now")
     land(source_of(database), lake)
     database.ask("truncate purchases")  # also where its numbers are not behind
     database.ask(f"alter table purchases alter updated_at type {after} using null")
-    value = "now()" if before == "bigint" else "9000000000000000000"
-    database.ask(f"insert into purchases values (1, {value})")
+    database.ask(add, "now" if before == "bigint" else "9000000000000000000")
     with pytest.raises(SourceError, match=r"has a (time|number) in 'updated_at', which was a"):
         land(source_of(database), lake)
 
