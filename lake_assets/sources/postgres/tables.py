@@ -55,9 +55,7 @@ from pg_class where oid = %(table)s::oid
 
 COLUMNS = """
 select a.attname::text as name, a.attnum::int as number, a.attnotnull as is_needed,
-       format_type(coalesce(nullif(t.typbasetype, 0), t.oid), null) as type,
-       format_type(coalesce(nullif(t.typbasetype, 0), t.oid),
-           case when t.typbasetype = 0 then a.atttypmod else t.typtypmod end) as whole_type,
+       format_type(k.oid, null) as type, format_type(k.oid, k.typmod) as whole_type,
        has_column_privilege(a.attrelid, a.attnum, 'select') as is_readable,
        exists (
            select from pg_depend d join pg_class s on s.oid = d.objid
@@ -66,7 +64,15 @@ select a.attname::text as name, a.attnum::int as number, a.attnotnull as is_need
                and d.deptype in ('a', 'i')
                and case when s.relkind = 'S' then not has_sequence_privilege(s.oid, 'select') end
        ) as hides_sequence
-from pg_attribute a join pg_type t on t.oid = a.atttypid
+from pg_attribute a cross join lateral (
+    with recursive under(oid, typmod) as (
+        select a.atttypid, a.atttypmod
+        union all
+        select t.typbasetype, t.typtypmod from under join pg_type t using (oid)
+        where t.typbasetype <> 0
+    )
+    select under.* from under join pg_type t using (oid) where t.typbasetype = 0
+) k
 where a.attrelid = %(table)s::oid and a.attnum > 0 and not a.attisdropped
 order by a.attnum
 """

@@ -22,8 +22,12 @@ create table p partition of purchases default
 """
 
 OF_DAYS = """
-create domain moment as date;
-create table purchases (purchase_id int default 1, player text, updated_at moment default now())
+create domain day as date;
+create domain moment as day;
+create domain bytes as bytea;
+create domain raw as bytes;
+create table purchases (purchase_id int default 1, player text, updated_at moment default now(),
+    blob raw default '\\x00ff')
 """
 
 
@@ -105,6 +109,7 @@ def test_views_and_partitioned_tables_are_read(database, lake, table, view):
     source = source_of(database)
     assert land(source, lake) == 1
     assert land(source, lake) == 1
+    assert landed(lake)[0].get("blob") in {None, "AP8="}
 
 
 @pytest.mark.parametrize("over", ["", OVER_VIEW])
