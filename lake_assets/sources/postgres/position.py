@@ -153,6 +153,16 @@ def _horizon(told: dict[str, Any] | None) -> Horizon | None:
     return None if told is None else Horizon(number=told["number"], mark=told["mark"])
 
 
+def at_clock(position: Position, seen: Snapshot, late: int) -> Position:
+    """A position of times by a look at the database, whose clock may have been set back.
+
+    What comes now may then have a watermark below that of rows that were read.
+    """
+    if position.low is None or not position.is_timed:
+        return position
+    return replace(position, low=min(position.low, seen.at_us - late))
+
+
 def after_pass(position: Position, done: Pass, late: int) -> Position:
     """Where a table is once a pass has read all rows from `position.low` on.
 
