@@ -20,6 +20,7 @@ from lake_assets.model.sinks import Sink
 from lake_assets.model.tables import TableRef, deliveries_of
 from lake_assets.sinks.deliveries import point_in
 from lake_assets.sinks.gained import gained_since
+from lake_assets.sinks.view_tables import tables_of_view
 from lake_assets.storage.store import Store
 
 
@@ -28,7 +29,7 @@ class Standing:
     """How a sink stands; times in seconds since 1970."""
 
     behind_since: float | None
-    """When the oldest commit of silver came that it has not delivered; None if there is none."""
+    """When the oldest commit came that it has not delivered; None if there is none."""
 
     recorded_at: float
     """When it recorded something last."""
@@ -41,7 +42,7 @@ class Standing:
 
 
 def unread_since(lake: Store, feed: Feed, sink: Sink) -> dict[TableRef, float]:
-    """By silver table, since when it has had commits that a sink did not look at.
+    """By table of a sink, since when it has had commits that a sink did not look at.
 
     None of a sink that never began, and of a table whose log has forgotten the first of them.
 
@@ -51,19 +52,32 @@ def unread_since(lake: Store, feed: Feed, sink: Sink) -> dict[TableRef, float]:
     deliveries = open_table(lake, deliveries_of(feed.feed, sink.name))
     if deliveries is None:
         return {}
-    points = _points(lake, feed, deliveries).items()
+    points = _points(lake, feed, sink, deliveries).items()
     found = ((table, committed_at(lake, table, done.version + 1)) for table, done in points)
     return {table: at for table, at in found if at is not None}
 
 
-def _points(lake: Store, feed: Feed, deliveries: DeltaTable) -> dict[TableRef, Point]:
-    tables = sorted({feed.silver_table(key) for key in keys_found(lake, feed)})
-    return {table: point_in(deliveries, table.relative) for table in tables}
+def _points(lake: Store, feed: Feed, sink: Sink, deliveries: DeltaTable) -> dict[TableRef, Point]:
+    return {
+        table: point_in(deliveries, table.relative) for table in tables_of_sink(lake, feed, sink)
+    }
 
 
-def _undelivered(lake: Store, feed: Feed, deliveries: DeltaTable) -> Iterator[float]:
+def tables_of_sink(lake: Store, feed: Feed, sink: Sink) -> list[TableRef]:
+    """The tables that a sink follows.
+
+    Raises:
+        FeedError: it is of a view that is not there.
+        LakeError: a log cannot be read.
+    """
+    if sink.view is not None:
+        return list(tables_of_view(lake, feed, feed.view(sink.view)))
+    return sorted({feed.silver_table(key) for key in keys_found(lake, feed)})
+
+
+def _undelivered(lake: Store, feed: Feed, sink: Sink, deliveries: DeltaTable) -> Iterator[float]:
     """By table that has files with rows for the sink, when the first of them was committed."""
-    for table, done in _points(lake, feed, deliveries).items():
+    for table, done in _points(lake, feed, sink, deliveries).items():
         try:
             gained = gained_since(log_of(lake, table), done, max_rows=1)
         except ValueError as problem:
@@ -102,7 +116,7 @@ def standing_of(lake: Store, feed: Feed, sink: Sink, letters_since: float) -> St
                 letters += rows - delivered
                 times.append(at)
     return Standing(
-        behind_since=min(_undelivered(lake, feed, handle), default=None),
+        behind_since=min(_undelivered(lake, feed, sink, handle), default=None),
         recorded_at=committed_at(lake, table, handle.version()) or 0.0,
         new_letters=letters,
         letters_since=min(times, default=None),
