@@ -236,7 +236,6 @@ class Feed(Noun, Routed, LaidOut, SelectedByKey):
     def _names_are_unique(self) -> Self:
         refuse_twins("expectations", [e.name for e in self.expectations])
         refuse_twins("gold", [v.name for v in self.gold])
-        refuse_twins("sinks", [sink.name for sink in self.sinks])
         ensure_sinks_fit(self.sinks, self.source, self.gold, key_column=self.view_key_column)
         refuse_twins("cluster_by", list(self.cluster_by))
         return self

@@ -7,6 +7,7 @@ from lake_assets.model.gold_views import WINDOW_END, WINDOW_START, GoldView
 from lake_assets.model.keyed import START, History
 from lake_assets.model.sinks import Sink, refuse_loops
 from lake_assets.model.sources import Source
+from lake_assets.model.unique_names import refuse_twins
 
 
 def row_key_of(sink: Sink, view: GoldView) -> tuple[str, ...]:
@@ -23,7 +24,7 @@ def row_key_of(sink: Sink, view: GoldView) -> tuple[str, ...]:
 def ensure_sinks_fit(
     sinks: Sequence[Sink], source: Source, views: Sequence[GoldView], *, key_column: str | None
 ) -> None:
-    """Make sure that no sink fills what its own feed reads, and that views have what theirs ask.
+    """Make sure that sinks have names of their own, views what theirs ask, and none its own rows.
 
     Args:
         sinks: of a feed.
@@ -32,8 +33,9 @@ def ensure_sinks_fit(
         key_column: what rows of a view of a table a key have beside their own columns.
 
     Raises:
-        ValueError: one does, or has not.
+        ValueError: one has not.
     """
+    refuse_twins("sinks", [sink.name for sink in sinks])
     refuse_loops(sinks, source)
     named = {view.name: view for view in views}
     for sink in sinks:

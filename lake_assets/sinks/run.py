@@ -162,22 +162,34 @@ class SinkRun:
         """
         counted = _Counted()
         with lake_errors(self._lake.root):
-            while not stop.is_set() and (batch := self._following.next()) is not None:
-                if not self._run(batch, counted, stop, told):
-                    break
-                counted.batches += 1
+            self._deliver(counted, stop, told)
         return self._report(counted)
+
+    def _deliver(
+        self,
+        counted: _Counted,
+        stop: threading.Event,
+        told: Callable[[DeliveryReport], None] | None,
+    ) -> None:
+        while not stop.is_set() and (batch := self._following.next()) is not None:
+            if not self._run(batch, counted, stop, told):
+                break
+            counted.batches += 1
 
     def redeliver(self, stop: threading.Event) -> RedeliveryReport:
         """Send all dead letters again, or until it is told to stop; as `deliver` else.
 
-        Another process may deliver to the sink meanwhile, and none may do this.
+        Another process may deliver to a sink of silver meanwhile, none to one of a view, and none
+        may do this. To one of a view what is new is delivered first.
 
         Raises:
             CommitConflictError: others rewrite the table of deliveries all the time.
         """
         counted, committer = _Counted(), self._committer
         with lake_errors(self._lake.root):
+            if self._sink.view is not None:
+                # What its rows are is told by a version that is done, and not by one half sent.
+                self._deliver(counted, stop, None)
             letters = letters_in(committer, self._deliveries.table)
             told = (self._following, self._target, letters)
             again = Redelivery(committer, self._deliveries.table, *told)

@@ -27,7 +27,7 @@ def view_sink(declared, *, view="best", **changes):
 
 def to_api(url, *, view="best", rest=None, **changes):
     """To an API."""
-    declared = {"url": f"{url}/rows", "allow_private": True, "timeout": "2s"}
+    declared = {"url": f"{url}/sessions", "allow_private": True, "timeout": "2s"}
     return view_sink({"rest": {**declared, **(rest or {})}}, view=view, **changes)
 
 
