@@ -1,6 +1,7 @@
 import json
 import shutil
 import threading
+import time
 
 import pyarrow as pa
 import pytest
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture
 def feed(api):
-    return to_api(api.url, rest={"calls_in_flight": 1})
+    return to_api(api.url, rest={"rows_per_call": 10, "calls_in_flight": 1})
 
 
 def _row(gamer, score, game="uno"):
@@ -41,10 +42,17 @@ def _gone(settings, **kwargs):
 def _stopped(spark, settings, feed, api, *faults):
     """A run that gets no further than these answers."""
     api.script(*faults, always={"status": 503})
-    stop = threading.Event()
-    timer = threading.Timer(1.5, stop.set)
-    timer.start()
+    stop, before = threading.Event(), len(api.calls())
+
+    def watch():
+        while len(api.calls()) <= before + len(faults):
+            time.sleep(0.05)
+        stop.set()
+
+    watching = threading.Thread(target=watch)
+    watching.start()
     report = delivered(spark, settings, feed, stop)
+    watching.join()
     api.script()
     return report
 
