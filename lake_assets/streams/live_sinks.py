@@ -16,7 +16,15 @@ from lake_assets.gold.run import Warm
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import tables_owner
-from lake_assets.model.reports import BatchReport, DeliveryReport, SinkEvent, SinkFailed, Stage
+from lake_assets.model.reports import (
+    BatchReport,
+    DeliveryReport,
+    GoldEvent,
+    GoldRefreshed,
+    SinkEvent,
+    SinkFailed,
+    Stage,
+)
 from lake_assets.model.sinks import Sink
 from lake_assets.runtime.log_lines import about
 from lake_assets.settings.schema import Settings
@@ -53,6 +61,8 @@ class LiveSink:
         """Prepare the thread; as `LiveSinks`."""
         self.feed = feed.feed
         self.name = f"{feed.feed}.{sink.name}"
+        self.of_view = feed.feed if sink.view else None
+        """The feed whose view it follows, if it does."""
         self.trouble = ""
         """Why nothing is delivered now, in words, if that is so."""
         self._settings, self._feed, self._sink = settings, feed, sink
@@ -198,6 +208,17 @@ class LiveSinks:
             for whose, sink in self._sinks:
                 if whose == owner:
                     sink.nudge()
+
+    def with_views(self, announce: Callable[[GoldEvent], None]) -> Callable[[GoldEvent], None]:
+        """The same, that also takes in what became of a view: sinks of it may lack its commits."""
+
+        def told(event: GoldEvent) -> None:
+            announce(event)
+            for _, sink in self._sinks:
+                if isinstance(event, GoldRefreshed) and sink.of_view == event.feed:
+                    sink.nudge()
+
+        return told
 
     def finish(self, stop: threading.Event) -> None:
         """Deliver what is there of followed feeds, and end; or return when `stop` is set.
