@@ -3,8 +3,7 @@
 Two rows that differ meet with a chance of 1 to 10^20 among a thousand million. Pure.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -50,26 +49,47 @@ def _nulls(columns: Sequence[pa.Array]) -> list[pa.Array]:
 class RowBag:
     """Rows by their hashes, each as often as it is there, from which equal ones are taken out."""
 
-    def __init__(self) -> None:
-        """Of no rows; each costs some 150 bytes."""
-        self._left: Counter[bytes] = Counter()
+    def __init__(self, hashes: Sequence[Hashes]) -> None:
+        """Of all rows of these; each costs 24 bytes."""
+        none = np.empty(0, np.uint64)
+        high = np.concatenate([none, *(one.high for one in hashes)])
+        low = np.concatenate([none, *(one.low for one in hashes)])
+        order = np.lexsort((low, high))
+        high, low = high[order], low[order]
+        differs = (high[1:] != high[:-1]) | (low[1:] != low[:-1])
+        starts = np.flatnonzero(np.concatenate([np.ones(min(len(high), 1), np.bool_), differs]))
+        self._high, self._low = high[starts], low[starts]
+        self._left = np.diff(np.append(starts, len(high)))
 
-    def add(self, hashes: Iterable[bytes]) -> None:
-        """Put rows in."""
-        self._left.update(hashes)
-
-    def take(self, hashes: Sequence[bytes]) -> npt.NDArray[np.bool_]:
+    def take(self, hashes: Hashes) -> npt.NDArray[np.bool_]:
         """Take rows out; which of them were there, each as often as it was."""
-        taken = np.zeros(len(hashes), np.bool_)
-        for number, one in enumerate(hashes):
-            if left := self._left.get(one):
-                taken[number] = True
-                if left == 1:
-                    del self._left[one]
-                else:
-                    self._left[one] = left - 1
+        places = self._places(hashes)
+        taken = np.zeros(len(places), np.bool_)
+        found = np.flatnonzero(places >= 0)
+        # By place, in their order: of rows that are alike the first ones are taken.
+        found = found[np.argsort(places[found], kind="stable")]
+        at = places[found]
+        if not len(at):
+            return taken
+        begins = np.flatnonzero(np.concatenate([[True], at[1:] != at[:-1]]))
+        counts = np.diff(np.append(begins, len(at)))
+        ranks = np.arange(len(at)) - np.repeat(begins, counts)
+        taken[found[ranks < self._left[at]]] = True
+        self._left[at[begins]] -= np.minimum(counts, self._left[at[begins]])
         return taken
+
+    def _places(self, hashes: Hashes) -> npt.NDArray[np.int64]:
+        """Where each row's like is; -1 of one without."""
+        places = np.searchsorted(self._high, hashes.high).astype(np.int64)
+        while True:
+            inside = places < len(self._high)
+            near = np.where(inside, places, 0)
+            is_near = inside & (self._high[near] == hashes.high) if len(self._high) else inside
+            is_other = is_near & (self._low[near] != hashes.low) if len(self._high) else is_near
+            if not is_other.any():
+                return np.where(is_near, places, -1)
+            places[is_other] += 1  # another row whose first half is the same
 
     def __bool__(self) -> bool:
         """Whether there are rows left."""
-        return bool(self._left)
+        return bool(self._left.any())

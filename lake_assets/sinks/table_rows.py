@@ -10,7 +10,7 @@ from lake_assets.delta.table_log import TableLog
 from lake_assets.spark.scan import rows_of_file
 from lake_assets.storage.uri import LakeUri
 
-_PIECE_ROWS = 4_096
+PIECE_ROWS = 4_096
 """Rows that are shaped at once: some 20 ms of this process, and a few MB."""
 
 
@@ -20,7 +20,7 @@ def pieces_of(
     columns: pa.Schema,
     kept: Mapping[LakeUri, Mask],
     *,
-    most: int = _PIECE_ROWS,
+    most: int = PIECE_ROWS,
 ) -> Iterator[pa.RecordBatch]:
     """The rows of some files of a table, in their order.
 

@@ -15,7 +15,7 @@ from lake_assets.sinks.view_changes import Sent, ViewChange, change_between, is_
 from lake_assets.sinks.view_position import Begun, begun_in, last_time_us, table_of
 from lake_assets.storage.store import Store
 
-_MOST_ROWS = 250_000
+_MOST_ROWS = 500_000
 """Rows of a batch that are read: of each a hash, and of those that are sent a key, are in memory,
 some 100 MB at most. Fewer read the files of a large change more often."""
 

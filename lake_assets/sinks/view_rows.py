@@ -15,7 +15,9 @@ from lake_assets.delta.deletion_vectors import kept_rows
 from lake_assets.delta.table_log import log_of
 from lake_assets.errors import FeedError
 from lake_assets.model.sinks import CHANGE
+from lake_assets.model.sources import ORIGIN_NAMES
 from lake_assets.model.tables import TableRef
+from lake_assets.model.transforms import ELEMENT
 from lake_assets.model.view_sinks import row_key_of
 from lake_assets.sinks.calls import WaitingRows, calls_of, key_of, origin_tuples
 from lake_assets.sinks.changed_rows import UPSERT, ChangedRows
@@ -42,9 +44,10 @@ class ViewRows:
         self._deliveries, self._target = whose.deliveries, whose.target
         self._view = whose.feed.view(whose.sink.view or "")
         self._key, self._identity = row_key_of(whose.sink, self._view), whose.identity
-        told = whose.sink.deletes and whose.sink.kind in {"rest", "python"}
+        is_told = whose.sink.deletes and whose.sink.kind in {"rest", "python"}
+        hidden = {*ORIGIN_NAMES, ELEMENT, *(() if is_told else (CHANGE,))}
         shaped = (whose.session, whose.feed, whose.sink, whose.target.rows_of)
-        self._shaper = Shaper(*shaped, hidden=set() if told else {CHANGE})
+        self._shaper = Shaper(*shaped, hidden=hidden)
 
     def next(self) -> Ready | None:
         """As `Following.next`."""
@@ -134,12 +137,13 @@ def _places(rows: pa.Table) -> list[tuple[object, ...]]:
 
 
 def _progress(batch: ViewBatch) -> Progress:
-    begun, ids = batch.begun, {change.table: change.table_id for change in batch.changes}
+    begun = batch.begun
+    notes = done_notes(dict.fromkeys(batch.forgotten, ""))
     if begun.share + 1 < begun.shares:
-        notes = begin_notes(batch.next_share)
+        notes += begin_notes(batch.next_share)
         return Progress(batch=begun.number, points={}, notes=notes)
     return Progress(
         batch=begun.number,
         points={change.table.relative: change.until for change in batch.changes},
-        notes=done_notes({**ids, **dict.fromkeys(batch.forgotten, "")}),
+        notes=notes + done_notes({change.table: change.table_id for change in batch.changes}),
     )

@@ -1,5 +1,9 @@
+from collections import Counter
+
+import numpy as np
 import pyarrow as pa
 
+from lake_assets.silver.key_hashes import Hashes
 from lake_assets.sinks.row_hashes import RowBag, as_bytes, hash_rows
 
 
@@ -44,11 +48,32 @@ def test_a_row_has_its_hash_whatever_is_beside_it():
     assert _hashes([{**row, "c68": 0}], **kinds) != alone
 
 
+def _some(*pairs):
+    high, low = (np.array(half, np.uint64) for half in zip(*pairs, strict=True))
+    return Hashes(high=high, low=low, is_known=np.ones(len(pairs), np.bool_))
+
+
 def test_rows_are_taken_out_as_often_as_they_are_there():
-    bag = RowBag()
-    bag.add([b"a", b"a", b"b"])
-    assert bag.take([b"a", b"c"]).tolist() == [True, False]
-    assert bag.take([b"a", b"a"]).tolist() == [True, False]
-    assert bag
-    assert bag.take([b"b"]).all()
+    bag = RowBag([_some((5, 1), (7, 1)), _some((5, 1), (5, 2))])
+    assert bag.take(_some((5, 1), (5, 3), (4, 1), (9, 9))).tolist() == [True, False, False, False]
+    assert bag.take(_some((5, 1), (7, 1), (5, 1), (5, 2))).tolist() == [True, True, False, True]
     assert not bag
+    assert not bag.take(_some((5, 1))).any()
+
+
+def test_none_are_taken_out_of_none():
+    assert not RowBag([])
+    assert RowBag([]).take(_some((1, 1))).tolist() == [False]
+
+
+def test_a_bag_counts_as_counting_does():
+    drawn = np.random.default_rng(1).integers(0, 4, (2, 400, 2))
+    first, second = ([tuple(map(int, pair)) for pair in half] for half in drawn)
+    bag, left = RowBag([_some(*first)]), Counter(first)
+    for start in range(0, len(second), 50):
+        expected = []
+        for pair in second[start : start + 50]:
+            expected.append(left[pair] > 0)
+            left[pair] -= expected[-1]
+        assert bag.take(_some(*second[start : start + 50])).tolist() == expected
+    assert bool(bag) is any(left.values())
