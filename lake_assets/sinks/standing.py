@@ -13,13 +13,14 @@ from deltalake import DeltaTable
 from lake_assets.delta.catalog import keys_found
 from lake_assets.delta.increments import Point
 from lake_assets.delta.log_history import committed_at, open_table
-from lake_assets.delta.table_log import log_of
+from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.errors import LakeError
 from lake_assets.model.feeds import Feed
 from lake_assets.model.sinks import Sink
 from lake_assets.model.tables import TableRef, deliveries_of
 from lake_assets.sinks.deliveries import point_in
 from lake_assets.sinks.gained import gained_since
+from lake_assets.sinks.view_changes import first_change
 from lake_assets.sinks.view_tables import tables_of_view
 from lake_assets.storage.store import Store
 
@@ -79,13 +80,20 @@ def _undelivered(lake: Store, feed: Feed, sink: Sink, deliveries: DeltaTable) ->
     """By table that has files with rows for the sink, when the first of them was committed."""
     for table, done in _points(lake, feed, sink, deliveries).items():
         try:
-            gained = gained_since(log_of(lake, table), done, max_rows=1)
+            version = _first_new(log_of(lake, table), done, is_of_view=sink.view is not None)
         except ValueError as problem:
             raise LakeError(table.name, f"has a torn commit ({problem})", "Restore it") from problem
-        if gained is not None and gained.files:
-            at = committed_at(lake, table, gained.until.version)
-            if at is not None:
-                yield at
+        at = None if version is None else committed_at(lake, table, version)
+        if at is not None:
+            yield at
+
+
+def _first_new(log: TableLog, done: Point, *, is_of_view: bool) -> int | None:
+    """The first version that has what was not delivered; None if none has."""
+    if is_of_view:
+        return first_change(log, done)
+    gained = gained_since(log, done, max_rows=1)
+    return gained.until.version if gained is not None and gained.files else None
 
 
 def standing_of(lake: Store, feed: Feed, sink: Sink, letters_since: float) -> Standing | None:

@@ -19,6 +19,7 @@ from lake_assets.delta.data_files import active_files, are_whole
 from lake_assets.delta.deletion_vectors import Mask, kept_rows
 from lake_assets.delta.increments import Point
 from lake_assets.delta.log_history import committed_at
+from lake_assets.delta.log_tail import actions_of, newest_version
 from lake_assets.delta.table_features import Use, features_of
 from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.model.tables import STATE, TableRef
@@ -91,6 +92,30 @@ class Sent:
 
     why_all: str = ""
     """Why all rows are to be sent, whatever it has; empty if they are not."""
+
+
+def first_change(log: TableLog, after: Point) -> int | None:
+    """The first version after one that may have other rows; None if none has.
+
+    Raises:
+        LakeError: the log cannot be read.
+        ValueError: a commit is torn.
+    """
+    try:
+        newest = newest_version(log)
+    except FileNotFoundError:
+        return None
+    if newest < after.version or (after.version >= 0 and not is_at(log, after)):
+        return newest
+    for version in range(after.version + 1, newest + 1):
+        try:
+            actions = list(actions_of(log, version))
+        except FileNotFoundError:
+            return newest
+        files = (told for kind, told in actions if kind in {"add", "remove"})
+        if any(told.get("dataChange", True) for told in files):
+            return version
+    return None
 
 
 def change_between(

@@ -4,7 +4,7 @@ import os
 import shutil
 
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, write_deltalake
 
 from lake_assets.maintenance.holds import holds_of
 from lake_assets.model.tables import deliveries_of
@@ -145,6 +145,29 @@ def test_versions_that_a_sink_needs_are_kept(settings, deliveries):
     since = pytest.approx(first.stat().st_mtime)
     assert holds_of(settings, feed)[TABLE]["sink out is behind"] == since
     assert standing_of(lake_of(settings), feed, feed.sinks[0], 0.0).behind_since == since
+
+
+def test_what_a_compaction_did_keeps_no_sink_back_and_rows_that_went_do(settings, deliveries):
+    feed = to_api("https://example.com")
+
+    def behind_since():
+        return standing_of(lake_of(settings), feed, feed.sinks[0], 0.0).behind_since
+
+    write_deltalake(
+        folder_of(settings), refresh(settings, {"ann": 1}).to_pyarrow_table(), mode="append"
+    )
+    _end(deliveries, _next(settings, deliveries))
+    DeltaTable(folder_of(settings)).optimize.compact()
+    assert behind_since() is None
+    DeltaTable(folder_of(settings)).delete()
+    last = folder_of(settings) / "_delta_log" / f"{3:020}.json"
+    assert behind_since() == pytest.approx(last.stat().st_mtime)
+    DeltaTable(folder_of(settings)).restore(1)
+    _end(deliveries, _next(settings, deliveries))
+    shutil.rmtree(folder_of(settings))
+    assert behind_since() is None
+    refresh(settings, {"ann": 1})
+    assert behind_since() is not None
 
 
 def test_a_log_that_has_forgotten_the_commit_but_not_the_version_compares_all_the_same(
