@@ -12,7 +12,7 @@ from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.model.tables import TableRef
 from lake_assets.sinks.deliveries import Deliveries
 from lake_assets.sinks.view_changes import Sent, ViewChange, change_between, is_at
-from lake_assets.sinks.view_position import Begun, begun_in, last_time_us, table_of
+from lake_assets.sinks.view_position import Begun, begun_in, is_unsure, last_time_us, table_of
 from lake_assets.storage.store import Store
 
 _MOST_ROWS = 500_000
@@ -24,7 +24,6 @@ some 100 MB at most. Fewer read the files of a large change more often."""
 class ViewBatch:
     """What is sent between some versions and others."""
 
-    lake: Store
     begun: Begun
     changes: tuple[ViewChange, ...]
     is_noted: bool = False
@@ -33,9 +32,8 @@ class ViewBatch:
     was_begun: bool = False
     """Whether rows of it may be."""
 
-    forgotten: tuple[TableRef, ...] = ()
-    """Tables of a batch that was begun, which are gone: all of their rows are sent if they come
-    back."""
+    unknown: tuple[TableRef, ...] = ()
+    """Tables of which it is not known what was sent."""
 
     @property
     def has_rows(self) -> bool:
@@ -47,10 +45,6 @@ class ViewBatch:
         """What is begun once this share is done."""
         begun = self.begun
         return replace(begun, number=begun.number + 1, share=begun.share + 1)
-
-    def log(self, table: TableRef) -> TableLog:
-        """Of one of the tables."""
-        return log_of(self.lake, table)
 
 
 def next_batch(
@@ -75,14 +69,15 @@ def next_batch(
         until = _newer(log_of(lake, table), deliveries.point_of(table.relative))
         if until is None:
             continue
-        change = _change_of(lake, deliveries, table, until, key)
+        why = "another batch was cut off" if is_unsure(deliveries, table) else ""
+        change = _change_of(lake, deliveries, table, until, key, why_all=why)
         if changes and sum(one.rows for one in changes) + change.rows > _MOST_ROWS:
             break
         changes.append(change)
     if not changes:
         return None
     new = _of(changes, deliveries.batch + 1, last_time_us(deliveries))
-    return ViewBatch(lake=lake, begun=new, changes=tuple(changes))
+    return ViewBatch(begun=new, changes=tuple(changes))
 
 
 def _newer(log: TableLog, after: Point) -> Point | None:
@@ -98,30 +93,27 @@ def _again(lake: Store, deliveries: Deliveries, begun: Begun, key: Sequence[str]
     """A batch that was begun, once more.
 
     A version that it goes to may be gone. Who gets the rows may have some of it, so that all of the
-    newest one go there.
+    newest one go there, if there is one; if not, once there is.
     """
-    changes, lost, forgotten = [], False, []
+    changes, unknown = [], []
     for table, until in begun.until.items():
         log = log_of(lake, table)
         if _is_readable(log, until):
             changes.append(_change_of(lake, deliveries, table, until, key))
             continue
-        lost = True
+        unknown.append(table)
         newest = _newer(log, Point())
-        if newest is None:
-            forgotten.append(table)
-        else:
+        if newest is not None:
             why = f"version {until.version}, of which some rows were sent, is gone"
             changes.append(_change_of(lake, deliveries, table, newest, key, why_all=why))
-    if lost:
+    if unknown:
         begun = _of(changes, begun.number, begun.time_us)
     return ViewBatch(
-        lake=lake,
         begun=begun,
-        is_noted=not lost,
+        is_noted=not unknown,
         was_begun=True,
         changes=tuple(changes),
-        forgotten=tuple(forgotten),
+        unknown=tuple(unknown),
     )
 
 

@@ -88,7 +88,8 @@ class Sent:
 
     point: Point
     table: int | None
-    """Of which table that is a version (`view_position.table_number`), if it is known."""
+    """Of which table that is a version (`view_position.table_number`), if it is known; 0 where it
+    is known that nobody knows."""
 
     why_all: str = ""
     """Why all rows are to be sent, whatever it has; empty if they are not."""
@@ -204,6 +205,8 @@ def _before(log: TableLog, sent: Sent, table_now: int) -> tuple[DeltaTable | Non
     """The older version, or why there is none; neither where nothing was sent yet."""
     if sent.point.version < 0:
         return None, ""
+    if sent.table == 0:
+        return None, "of what was sent it is not known which version"
     if sent.table is not None and sent.table != table_now:
         return None, "the table was made anew"
     if not is_at(log, sent.point):

@@ -75,8 +75,22 @@ def begun_in(deliveries: Deliveries, tables: Iterable[TableRef]) -> Begun | None
     )
 
 
-def begin_notes(begun: Begun) -> list[Batch]:
-    """What is recorded before a batch's first call."""
+def is_unsure(deliveries: Deliveries, table: TableRef) -> bool:
+    """Whether a batch was begun with a table that ended without it: some of its rows may be sent.
+
+    Of a table of the batch that is begun now it says nothing.
+    """
+    name, done = table.relative, deliveries.point_of(table.relative)
+    version = deliveries.told(f"{_BEGUN}-version:{name}")
+    digest = deliveries.told(f"{_BEGUN}-digest:{name}")
+    return version is not None and (version, digest) != (done.version, digest_number(done.digest))
+
+
+def begin_notes(begun: Begun, unknown: Iterable[TableRef] = ()) -> list[Batch]:
+    """What is recorded before a batch's first call.
+
+    Of `unknown` tables all rows are sent, also if the batch is cut off and done once more.
+    """
     notes = [
         Batch(_TIME, begun.time_us),
         Batch(_SHARE, begun.share),
@@ -88,7 +102,7 @@ def begin_notes(begun: Begun) -> list[Batch]:
             Batch(f"{_BEGUN}-digest:{table.relative}", digest_number(until.digest)),
             Batch(f"{_BEGUN}-batch:{table.relative}", begun.number),
         ]
-    return notes
+    return notes + done_notes(dict.fromkeys(unknown, ""))
 
 
 def done_notes(table_ids: Mapping[TableRef, str]) -> list[Batch]:

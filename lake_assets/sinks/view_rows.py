@@ -74,12 +74,12 @@ class ViewRows:
         """As `Following.rows_again`, of the version that is done; a row may be asked for twice."""
         scopes = tables_of_view(self._lake, self._feed, self._view)
         after = self._deliveries.point_of(table.relative)
-        if after.version < 0 or table not in scopes:
+        log = log_of(self._lake, table)
+        if after.version < 0 or table not in scopes or not log.exists():
             return
         wanted: dict[str, list[int]] = {}
         for number, source in enumerate(asked["source"].to_pylist()):
             wanted.setdefault(key_in(source), []).append(number)
-        log = log_of(self._lake, table)
         handle = log.open(after.version)
         columns = columns_of_view(handle)
         for piece in pieces_of(log, active_files(handle), columns, kept_rows(handle)):
@@ -110,7 +110,7 @@ class ViewRows:
 
     def _begin(self, batch: ViewBatch) -> None:
         if not batch.is_noted:
-            self._deliveries.note(begin_notes(batch.begun))
+            self._deliveries.note(begin_notes(batch.begun, batch.unknown))
 
     def _rows(self, batch: ViewBatch, scopes: Mapping[TableRef, str]) -> Iterator[WaitingRows]:
         recorded = set()
@@ -138,12 +138,10 @@ def _places(rows: pa.Table) -> list[tuple[object, ...]]:
 
 def _progress(batch: ViewBatch) -> Progress:
     begun = batch.begun
-    notes = done_notes(dict.fromkeys(batch.forgotten, ""))
     if begun.share + 1 < begun.shares:
-        notes += begin_notes(batch.next_share)
-        return Progress(batch=begun.number, points={}, notes=notes)
+        return Progress(batch=begun.number, points={}, notes=begin_notes(batch.next_share))
     return Progress(
         batch=begun.number,
         points={change.table.relative: change.until for change in batch.changes},
-        notes=notes + done_notes({change.table: change.table_id for change in batch.changes}),
+        notes=done_notes({change.table: change.table_id for change in batch.changes}),
     )

@@ -32,7 +32,7 @@ def _next(settings, deliveries):
 
 
 def _begin(deliveries, batch):
-    deliveries.note(begin_notes(batch.begun))
+    deliveries.note(begin_notes(batch.begun, batch.unknown))
 
 
 def _end(deliveries, batch):
@@ -101,16 +101,48 @@ def test_a_table_that_is_gone_in_the_midst_of_it_holds_up_no_other(settings, del
     folder.rename(folder.with_name("away"))
     again = _next(settings, deliveries)
     assert [one.table for one in again.changes] == [OTHER]
-    assert again.forgotten == (TABLE,)
-    assert not again.is_noted
+    assert (again.unknown, again.is_noted) == ((TABLE,), False)
     _begin(deliveries, again)
-    points = {one.table.relative: one.until for one in again.changes}
-    ids = {**{one.table: one.table_id for one in again.changes}, TABLE: ""}
-    done = Progress(batch=again.begun.number, points=points, notes=done_notes(ids))
-    deliveries.record(again.begun.number, [], done)
+    _end(deliveries, again)
     assert _next(settings, deliveries) is None
     # It comes back, and nobody knows what of its last version was sent.
     folder.with_name("away").rename(folder)
+    assert _files(_next(settings, deliveries)) == [(1, 0)]
+
+
+def test_all_rows_are_sent_where_a_version_is_gone_however_often_that_is_cut_off(
+    settings, deliveries
+):
+    refresh(settings, {"ann": 1, "bob": 1})
+    _end(deliveries, _next(settings, deliveries))
+    refresh(settings, {"ann": 2, "bob": 1})
+    _begin(deliveries, _next(settings, deliveries))
+    table = refresh(settings, {"ann": 1, "bob": 1})
+    options = {"retention_hours": 0, "enforce_retention_duration": False, "dry_run": False}
+    kept = {path.name: path.read_bytes() for path in folder_of(settings).glob("*.parquet")}
+    table.vacuum(**options)
+    lost = _next(settings, deliveries)
+    assert (_files(lost), lost.is_noted, lost.unknown) == ([(1, 0)], False, (TABLE,))
+    _begin(deliveries, lost)
+    for name, content in kept.items():  # also if they come back
+        (folder_of(settings) / name).write_bytes(content)
+    again = _next(settings, deliveries)
+    assert (_files(again), again.is_noted) == ([(1, 0)], True)
+    assert again.changes[0].until.version == lost.changes[0].until.version
+    _end(deliveries, again)
+    refresh(settings, {"ann": 3, "bob": 1})
+    assert _files(_next(settings, deliveries)) == [(1, 1)]
+
+
+def test_a_table_that_left_a_batch_with_its_key_is_sent_whole_when_it_is_back(settings, deliveries):
+    refresh(settings, {"ann": 1})
+    refresh(settings, {"bob": 1}, "go_fish")
+    _end(deliveries, _next(settings, deliveries))
+    refresh(settings, {"ann": 2})
+    refresh(settings, {"bob": 2}, "go_fish")
+    _begin(deliveries, _next(settings, deliveries))
+    lake = lake_of(settings)
+    _end(deliveries, next_batch(lake, deliveries, [OTHER], ["gamer_id"]))
     assert _files(_next(settings, deliveries)) == [(1, 0)]
 
 
