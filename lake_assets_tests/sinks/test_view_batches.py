@@ -2,11 +2,13 @@
 
 import os
 import shutil
+from datetime import timedelta
 
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from lake_assets.maintenance.holds import holds_of
+from lake_assets.maintenance.run import maintain
 from lake_assets.model.tables import deliveries_of
 from lake_assets.sinks import view_batches
 from lake_assets.sinks.deliveries import Deliveries, Progress
@@ -15,6 +17,7 @@ from lake_assets.sinks.view_batches import next_batch
 from lake_assets.sinks.view_position import begin_notes, done_notes
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.storage.open_store import lake_of
+from lake_assets_tests.clock import wall_clock
 from lake_assets_tests.sample import gold_of
 from lake_assets_tests.sinks.views import folder_of, refresh, to_api
 
@@ -177,6 +180,23 @@ def test_versions_that_a_sink_needs_are_kept(settings, deliveries):
     since = pytest.approx(first.stat().st_mtime)
     assert holds_of(settings, feed)[TABLE]["sink out is behind"] == since
     assert standing_of(lake_of(settings), feed, feed.sinks[0], 0.0).behind_since == since
+
+
+def test_maintenance_leaves_the_files_that_a_sink_compares_with(settings, deliveries):
+    feed = to_api("https://example.com")
+    refresh(settings, {"ann": 1})
+    _end(deliveries, _next(settings, deliveries))
+    refresh(settings, {"ann": 2})
+    with wall_clock() as clock:
+        clock.ahead = timedelta(days=2)
+        (upkeep,) = (one for one in maintain(settings, feed) if one.table == TABLE)
+        assert (upkeep.deleted, upkeep.log_files) == (0, 0)
+        batch = _next(settings, deliveries)
+        assert _files(batch) == [(1, 1)]
+        _end(deliveries, batch)
+        clock.ahead = timedelta(days=3)
+        (upkeep,) = (one for one in maintain(settings, feed) if one.table == TABLE)
+        assert upkeep.deleted == 1
 
 
 def test_what_a_compaction_did_keeps_no_sink_back_and_rows_that_went_do(settings, deliveries):
