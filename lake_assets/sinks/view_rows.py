@@ -62,7 +62,7 @@ class ViewRows:
             has_rows=batch.has_rows,
             begin=partial(self._begin, batch),
             calls=lambda: calls_of(self._rows(batch, scopes), self._target, self._identity),
-            progress=_progress(batch),
+            progress=progress_of(batch),
             end=lambda: None,
         )
 
@@ -136,7 +136,8 @@ def _places(rows: pa.Table) -> list[tuple[object, ...]]:
     return list(zip(*(rows[name].to_pylist() for name in names), strict=True))
 
 
-def _progress(batch: ViewBatch) -> Progress:
+def progress_of(batch: ViewBatch) -> Progress:
+    """How far a sink is once a batch is done, or its share of one."""
     begun = batch.begun
     if begun.share + 1 < begun.shares:
         return Progress(batch=begun.number, points={}, notes=begin_notes(batch.next_share))
