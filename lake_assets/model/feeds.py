@@ -22,7 +22,7 @@ from lake_assets.model.retention import LayerRetention, SilverRetention
 from lake_assets.model.routed import Routed
 from lake_assets.model.routes import Route, TableColumns
 from lake_assets.model.selects import Masks, SelectedByKey, Selects
-from lake_assets.model.sinks import Sink, refuse_loops
+from lake_assets.model.sinks import Sink
 from lake_assets.model.sources import Source
 from lake_assets.model.table_names import TableNames
 from lake_assets.model.tables import TableRef, gold_of_all
@@ -35,6 +35,7 @@ from lake_assets.model.transforms import (
     with_implied,
 )
 from lake_assets.model.unique_names import refuse_twins
+from lake_assets.model.view_sinks import ensure_sinks_fit
 
 Trigger = Annotated[Duration, Field(ge=timedelta(milliseconds=100), le=timedelta(hours=1))]
 """Below 100 ms the looks for new rows alone keep a core busy; above an hour it is no stream."""
@@ -235,8 +236,7 @@ class Feed(Noun, Routed, LaidOut, SelectedByKey):
     def _names_are_unique(self) -> Self:
         refuse_twins("expectations", [e.name for e in self.expectations])
         refuse_twins("gold", [v.name for v in self.gold])
-        refuse_twins("sinks", [sink.name for sink in self.sinks])
-        refuse_loops(self.sinks, self.source)
+        ensure_sinks_fit(self.sinks, self.source, self.gold, key_column=self.view_key_column)
         refuse_twins("cluster_by", list(self.cluster_by))
         return self
 
