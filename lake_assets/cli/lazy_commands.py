@@ -20,6 +20,9 @@ SUMMARIES: Mapping[str, str] = {
     "demo": "Start Kafka, a registry, a simulator of games and Dagster, and watch the tables fill.",
     "produce": "Send made-up events to a feed's Kafka topic.",
     "stream": "Take events from their sources to bronze and on to silver, until Ctrl-C.",
+    "backfill": (
+        "Take a folder's old files, or a Delta table's rows, into a feed's tables, and end."
+    ),
     "refresh": (
         "Bring gold views up to date with silver; keys that did not change are left alone."
     ),

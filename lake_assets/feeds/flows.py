@@ -54,10 +54,10 @@ def _unfit(feed: Feed, target: Feed) -> str:
     }
     for fact in (fact for fact, holds in alone.items() if holds):
         return f"feed {into!r} {fact}, which is not possible with rows of others"
-    if target.source.origin != feed.source.origin:
+    if not feed.source.origin.goes_into(target.source.origin):
         return (
-            f"feed {into!r} has a source of another kind ({target.source.kind}), and rows of both "
-            "cannot be told apart in one table"
+            f"feed {into!r} has a source of another kind ({target.source.kind}), whose tables have "
+            f"no column for the partitions of {feed.source.kind}"
         )
     try:
         filling(feed, target).ensure_routable()

@@ -21,6 +21,7 @@ from lake_assets.model.payload import Payload
 from lake_assets.model.retention import LayerRetention, SilverRetention
 from lake_assets.model.routed import Routed
 from lake_assets.model.routes import Route, TableColumns
+from lake_assets.model.scheduled import Scheduled
 from lake_assets.model.selects import Masks, SelectedByKey, Selects
 from lake_assets.model.sinks import Sink, refuse_loops
 from lake_assets.model.sources import Source
@@ -47,7 +48,7 @@ class Reset(StrEnum):
     ALLOWED = "allowed"
 
 
-class Feed(Noun, Routed, LaidOut, SelectedByKey):
+class Feed(Noun, Routed, LaidOut, Scheduled, SelectedByKey):
     """One declared stream, from its source to its gold views."""
 
     feed: Identifier
@@ -162,8 +163,9 @@ class Feed(Noun, Routed, LaidOut, SelectedByKey):
 
     run: str | None = None
     """Cron expression in UTC (`0 * * * *`) of the feed's runs by Dagster: each takes what came
-    since the last one and ends. Unset, the streams run the feed without pause. Views with `refresh`
-    are refreshed at the end of a run, whatever their pace; `trigger` is not used in one."""
+    since the last one and ends. `manual`: it runs when asked, by `lake-assets backfill` or its job
+    in Dagster. Unset, the streams run the feed without pause. Views with `refresh` are refreshed
+    at the end of a run, whatever their pace; `trigger` is not used in one."""
 
     reset: Reset = Reset.PROTECTED
     """`allowed`: `rebuild bronze` may drop bronze and read the source again. `protected`: it may
@@ -277,11 +279,6 @@ class Feed(Noun, Routed, LaidOut, SelectedByKey):
                 return view
         names = ", ".join(view.name for view in self.gold) or "none"
         raise FeedError(f"feed {self.feed!r}", f"has no gold view {name!r}", f"It has {names}")
-
-    @property
-    def is_triggered(self) -> bool:
-        """Whether it is run on a schedule, and not by the streams without pause."""
-        return self.run is not None
 
     def silver_table(self, key: str) -> TableRef:
         """The silver table of a key."""

@@ -28,7 +28,9 @@ OF_TABLES = frozenset(
 
 def filling(feed: Feed, target: Feed) -> Feed:
     """A feed with what the feed declares whose silver tables it fills."""
-    return feed.model_copy(update={name: getattr(target, name) for name in _INHERITED})
+    inherited = {name: getattr(target, name) for name in _INHERITED}
+    source = feed.source.in_tables_of(target.source)
+    return feed.model_copy(update={**inherited, "source": source})
 
 
 def tables_owner(feed: Feed) -> str:
