@@ -15,6 +15,8 @@ def wrong_flows(feeds: Sequence[Feed]) -> Iterator[tuple[Feed, str, str]]:
     by_name = {feed.feed: feed for feed in feeds}
     for feed in feeds:
         if feed.into is None:
+            if feed.where is not None:
+                yield feed, "where", "goes with `into`: declare an expectation that drops rows"
             continue
         fact = _fact(by_name, feed, feed.into)
         if fact:

@@ -60,6 +60,9 @@ class Feed(Noun, Routed, LaidOut, Scheduled, SelectedByKey):
     payload: Payload
     """How its values are decoded."""
 
+    where: str | None = Field(default=None, min_length=1)
+    """With `into`, which of its rows go there: a condition over silver's columns as in Spark SQL,
+    `at < timestamp'2026-03-01'`. Others, and those of which it is null, are dropped and counted."""
     into: Identifier | None = None
     """Another feed whose silver tables this one's rows go into, beside its own rows; they have the
     feed's name in `_feed`. Source, payload, bronze and quarantine are this feed's; how silver looks
