@@ -1,17 +1,17 @@
 """Feeds: what a user declares in YAML, as frozen nouns. `feeds.load` reads the files."""
 
 from collections.abc import Iterable
-from datetime import timedelta
 from enum import StrEnum
-from typing import Annotated, Self
+from typing import Self
 
 from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
 from lake_assets.errors import FeedError
 from lake_assets.model.base import Identifier, KeyName, Noun
-from lake_assets.model.checks import ColumnName, Duration, SilverCheck
+from lake_assets.model.checks import ColumnName, SilverCheck
 from lake_assets.model.deduplication import Deduplicate
 from lake_assets.model.expectations import Expectation
+from lake_assets.model.external_tables import ExternalName, ExternalTable
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.keyed import Keyed
 from lake_assets.model.keyed_views import keyed_parts
@@ -21,7 +21,7 @@ from lake_assets.model.payload import Payload
 from lake_assets.model.retention import LayerRetention, SilverRetention
 from lake_assets.model.routed import Routed
 from lake_assets.model.routes import Route, TableColumns
-from lake_assets.model.scheduled import Scheduled
+from lake_assets.model.scheduled import Scheduled, Trigger
 from lake_assets.model.selects import Masks, SelectedByKey, Selects
 from lake_assets.model.sinks import Sink, refuse_loops
 from lake_assets.model.sources import Source
@@ -36,9 +36,6 @@ from lake_assets.model.transforms import (
     with_implied,
 )
 from lake_assets.model.unique_names import refuse_twins
-
-Trigger = Annotated[Duration, Field(ge=timedelta(milliseconds=100), le=timedelta(hours=1))]
-"""Below 100 ms the looks for new rows alone keep a core busy; above an hour it is no stream."""
 
 
 class Reset(StrEnum):
@@ -126,6 +123,9 @@ class Feed(Noun, Routed, LaidOut, Scheduled, SelectedByKey):
 
     gold: tuple[GoldView, ...] = ()
     """Views over silver, which refreshes keep up to date."""
+
+    external: dict[ExternalName, ExternalTable] = Field(default_factory=dict)
+    """Tables outside the lake that its views in SQL read as `external.<name>`, where they are."""
 
     sinks: tuple[Sink, ...] = ()
     """Where rows of its tables are sent to."""

@@ -1,6 +1,14 @@
 """What follows for a feed from its `run`: whether the streams take it, and when else it runs."""
 
-from typing import TYPE_CHECKING
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from lake_assets.model.checks import Duration
+
+Trigger = Annotated[Duration, Field(ge=timedelta(milliseconds=100), le=timedelta(hours=1))]
+"""Below 100 ms the looks for new rows alone keep a core busy; above an hour it is no stream."""
 
 MANUAL = "manual"
 """In place of a cron expression: the feed runs when somebody asks for it."""

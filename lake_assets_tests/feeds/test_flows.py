@@ -169,7 +169,7 @@ def test_files_go_into_the_tables_of_a_topic_and_name_their_place_as_it_does(loa
 def test_a_topic_has_partitions_that_tables_of_files_have_no_column_for(load):
     own = FILES.replace("files_of_orders", "orders")
     load(orders=own)
-    with pytest.raises(FeedError, match="line 4: into: .*no column for the partitions of kafka"):
+    with pytest.raises(FeedError, match=r"line 4: into: .*no column for the partitions of kafka"):
         load(orders=own, old=OLD)
 
 
@@ -186,5 +186,5 @@ def test_where_goes_with_into(load):
 
 
 def test_a_run_that_is_neither_a_schedule_nor_manual_is_told_what_it_may_be(load):
-    with pytest.raises(FeedError, match="line 7: run: .*or `manual`"):
+    with pytest.raises(FeedError, match=r"line 7: run: .*or `manual`"):
         load(orders=f"{ORDERS}run: once\n")
