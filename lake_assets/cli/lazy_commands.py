@@ -40,6 +40,9 @@ SUMMARIES: Mapping[str, str] = {
         "Put a backup back: into an empty folder, or in place of a lake, with its streams stopped."
     ),
     "export": "Offload a Kafka topic into a folder, as files that a feed of files reads.",
+    "convert": (
+        "Make a folder's Parquet files a Delta table where they are, without copying a byte."
+    ),
     "tables": (
         "Show every table: rows, files, bytes, last commit, and how many rows it lags behind."
     ),

@@ -37,7 +37,5 @@ def test_what_batches_took_and_made_is_summed_and_what_was_refused_is_not():
 
 
 def test_a_topic_has_no_end_to_be_backfilled_to():
-    with pytest.raises(
-        FeedError, match="no folder of files and no Delta table"
-    ):
+    with pytest.raises(FeedError, match="no folder of files and no Delta table"):
         ensure_backfillable(GAMES)
