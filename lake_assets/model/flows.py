@@ -14,6 +14,7 @@ _INHERITED = (
     "routes",
     "tables",
     "expectations",
+    "deduplicate",
     "partition_by",
     "cluster_by",
     "layouts",

@@ -10,21 +10,24 @@ import pytest
 from deltalake import DeltaTable
 
 from lake_assets.feeds.flows import with_targets
+from lake_assets.model.deduplication import Deduplicate
 from lake_assets.model.feeds import Feed
 from lake_assets.model.files_source import FilesSource
 from lake_assets.model.origins import Origin
 from lake_assets.model.payload import JsonPayload, Payload
 from lake_assets.model.sources import Source
-from lake_assets.model.tables import quarantine_of
+from lake_assets.model.tables import duplicates_of, quarantine_of
 from lake_assets.streams.trace import trace
 from lake_assets_tests.e2e.dying import POINTS, KilledError, doomed
-from lake_assets_tests.events import Topic, framed
+from lake_assets_tests.events import AT, Topic, framed
 from lake_assets_tests.sample import silver_of
 from lake_assets_tests.streams.lakes import StreamedLake
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 
 OLD = "old_games"
+
+COLUMNS = "game_name string, gamer_id string, event_timestamp timestamp"
 
 IDENTITY = ("_feed", "_topic", "_partition", "_offset")
 
@@ -34,6 +37,7 @@ class LakeWithFiles(StreamedLake):
     """A lake whose feed `games` reads a topic; `old_games` reads files into its tables."""
 
     known: int = 0
+    deduplicate: Deduplicate | None = None
     folder_of_files: Path = field(default_factory=Path)
 
     def feeds(self):
@@ -48,9 +52,9 @@ class LakeWithFiles(StreamedLake):
             feed=OLD,
             into="games",
             source=Source(files=files),
-            payload=Payload(json_=JsonPayload(ddl="game_name string, gamer_id string")),
+            payload=Payload(json_=JsonPayload(ddl=COLUMNS)),
         )
-        declared = with_targets([self.topic.feed(), old])
+        declared = with_targets([self.topic.feed(deduplicate=self.deduplicate), old])
         return {feed.feed: feed.beside(declared) for feed in declared}
 
     def produce(self, *keys):
@@ -59,6 +63,15 @@ class LakeWithFiles(StreamedLake):
     def put(self, name, *keys):
         rows = [json.dumps({"game_name": key, "gamer_id": name}) for key in keys]
         (self.folder_of_files / name).write_text("".join(f"{row}\n" for row in rows))
+
+    def put_events(self, name, *gamers):
+        """Events of `uno`, when all events are that do not say otherwise."""
+        row = {"game_name": "uno", "event_timestamp": AT.isoformat()}
+        rows = [json.dumps({**row, "gamer_id": gamer}) for gamer in gamers]
+        (self.folder_of_files / name).write_text("".join(f"{row}\n" for row in rows))
+
+    def produce_events(self, *gamers):
+        return self.topic.produce(*(framed(self.known, "uno", gamer=one) for one in gamers))
 
     def rows(self, key, *columns):
         rows = DeltaTable(self.folder(silver_of(key))).to_pyarrow_table()
@@ -128,3 +141,49 @@ def test_a_backfill_that_dies_goes_on_where_it_was(lake, point):
     lake.stream(feeds[OLD])
     both = lake.rows("uno", "_feed") + lake.rows("go_fish", "_feed")
     assert both == Counter({("games",): 2, (OLD,): 4})
+
+
+ONCE = Deduplicate(key=("gamer_id",), within=timedelta(hours=1), time="event_timestamp")
+
+
+def test_an_event_of_the_files_and_of_the_topic_is_there_once(lake):
+    lake = replace(lake, deduplicate=ONCE)
+    ((partition, offset),) = lake.produce_events("ann")
+    lake.stream_all()
+    lake.put_events("a.jsonl", "ann", "bob", "bob")
+    lake.stream_all()
+    lake.produce_events("bob", "cid")
+    lake.stream_all()
+    once = Counter([("games", "ann"), (OLD, "bob"), ("games", "cid")])
+    assert lake.rows("uno", "_feed", "gamer_id") == once
+    gone = DeltaTable(lake.folder(duplicates_of(OLD))).to_pyarrow_table().sort_by("_row")
+    named = ("_row", "first_topic", "first_partition", "first_offset", "first_feed")
+    assert [tuple(row[name] for name in named) for row in gone.to_pylist()] == [
+        (1, lake.topic.name, partition, offset, "games"),
+        (3, "files", 0, 1, OLD),
+    ]
+    feeds = lake.feeds()
+    told = trace(lake.settings, feeds[OLD], Origin("files", 0, 0), None)
+    assert (
+        told.words == f"a duplicate of {lake.topic.name}/{partition}/{offset} of feed games, "
+        "which stays"
+    )
+    for feed in feeds.values():  # what silver had stays, whoever is derived again
+        with lake.redo(feed) as redo:
+            lake.rebuild_with(redo)
+        assert lake.rows("uno", "_feed", "gamer_id") == once, feed.feed
+
+
+def test_rows_that_a_dead_backfill_had_noted_are_known_to_the_topic(lake):
+    lake = replace(lake, deduplicate=ONCE)
+    lake.produce_events("ann")
+    lake.stream_all()
+    lake.put_events("a.jsonl", "bob")
+    feeds = lake.feeds()
+    lake.ingest(feeds[OLD])
+    with pytest.raises(KilledError):
+        replace(lake, kind=doomed("before")).demux(feeds[OLD])
+    lake.produce_events("bob")
+    lake.stream(feeds["games"])
+    lake.stream(feeds[OLD])
+    assert lake.rows("uno", "_feed", "gamer_id") == Counter([("games", "ann"), (OLD, "bob")])

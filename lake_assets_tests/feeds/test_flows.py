@@ -53,7 +53,7 @@ def test_a_feed_fills_the_tables_of_another(load):
         ("into: Orders", "line 4: into"),
         (
             "into: orders\ndeduplicate: {key: [shop], within: 1h}",
-            "line 5: deduplicate: is not possible where feed 'orders' fills the same tables",
+            "line 5: deduplicate: is of the tables: declare it of feed 'orders', which has them",
         ),
     ],
 )
@@ -63,10 +63,21 @@ def test_what_is_wrong_is_told_with_its_line(load, changed, said):
     assert said in str(problem.value)
 
 
-def test_a_feed_that_deduplicates_has_its_tables_for_itself(load):
+def test_rows_of_all_feeds_are_deduplicated_as_the_tables_say(load):
     unique = f"{ORDERS}deduplicate: {{key: [shop], within: 1h}}\n"
-    with pytest.raises(FeedError, match="line 4: into: feed 'orders' deduplicates its tables"):
-        load(orders=unique, old=OLD)
+    old = load(orders=unique, old=OLD)["old_orders"]
+    assert old.deduplicate.key == ("shop",)
+
+
+def test_files_are_not_deduplicated_by_when_kafka_got_a_row(load):
+    unique = f"{ORDERS}deduplicate: {{key: [shop], within: 1h}}\n"
+    files = FILES.replace("shop string", "shop string, at timestamp") + "into: orders\n"
+    told = "line 4: into: feed 'orders' deduplicates by when kafka got a row, and files tells"
+    with pytest.raises(FeedError, match=told):
+        load(orders=unique, files=files)
+    by_column = unique.replace("within: 1h", "within: 1h, time: at")
+    by_column = by_column.replace("shop string", "shop string, at timestamp")
+    assert load(orders=by_column, files=files)["files_of_orders"].deduplicate.time == "at"
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Views that join a Delta table outside the lake, which stays where it is and as it is."""
 
+import json
+
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
@@ -89,9 +91,13 @@ def test_what_cannot_be_read_right_is_refused_and_so_is_a_table_of_the_lake(
     spark, context, lake, players
 ):
     add_silver(lake, "uno", "ann")
-    DeltaTable(players).alter.set_table_properties(
-        {"delta.columnMapping.mode": "name"}, raise_if_not_exists=False
-    )
+    first = players / "_delta_log" / f"{0:020}.json"
+    (told,) = [json.loads(line) for line in first.read_text().splitlines() if '"metaData"' in line]
+    told["metaData"]["configuration"] = {"delta.columnMapping.mode": "name"}
+    features = {"readerFeatures": ["columnMapping"], "writerFeatures": ["columnMapping"]}
+    protocol = {"protocol": {"minReaderVersion": 3, "minWriterVersion": 7, **features}}
+    second = players / "_delta_log" / f"{1:020}.json"
+    second.write_text("".join(f"{json.dumps(action)}\n" for action in (protocol, told)))
     with pytest.raises(TableFeatureError, match="columnMapping"):
         refresh_sql_views(spark, feed_with(players), NAMED, ("uno",), context)
     inside = feed_with(lake / "silver" / "silver_uno_events")
