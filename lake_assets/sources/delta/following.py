@@ -25,9 +25,9 @@ from lake_assets.errors import LakeError, SourceError, SourceNotFoundError, firs
 from lake_assets.model.delta_source import DeltaSource
 from lake_assets.parquet.read_file import opened
 from lake_assets.sources.delta.versions import FileOrigin, appended, committed_ms
+from lake_assets.sources.files.found import Found
 from lake_assets.sources.files.index import Entry, rows_of_index
 from lake_assets.sources.files.index_writer import FileIndex
-from lake_assets.sources.files.listing import Found
 from lake_assets.storage.local import LocalStore
 from lake_assets.storage.store import Store
 from lake_assets.storage.uri import LakeUri

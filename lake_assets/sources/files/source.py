@@ -17,8 +17,8 @@ from lake_assets.model.tables import files_of
 from lake_assets.sources.base import ANSWER_S, Fetched, Generation, Parser
 from lake_assets.sources.files.discovery import has_new_files
 from lake_assets.sources.files.index import Entry, end_of, entries_from, table_id
-from lake_assets.sources.files.listing import ensure_folder
 from lake_assets.sources.files.measuring import Cut
+from lake_assets.sources.files.open_place import open_place, secrets_for
 from lake_assets.sources.files.reading import COLUMNS, Part, read_part
 from lake_assets.storage.store import Store
 
@@ -47,9 +47,9 @@ class FolderFiles:
         """Made from what a feed declares; asks nobody."""
         return cls(feed, lake)
 
-    def extent(self, *, timeout_s: float = ANSWER_S) -> Extent:  # noqa: ARG002 - a disk answers or fails
+    def extent(self, *, timeout_s: float = ANSWER_S) -> Extent:
         """The offsets of files that the index has; raises as `sources.base.Source.extent`."""
-        ensure_folder(self._cut.source)
+        open_place(self._cut.source).ensure(timeout_s=timeout_s)
         index = self._index()
         end = 0 if index is None else end_of(index, self._feed.feed)
         return Extent(begins={_PLACE: 0}, ends={_PLACE: end})
@@ -92,6 +92,7 @@ class FolderFiles:
                 start=starts.get(_PLACE, 0),
                 max_rows=max_rows,
                 tasks=tasks,
+                secrets=secrets_for(self._cut.source),
             ),
         )
 
@@ -104,10 +105,11 @@ class FolderFiles:
     ) -> Iterator[Fetched]:
         """As `sources.base.Source.fetch`; what cannot be read has a row that says so."""
         start, end = starts.get(_PLACE, 0), ends.get(_PLACE, 0)
+        place = open_place(self._cut.source)
         for entry in self._entries(start, end):
             low, high = max(0, start - entry.first), min(entry.lines, end - entry.first)
             try:
-                for batch in read_part(self._cut, Part(entry=entry, start=low, end=high)):
+                for batch in read_part(place, self._cut, Part(entry=entry, start=low, end=high)):
                     yield Fetched(rows=pa.Table.from_batches([batch]))
             except OSError as problem:
                 fact = f"cannot be read ({problem.strerror or problem})"

@@ -6,12 +6,13 @@ archives or deletes those that bronze has. Tasks read.
 
 import time
 from collections import deque
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
 
 import pyarrow as pa
+from pydantic import SecretStr
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow
@@ -20,11 +21,13 @@ from pyspark.sql.types import StructType
 from lake_assets.errors import SourceError
 from lake_assets.model.feeds import Feed
 from lake_assets.sources.files.batches import batch_end, parts_of
-from lake_assets.sources.files.cleaning import begin_archive, bronze_reached, clean
+from lake_assets.sources.files.cleaning import bronze_reached, clean
 from lake_assets.sources.files.discovery import Discovery
 from lake_assets.sources.files.index import Entry, entries_from
 from lake_assets.sources.files.index_writer import FileIndex
 from lake_assets.sources.files.measuring import Cut
+from lake_assets.sources.files.open_place import open_place
+from lake_assets.sources.files.place import FilePlace
 from lake_assets.sources.files.reading import COLUMNS, Part, read_part
 from lake_assets.spark.jvm import spark_schema
 from lake_assets.spark.python_source import read_stream
@@ -58,6 +61,12 @@ class Reading:
     start: int
     max_rows: int
     tasks: int
+    secrets: Mapping[str, SecretStr] = field(default_factory=dict)
+    """By variable those that the place takes; workers need not have the variables."""
+
+    def place(self) -> FilePlace:
+        """Where the files are, for the process that asks."""
+        return open_place(Cut.of(self.feed).source, self.secrets.__getitem__)
 
 
 def read_files(session: SparkSession, reading: Reading) -> DataFrame:
@@ -119,8 +128,9 @@ class FilesReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """A task's rows."""
         cut = Cut.of(self._reading.feed)
         parts: list[Part] = partition.value
+        place = self._reading.place()
         for part in parts:
-            yield from read_part(cut, part)
+            yield from read_part(place, cut, part)
 
     def commit(self, end: dict[str, int]) -> None:
         """A batch is in bronze: its files may leave."""
@@ -139,10 +149,11 @@ class _Finder:
         feed, lake = reading.feed, reading.lake
         self._reading = reading
         self._index = FileIndex(lake, feed.feed)
-        self._discovery = Discovery(feed, lake, self._index)
+        self._place = reading.place()
+        self._discovery = Discovery(feed, lake, self._index, self._place)
         self._source = Cut.of(feed).source
         if not self._index.cleaned:
-            begin_archive(self._source)
+            self._place.begin_archive()
         self._pending: deque[Entry] = deque()
         self._loaded = reading.start
         self._ends_at: int | None = None
@@ -184,7 +195,7 @@ class _Finder:
         """Whether files that had not settled at the first look may do so yet."""
         now = time.monotonic()
         if self._wait_until is None:
-            self._wait_until = now + self._source.settle.total_seconds() + 1.0
+            self._wait_until = now + self._source.settles_for_s + 1.0
         return now < self._wait_until
 
     def _load(self) -> None:
@@ -228,7 +239,7 @@ class _Finder:
             self._index.flush()  # bronze's commits outlive a power cut before what they are of goes
             entries = _leaving(lake, feed.feed, done)
             leaving = takewhile(lambda entry: entry.end <= reached, entries)
-            done = clean(self._source, leaving, has_cleaned=done > 0)
+            done = clean(self._place, leaving, has_cleaned=done > 0)
         if done > self._index.cleaned:
             self._index.note_cleaned(done)
         took = time.monotonic() - began

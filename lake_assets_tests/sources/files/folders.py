@@ -10,6 +10,7 @@ from lake_assets.model.feeds import Feed
 from lake_assets.model.files_source import FilesSource
 from lake_assets.model.payload import JsonPayload, Payload
 from lake_assets.model.sources import Source
+from lake_assets.sources.files.folder import Folder as FolderPlace
 from lake_assets.sources.files.reading import COLUMNS
 from lake_assets.sources.files.stream import FilesReader, Reading
 from lake_assets.storage.local import LocalStore
@@ -37,6 +38,10 @@ class Folder:
         lines = [row if isinstance(row, bytes) else json.dumps(row).encode() for row in rows]
         path.write_bytes(b"".join(line + b"\n" for line in lines))
         return path
+
+    @property
+    def place(self):
+        return FolderPlace(self.feed().source.files)
 
     def feed(self, payload=JSON, **declared):
         self.path.mkdir(exist_ok=True)

@@ -12,7 +12,9 @@ from lake_assets.delta.committer import Committer
 from lake_assets.delta.source_offsets import offset_transactions
 from lake_assets.errors import SourceNotFoundError
 from lake_assets.model.tables import bronze_of
-from lake_assets.sources.files import cleaning, stream
+from lake_assets.sources.files import stream
+from lake_assets.sources.files.cleaning import clean
+from lake_assets.sources.files.folder import Folder as Place
 from lake_assets.sources.files.index import entries_from
 from lake_assets.sources.files.reading import COLUMNS
 from lake_assets_tests.sources.files.folders import Folder, read, told
@@ -108,7 +110,7 @@ def test_what_the_archive_has_is_never_overwritten(folder):
     for name in ("a", "a.0"):
         (folder.root / "done" / name).write_bytes(name.encode())
     entries = entries_from(folder.lake, "beats", 0, 9)
-    assert cleaning.clean(feed.source.files, entries) == 0
+    assert clean(Place(feed.source.files), entries) == 0
     assert (folder.root / "done" / "a.0").read_bytes() == b"a.0"
     assert names(folder.path) == ["a"]
 
@@ -122,7 +124,7 @@ def test_a_file_that_may_not_be_moved_is_not_copied(folder, monkeypatch):
     read(folder.reader(feed))
     monkeypatch.setattr("os.rename", refuse)
     entries = entries_from(folder.lake, "beats", 0, 9)
-    assert cleaning.clean(feed.source.files, entries) == 0
+    assert clean(Place(feed.source.files), entries) == 0
     assert names(folder.root / "done") == []
     assert names(folder.path) == ["a"]
 
@@ -148,7 +150,7 @@ def test_a_file_goes_to_another_disk_whole(folder, monkeypatch):
     read(folder.reader(feed))
     monkeypatch.setattr("os.rename", refuse)
     entries = entries_from(folder.lake, "beats", 0, 9)
-    assert cleaning.clean(feed.source.files, entries) == 1
+    assert clean(Place(feed.source.files), entries) == 1
     assert names(folder.root / "done") == ["a"]
     assert names(folder.path) == []
 
@@ -160,9 +162,9 @@ def test_what_cannot_leave_is_tried_again(folder):
     (folder.root / "done").rmdir()
     (folder.root / "done").touch()  # no folder
     entries = entries_from(folder.lake, "beats", 0, 9)
-    assert cleaning.clean(feed.source.files, entries) == 0
+    assert clean(Place(feed.source.files), entries) == 0
     (folder.root / "done").unlink()
-    assert cleaning.clean(feed.source.files, entries) == 1
+    assert clean(Place(feed.source.files), entries) == 1
 
 
 def test_columns_are_as_bronze_has_them():

@@ -230,7 +230,7 @@ def test_of_two_who_find_the_same_file_one_gives_up(folder):
     folder.put("a", {"bpm": 1})
     feed = folder.feed()
     one, other = FileIndex(folder.lake, "beats"), FileIndex(folder.lake, "beats")
-    first, second = (Discovery(feed, folder.lake, index) for index in (one, other))
+    first, second = (Discovery(feed, folder.lake, index, folder.place) for index in (one, other))
     assert len(first.step()) == 1
     with pytest.raises(CommitConflictError):
         second.step()
@@ -332,7 +332,7 @@ def test_ordered_discovery_takes_none_before_one_that_has_not_settled(folder):
         path = folder.put(name, {"bpm": 1})
         os.utime(path, ns=(0, path.stat().st_mtime_ns - age_s * 10**9))
     index = FileIndex(folder.lake, "beats")
-    found = Discovery(feed, folder.lake, index).step()
+    found = Discovery(feed, folder.lake, index, folder.place).step()
     assert [entry.file.name for entry in found] == ["a"]
     index.close()
 
@@ -370,11 +370,11 @@ def test_a_folder_or_pipe_that_took_a_file_s_name_is_no_file(folder, monkeypatch
         os.utime(folder.put(name, {"bpm": 1}), (number, number))
     real = file_formats.measure
 
-    def measure(cut, name, path, size):
+    def measure(cut, name, file, size):
         if name == "b":
-            Path(path).unlink()
-            Path(path).mkdir()
-        return real(cut, name, path, size)
+            (folder.path / name).unlink()
+            (folder.path / name).mkdir()
+        return real(cut, name, file, size)
 
     monkeypatch.setattr(discovery, "measure", measure)
     assert told(read(folder.reader()), "_file") == [("a",), ("c",)]

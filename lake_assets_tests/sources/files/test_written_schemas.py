@@ -9,9 +9,9 @@ from lake_assets.model.payload import AvroPayload, Payload
 from lake_assets.sources.files import index_writer
 from lake_assets.sources.files import written_schemas as module
 from lake_assets.sources.files.avro_container import schema_id
+from lake_assets.sources.files.found import Found
 from lake_assets.sources.files.index import SCHEMA, Entry, rows_of_index
 from lake_assets.sources.files.index_writer import FileIndex
-from lake_assets.sources.files.listing import Found
 from lake_assets.sources.files.written_schemas import written_schemas
 from lake_assets_tests.sources.files.containers import BEAT, beats, block, header
 from lake_assets_tests.sources.files.folders import Folder, read, told
