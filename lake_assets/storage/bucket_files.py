@@ -153,6 +153,6 @@ class BucketFiles:
         return LakeUri(self._root.scheme, self._root.bucket, key)
 
 
-def _seen(one: obstore.ObjectMeta) -> ObjectSeen:
+def _seen(one: "obstore.ObjectMeta") -> ObjectSeen:
     modified_s = int(one["last_modified"].timestamp())
     return ObjectSeen(one["path"], one["size"], modified_s, one["e_tag"] or "")

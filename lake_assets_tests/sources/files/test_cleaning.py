@@ -6,20 +6,14 @@ import os
 import pyarrow as pa
 import pytest
 
-from lake_assets.bronze.rows import schema
-from lake_assets.delta.commit import Batch, Commit
-from lake_assets.delta.committer import Committer
-from lake_assets.delta.source_offsets import offset_transactions
 from lake_assets.errors import SourceNotFoundError
-from lake_assets.model.tables import bronze_of
 from lake_assets.sources.files import stream
 from lake_assets.sources.files.cleaning import clean
 from lake_assets.sources.files.folder import Folder as Place
 from lake_assets.sources.files.index import entries_from
 from lake_assets.sources.files.reading import COLUMNS
 from lake_assets_tests.sources.files.folders import Folder, read, told
-
-PLACE = ("files", 0)
+from lake_assets_tests.sources.files.recorded import record
 
 
 @pytest.fixture
@@ -33,17 +27,6 @@ def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-def record(folder, reached, number):
-    """Bronze's commit that it has all rows before an offset."""
-    committer = Committer(folder.lake, threads=1)
-    table = bronze_of("beats")
-    committer.create({table: schema(COLUMNS)}, partition_by={table: ["ingested_date"]})
-    transactions = offset_transactions("files", {PLACE: reached}, {})
-    commit = Commit(table=table, files=[], transactions=transactions)
-    committer.append([commit], Batch("lake_assets:ingest:beats", number))
-    committer.close()
-
-
 @pytest.mark.parametrize("way", ["archive", "delete"])
 def test_files_leave_when_bronze_has_all_of_their_rows(folder, way):
     archive = folder.root / "done"
@@ -52,10 +35,10 @@ def test_files_leave_when_bronze_has_all_of_their_rows(folder, way):
         os.utime(folder.put(name, {"bpm": 1}, {"bpm": 2}), (number, number))
     read(folder.reader(feed))
     assert names(folder.path) == ["a", "b"]  # bronze has nothing of them
-    record(folder, 3, 1)  # and then half of b
+    record(folder.lake, 3, 1)  # and then half of b
     read(folder.reader(feed, start=3))
     assert names(folder.path) == ["b"]
-    record(folder, 4, 2)
+    record(folder.lake, 4, 2)
     read(folder.reader(feed, start=4))
     assert names(folder.path) == []
     if way == "archive":
@@ -74,7 +57,7 @@ def test_a_file_that_changed_since_it_was_found_stays(folder):
     folder.put("a", {"bpm": 1})
     read(folder.reader(feed))
     folder.put("a", {"bpm": 1}, {"bpm": 2})
-    record(folder, 1, 1)
+    record(folder.lake, 1, 1)
     read(folder.reader(feed, start=1))
     assert names(folder.path) == ["a"]
 
@@ -84,7 +67,7 @@ def test_a_file_that_could_not_be_read_is_not_deleted(folder):
     folder.put("a", {"bpm": 1})
     folder.put("b.gz", b"no gzip")
     assert read(folder.reader(feed)).num_rows == 2
-    record(folder, 2, 1)
+    record(folder.lake, 2, 1)
     read(folder.reader(feed, start=2))
     assert names(folder.path) == ["b.gz"]
 
@@ -95,7 +78,7 @@ def test_a_name_that_is_taken_in_the_archive_gets_its_offset(folder):
     read(folder.reader(feed))
     (folder.root / "done").mkdir(exist_ok=True)
     (folder.root / "done" / "a").write_bytes(b"of before")
-    record(folder, 1, 1)
+    record(folder.lake, 1, 1)
     read(folder.reader(feed, start=1))
     assert names(folder.root / "done") == ["a", "a.0"]
     rows = read(folder.reader(feed, start=0))
@@ -136,7 +119,7 @@ def test_more_empty_files_leave_than_are_known_at_once(folder, monkeypatch):
     folder.put("rows", {"bpm": 1})
     read(folder.reader(feed))
     monkeypatch.setattr(stream, "_CLEANED", 5)
-    record(folder, 1, 1)
+    record(folder.lake, 1, 1)
     read(folder.reader(feed, start=1))
     assert names(folder.path) == []
 
@@ -179,7 +162,7 @@ def test_a_link_in_the_archive_leads_to_the_same_file(folder):
     (folder.path / "a").symlink_to("../outside")
     feed = folder.feed(archive=str(archive))
     assert read(folder.reader(feed)).num_rows == 1
-    record(folder, 1, 1)
+    record(folder.lake, 1, 1)
     read(folder.reader(feed, start=1))
     assert (names(folder.path), names(archive)) == ([], ["a"])
     assert (archive / "a").samefile(outside)
@@ -193,7 +176,7 @@ def test_an_archive_is_made_for_the_first_files_and_never_above_a_folder_that_is
     feed = folder.feed(archive=str(archive))
     folder.put("a", {"bpm": 1})
     read(folder.reader(feed))
-    record(folder, 1, 1)
+    record(folder.lake, 1, 1)
     read(folder.reader(feed, start=1))
     assert names(folder.path) == ["a"]
     assert not archive.parent.exists()
@@ -202,7 +185,7 @@ def test_an_archive_is_made_for_the_first_files_and_never_above_a_folder_that_is
     folder.put("b", {"bpm": 2})
     read(folder.reader(feed, start=1))
     assert (names(folder.path), names(archive)) == (["b"], ["a"])
-    record(folder, 2, 2)
+    record(folder.lake, 2, 2)
     away = archive.parent.rename(folder.root / "away")
     archive.parent.mkdir()  # where its disk is not mounted
     read(folder.reader(feed, start=2))
