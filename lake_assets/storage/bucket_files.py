@@ -24,6 +24,9 @@ _PIECE_BYTES = 8 * 1024 * 1024
 """Of a file that goes through this machine, and of two that are compared."""
 
 
+_PART_BYTES, _MOST_PARTS = 8 * 1024 * 1024, 10_000
+"""Bytes of a part of a file that goes through here, at least, and parts that S3 takes."""
+
 _COLD = "InvalidObjectState"
 """What S3 answers of a file in Glacier's classes."""
 
@@ -57,18 +60,18 @@ class BucketFiles:
         self._bucket = open_bucket(root, options)
 
     def pages(
-        self, prefix: str, *, after: str = "", most: int = _LISTED
+        self, prefix: str, *, after: str = "", most: int | None = None
     ) -> Iterator[list[ObjectSeen]]:
         """Files below a prefix, page by page, in the order in which the bucket tells them.
 
         Args:
             prefix: without a slash at its end; empty for all.
             after: a key; only greater ones are wanted, and asked for where a bucket can be.
-            most: files of a page.
+            most: files of a page; by default as many as a bucket tells at once.
         """
         with told(self._place(prefix), "listed"):
             listed = obstore.list(
-                self._bucket, prefix or None, offset=after or None, chunk_size=most
+                self._bucket, prefix or None, offset=after or None, chunk_size=most or _LISTED
             )
             for page in listed:
                 yield [_seen(one) for one in page]
@@ -134,7 +137,7 @@ class BucketFiles:
             if seen.size <= COPIED_BYTES:
                 obstore.copy(self._bucket, seen.key, key)
             else:
-                obstore.put(self._bucket, key, self._all(seen))
+                self._write(key, seen)
 
     def delete(self, key: str) -> None:
         """Delete a file; nothing happens if there is none."""
@@ -143,6 +146,14 @@ class BucketFiles:
                 obstore.delete(self._bucket, key)
             except FileNotFoundError as problem:
                 ensure_bucket(self._place(key), problem)
+
+    def _write(self, key: str, seen: ObjectSeen) -> None:
+        """Put a copy of a file piece by piece; where one cannot be had, nothing is there."""
+        part = max(_PART_BYTES, -(-seen.size // _MOST_PARTS))
+        writer = obstore.open_writer(self._bucket, key, buffer_size=part)
+        for piece in self._all(seen):
+            writer.write(piece)
+        writer.close()
 
     def _all(self, seen: ObjectSeen) -> Iterator[bytes]:
         """A file, piece by piece."""
