@@ -22,7 +22,12 @@ class BucketStream(io.RawIOBase):
     """A file as it was seen."""
 
     def __init__(
-        self, seen: ObjectSeen, name: str, read: Callable[[ObjectSeen, int, int], bytes]
+        self,
+        seen: ObjectSeen,
+        name: str,
+        read: Callable[[ObjectSeen, int, int], bytes],
+        *,
+        reads_on: bool = False,
     ) -> None:
         """Open it; nothing is asked yet.
 
@@ -30,12 +35,12 @@ class BucketStream(io.RawIOBase):
             seen: which content.
             name: of the file, for errors.
             read: gives bytes from one to before another, as `BucketFiles.read`.
+            reads_on: as `opening.Opener` has it.
         """
         super().__init__()
-        self._seen, self._name, self._read = seen, name, read
+        self._seen, self._name, self._read, self._reads_on = seen, name, read, reads_on
         self._at = 0
         self._got, self._got_from = b"", 0
-        self._ahead = 0
 
     def readable(self) -> bool:
         """It is."""
@@ -69,9 +74,8 @@ class BucketStream(io.RawIOBase):
         return len(part)
 
     def _fetch(self, size: int) -> None:
-        reads_on = bool(self._got) and self._at == self._got_from + len(self._got)
-        self._ahead = min(_MOST_AHEAD, max(2 * len(self._got), size)) if reads_on else 0
-        end = min(self._seen.size, self._at + max(size, self._ahead))
+        ahead = min(_MOST_AHEAD, 2 * len(self._got)) if self._reads_on else 0
+        end = min(self._seen.size, self._at + max(size, ahead))
         try:
             self._got = self._read(self._seen, self._at, end)
         except FileNotFoundError as problem:

@@ -1,5 +1,6 @@
 """A folder of a local or mounted disk as a place of files: `place.FilePlace`."""
 
+import io
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -76,4 +77,8 @@ class Folder:
 
 
 def _opener(path: str) -> Opener:
-    return partial(open, path, "rb", buffering=0)  # type: ignore[return-value]  # unbuffered, it is raw
+    return partial(_open, path)
+
+
+def _open(path: str, *, reads_on: bool = False) -> io.RawIOBase:  # noqa: ARG001 - the system's own matter
+    return io.FileIO(path)

@@ -6,9 +6,9 @@ What its lines are is `sources.files.cutting`'s.
 import gzip
 import io
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, BinaryIO, Protocol, TypeAlias, cast
+from typing import Any, BinaryIO, Protocol, cast
 
 import pyarrow as pa
 
@@ -23,15 +23,22 @@ class BadFileError(Exception):
     """What is in a file is not what it should be: told in words, with no row of it read."""
 
 
-Opener: TypeAlias = Callable[[], io.RawIOBase]
-"""Opens a file's bytes, as they are, to be read from any place.
+class Opener(Protocol):
+    """Opens a file of a place."""
 
-Raises, as do reads:
-    FileNotFoundError: it is not there.
-    BadFileError: it is another than was looked at, or cannot be read whoever asks.
-    OSError: with a number: the disk does not give it.
-    SourceError: the bucket does not give it.
-"""
+    def __call__(self, *, reads_on: bool = False) -> io.RawIOBase:
+        """A file's bytes, as they are, to be read from any place.
+
+        Args:
+            reads_on: whether they are read one after the other, so that more may be asked for than
+                was read so far.
+
+        Raises, as do reads:
+            FileNotFoundError: it is not there.
+            BadFileError: it is another than was looked at, or cannot be read whoever asks.
+            OSError: with a number: the disk does not give it.
+            SourceError: the bucket does not give it.
+        """
 
 
 class Reading(Protocol):
@@ -72,7 +79,7 @@ def opened(
         OSError: the disk does not give it.
         SourceError: the bucket does not give it.
     """
-    with file() as raw:
+    with file(reads_on=True) as raw:
         raw.seek(position)
         stream: Any = io.BufferedReader(_First(raw, size - position), _BUFFER_BYTES)
         codec = codec_of(source, name)

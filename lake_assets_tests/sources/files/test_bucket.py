@@ -11,7 +11,14 @@ import pyarrow as pa
 import pytest
 
 from lake_assets.errors import SettingsError, SourceError, SourceNotFoundError
-from lake_assets.sources.files import bucket_stream, cutting, discovery, opening, stream
+from lake_assets.sources.files import (
+    bucket_stream,
+    cutting,
+    discovery,
+    file_formats,
+    opening,
+    stream,
+)
 from lake_assets.sources.files.cleaning import clean
 from lake_assets.sources.files.discovery import has_new_files
 from lake_assets.sources.files.index import changes_in, entries_from
@@ -161,7 +168,7 @@ def test_a_file_that_changes_while_it_is_read_is_never_read_half_and_half(folder
 
 def test_a_file_that_is_written_while_it_is_counted_is_found_later(folder, monkeypatch):
     folder.put("a", {"bpm": 1}, {"bpm": 2})
-    real, done = discovery.measure, []
+    real, done = file_formats.measure, []
 
     def measure(*given):
         if not done:
