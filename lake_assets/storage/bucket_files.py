@@ -52,7 +52,7 @@ class ColdFileError(Exception):
 
 
 class BucketFiles:
-    """The files of one bucket. Used by one thread at a time."""
+    """The files of one bucket. Thread-safe."""
 
     def __init__(self, root: LakeUri, options: Mapping[str, str]) -> None:
         """Open it; nothing is asked yet. Arguments and errors are those of `open_bucket`."""

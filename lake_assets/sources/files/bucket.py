@@ -4,10 +4,11 @@ What is declared and what a bucket answers become names below the prefix and err
 """
 
 import errno
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
+from typing import ClassVar
 
 from pydantic import SecretStr
 
@@ -15,13 +16,19 @@ from lake_assets.errors import LakeError, NoBucketError, SourceError, SourceNotF
 from lake_assets.model.files_source import FilesSource
 from lake_assets.settings.load import secret_of
 from lake_assets.settings.secrets import Secrets
+from lake_assets.sources.files.bucket_ahead import Read, ReadAhead
 from lake_assets.sources.files.bucket_stream import BucketStream
 from lake_assets.sources.files.found import Found
 from lake_assets.sources.files.index import Entry
 from lake_assets.sources.files.opening import BadFileError, Opener
 from lake_assets.sources.files.place import InOrder, Present
 from lake_assets.sources.files.samples import sample_of
-from lake_assets.storage.bucket_files import BucketFiles, ObjectSeen, OtherContentError
+from lake_assets.storage.bucket_files import (
+    BucketFiles,
+    ColdFileError,
+    ObjectSeen,
+    OtherContentError,
+)
 from lake_assets.storage.uri import LakeUri
 
 _KNOWN_EMPTY = 100_000
@@ -30,6 +37,8 @@ _KNOWN_EMPTY = 100_000
 
 class Bucket:
     """The prefix that a source declares."""
+
+    leaves_at_once: ClassVar[int] = 16
 
     def __init__(
         self, source: FilesSource, look_up: Callable[[str], SecretStr] = secret_of
@@ -48,6 +57,8 @@ class Bucket:
         self._options = {**source.options, **secret}
         self._root = LakeUri.parse(source.path)
         self._files = BucketFiles(self._root, self._options)
+        self._ahead = ReadAhead(self._read)
+        self._others = set[ObjectSeen]()
         self._empty: dict[str, bool] = {}
 
     def ensure(self, *, timeout_s: float | None = None) -> None:
@@ -84,11 +95,25 @@ class Bucket:
 
     def opener(self, file: Found) -> Opener:
         """As `FilePlace` has it: ranges of just that content are asked for."""
-        key, modified_s = self._key(file.name), file.modified_ns // 10**9
-        return self._opener(ObjectSeen(key, file.size, modified_s, file.etag))
+        return self._opener(self._seen(file))
+
+    def read_ahead(self, files: Sequence[Found]) -> None:
+        """As `FilePlace` has it: small ones are asked for, some at once."""
+        self._ahead.ask([self._seen(file) for file in files])
+
+    def is_still(self, file: Found) -> bool:
+        """As `FilePlace` has it: nothing but content of that tag was read, or that was noticed."""
+        if file.etag and file.size:
+            return self._seen(file) not in self._others
+        now = self.look(file.name)
+        return now is not None and now.is_as(file)
 
     def find(self, entry: Entry) -> Present | None:
         """As `FilePlace` has it: an archived one has its size, and its tag or its sample."""
+        read = self._ahead.take(self._seen(entry.file))
+        if read is not None and self._is_there(entry.file, read):
+            opener = partial(BucketStream, self._seen(entry.file), entry.file.name, read)
+            return Present(size=entry.file.size, is_as_found=True, open=opener)
         now = self.look(entry.file.name)
         if now is not None and now.is_as(entry.file):
             return Present(size=now.size, is_as_found=True, open=self.opener(now))
@@ -99,6 +124,13 @@ class Bucket:
         if now is None:
             return None
         return Present(size=now.size, is_as_found=False, open=self.opener(now))
+
+    def _is_there(self, file: Found, read: Read) -> bool:
+        """Whether a file that was asked for came as it was found."""
+        try:
+            return len(read(self._seen(file), 0, file.size)) == file.size
+        except (FileNotFoundError, OtherContentError, ColdFileError):
+            return False
 
     def begin_archive(self) -> None:
         """As `FilePlace` has it: a prefix needs no making."""
@@ -122,7 +154,7 @@ class Bucket:
                 with self._asking():
                     self._files.delete(key)
             return
-        self._ensure_archived(entry, ObjectSeen(key, now.size, now.modified_ns // 10**9, now.etag))
+        self._ensure_archived(entry, self._seen(now))
         now = self.look(name)
         if now is not None and now.is_as(entry.file):
             with self._asking():
@@ -201,11 +233,18 @@ class Bucket:
             return self._files.stat(key)
 
     def _opener(self, seen: ObjectSeen) -> Opener:
-        return partial(BucketStream, seen, seen.key, self._read)
+        return partial(BucketStream, seen, seen.key, self._ahead.take(seen) or self._read)
 
     def _read(self, seen: ObjectSeen, start: int, end: int) -> bytes:
         with self._asking():
-            return self._files.read(seen, start, end)
+            try:
+                return self._files.read(seen, start, end)
+            except OtherContentError:
+                self._others.add(seen)
+                raise
+
+    def _seen(self, file: Found) -> ObjectSeen:
+        return ObjectSeen(self._key(file.name), file.size, file.modified_ns // 10**9, file.etag)
 
     def _key(self, name: str) -> str:
         return _below(self._root, name)

@@ -47,7 +47,11 @@ _MOST = 10_000
 """New files that are held at once, sorted by their times."""
 
 _STEP_S = 5.0
-"""Seconds that a step counts files, about: one that it has begun is counted to its end."""
+"""Seconds that a step lists files, and counts them, about: one that it has begun is counted to its
+end."""
+
+_AHEAD = 64
+"""Files that a place may read before they are counted."""
 
 _PAUSE_S = 0.5
 _SHARE = 20
@@ -141,12 +145,13 @@ class Discovery:
         if self._walk is None:
             self._walk = _in_chunks(self._place.files())
             self._walk_began, self._unsettled = self._clock(), set()
+        until = self._clock() + _STEP_S
         try:
             for chunk in self._walk:
                 new, changed = self._known.split(chunk)
                 changes += self._changes(changed)
                 self._new += self._settled(new)
-                if len(self._new) >= _MOST:
+                if len(self._new) >= _MOST or self._clock() >= until:
                     break
             else:
                 self._end_look()
@@ -211,6 +216,7 @@ class Discovery:
         until, end = self._clock() + _STEP_S, self._index.end
         entries: list[Entry] = []
         while self._new and (not entries or self._clock() < until):
+            self._place.read_ahead(self._new[:_AHEAD])
             file = self._new.pop(0)
             try:
                 entry = self._counted(file, end)
@@ -238,8 +244,7 @@ class Discovery:
             sample = "" if measured.problem else sample_of(opener, file.size)
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
             return None
-        now = self._place.look(file.name)
-        if now is None or not now.is_as(file):
+        if not self._place.is_still(file):
             self._settling.is_settled(file, self._clock(), file.modified_ns)
             self._unsettled.add(file.name)
             if self._source.discovery == "ordered":

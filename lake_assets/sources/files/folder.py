@@ -1,9 +1,10 @@
 """A folder of a local or mounted disk as a place of files: `place.FilePlace`."""
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import ClassVar
 
 from lake_assets.model.files_source import FilesSource
 from lake_assets.sources.files.folder_archive import archived, begin_archive, leave_folder
@@ -22,6 +23,8 @@ from lake_assets.sources.files.place import InOrder, Present
 
 class Folder:
     """The folder that a source declares."""
+
+    leaves_at_once: ClassVar[int] = 1
 
     def __init__(self, source: FilesSource) -> None:
         """Know where it is; nothing is looked at yet."""
@@ -52,6 +55,13 @@ class Folder:
     def opener(self, file: Found) -> Opener:
         """As `FilePlace` has it."""
         return _opener(self._path(file.name))
+
+    def read_ahead(self, files: Sequence[Found]) -> None:
+        """As `FilePlace` has it: the system reads ahead."""
+
+    def is_still(self, file: Found) -> bool:
+        """As `FilePlace` has it."""
+        return self.look(file.name) == file
 
     def find(self, entry: Entry) -> Present | None:
         """As `FilePlace` has it."""

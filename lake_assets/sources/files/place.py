@@ -5,9 +5,9 @@ is in a file is not its business. `sources.files.open_place` alone knows which p
 each is held to this by `lake_assets_tests/sources/files/place_contract.py`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from lake_assets.sources.files.found import Found
 from lake_assets.sources.files.index import Entry
@@ -39,9 +39,14 @@ class InOrder:
 class FilePlace(Protocol):
     """Where a feed's files are, as its source declares it. Used by one thread, and not pickled.
 
+    But for `leave`, which so many threads call at once as `leaves_at_once` says, each of another
+    file.
+
     All methods raise SourceError where the place cannot be used: a disk does not answer, a bucket
     is not there, refuses us or does not answer. The message names the place, fact and next step.
     """
+
+    leaves_at_once: ClassVar[int]
 
     def ensure(self, *, timeout_s: float | None = None) -> None:
         """Make sure that files can be listed.
@@ -76,6 +81,12 @@ class FilePlace(Protocol):
 
     def opener(self, file: Found) -> Opener:
         """What opens a file that was just looked at."""
+
+    def read_ahead(self, files: Sequence[Found]) -> None:
+        """Take note that these are read next, about in this order: a hint, which may be wrong."""
+
+    def is_still(self, file: Found) -> bool:
+        """Whether a file that was looked at, and read to its end, was that all the while."""
 
     def find(self, entry: Entry) -> Present | None:
         """A file that was found before, in its place or, if it is as it was, in the archive."""

@@ -45,8 +45,11 @@ _CLEAN_EVERY_S = 5.0
 _SHARE = 20
 """Seconds between two cleanings, which open bronze's log; one of t seconds comes again in 20 t."""
 
-_CLEANED = 10_000
-"""Files that leave at once."""
+_CLEANED, _CLEANS_FOR_S = 10_000, 10.0
+"""Files that leave at once, and seconds for which some do, about: batches wait meanwhile."""
+
+_AHEAD = 64
+"""Files that a place may read before a task comes to them."""
 
 _MOST = 50_000
 """Files that are known and not read yet, about, in memory; the index has the others."""
@@ -129,7 +132,8 @@ class FilesReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         cut = Cut.of(self._reading.feed)
         parts: list[Part] = partition.value
         place = self._reading.place()
-        for part in parts:
+        for at, part in enumerate(parts):
+            place.read_ahead([later.entry.file for later in parts[at : at + _AHEAD]])
             yield from read_part(place, cut, part)
 
     def commit(self, end: dict[str, int]) -> None:
@@ -239,11 +243,12 @@ class _Finder:
             self._index.flush()  # bronze's commits outlive a power cut before what they are of goes
             entries = _leaving(lake, feed.feed, done)
             leaving = takewhile(lambda entry: entry.end <= reached, entries)
-            done = clean(self._place, leaving, has_cleaned=done > 0)
+            done = clean(self._place, leaving, has_cleaned=done > 0, for_s=_CLEANS_FOR_S)
         if done > self._index.cleaned:
             self._index.note_cleaned(done)
         took = time.monotonic() - began
-        self._clean_at = began + max(_CLEAN_EVERY_S, _SHARE * took)
+        share = _SHARE if took < _CLEANS_FOR_S else 1  # else there are more of them
+        self._clean_at = began + max(_CLEAN_EVERY_S, share * took)
 
     def close(self) -> None:
         self._clean_at = 0.0
