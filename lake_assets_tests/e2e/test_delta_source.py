@@ -22,6 +22,7 @@ from lake_assets.model.sources import Source
 from lake_assets.model.tables import bronze_of, files_of, quarantine_of
 from lake_assets.streams.reprocess import rebuild
 from lake_assets.streams.run_need import is_run_needed
+from lake_assets_tests.commandline import lake_assets_here
 from lake_assets_tests.known_topic import NOWHERE
 from lake_assets_tests.streamed_lake import StreamedLake
 
@@ -203,14 +204,20 @@ def test_a_table_of_the_lake_is_refused(lake):
 PAGE = (Path(__file__).parents[2] / "docs" / "delta-source.md").read_text()
 
 
-def test_the_page_s_feed_does_what_the_page_says(lake, tmp_path):
-    (own,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
-    (script,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+def run_page(lake, tmp_path, example):
+    """Declare an example's feed, and have its table made."""
+    own = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)[example]
+    script = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[example]
     feeds = tmp_path / "feeds"
     feeds.mkdir()
-    (feeds / "orders.yaml").write_text(own.replace("/data/orders", lake.source))
+    own, script = (re.sub(r"/data/\w+", lake.source, text) for text in (own, script))
+    (feeds / "orders.yaml").write_text(own)
     (lake.feed,) = load_feeds(feeds)
-    exec(script.replace("/data/orders", lake.source), {})  # noqa: S102 - the page's own
+    exec(script, {})  # noqa: S102 - the page's own
+
+
+def test_the_page_s_feed_does_what_the_page_says(lake, tmp_path):
+    run_page(lake, tmp_path, 0)
     assert lake.stream() is None
     columns = ("id", "price", "_row", "_source_version")
     found = sorted(lake.rows(lake.feed.silver_table("orders"), *columns))
@@ -218,3 +225,31 @@ def test_the_page_s_feed_does_what_the_page_says(lake, tmp_path):
     values = [json.loads(value) for (value,) in lake.rows(bronze_of("orders"), "value")]
     assert {value["price"] for value in values} == {"9.90", "12.50"}
     assert is_run_needed(lake.settings, lake.feed, NOWHERE) is False
+
+
+def test_a_keyed_table_of_the_page_is_the_table_whose_changes_it_reads(lake, tmp_path):
+    run_page(lake, tmp_path, 1)
+    settings = lake.settings.model_copy(update={"feeds": tmp_path / "feeds"})
+
+    def mirrored():
+        for command in (("stream", "--until-caught-up"), ("refresh",)):
+            done = lake_assets_here(settings, *command)
+            assert done.returncode == 0, done.stderr
+        table = lake.feed.gold_table(lake.feed.view("current"), "prices")
+        return sorted(lake.rows(table, "id", "price"))
+
+    def own():
+        found = DeltaTable(lake.source).to_pyarrow_table().to_pylist()
+        return sorted((row["id"], row["price"]) for row in found)
+
+    assert mirrored() == own() == [(1, Decimal("12.50")), (12, Decimal("9.90"))]
+    merge = (
+        "merge into delta.`TABLE` t using (select * from values "
+        "(1, cast(1 as decimal(10, 2))), (7, cast(7 as decimal(10, 2))) as (id, price)) s "
+        "on t.id = s.id when matched then update set * when not matched then insert * "
+        "when not matched by source then delete"
+    )
+    lake.spark.sql(merge.replace("TABLE", lake.source))
+    DeltaTable(lake.source).optimize.compact()
+    assert mirrored() == own() == [(1, Decimal("1.00")), (7, Decimal("7.00"))]
+    assert lake.rows(quarantine_of("prices"), "detail") == []

@@ -1,6 +1,6 @@
 import pyarrow as pa
 import pytest
-from deltalake import write_deltalake
+from deltalake import DeltaTable, write_deltalake
 
 from lake_assets.services.delta_findings import look_at_delta_sources
 from lake_assets.services.finding import Health
@@ -33,3 +33,15 @@ def test_a_table_that_cannot_be_read_is_broken(table):
     (found,) = look_at_delta_sources(settings)
     assert found.health is Health.BROKEN
     assert "cannot be opened" in found.fact
+
+
+def test_a_table_whose_changes_are_read_and_not_recorded_is_told(table):
+    settings, source = table
+    feed = settings.feeds / "orders.yaml"
+    feed.write_text(feed.read_text().replace(f"path: {source}", f"path: {source}, read: changes"))
+    write_deltalake(str(source), pa.table({"id": [1]}))
+    _, found = look_at_delta_sources(settings)
+    assert (found.health, "records no changes" in found.fact) == (Health.BROKEN, True)
+    DeltaTable(source).alter.set_table_properties({"delta.enableChangeDataFeed": "true"})
+    (found,) = look_at_delta_sources(settings)
+    assert found.health is Health.OK

@@ -5,32 +5,39 @@ that added none is noted by an entry without rows, so that the log may be swept 
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from deltalake import DeltaTable
-from deltalake.exceptions import DeltaError, TableNotFoundError
+from deltalake.exceptions import DeltaError
 
 from lake_assets.delta.commit import DataFile
 from lake_assets.delta.data_files import active_files, written_at
 from lake_assets.delta.deletion_vectors import kept_rows
-from lake_assets.delta.feature_gate import ensure_usable
 from lake_assets.delta.log_tail import actions_of, file_of, newest_version
-from lake_assets.delta.table_features import Use
-from lake_assets.delta.table_log import TableLog
-from lake_assets.errors import LakeError, SourceError, SourceNotFoundError, first_line
+from lake_assets.errors import LakeError, SourceError, first_line
 from lake_assets.model.delta_source import DeltaSource
 from lake_assets.parquet.read_file import opened
-from lake_assets.sources.delta.versions import FileOrigin, appended, committed_ms
+from lake_assets.sources.delta.source_table import (
+    Reached,
+    log_of_source,
+    open_source,
+    reached,
+    records_changes,
+)
+from lake_assets.sources.delta.versions import (
+    DELETE,
+    INSERT,
+    Actions,
+    FileOrigin,
+    appended,
+    changed,
+    committed_ms,
+)
 from lake_assets.sources.files.found import Found
-from lake_assets.sources.files.index import Entry, rows_of_index
+from lake_assets.sources.files.index import Entry
 from lake_assets.sources.files.index_writer import FileIndex
-from lake_assets.storage.local import LocalStore
 from lake_assets.storage.store import Store
-from lake_assets.storage.uri import LakeUri
 
 _FILES = 5_000
 """Files, about, that are added to the index at once."""
@@ -41,69 +48,6 @@ _MARK_ROWS = 100_000
 
 _LAST_MS = (2**63 - 1) // 1_000_000
 """The last time that nanoseconds of 64 bits have, in milliseconds since 1970."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Reached:
-    """How far an index is."""
-
-    table: str
-    version: int
-
-
-def log_of_source(source: DeltaSource) -> TableLog:
-    """The log of the table that is read."""
-    return TableLog(LocalStore.at(Path(source.path)), LakeUri.local(Path(source.path)))
-
-
-def reached(lake: Store, feed: str) -> Reached | None:
-    """How far the index of a feed is; None if it has nothing.
-
-    Raises:
-        LakeError: the index cannot be read.
-        SourceError: it is of files that the feed read before.
-    """
-    last = None
-    for rows in rows_of_index(lake, feed, ("first", "counted_as")):
-        # Later versions have later offsets; of those with the same, all are looked at.
-        latest = rows.filter(pc.equal(rows["first"], pc.max(rows["first"])))
-        for text in latest["counted_as"].to_pylist():
-            told = FileOrigin.of(text or "")
-            if told is None:
-                fact = "has an index of another source than a Delta table"
-                raise SourceError(f"feed {feed!r}", fact, "Give the new source a feed of its own")
-            if last is None or told.version > last.version:
-                last = Reached(table=told.table, version=told.version)
-    return last
-
-
-def open_source(source: DeltaSource, lake: Store, known: Reached | None) -> DeltaTable:
-    """The table at its newest version, if it can be read and is the one that was read before.
-
-    Raises:
-        SourceNotFoundError: there is none.
-        SourceError: it is a table of this lake, another one, or cannot be read.
-        TableFeatureError: it has features that are not supported here.
-    """
-    if lake.root.is_local and Path(source.path).is_relative_to(lake.root.as_path()):
-        fact = "is in this lake, and what a feed writes it must not read again"
-        raise SourceError(source.title, fact, "Derive tables of the lake by gold views")
-    try:
-        handle = log_of_source(source).open()
-    except TableNotFoundError:
-        raise SourceNotFoundError(source.title, "is not there", "Create it") from None
-    except DeltaError as problem:
-        fact = f"cannot be opened ({first_line(problem)})"
-        raise SourceError(source.title, fact, "See to the table") from problem
-    ensure_usable(handle, Use.READ)
-    table, version = str(handle.metadata().id), handle.version()
-    if known is not None and table != known.table:
-        fact = f"is another table (id {table}) than was read so far ({known.table})"
-        raise SourceError(source.title, fact, "Give the new table a feed of its own")
-    if known is not None and version < known.version:
-        fact = f"is at version {version}, and was read up to {known.version} already"
-        raise SourceError(source.title, fact, "Put back the newest copy of the table")
-    return handle
 
 
 class Following:
@@ -181,7 +125,8 @@ class Following:
         end = self._index.end
         files = zip(active_files(self._handle), written_at(self._handle), strict=True)
         for file, at in sorted(files, key=lambda one: (one[1], one[0].path)):
-            yield (entry := self._entry(file, self._handle.version(), at, end))
+            change = INSERT if self._source.read == "changes" else ""
+            yield (entry := self._entry(file, self._handle.version(), at, end, change))
             end = entry.end
 
     def _entries(self, version: int, end: int) -> list[Entry]:
@@ -198,24 +143,52 @@ class Following:
         except ValueError as problem:
             fact = f"has a torn commit, version {version}"
             raise SourceError(source.title, fact, "See to the table") from problem
-        adds = appended(source.title, version, actions, skips_changes=source.skip_change_commits)
+        came = self._came(version, actions)
         try:
-            files = [file_of(action) for action in adds]
+            files = [
+                file_of({"size": 0, **action} if change == DELETE else action)
+                for action, change in came
+            ]
         except (AttributeError, KeyError, TypeError, ValueError) as problem:
             fact = f"has a file in its version {version} that is told wrongly ({problem})"
             raise SourceError(source.title, fact, "See to the table") from problem
         at = committed_ms(actions)
         found = []
-        for file, action in zip(files, adds, strict=True):
+        for file, (action, change) in zip(files, came, strict=True):
             stamp = action.get("modificationTime", 0) if at is None else at
-            found.append(self._entry(file, version, stamp, end))
+            found.append(self._entry(file, version, stamp, end, change))
             end = found[-1].end
         return found
 
-    def _entry(self, file: DataFile, version: int, at_ms: int, first: int) -> Entry:
+    def _came(self, version: int, actions: Actions) -> list[tuple[Mapping[str, Any], str]]:
+        """What a version has to read, and what changes of rows that is."""
+        title = self._source.title
+        if self._source.read == "appends":
+            skips = self._source.skip_change_commits
+            adds = appended(title, version, actions, skips_changes=skips)
+            return [(action, "") for action in adds]
+        came = changed(title, version, actions, is_recorded=lambda: self._records(version))
+        is_partitioned = bool(self._handle.metadata().partition_columns)
+        if is_partitioned and any(action.get("partitionValues") is None for action, _ in came):
+            fact = f"does not tell in its version {version} of which partitions files went"
+            raise SourceError(title, fact, "`rebuild bronze` begins with the table as it is")
+        return came
+
+    def _records(self, version: int) -> bool:
+        """Whether the table's changes of rows were recorded at a version."""
+        try:
+            return records_changes(self._log.open(version))
+        except DeltaError as problem:
+            fact = f"cannot be opened at its version {version} ({first_line(problem)})"
+            raise SourceError(self._source.title, fact, "See to the table") from problem
+
+    def _entry(self, file: DataFile, version: int, at_ms: int, first: int, change: str) -> Entry:
         rows = file.rows if file.rows > 0 else self._counted(file)
         told = FileOrigin(
-            table=self._table, version=version, partition=self._partition(file.partition, version)
+            table=self._table,
+            version=version,
+            partition=self._partition(file.partition, version),
+            change=change,
         )
         at_ns = max(0, min(at_ms, _LAST_MS)) * 1_000_000  # whatever a foreign writer says
         return Entry(

@@ -64,7 +64,7 @@ def read_part(source: DeltaSource, part: Part) -> Iterator[pa.RecordBatch]:
 def _pieces_of(source: DeltaSource, part: Part, told: FileOrigin) -> Iterator[Piece]:
     place = data_file(LakeUri.local(Path(source.path)), part.entry.file.name)
     with place.as_path().open("rb") as stream, opened_in_pieces(stream) as file:
-        yield from pieces_of(file, part.start, part.end, told.partition)
+        yield from pieces_of(file, part.start, part.end, told.further)
 
 
 def _batch(

@@ -17,8 +17,8 @@ from lake_assets.model.one_source import TABLE
 from lake_assets.model.origins import ByPlace, Extent, Place
 from lake_assets.model.tables import files_of
 from lake_assets.sources.base import ANSWER_S, Fetched, Generation, Parser
-from lake_assets.sources.delta.following import log_of_source, open_source, reached
 from lake_assets.sources.delta.rows import COLUMNS, read_part
+from lake_assets.sources.delta.source_table import log_of_source, open_source, reached
 from lake_assets.sources.files.index import Entry, end_of, entries_from, table_id
 from lake_assets.sources.files.reading import Part
 from lake_assets.storage.store import Store

@@ -1,7 +1,7 @@
-"""What a version of a table appended, by the actions of its commit; nothing is opened here."""
+"""What a version of a table appended or changed, by its commit's actions; opens nothing."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -10,6 +10,13 @@ from lake_assets.errors import SourceError
 
 Actions = Sequence[tuple[str, Any]]
 """Kinds of a commit's actions, and what they say."""
+
+
+CHANGE = "_change_type"
+"""What a change of a row is, in Delta's change data feed."""
+
+INSERT, DELETE = "insert", "delete"
+"""What rows are that no file of changes tells of: those of a file that came, or went."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,19 +32,35 @@ class FileOrigin:
     partition: Mapping[str, Any]
     """Values of partition columns, as a row's JSON has them."""
 
+    change: str = ""
+    """What its rows are, `INSERT` or `DELETE`, where changes are read; empty where they are not,
+    and of a file that tells it of each of its rows."""
+
     @property
     def text(self) -> str:
         """As JSON."""
         told = {"table": self.table, "version": self.version, "partition": dict(self.partition)}
+        if self.change:
+            told["change"] = self.change
         return json.dumps(told, ensure_ascii=False)
+
+    @property
+    def further(self) -> Mapping[str, Any]:
+        """What each row has beside the columns of its file."""
+        return {**self.partition, CHANGE: self.change} if self.change else self.partition
 
     @classmethod
     def of(cls, text: str) -> Self | None:
         """Of `text`; None of what another kind of source wrote."""
         try:
             told = json.loads(text)
-            return cls(table=told["table"], version=told["version"], partition=told["partition"])
-        except (ValueError, KeyError, TypeError):
+            return cls(
+                table=told["table"],
+                version=told["version"],
+                partition=told["partition"],
+                change=told.get("change", ""),
+            )
+        except (AttributeError, ValueError, KeyError, TypeError):
             return None
 
 
@@ -71,6 +94,47 @@ def appended(
         fact = f"added a file with a deletion vector in its version {version}"
         raise SourceError(title, fact, "Write rows to it without one")
     return adds
+
+
+def changed(
+    title: str, version: int, actions: Actions, *, is_recorded: Callable[[], bool]
+) -> list[tuple[Mapping[str, Any], str]]:
+    """The actions whose files have the changes that a version made, and what their rows are.
+
+    As the protocol of Delta has it ("Change Data Files"): files of changes if there are some; else
+    rows of each file that went were deleted, and those of each that came were inserted. The former
+    are first, so that of a row that was replaced the new one comes later.
+
+    Args:
+        title: of the table, for messages.
+        version: the version.
+        actions: of its commit.
+        is_recorded: tells whether the table's changes were recorded at this version
+            (`delta.enableChangeDataFeed`); asked only if it matters.
+
+    Returns:
+        Actions, and `INSERT`, `DELETE` or nothing, as `FileOrigin.change`.
+
+    Raises:
+        SourceError: rows changed while nothing was recorded, or are told by deletion vectors alone.
+    """
+    recorded = [(action, "") for kind, action in actions if kind == "cdc"]
+    if recorded:
+        return recorded
+    changing = [(k, a) for k, a in actions if k in {"add", "remove"} and a.get("dataChange", True)]
+    removed = [(action, DELETE) for kind, action in changing if kind == "remove"]
+    added = [(action, INSERT) for kind, action in changing if kind == "add"]
+    if removed and not is_recorded():
+        what = operation_of(actions)
+        fact = f"changed rows in its version {version} ({what}) and did not record how"
+        step = "Set its property delta.enableChangeDataFeed to true; `rebuild bronze` begins anew"
+        raise SourceError(title, fact, step)
+    if any(action.get("deletionVector") for action, _ in (*removed, *added)):
+        what = operation_of(actions)
+        fact = f"tells changes in its version {version} ({what}) by deletion vectors alone"
+        step = "Set its property delta.enableDeletionVectors to false; `rebuild bronze` begins anew"
+        raise SourceError(title, fact, step)
+    return [*removed, *added]
 
 
 def operation_of(actions: Actions) -> str:
