@@ -197,3 +197,15 @@ def test_an_archive_is_made_for_the_first_files_and_never_above_a_folder_that_is
     read(folder.reader(feed, start=2))
     assert (names(folder.path), names(archive)) == ([], ["a", "b"])
     assert read(folder.reader(feed))["_problem"].null_count == 2
+
+
+def test_files_leave_for_as_long_as_they_may_and_the_others_later(folder):
+    feed = folder.feed(delete=True)
+    for name in "abc":
+        folder.put(name, {"bpm": 1})
+    read(folder.reader(feed))
+    entries = entries_from(folder.lake, "beats", 0, 9)
+    assert clean(Place(feed.source.files), entries, for_s=0) == 0
+    assert folder.names() == ["a", "b", "c"]
+    assert clean(Place(feed.source.files), entries) == 3
+    assert folder.names() == []

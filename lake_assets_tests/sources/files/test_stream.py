@@ -539,3 +539,20 @@ def test_a_link_whose_target_may_not_be_looked_at_is_passed_over_and_told_once(c
     assert [message for message in caplog.messages if "is passed over" in message] == [
         f"link {folder}/a is passed over: what it leads to may not be looked at"
     ]
+
+
+def test_a_look_that_takes_long_goes_on_with_the_next_step(folder, monkeypatch):
+    """As at a bucket of a million names, where the streams would count as stalled."""
+    monkeypatch.setattr(discovery, "_CHUNK", 4)
+    names = [f"{number:03}" for number in range(20)]
+    for name in names:
+        folder.put(name, {"bpm": 1})
+    ticks = iter(range(0, 10**6, 3))  # each time it looks at the clock three seconds are gone
+    index = FileIndex(folder.lake, "beats")
+    found = Discovery(folder.feed(), folder.lake, index, folder.place, clock=lambda: next(ticks))
+    steps = []
+    while not found.looks:
+        steps.append([entry.file.name for entry in found.step()])
+    index.close()
+    assert sorted(name for step in steps for name in step) == names
+    assert len(steps) >= 5
