@@ -12,7 +12,7 @@ from obstore.exceptions import BaseError, PreconditionError
 
 from lake_assets.storage.object_errors import ensure_bucket, told
 from lake_assets.storage.open_bucket import open_bucket
-from lake_assets.storage.uri import LakeUri
+from lake_assets.storage.uri import S3, LakeUri
 
 _LISTED = 1_000
 """Names of a bucket in one answer."""
@@ -40,7 +40,7 @@ class ObjectSeen(NamedTuple):
     """When it was put, in seconds since 1970: a list may tell more of it than a look does."""
 
     etag: str
-    """Another one for other content; empty where the bucket gives none."""
+    """Another one for other content, without quotes; empty where the bucket gives none."""
 
 
 class OtherContentError(Exception):
@@ -57,7 +57,9 @@ class BucketFiles:
     def __init__(self, root: LakeUri, options: Mapping[str, str]) -> None:
         """Open it; nothing is asked yet. Arguments and errors are those of `open_bucket`."""
         self._root = root
-        self._bucket = open_bucket(root, options)
+        # Files are deleted one by one, which is all that some servers know of S3.
+        usual = {"aws_disable_bulk_delete": "true"} if root.scheme == S3 else {}
+        self._bucket = open_bucket(root, {**usual, **options})
 
     def pages(
         self, prefix: str, *, after: str = "", most: int | None = None
@@ -100,11 +102,11 @@ class BucketFiles:
         place = self._place(seen.key)
         options: obstore.GetOptions = {"range": (start, end)}
         if seen.etag:
-            options["if_match"] = seen.etag
+            options["if_match"] = f'"{seen.etag}"'
         with told(place, "read"):
             try:
                 got = obstore.get(self._bucket, seen.key, options=options)
-                if seen.etag and got.meta["e_tag"] != seen.etag:
+                if seen.etag and _etag(got.meta["e_tag"]) != seen.etag:
                     raise OtherContentError  # of a store that does not know If-Match
                 content = bytes(got.bytes())
             except PreconditionError as problem:
@@ -166,4 +168,9 @@ class BucketFiles:
 
 def _seen(one: "obstore.ObjectMeta") -> ObjectSeen:
     modified_s = int(one["last_modified"].timestamp())
-    return ObjectSeen(one["path"], one["size"], modified_s, one["e_tag"] or "")
+    return ObjectSeen(one["path"], one["size"], modified_s, _etag(one["e_tag"]))
+
+
+def _etag(told: str | None) -> str:
+    """A tag without its quotes, which Azure's lists leave out; none that says nothing of bytes."""
+    return "" if told is None or told.startswith("W/") else told.strip('"')
