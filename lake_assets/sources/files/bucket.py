@@ -192,7 +192,7 @@ class Bucket:
     def _is_of(self, entry: Entry, seen: ObjectSeen) -> bool:
         if seen.size != entry.file.size:
             return False
-        if seen.etag and seen.etag == entry.file.etag:
+        if self._files.are_alike(seen.etag, entry.file.etag):
             return True
         try:
             return bool(entry.sample) and sample_of(self._opener(seen), seen.size) == entry.sample
@@ -209,7 +209,7 @@ class Bucket:
                     if in_order:
                         self._ensure_order(before, seen.key)
                         before = seen.key
-                    if self._source.matches(name) and self._is_file(name, seen):
+                    if self._source.matches(name) and self._is_file(seen):
                         yield _found(seen, name)
 
     def _ensure_order(self, before: str, key: str) -> None:
@@ -217,9 +217,9 @@ class Bucket:
             fact = "is not listed in the order of names, which `discovery: ordered` needs"
             raise SourceError(str(self._root), fact, "Use a general purpose bucket, or `list`")
 
-    def _is_file(self, name: str, seen: ObjectSeen) -> bool:
+    def _is_file(self, seen: ObjectSeen) -> bool:
         """Whether a name without a byte is a file: a mark of a folder (`a/`) is listed as `a`."""
-        if seen.size or not self._source.matches(name):
+        if seen.size:
             return True
         known = self._empty.get(seen.key)
         if known is None:

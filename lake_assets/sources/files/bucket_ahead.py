@@ -9,14 +9,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from lake_assets.storage.bucket_files import ObjectSeen
 
-SMALL_BYTES = 1024 * 1024
+SMALL_BYTES = 512 * 1024
 """Of a file that is asked for as a whole."""
 
 _AT_ONCE = 16
 """Requests on their way at once."""
 
-_HELD = 64
-"""Files that are held at most, with 64 MiB together."""
+_HELD = 32
+"""Files that are held at most, with 16 MiB together; each task has its own."""
 
 Read = Callable[[ObjectSeen, int, int], bytes]
 

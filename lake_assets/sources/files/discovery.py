@@ -50,7 +50,7 @@ _STEP_S = 5.0
 """Seconds that a step lists files, and counts them, about: one that it has begun is counted to its
 end."""
 
-_AHEAD = 64
+_AHEAD = 32
 """Files that a place may read before they are counted."""
 
 _PAUSE_S = 0.5

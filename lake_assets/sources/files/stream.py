@@ -48,7 +48,7 @@ _SHARE = 20
 _CLEANED, _CLEANS_FOR_S = 10_000, 10.0
 """Files that leave at once, and seconds for which some do, about: batches wait meanwhile."""
 
-_AHEAD = 64
+_AHEAD = 32
 """Files that a place may read before a task comes to them."""
 
 _MOST = 50_000
