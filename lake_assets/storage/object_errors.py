@@ -32,6 +32,9 @@ _NO_CREDENTIALS = ("169.254.169.254", "metadata.google.internal", "MissingCreden
 
 _TOO_OFTEN = ("SlowDown", "429 Too Many Requests", "503 Service Unavailable", "ServerBusy")
 
+_NOT_BUILT = "builder error"
+"""What the client says of an address that it does not ask, such as one without encryption."""
+
 _NO_ANSWER = ("error sending request", "dns error", "timed out", "operation timed out")
 
 
@@ -77,6 +80,9 @@ def _unusable(file: LakeUri, what: str, problem: Exception) -> LakeError:
     elif any(word in text for word in _TOO_OFTEN):
         fact = f"cannot be {what}: the store is asked too often, or is overloaded"
         step = "Wait; ask for less at once, or raise what the bucket allows"
+    elif _NOT_BUILT in text:
+        fact = f"cannot be {what}: its endpoint is none, or is http:// and that is not allowed"
+        step = "Correct the endpoint; to do without encryption, set aws_allow_http to true"
     elif any(word in text for word in _NO_ANSWER):
         fact = f"cannot be {what}: the store does not answer ({first_line(problem)})"
         step = "Check its endpoint and the network"

@@ -3,6 +3,7 @@
 What is read and written there is `objects`' and `bucket_files`'.
 """
 
+import re
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, TypeAlias
@@ -48,6 +49,16 @@ _CLIENT = {
 _PREFIXES = ("aws_", "google_", "azure_")
 
 
+_ADDRESS = re.compile(r"https?://[^\s/]+\S*")
+
+
+def _ensure_address(root: LakeUri, name: str, value: str) -> None:
+    """Refuse an endpoint that is no address, at which obstore would panic when it is asked."""
+    if name.endswith(("endpoint", "endpoint_url")) and not _ADDRESS.fullmatch(value):
+        fact = f"{name} is no address"
+        raise SettingsError(f"storage options of {root}", fact, "Write https://host:port")
+
+
 def open_bucket(root: LakeUri, options: Mapping[str, str]) -> Bucket:
     """Obstore's bucket of a place; nothing is asked of it yet.
 
@@ -65,6 +76,7 @@ def open_bucket(root: LakeUri, options: Mapping[str, str]) -> Bucket:
     given = {name.lower(): value for name, value in options.items()}
     retries, retry_s = given.pop("max_retries", _RETRIES), given.pop("retry_timeout", _RETRY_S)
     for name, value in given.items():
+        _ensure_address(root, name, value)
         bare = next((name[len(p) :] for p in _PREFIXES if name.startswith(p)), name)
         (client if bare in _CLIENT else config)[bare if bare in _CLIENT else name] = value
     try:

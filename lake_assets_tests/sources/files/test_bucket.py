@@ -115,6 +115,12 @@ def test_a_server_that_is_not_there_is_told(folder):
         folder.place_of(folder.feed(options=options)).ensure(timeout_s=1)
 
 
+def test_an_endpoint_without_encryption_must_be_allowed(folder):
+    options = {name: value for name, value in folder.options.items() if "allow" not in name}
+    with pytest.raises(SourceError, match="is http:// and that is not allowed"):
+        folder.place_of(folder.feed(options=options)).ensure(timeout_s=5)
+
+
 def test_secrets_that_are_not_set_and_options_that_are_none_are_told(folder, monkeypatch):
     with pytest.raises(SettingsError, match="cannot be used"):
         folder.place_of(folder.feed(options={"aws_nonsense": "1"}))
