@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import pyarrow as pa
 from deltalake import DeltaTable
 
 from lake_assets.delta.log_history import open_table
-from lake_assets.errors import SourceError
+from lake_assets.errors import SettingsError, SourceError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.files_source import LISTING
@@ -31,6 +32,19 @@ _PAGE = 10_000
 """Files that are known at once."""
 
 
+@contextmanager
+def _unsettled_as_unreachable() -> Iterator[None]:
+    """A secret or an option of a bucket that cannot be used, as whoever asks a source expects it.
+
+    Raises:
+        SourceError: there is such a one.
+    """
+    try:
+        yield
+    except SettingsError as problem:
+        raise SourceError(problem.thing, problem.fact, problem.next_step) from None
+
+
 class FolderFiles:
     """A feed's files."""
 
@@ -49,14 +63,16 @@ class FolderFiles:
 
     def extent(self, *, timeout_s: float = ANSWER_S) -> Extent:
         """The offsets of files that the index has; raises as `sources.base.Source.extent`."""
-        open_place(self._cut.source).ensure(timeout_s=timeout_s)
+        with _unsettled_as_unreachable():
+            open_place(self._cut.source).ensure(timeout_s=timeout_s)
         index = self._index()
         end = 0 if index is None else end_of(index, self._feed.feed)
         return Extent(begins={_PLACE: 0}, ends={_PLACE: end})
 
     def has_unseen(self) -> bool:
         """Whether there are files that the index has not; as `sources.base.Source.has_unseen`."""
-        return has_new_files(self._feed, self._lake)
+        with _unsettled_as_unreachable():
+            return has_new_files(self._feed, self._lake)
 
     def generation(self, names: Collection[str], *, timeout_s: float = ANSWER_S) -> Generation:  # noqa: ARG002 - as above
         """Which index it is; as `sources.base.Source.generation`."""
@@ -105,7 +121,8 @@ class FolderFiles:
     ) -> Iterator[Fetched]:
         """As `sources.base.Source.fetch`; what cannot be read has a row that says so."""
         start, end = starts.get(_PLACE, 0), ends.get(_PLACE, 0)
-        place = open_place(self._cut.source)
+        with _unsettled_as_unreachable():
+            place = open_place(self._cut.source)
         for entry in self._entries(start, end):
             low, high = max(0, start - entry.first), min(entry.lines, end - entry.first)
             try:

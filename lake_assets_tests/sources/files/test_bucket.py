@@ -27,6 +27,7 @@ from lake_assets.sources.files.discovery import has_new_files
 from lake_assets.sources.files.index import changes_in, entries_from
 from lake_assets.sources.files.measuring import Cut
 from lake_assets.sources.files.reading import Part, read_part
+from lake_assets.sources.files.source import FolderFiles
 from lake_assets.storage import bucket_files
 from lake_assets_tests.sources.files.buckets import KEY, KEY_ID, Bucketed
 from lake_assets_tests.sources.files.containers import beats, block, header
@@ -127,6 +128,11 @@ def test_secrets_that_are_not_set_and_options_that_are_none_are_told(folder, mon
     monkeypatch.delenv(KEY)
     with pytest.raises(SettingsError, match=f"{KEY}: is not set"):
         folder.place_of(folder.feed())
+    # As `status` would ask from another shell: the lag is unknown, and no error.
+    files = FolderFiles(folder.feed(), folder.lake)
+    for ask in (files.extent, files.has_unseen):
+        with pytest.raises(SourceError, match=f"{KEY}: is not set"):
+            ask()
 
 
 def test_secrets_go_to_workers_and_nobody_is_shown_them(folder):
