@@ -33,7 +33,7 @@ _PAGE = 10_000
 
 
 @contextmanager
-def _unsettled_as_unreachable() -> Iterator[None]:
+def _as_source_error() -> Iterator[None]:
     """A secret or an option of a bucket that cannot be used, as whoever asks a source expects it.
 
     Raises:
@@ -63,7 +63,7 @@ class FolderFiles:
 
     def extent(self, *, timeout_s: float = ANSWER_S) -> Extent:
         """The offsets of files that the index has; raises as `sources.base.Source.extent`."""
-        with _unsettled_as_unreachable():
+        with _as_source_error():
             open_place(self._cut.source).ensure(timeout_s=timeout_s)
         index = self._index()
         end = 0 if index is None else end_of(index, self._feed.feed)
@@ -71,7 +71,7 @@ class FolderFiles:
 
     def has_unseen(self) -> bool:
         """Whether there are files that the index has not; as `sources.base.Source.has_unseen`."""
-        with _unsettled_as_unreachable():
+        with _as_source_error():
             return has_new_files(self._feed, self._lake)
 
     def generation(self, names: Collection[str], *, timeout_s: float = ANSWER_S) -> Generation:  # noqa: ARG002 - as above
@@ -121,7 +121,7 @@ class FolderFiles:
     ) -> Iterator[Fetched]:
         """As `sources.base.Source.fetch`; what cannot be read has a row that says so."""
         start, end = starts.get(_PLACE, 0), ends.get(_PLACE, 0)
-        with _unsettled_as_unreachable():
+        with _as_source_error():
             place = open_place(self._cut.source)
         for entry in self._entries(start, end):
             low, high = max(0, start - entry.first), min(entry.lines, end - entry.first)

@@ -18,6 +18,7 @@ def test_small_files_with_a_tag_are_asked_for_and_taken_once():
     assert ahead.take(files[0]) is None
     ahead.ask(files)
     read = ahead.take(files[0])
+    assert read is not None
     assert (read(files[0], 0, 2), read(files[0], 1, 4)) == (b"sm", b"mal")
 
 
@@ -28,6 +29,7 @@ def test_an_error_is_raised_to_who_takes_the_file():
     ahead = ReadAhead(refuse)
     ahead.ask([seen("a")])
     read = ahead.take(seen("a"))
+    assert read is not None
     with pytest.raises(FileNotFoundError):
         read(seen("a"), 0, 1)
 
