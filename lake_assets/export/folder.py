@@ -117,7 +117,8 @@ class ExportFolder:
             part.stream.close()
             sync_file(part.path)
             sync_file(self.path)
-            self.put(record.model_copy(update={"placing": str(name)}))
+            told = {"placing": str(name), "placing_size": part.size}
+            self.put(record.model_copy(update=told))
             part.path.replace(self.path / str(name))
             sync_file(self.path)
         except OSError as problem:
@@ -150,7 +151,11 @@ def open_folder(path: Path, topic: str) -> Iterator[ExportFolder]:
 
 def _recover(folder: ExportFolder) -> None:
     """Finish what the last export left half done, and drop what it had not counted."""
-    placing, known = _placing(folder), folder.record.offsets if folder.record else {}
+    placing = _placing(folder)
+    if placing is not None and not _is_complete(folder, placing):
+        folder.put(_without(folder.record, placing))
+        placing = None
+    known = folder.record.offsets if folder.record else {}
     found: list[FileName] = []
     with os.scandir(folder.path) as entries:  # as many as the feed left there
         for entry in entries:
@@ -197,6 +202,25 @@ def _placing(folder: ExportFolder) -> FileName | None:
     if name is None:
         raise _torn(folder.path, folder.topic)
     return name
+
+
+def _is_complete(folder: ExportFolder, placing: FileName) -> bool:
+    """Whether what was counted is all there, if it has not its name yet."""
+    size = folder.record.placing_size if folder.record else None
+    try:
+        return size in {None, (folder.path / placing.part).stat().st_size}
+    except FileNotFoundError:
+        return True
+
+
+def _without(record: Record | None, placing: FileName) -> Record:
+    """A record that does not count its newest file, which is exported again."""
+    assert record is not None  # noqa: S101 - it named the file
+    partition = placing.partition
+    newest = {number: one for number, one in record.newest.items() if number != partition}
+    offsets = {**record.offsets, partition: placing.first}
+    update = {"offsets": offsets, "newest": newest, "placing": None, "placing_size": None}
+    return record.model_copy(update=update)
 
 
 def _record_of(path: Path, topic: str) -> Path:

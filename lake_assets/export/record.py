@@ -55,6 +55,9 @@ class Record(Noun):
     """The newest file. It is complete, and counted in `offsets`; whether it has its name already
     is told by whether it still has the one that it was written under."""
 
+    placing_size: _Offset | None = None
+    """Bytes of it: a copy of the folder, made while it was written, may have its begin alone."""
+
     @model_validator(mode="after")
     def _partitions_are_numbers(self) -> Self:
         if any(partition < 0 for partition in self.offsets):

@@ -50,8 +50,8 @@ class PostgresSource(OneSource):
     late: Annotated[Duration, Field(gt=timedelta(0))] | Annotated[int, Field(gt=0)] | None = None
     """How far the watermark of a row may be behind the first statement by which its transaction
     writes, however long that takes after it: a duration, or, of an integer, a number. What is this
-    far behind is looked at again. Unset, it is 10 minutes, or 10,000. Of a replica and a foreign
-    table it must be declared, and be as long as transactions last."""
+    far behind is looked at again. Unset, it is 10 minutes, or 10,000. Of a replica, a
+    foreign table and a materialized view it must be declared, as long as transactions last."""
 
     timeout: DatabaseTimeout = timedelta(minutes=1)
     """How long connecting may take, and each answer of the database."""

@@ -60,7 +60,10 @@ def engine_for(
     )
 
     def prepare(connection: Any, _: object) -> None:  # noqa: ANN401 - psycopg's
+        # Texts of values are compared, and read by psycopg: a server's or role's own style is not.
         connection.execute("set time zone 'UTC'")
+        connection.execute("set datestyle = 'ISO'")
+        connection.execute("set extra_float_digits = 1")
         connection.execute(f"set statement_timeout = {milliseconds}")
         connection.commit()
 

@@ -22,6 +22,10 @@ class NullKeyError(SQLAlchemyError):
     """A row has no value where the key needs one: no unique index would tell it from others."""
 
 
+class UnfitValueError(SQLAlchemyError):
+    """A value cannot even be sent to a column of its type."""
+
+
 _BY_CLASS = {
     "08": Verdict.AGAIN,  # connection
     "40": Verdict.AGAIN,  # rolled back: a deadlock, a serialization
@@ -57,7 +61,7 @@ _FINAL = re.compile(
 
 def verdict_of(problem: SQLAlchemyError) -> Verdict:
     """What an error of SQLAlchemy's means."""
-    if isinstance(problem, NullKeyError):
+    if isinstance(problem, (NullKeyError, UnfitValueError)):
         return Verdict.REFUSED
     origin = getattr(problem, "orig", None)
     state = getattr(origin, "sqlstate", None)

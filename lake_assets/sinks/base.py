@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from types import TracebackType
 from typing import Any, Protocol, Self
 
 import pyarrow as pa
+
+from lake_assets.sinks.far_times import python_values
 
 IDENTITY = pa.schema(
     [
@@ -34,11 +37,13 @@ class DeletedRow(dict[str, Any]):
 
 def origins_of(rows: pa.Table) -> list[str]:
     """Where rows (`IDENTITY`) came from, one text a row, by which it is told from all others."""
-    return [_origin(row) for row in rows.to_pylist()]
+    times = python_values(rows["source_time"])
+    places = rows.drop_columns("source_time").to_pylist()
+    return [_origin(place, at) for place, at in zip(places, times, strict=True)]
 
 
-def _origin(row: Mapping[str, Any]) -> str:
-    at = row["source_time"].isoformat(timespec="microseconds")
+def _origin(row: Mapping[str, Any], time: datetime | str) -> str:
+    at = time if isinstance(time, str) else time.isoformat(timespec="microseconds")
     place = f"{row['source']}/{row['partition']}/{row['offset']}/{row['ordinal']}"
     return f"{row['table']}/{row['feed']}/{place}@{at}"
 

@@ -11,6 +11,11 @@ from uuid import UUID
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lake_assets.sinks.far_times import python_values
+
+_FAR_US = 10**18
+"""Microseconds of 31,000 years."""
+
 
 def json_rows(columns: Mapping[str, pa.Array]) -> list[dict[str, Any]]:
     """Columns as rows of JSON's values."""
@@ -25,11 +30,18 @@ def values_of_column(column: pa.Array) -> list[Any]:
     JSON has no exact fraction), bytes base64; what is no number (NaN, infinity) is null.
     """
     kind = column.type
-    if pa.types.is_timestamp(kind):
+    is_told = pa.types.is_timestamp(kind) and _is_near(column)
+    if is_told:
         column = pc.strftime(column, format="%Y-%m-%dT%H:%M:%S" + ("Z" if kind.tz else ""))
-    values: list[Any] = column.to_pylist()
+    values = python_values(column)
     plain = pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_boolean(kind)
-    return values if plain or pa.types.is_timestamp(kind) else [_value(v, kind) for v in values]
+    return values if plain or is_told else [_value(v, kind) for v in values]
+
+
+def _is_near(times: pa.Array) -> bool:
+    """Whether Arrow writes times as they are: it takes years of more than 16 bits for others."""
+    within = pc.min_max(times.cast(pa.timestamp("us")).cast(pa.int64())).as_py()
+    return within["max"] is None or max(-within["min"], within["max"]) < _FAR_US
 
 
 def _value(value: Any, kind: pa.DataType) -> Any:  # noqa: ANN401 - of any type

@@ -230,4 +230,7 @@ def _table(relative: str) -> TableRef:
 
 def _tuples(rows: pa.Table) -> list[_Row]:
     """Rows of `IDENTITY` as they can be compared."""
-    return list(zip(*(rows[name].to_pylist() for name in IDENTITY.names), strict=True))
+    # Python's calendar has not all times that a row may have.
+    columns = [rows[name] for name in IDENTITY.names]
+    plain = [one.cast(pa.int64()) if pa.types.is_timestamp(one.type) else one for one in columns]
+    return list(zip(*(one.to_pylist() for one in plain), strict=True))

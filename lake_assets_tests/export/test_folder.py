@@ -73,6 +73,21 @@ def test_a_file_that_was_counted_gets_its_name(tmp_path):
     assert names(tmp_path) == [*HIDDEN, name]
 
 
+@pytest.mark.parametrize("is_seen", [False, True])
+def test_a_copy_that_has_the_begin_of_a_counted_file_exports_it_again(tmp_path, is_seen):
+    """The hidden file was copied while it was written, and the record after that."""
+    written(tmp_path, 3)
+    name = written(tmp_path, 8)
+    (tmp_path / ".t-000000001-p0-3.part").write_bytes(b"xx")
+    if not is_seen:
+        (tmp_path / name).unlink()
+    record = record_of(tmp_path)
+    assert record.offsets == {0: 8 if is_seen else 3}
+    files = [one for one in names(tmp_path) if one not in HIDDEN]
+    assert files == ["t-000000000-p0-0-3.jsonl", name][: 1 + is_seen]
+    assert not is_seen or (tmp_path / name).read_bytes() == b"xxxxx"
+
+
 def test_files_behind_an_older_record_are_counted(tmp_path):
     written(tmp_path, 3)
     shutil.copy(tmp_path / ".t.export.json", tmp_path / "older")

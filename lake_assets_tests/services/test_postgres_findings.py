@@ -60,6 +60,10 @@ def test_what_takes_time_or_hides_rows_is_told(look, database):
     database.ask("create user clerk")
     database.ask("grant select on purchases to clerk")
     assert "but policies of row security may hide rows" in look(user="clerk").fact
+    found = look(user="clerk", watermark="purchase_id")
+    assert "far ahead in purchase_id hides rows, since its sequence may not be read" in found.fact
+    database.ask("grant select on sequence purchases_purchase_id_seq to clerk")
+    assert "far ahead" not in look(user="clerk", watermark="purchase_id").fact
 
 
 def test_a_database_that_is_away_is_broken(look):

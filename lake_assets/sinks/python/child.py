@@ -3,6 +3,7 @@
 It ends when who started it does, also in the middle of a call.
 """
 
+import inspect
 import json
 import os
 import queue
@@ -10,7 +11,7 @@ import resource
 import sys
 import threading
 from collections.abc import Callable
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 
 from lake_assets.errors import LakeAssetsError, first_line
 from lake_assets.feeds.functions import NamedFunction
@@ -20,33 +21,42 @@ _KEPT_CHARACTERS = 16_384
 """Of a reason."""
 
 
+_Asked: TypeAlias = tuple[int, dict[str, Any]]
+"""The number of a line, which its answer has too, and what it says."""
+
+
 def main() -> None:
     """Make the class, then deliver call after call."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what the class prints is no answer
-    calls: queue.Queue[dict[str, Any] | None] = queue.Queue()
+    lines = os.fdopen(os.dup(0), "rb")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)  # nor are calls for what it starts
+    os.close(nothing)
+    calls: queue.Queue[_Asked | None] = queue.Queue()
     is_busy = threading.Event()
-    reader = threading.Thread(target=_read, args=(sys.stdin.buffer, calls, is_busy), daemon=True)
+    reader = threading.Thread(target=_read, args=(lines, calls, is_busy), daemon=True)
     reader.start()
     made = calls.get()
     if made is None:
         return
     is_busy.set()
-    sink, answer = _made(made)
-    _answer(answers, answer, is_busy)
-    while sink is not None and (call := calls.get()) is not None:
+    number, told = made
+    sink, answer = _made(told)
+    _answer(answers, {**answer, "number": number}, is_busy)
+    while sink is not None and (asked := calls.get()) is not None:
         is_busy.set()
-        _answer(answers, _delivered(sink, call), is_busy)
+        number, call = asked
+        _answer(answers, {**_delivered(sink, call), "number": number}, is_busy)
     close = getattr(sink, "close", None)
     if callable(close):
         close()
 
 
-def _read(
-    lines: IO[bytes], calls: "queue.Queue[dict[str, Any] | None]", is_busy: threading.Event
-) -> None:
+def _read(lines: IO[bytes], calls: "queue.Queue[_Asked | None]", is_busy: threading.Event) -> None:
     for line in lines:
-        calls.put(json.loads(line))
+        number, _, asked = line.partition(b" ")
+        calls.put((int(number), json.loads(asked)))
     if is_busy.is_set():
         os._exit(1)  # nobody waits for the answer any more
     calls.put(None)
@@ -78,16 +88,26 @@ def _made(told: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
 def _delivered(sink: Any, call: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN401 - of any class
     count = len(call["rows"])
     try:
-        sink.deliver(call["rows"], call["key"])
+        returned = sink.deliver(call["rows"], call["key"])
     except Refused as problem:
         return _refusal(problem, count)
     except Unusable as problem:
         return {"unusable": _text(problem)}
     except Retry as problem:
-        return {"retry": _text(problem), "after_s": problem.after_s}
+        return {"retry": _text(problem), "after_s": _seconds(problem.after_s)}
     except Exception as problem:  # noqa: BLE001 - a class may raise anything
         return {"retry": _words(problem), "after_s": None}
+    if inspect.isawaitable(returned) or inspect.isgenerator(returned):
+        text = "has a `deliver` that delivers nothing: it returned before it delivered, with "
+        return {"unusable": f"{text}{type(returned).__name__}. Make it a plain function"}
     return {"done": True}
+
+
+def _seconds(asked: Any) -> float | None:  # noqa: ANN401 - whatever a class gave
+    try:
+        return None if asked is None else float(asked)
+    except (TypeError, ValueError):
+        return None
 
 
 def _refusal(problem: Refused, count: int) -> dict[str, Any]:
@@ -102,7 +122,7 @@ def _refusal(problem: Refused, count: int) -> dict[str, Any]:
 
 
 def _text(problem: Exception) -> str:
-    return str(problem)[:_KEPT_CHARACTERS] or type(problem).__name__
+    return _plain(str(problem)) or type(problem).__name__
 
 
 def _words(problem: BaseException) -> str:
@@ -111,7 +131,12 @@ def _words(problem: BaseException) -> str:
     while frame is not None and frame.tb_next is not None:
         frame = frame.tb_next
     where = f" ({frame.tb_frame.f_code.co_filename}, line {frame.tb_lineno})" if frame else ""
-    return f"{type(problem).__name__}: {first_line(problem)}{where}"[:_KEPT_CHARACTERS]
+    return _plain(f"{type(problem).__name__}: {first_line(problem)}{where}")
+
+
+def _plain(text: str) -> str:
+    """A reason as a text that can be kept: names of files may have bytes that are none."""
+    return text[:_KEPT_CHARACTERS].encode(errors="replace").decode()
 
 
 if __name__ == "__main__":

@@ -116,7 +116,7 @@ class PythonTarget:
     def _wait_of(self, state: RetryCallState) -> float:
         asked = state.outcome.result().answer.get("after_s") if state.outcome else None
         if isinstance(asked, (int, float)) and asked >= 0:
-            return float(asked)
+            return min(float(asked), self._give_up_s)
         return self._usual_wait(state)
 
     def _given_up(self, call: Call, refused: list[int], last: _Try, tries: int) -> Outcome:

@@ -13,6 +13,9 @@ from lake_assets.settings.secrets import Secrets
 from lake_assets.sinks.sql.statements import OFFSET, TIME, key_columns, own_columns
 from lake_assets.sinks.sql.values import as_json, sql_type
 
+_NAME_BYTES = 63
+"""Of a column's name. PostgreSQL cuts off what is more, and then has not what was asked for."""
+
 
 def engine_of(sink: SqlSink, secrets: Secrets, *, within_s: float) -> sa.Engine:
     """What connects to a sink's database; nothing is connected yet.
@@ -53,6 +56,10 @@ class SinkTable:
             step = "Create it, or let the sink do so: `create_table: true`"
             raise SinkError(self._thing, fact, step)
         missing = [name for name in kinds if name not in table.c]
+        long = next((name for name in missing if len(name.encode()) > _NAME_BYTES), None)
+        if long is not None:
+            fact = f"cannot have a column {long!r}: a name has at most {_NAME_BYTES} bytes"
+            raise SinkError(self._thing, fact, "Name it otherwise by `select`")
         if missing:
             table = self._extended(table, {name: kinds[name] for name in missing})
         self._table = table

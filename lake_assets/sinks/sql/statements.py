@@ -1,6 +1,7 @@
 """What is said to a database for some rows: insert, or insert and update where a row is newer."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, cast
 
 import pyarrow as pa
@@ -10,6 +11,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from lake_assets.model.sql_sink import SqlSink
 from lake_assets.postgres.failures import NullKeyError
 from lake_assets.sinks.base import origins_of
+from lake_assets.sinks.far_times import python_values
 from lake_assets.sinks.sql.values import fitting
 
 TIME, OFFSET = "_lake_time", "_lake_offset"
@@ -39,7 +41,7 @@ def completed(
     if sink.origin is not None:
         columns[sink.origin] = origins_of(origins)
     if sink.key and sink.version is None:
-        columns[TIME] = origins["source_time"].to_pylist()
+        columns[TIME] = python_values(origins["source_time"])
         columns[OFFSET] = origins["offset"].to_pylist()
     return [
         {**row, **{name: column[number] for name, column in columns.items()}}
@@ -50,7 +52,8 @@ def completed(
 def newest(sink: SqlSink, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The newest row of each key, ordered by key, so that two calls wait for each other in turn.
 
-    Of two that are as new, the later. All rows, if they have no key of their own.
+    Of two that are as new, the later. All rows, if they have no key of their own; and all where
+    what tells the newer is a text, which the table's column may compare as a number or a time.
 
     Raises:
         NullKeyError: a row has null in its key.
@@ -62,11 +65,18 @@ def newest(sink: SqlSink, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]
         missing = next((name for name in sink.key if row[name] is None), None)
         if missing is not None:
             raise NullKeyError(f"{missing} is null, and part of the key")
-        key = repr([row[name] for name in sink.key])
+    if any(isinstance(row[sink.version or TIME], str) for row in rows):
+        return sorted(rows, key=partial(_key, sink))
+    for row in rows:
+        key = _key(sink, row)
         before = found.get(key)
         if before is None or _is_newer(sink, row, before):
             found[key] = row
     return [found[key] for key in sorted(found)]
+
+
+def _key(sink: SqlSink, row: Mapping[str, Any]) -> str:
+    return repr([row[name] for name in sink.key])
 
 
 def _is_newer(sink: SqlSink, row: Mapping[str, Any], before: Mapping[str, Any]) -> bool:

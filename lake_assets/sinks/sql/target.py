@@ -13,9 +13,9 @@ from pydantic import SecretStr
 from sqlalchemy.exc import SQLAlchemyError
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_random_exponential
 
-from lake_assets.errors import SinkError
+from lake_assets.errors import SinkError, first_line
 from lake_assets.model.sql_sink import SqlSink
-from lake_assets.postgres.failures import Verdict, verdict_of, words_of
+from lake_assets.postgres.failures import UnfitValueError, Verdict, verdict_of, words_of
 from lake_assets.settings.secrets import Secrets
 from lake_assets.sinks.base import Call, DeletedRow, Outcome
 from lake_assets.sinks.sql.database import SinkTable, engine_of
@@ -177,7 +177,12 @@ class SqlTarget:
                 connection.execute(delete_for(sink, table), keys)
             for names_of_rows, alike in together.items():
                 name = self._engine.dialect.name
-                connection.execute(statement_for(sink, table, names_of_rows, name), alike)
+                statement = statement_for(sink, table, names_of_rows, name)
+                try:
+                    connection.execute(statement, alike)
+                except (ArithmeticError, AttributeError, TypeError, ValueError) as problem:
+                    # Of what writes values to the database: it has none for one of them.
+                    raise UnfitValueError(first_line(problem)) from problem
 
     def _refused(self, part: Call, tried: _Tried) -> Outcome:
         assert tried.refusal is not None  # noqa: S101 - asked by the caller

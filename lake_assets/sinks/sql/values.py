@@ -9,6 +9,8 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.types import TypeEngine
 
+from lake_assets.postgres.failures import UnfitValueError
+from lake_assets.sinks.far_times import python_values
 from lake_assets.sinks.json_values import values_of_column
 
 
@@ -21,8 +23,7 @@ def sql_rows(columns: Mapping[str, pa.Array]) -> list[dict[str, Any]]:
 def _values(column: pa.Array) -> list[Any]:
     if pa.types.is_nested(column.type):
         return values_of_column(column)
-    values: list[Any] = column.to_pylist()
-    return values
+    return python_values(column)
 
 
 def sql_type(kind: pa.DataType) -> TypeEngine[Any]:
@@ -64,7 +65,13 @@ def _text(value: object) -> str:
 
 
 def fitting(value: Any, kind: TypeEngine[Any]) -> Any:  # noqa: ANN401 - of any type
-    """A value as a column of that type takes it: a list or a map is JSON where it is a text."""
+    """A value as a column of that type takes it: a list or a map is JSON where it is a text.
+
+    Raises:
+        UnfitValueError: it takes none such.
+    """
     if isinstance(value, (list, dict)) and isinstance(kind, sa.String):
         return as_json(value)
+    if isinstance(value, str) and isinstance(kind, sa.ARRAY):
+        raise UnfitValueError("a text is no array")  # it would become one of its characters
     return value

@@ -5,6 +5,7 @@ message's MD5. What looks like one and is none is a plain record, as Amazon's ow
 """
 
 import hashlib
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
@@ -21,6 +22,39 @@ class UserRecord(NamedTuple):
 
     key: str
     data: bytes
+    hash_key: int | None = None
+    """Which shard it is for, where its producer says so; else its key says it."""
+
+    @property
+    def hash(self) -> int:
+        """By which it belongs to a shard."""
+        if self.hash_key is not None:
+            return self.hash_key
+        return int.from_bytes(hashlib.md5(self.key.encode(), usedforsecurity=False).digest())
+
+
+PRODUCER_KEY = "a"
+"""The partition key of each record that the Producer Library puts together: that library sends it
+by a hash alone. Others take the key of a row."""
+
+
+def is_sent_again(key: str, rows: Sequence[UserRecord], hashes: tuple[int, int] | None) -> bool:
+    """Whether a producer sends the rows of a record again, to the shard that they are for.
+
+    While a stream is split or merged, the Producer Library puts rows together for a shard that is
+    no more. It sees where the record went, and sends all of its rows again; Amazon's own readers
+    pass over the first.
+
+    Args:
+        key: the record's partition key.
+        rows: what is in it.
+        hashes: the first and the last that the shard has, which it is in; None if they are not
+            known.
+    """
+    if key != PRODUCER_KEY or hashes is None:
+        return False
+    first, last = hashes
+    return any(not first <= row.hash <= last for row in rows)
 
 
 def user_records(data: bytes) -> list[UserRecord] | None:
@@ -32,9 +66,18 @@ def user_records(data: bytes) -> list[UserRecord] | None:
         return None
     try:
         message = AGGREGATED.FromString(body)
-        keys = message.partition_key_table
-        return [UserRecord(keys[one.partition_key_index], one.data) for one in message.records]
-    except (DecodeError, IndexError):
+        keys, hashes = message.partition_key_table, message.explicit_hash_key_table
+        return [
+            UserRecord(
+                keys[one.partition_key_index],
+                one.data,
+                int(hashes[one.explicit_hash_key_index])
+                if one.HasField("explicit_hash_key_index")
+                else None,
+            )
+            for one in message.records
+        ]
+    except (DecodeError, IndexError, ValueError):
         return None
 
 

@@ -186,6 +186,10 @@ class Client:
                     for name in ("ParentShardId", "AdjacentParentShardId")
                     if one.get(name) is not None
                 ),
+                hashes=(
+                    int(one["HashKeyRange"]["StartingHashKey"]),
+                    int(one["HashKeyRange"]["EndingHashKey"]),
+                ),
             )
             for one in told
         ]

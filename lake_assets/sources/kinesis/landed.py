@@ -10,7 +10,7 @@ import pyarrow as pa
 from lake_assets.delta.origins import origin_schema
 from lake_assets.model.kinesis_source import KinesisSource
 from lake_assets.model.origins import PROBLEM
-from lake_assets.sources.kinesis.aggregated import user_records
+from lake_assets.sources.kinesis.aggregated import is_sent_again, user_records
 from lake_assets.sources.kinesis.position import Position
 from lake_assets.sources.landing.table import handle_of, position_in
 from lake_assets.storage.store import Store
@@ -50,12 +50,19 @@ class Rows:
         """How many."""
         return len(self.values)
 
-    def add(self, shard: str, records: Sequence[dict[str, Any]]) -> None:
-        """Add records as boto3 gives them."""
+    def add(
+        self,
+        shard: str,
+        records: Sequence[dict[str, Any]],
+        hashes: tuple[int, int] | None = None,
+    ) -> None:
+        """Add records of a shard as boto3 gives them; `hashes` is which keys it has."""
         for record in records:
             data, key = record["Data"], record["PartitionKey"]
             several = user_records(data)
-            parts = [(key, data)] if several is None else several
+            if several is not None and is_sent_again(key, several, hashes):
+                continue
+            parts = [(key, data)] if several is None else [(row.key, row.data) for row in several]
             for place, (part_key, part) in enumerate(parts):
                 self._add(
                     key=part_key.encode(),

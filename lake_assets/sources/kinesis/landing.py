@@ -76,6 +76,7 @@ class StreamLanding:
         self._threads = ThreadPoolExecutor(AT_ONCE)
         self._pass: Generator[None, None, None] | None = None
         self._rows = Rows(stream=source.stream)
+        self._hashes: dict[str, tuple[int, int] | None] = {}
         self._look: tuple[Stream, list[Listed]] | None = None
         self._look_at, self._committed_at, self._now_ms = 0.0, 0.0, 0
 
@@ -145,6 +146,7 @@ class StreamLanding:
         """The stream and its shards, as they were not long ago."""
         if anew or self._look is None or time.monotonic() >= self._look_at:
             self._look = self._client.stream(), self._client.shards()
+            self._hashes |= {one.shard: one.hashes for one in self._look[1]}
             self._look_at = time.monotonic() + _LOOK_EVERY_S
             self._now_ms = max(self._now_ms, self._look[0].now_ms)
         return self._look
@@ -204,7 +206,7 @@ class StreamLanding:
                 raise another(self._source, position, stream)
             self._lose(name, shard.sure_ms)
             shard = replace(shard, begun_ms=answer.now_ms)
-        self._rows.add(name, answer.records)
+        self._rows.add(name, answer.records, self._hashes.get(name))
         after = after_answer(
             shard,
             last=answer.last,

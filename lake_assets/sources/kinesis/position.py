@@ -49,6 +49,8 @@ class Listed:
 
     shard: str
     parents: tuple[str, ...] = ()
+    hashes: tuple[int, int] | None = None
+    """The first and the last hash of its records' keys."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -91,7 +91,7 @@ class Database:
             after: watermark and key of a row; those behind it are wanted. Empty for all.
         """
         statement = statements.rows_from(
-            self._source, table, has_low=low is not None, is_resumed=bool(after)
+            self._source, table, has_low=statements.is_bound(table, low), is_resumed=bool(after)
         )
         given = {f"after{n}": text for n, text in enumerate(after)}
         with self._run(statement, {**given, "low": low}, is_stream=True) as found:

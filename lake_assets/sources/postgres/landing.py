@@ -16,7 +16,7 @@ from lake_assets.sources.landing.table import LandingTable, position_of
 from lake_assets.sources.postgres.database import Database, reading
 from lake_assets.sources.postgres.landed import LANDED, as_rows, known_among
 from lake_assets.sources.postgres.new_rows import NewRow, Row, Told, new_rows
-from lake_assets.sources.postgres.position import Pass, Position, Snapshot, after_pass
+from lake_assets.sources.postgres.position import Pass, Position, Snapshot, after_pass, at_clock
 from lake_assets.sources.postgres.same_table import ensure_same, read_by
 from lake_assets.sources.postgres.tables import SourceTable
 from lake_assets.storage.store import Store
@@ -135,7 +135,8 @@ class Landing:
             database=table.database, table=table.number, by=read_by(self._source), xmax=0
         )
         begun = Pass(xmin=seen.xmin, horizon=horizon, first=self.end)
-        return replace(position, xmax=seen.xmax), begun, seen
+        position = replace(position, xmax=seen.xmax, is_timed=table.is_timed)
+        return at_clock(position, seen, table.late), begun, seen
 
     def _new(self, found: Sequence[Row], *, is_first: bool) -> list[NewRow]:
         if is_first:

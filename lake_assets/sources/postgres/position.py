@@ -80,6 +80,9 @@ class Position:
     xmax: int
     """Of the last snapshot: an older state of the database is behind it."""
 
+    is_timed: bool | None = None
+    """Whether watermarks are times; None where it was not noted."""
+
     low: int | None = None
     """No row comes below this watermark that was not read; None if none is known."""
 
@@ -98,6 +101,7 @@ class Position:
             "table": self.table,
             "by": list(self.by),
             "xmax": self.xmax,
+            "is_timed": self.is_timed,
             "low": self.low,
             "pending": _of_horizon(self.pending),
             "begun": begun
@@ -125,6 +129,7 @@ class Position:
                 table=told["table"],
                 by=tuple(told["by"]),
                 xmax=told["xmax"],
+                is_timed=told.get("is_timed"),
                 low=told["low"],
                 pending=_horizon(told["pending"]),
                 begun=begun
@@ -146,6 +151,16 @@ def _of_horizon(horizon: Horizon | None) -> dict[str, int | None] | None:
 
 def _horizon(told: dict[str, Any] | None) -> Horizon | None:
     return None if told is None else Horizon(number=told["number"], mark=told["mark"])
+
+
+def at_clock(position: Position, seen: Snapshot, late: int) -> Position:
+    """A position of times by a look at the database, whose clock may have been set back.
+
+    What comes now may then have a watermark below that of rows that were read.
+    """
+    if position.low is None or not position.is_timed:
+        return position
+    return replace(position, low=min(position.low, seen.at_us - late))
 
 
 def after_pass(position: Position, done: Pass, late: int) -> Position:

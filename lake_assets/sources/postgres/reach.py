@@ -60,6 +60,8 @@ def _weak(source: PostgresSource, database: Database, table: SourceTable) -> Ite
         yield "policies of row security may hide rows"
     if not table.tells_numbers:
         yield "rows of transactions that last longer than `late` are missed there"
+    if table.hides_sequence:
+        yield f"a number far ahead in {column} hides rows, since its sequence may not be read"
     is_indexed = table.kind != "view"
     if table.kind in {"table", "materialized view"}:
         (found,) = database.ask(_INDEX, table=table.number, column=table.watermark_number)

@@ -28,6 +28,10 @@ def ensure_same(
         was, now = (", ".join(names) for names in (known.by, read_by(source)))
         fact = f"was read by {was} so far, and {now} is declared"
         raise SourceError(source.title, fact, f"Put `watermark` and `key` back. {_STEP}")
+    if known.is_timed not in {None, table.is_timed}:
+        was, now = ("a time" if timed else "a number" for timed in (known.is_timed, table.is_timed))
+        fact = f"has {now} in {source.watermark!r}, which was {was} when it was read so far"
+        raise SourceError(source.title, fact, _STEP)
     if seen.xmax < known.xmax:
         fact = (
             f"is behind what was read: the database is at transaction {seen.xmax}, and was at "

@@ -14,7 +14,7 @@ MOST_BYTES = 64 * 1024 * 1024
 
 SNAPSHOT = """
 select pg_snapshot_xmin(s)::text::bigint as xmin, pg_snapshot_xmax(s)::text::bigint as xmax,
-       now() as at, (extract(epoch from now()) * 1000000)::bigint as at_us
+       (extract(epoch from now()) * 1000000)::bigint as at_us
 from pg_current_snapshot() s
 """
 
@@ -25,6 +25,12 @@ transactions from there on may have got theirs long before, if none behind them 
 _EARLIEST, _LATEST = -(2**63), 2**63 - 1
 """What stands for the infinities of times."""
 
+_LAST_TIME = 2**63 - 2**10
+"""What stands for dates that are further away than microseconds count; a float has it exactly."""
+
+_FIRST_TIME = -210_866_803_200_000_000
+"""The earliest date of PostgreSQL's: a watermark of less is that of all rows."""
+
 
 def as_number(table: SourceTable, column: sql.Composable) -> sql.Composed:
     """A watermark as a number of 64 bits: itself, or microseconds since 1970."""
@@ -32,9 +38,19 @@ def as_number(table: SourceTable, column: sql.Composable) -> sql.Composed:
         return sql.SQL("{}::bigint").format(column)
     return sql.SQL(
         "case when {c} is null then null"
-        " when isfinite({c}) then round(extract(epoch from {c}) * 1000000)::bigint"
+        " when isfinite({c}) then least(round(extract(epoch from {c}) * 1000000), {far})::bigint"
         " when {c} > now() then {last}::bigint else {first}::bigint end"
-    ).format(c=column, last=sql.Literal(_LATEST), first=sql.Literal(str(_EARLIEST)))
+    ).format(
+        c=column,
+        far=sql.Literal(_LAST_TIME),
+        last=sql.Literal(_LATEST),
+        first=sql.Literal(str(_EARLIEST)),
+    )
+
+
+def is_bound(table: SourceTable, low: int | None) -> bool:
+    """Whether some rows can be below a watermark, which the database's types can tell then."""
+    return low is not None and low >= (_FIRST_TIME if table.is_timed else _EARLIEST)
 
 
 def newest(source: PostgresSource, table: SourceTable) -> sql.Composed:
@@ -75,7 +91,7 @@ def rows_from(
         conditions.append(sql.SQL("{} >= {}").format(mark, _low(table)))
     if is_resumed:
         values = [
-            sql.SQL("{}::{}").format(sql.Placeholder(f"after{n}"), plain(table.types[name]))
+            sql.SQL("{}::{}").format(sql.Placeholder(f"after{n}"), plain(table.whole_types[name]))
             for n, name in enumerate((source.watermark, *source.key))
         ]
         # Rows without a key are no more than any other, and are to be told of.
@@ -89,7 +105,7 @@ def rows_from(
         "select {mark} as mark, array[{texts}] as told,"
         " case when octet_length(j.value) <= {most} then j.value end as value"
         " from {place} t cross join lateral"
-        " (select row_to_json(r)::text as value from (select {columns}) r) j"
+        " (select row_to_json(r.*)::text as value from (select {columns}) r) j"
         " where {conditions} order by {order}"
     ).format(
         mark=as_number(table, mark),

@@ -36,16 +36,43 @@ select to_regclass(case when %(schema)s::text is null then quote_ident(%(name)s:
 """
 
 TABLE = """
+with recursive reads(oid) as (
+    select %(table)s::oid
+    union
+    select n.oid from reads cross join lateral (
+        select inhrelid from pg_inherits where inhparent = reads.oid
+        union all
+        select d.refobjid from pg_rewrite w join pg_depend d on d.objid = w.oid
+        where w.ev_class = reads.oid and w.ev_type = '1' and d.classid = 'pg_rewrite'::regclass
+            and d.refclassid = 'pg_class'::regclass
+    ) n(oid)
+)
 select relkind::text as kind, row_security_active(oid) as hides_rows,
-       has_any_column_privilege(oid, 'select') as is_readable
+       has_any_column_privilege(oid, 'select') as is_readable,
+       array(select c.relkind::text from pg_class c join reads using (oid)) as reads
 from pg_class where oid = %(table)s::oid
 """
 
 COLUMNS = """
 select a.attname::text as name, a.attnum::int as number, a.attnotnull as is_needed,
-       format_type(coalesce(nullif(t.typbasetype, 0), t.oid), null) as type,
-       has_column_privilege(a.attrelid, a.attnum, 'select') as is_readable
-from pg_attribute a join pg_type t on t.oid = a.atttypid
+       format_type(k.oid, null) as type, format_type(k.oid, k.typmod) as whole_type,
+       has_column_privilege(a.attrelid, a.attnum, 'select') as is_readable,
+       exists (
+           select from pg_depend d join pg_class s on s.oid = d.objid
+           where d.classid = 'pg_class'::regclass and d.refclassid = 'pg_class'::regclass
+               and d.refobjid = a.attrelid and d.refobjsubid = a.attnum
+               and d.deptype in ('a', 'i')
+               and case when s.relkind = 'S' then not has_sequence_privilege(s.oid, 'select') end
+       ) as hides_sequence
+from pg_attribute a cross join lateral (
+    with recursive under(oid, typmod) as (
+        select a.atttypid, a.atttypmod
+        union all
+        select t.typbasetype, t.typtypmod from under join pg_type t using (oid)
+        where t.typbasetype <> 0
+    )
+    select under.* from under join pg_type t using (oid) where t.typbasetype = 0
+) k
 where a.attrelid = %(table)s::oid and a.attnum > 0 and not a.attisdropped
 order by a.attnum
 """
@@ -64,11 +91,17 @@ class SourceTable:
     types: Mapping[str, str]
     """By column that may be read, in their order."""
 
+    whole_types: Mapping[str, str]
+    """Likewise, with length and digits: a text as `character` alone is its first character."""
+
     watermark_number: int
     """Which column the watermark is, by the database's own number."""
 
     has_unmarked: bool
     """Whether rows may have no watermark."""
+
+    hides_sequence: bool
+    """Whether a sequence gives the watermark, and its last value may not be read."""
 
     late: int
     """In the watermark's unit: microseconds or numbers."""
@@ -121,10 +154,9 @@ def found_table(
             fact = f"has no column {name!r}, or {server['reader']!r} may not read it"
             raise SourceError(source.title, fact, "Correct `watermark` and `key`, or grant it")
     watermark = readable[source.watermark]
-    where = "is on a replica" if server["is_replica"] else ""
-    where = where or ("is a foreign table" if told["kind"] == "f" else "")
+    where = _unnumbered(server, told)
     if where and source.late is None:
-        fact = f"{where}, so that nothing tells which transactions are under way"
+        fact = f"{where}, so that nothing tells which transactions its rows lack"
         step = "Declare `late`, as long as transactions last at most, or read where they are made"
         raise SourceError(source.title, fact, step)
     return SourceTable(
@@ -133,12 +165,25 @@ def found_table(
         kind=_KINDS[told["kind"]],
         hides_rows=told["hides_rows"],
         types={name: row["type"] for name, row in readable.items()},
+        whole_types={name: row["whole_type"] for name, row in readable.items()},
         watermark_number=watermark["number"],
         has_unmarked=not watermark["is_needed"],
+        hides_sequence=watermark["hides_sequence"],
         late=_late(source, watermark["type"]),
         watermark_type=watermark["type"],
         tells_numbers=not where,
     )
+
+
+def _unnumbered(server: Mapping[str, Any], told: Mapping[str, Any]) -> str:
+    """Why a snapshot says nothing of the transactions that rows are of; empty if it does."""
+    if server["is_replica"]:
+        return "is on a replica"
+    reads = "is" if told["kind"] in "fm" else "reads"
+    if "f" in told["reads"]:
+        return f"{reads} a foreign table"
+    # It has what was there when it was refreshed.
+    return f"{reads} a materialized view" if "m" in told["reads"] else ""
 
 
 def _late(source: PostgresSource, kind: str) -> int:

@@ -5,7 +5,7 @@ from lake_assets.sources.landing.table import handle_of, position_in
 from lake_assets.sources.postgres.database import reading
 from lake_assets.sources.postgres.landed import known_among
 from lake_assets.sources.postgres.new_rows import new_rows
-from lake_assets.sources.postgres.position import Position
+from lake_assets.sources.postgres.position import Position, at_clock
 from lake_assets.sources.postgres.same_table import ensure_same
 from lake_assets.storage.store import Store
 
@@ -25,6 +25,7 @@ def has_new_rows(source: PostgresSource, lake: Store, feed: str) -> bool:
         table = database.table()
         seen = database.snapshot(table)
         ensure_same(source, position, table, seen)
+        position = at_clock(position, seen, table.late)
         if position.low is None and seen.mark is not None:
             return True  # else each look reads all rows
         for found in database.rows(table, position.low, ()):

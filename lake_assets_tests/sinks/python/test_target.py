@@ -45,6 +45,15 @@ class Own:
                 raise KeyError("name")
             if not is_first:
                 continue
+            if act == "fork" and os.fork() == 0:
+                time.sleep(0.5)
+                return
+            if act == "reads-input":
+                assert sys.stdin.read() == ""
+            if act == "long-wait":
+                raise Retry("later", after_s=float("inf"))
+            if act == "no-text":
+                raise Refused("\\udcff is no text")
             if act == "retry":
                 raise Retry("busy", after_s=0.01)
             if act == "raise":
@@ -62,6 +71,14 @@ class Own:
 
     def close(self):
         (self.folder / "closed").touch()
+
+class Asynchronous(Own):
+    async def deliver(self, rows, key):
+        super().deliver(rows, key)
+
+class Generator(Own):
+    def deliver(self, rows, key):
+        yield super().deliver(rows, key)
 
 class Nothing:
     pass
@@ -182,6 +199,38 @@ def test_a_class_that_says_that_nothing_goes_stops_the_sink(declared):
 def test_a_class_that_cannot_be_made_stops_the_sink(declared, name, more, told):
     with pytest.raises(SinkError, match=told):
         ensure_makeable(declared(name, **more), _look_up)
+
+
+@pytest.mark.parametrize("name", ["Asynchronous", "Generator"])
+def test_a_class_that_returns_before_it_delivers_stops_the_sink(declared, name):
+    with pytest.raises(SinkError, match="it returned before it delivered"):
+        _deliver(declared(name), ["a"])
+
+
+def test_a_class_that_forks_gives_no_answer_to_another_call(declared):
+    async def run():
+        async with PythonTarget(declared(give_up_after="1s"), _look_up) as target:
+            await target.deliver(_call(target, ["fork"]))
+            await asyncio.sleep(1)
+            return await target.deliver(_call(target, ["always"], 2))
+
+    (outcome,) = asyncio.run(run())
+    assert not outcome.is_delivered
+
+
+def test_what_a_class_starts_has_no_input(declared):
+    (outcome,) = _deliver(declared(timeout="5s"), ["reads-input"])
+    assert (outcome.is_delivered, outcome.tries) == (True, 1)
+
+
+def test_a_class_cannot_ask_for_longer_than_a_call_is_tried(declared):
+    (outcome,) = _deliver(declared(give_up_after="1s"), ["long-wait"])
+    assert (outcome.is_delivered, outcome.tries) == (True, 2)
+
+
+def test_a_reason_that_is_no_text_is_one_in_the_dead_letter(declared):
+    (outcome,) = _deliver(declared(), ["no-text"])
+    assert outcome.reason.encode() == b"is refused: ? is no text"
 
 
 def test_several_processes_make_calls_at_the_same_time(declared, tmp_path):

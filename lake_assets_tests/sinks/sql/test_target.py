@@ -121,6 +121,57 @@ def test_a_version_of_ones_own_tells_the_newer_row(database):
     assert found == [("ann", 5), ("bob", 2), ("old", 1)]
 
 
+def test_a_version_of_text_is_compared_as_the_tables_column_has_it(database):
+    database.ask("create table sessions (player text unique, level int, at int)")
+    sink = sql_sink(database, key=["player"], version="at")
+    _deliver(sink, [{"player": "ann", "level": int(at), "at": at} for at in ("9", "11", "10")])
+    assert database.ask("select level from sessions") == [(11,)]
+
+
+@pytest.mark.parametrize("kind", ["bytea", "text[]"])
+def test_a_value_that_cannot_be_sent_to_its_column_is_a_dead_letter(database, kind):
+    database.ask(f"create table sessions (player text unique, raw {kind})")
+    rows = [{"player": "ann", "raw": None}, {"player": "bob", "raw": "text"}]
+    outcomes = _deliver(sql_sink(database, key=["player"], version="raw"), rows)
+    (refused,) = [one for one in outcomes if not one.is_delivered]
+    assert '"player": "bob"' in refused.request
+    assert database.ask("select player from sessions") == [("ann",)]
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_a_name_that_is_too_long_for_a_column_stops_the_sink(database, is_there):
+    if is_there:
+        database.ask("create table sessions (player text)")
+    sink = sql_sink(database, create_table=True)
+    with pytest.raises(SinkError, match=r"cannot have a column 'ää+'.*by `select`"):
+        _deliver(sink, [{"player": "ann", "ä" * 40: 1}])
+
+
+def test_times_that_pythons_calendar_has_not_arrive_or_are_dead_letters(database):
+    sink = sql_sink(database, key=["player"], create_table=True)
+    micros, days = 38_503 * 31_556_952 * 10**6, 2**30
+    kinds = {"at": pa.timestamp("us", tz="UTC"), "day": pa.date32(), "offset": pa.int64()}
+    rows = pa.table(
+        {
+            "player": ["ann", "ann", "bob"],
+            **{
+                name: pa.array(values, kinds[name])
+                for name, values in {
+                    "at": [0, micros, 0],
+                    "day": [0, 0, -days],
+                    "offset": [1, 2**51, 3],  # and its time, by `_calls`
+                }.items()
+            },
+        }
+    )
+    outcomes = _deliver(sink, rows)
+    assert sum(one.call.rows.num_rows for one in outcomes if one.is_delivered) == 2
+    (refused,) = [one for one in outcomes if not one.is_delivered]
+    assert "-2937836-09-26" in refused.request
+    found = "select player, to_char(at, 'YYYY'), to_char(_lake_time, 'YYYY') from sessions"
+    assert database.ask(found) == [("ann", "40472", "73326")]
+
+
 def test_an_origin_makes_added_rows_come_once(database):
     sink = sql_sink(database, origin="came_from", create_table=True)
     rows = [{"player": "ann", "offset": 1}, {"player": "ann", "offset": 2}]

@@ -11,6 +11,9 @@ def aggregated(rows):
         if row.key not in message.partition_key_table:
             message.partition_key_table.append(row.key)
         index = list(message.partition_key_table).index(row.key)
-        message.records.add(partition_key_index=index, data=row.data)
+        record = message.records.add(partition_key_index=index, data=row.data)
+        if row.hash_key is not None:
+            record.explicit_hash_key_index = len(message.explicit_hash_key_table)
+            message.explicit_hash_key_table.append(str(row.hash_key))
     body = message.SerializeToString()
     return MAGIC + body + hashlib.md5(body, usedforsecurity=False).digest()

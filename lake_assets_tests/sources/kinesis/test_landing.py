@@ -11,7 +11,7 @@ from lake_assets.errors import SourceError, SourceNotFoundError
 from lake_assets.sources.kinesis.aggregated import UserRecord
 from lake_assets.sources.kinesis.landing import StreamLanding
 from lake_assets_tests.sources.kinesis.aggregate import aggregated
-from lake_assets_tests.sources.kinesis.streams import KEYS, land, landed, values
+from lake_assets_tests.sources.kinesis.streams import HALF, KEYS, land, landed, values
 
 
 def test_records_land_once_with_what_tells_them(stream, lake):
@@ -75,6 +75,20 @@ def test_rows_of_aggregated_records_are_taken_apart(stream, lake):
         (b"bob", b"2", 1),
         (b"k", b"\xf3\x89\x9a\xc2 no", None),
     ]
+
+
+def test_rows_that_a_producer_put_together_for_a_shard_that_was_split_land_once(stream, lake):
+    """It sends them again, apart; of other producers than Amazon's nobody knows that."""
+    stream.create()
+    stream.split(0)
+    low, high = (UserRecord(key, key.encode()) for key in ("ann", "bob"))
+    assert low.hash < HALF <= high.hash
+    stream.put(aggregated([low, high]), key="a")
+    stream.put(aggregated([low, low]), key="a")
+    stream.put(aggregated([high, low._replace(hash_key=HALF)]), key="a", half=1)
+    stream.put(aggregated([low, high]), key="ann")
+    land(stream.source(), lake)
+    assert sorted(landed(lake, "key")) == [b"ann"] * 4 + [b"bob"] * 2
 
 
 @pytest.mark.parametrize("begins_with", [[3], [1, 2, 3]])

@@ -9,7 +9,9 @@ from deltalake import DeltaTable
 from lake_assets.errors import LakeError, SourceError
 from lake_assets.model.tables import landed_of
 from lake_assets.sources.landing.table import files_with, handle_of, landed_rows
+from lake_assets.sources.postgres import statements
 from lake_assets.sources.postgres.landed import COLUMNS
+from lake_assets.sources.postgres.unseen import has_new_rows
 from lake_assets_tests.sources.postgres.landings import PURCHASES, land, landed, source_of
 
 
@@ -113,6 +115,23 @@ def test_watermarks_ahead_of_their_time_hide_nothing(database, lake):
     land(source, lake)
     land(source, lake)
     assert _players(lake) == ["first", "later", "never", "ann"]
+
+
+def test_a_clock_that_was_set_back_hides_nothing(database, lake, monkeypatch):
+    source = source_of(database)
+    add = "insert into purchases (player, updated_at) values (%s, now() + %s::interval)"
+    database.ask(PURCHASES)
+    database.ask(add, "ann", "1 day")
+    with monkeypatch.context() as ahead:
+        told = statements.SNAPSHOT.replace("now()", "now() + interval '1 day'")
+        ahead.setattr(statements, "SNAPSHOT", told)
+        land(source, lake)
+    for player in ("bob", "cid"):
+        database.ask(add, player, "0")
+        assert has_new_rows(source, lake, "purchases")
+        land(source, lake)
+    land(source, lake)
+    assert _players(lake) == ["ann", "bob", "cid"]
 
 
 def test_of_dates_a_day_more_is_looked_at_again(database, lake):
