@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lake_assets.silver.key_hashes import Hashes, can_be_key, hash_keys
+from lake_assets.sinks.far_times import python_values
 
 _BITS = 63
 """Columns whose nulls one number tells."""
@@ -30,7 +31,7 @@ def as_bytes(hashes: Hashes) -> list[bytes]:
 
 
 def _as_text(column: pa.Array) -> pa.Array:
-    return pa.array([repr(value) for value in column.to_pylist()], pa.string())
+    return pa.array([repr(value) for value in python_values(column)], pa.string())
 
 
 def _nulls(columns: Sequence[pa.Array]) -> list[pa.Array]:

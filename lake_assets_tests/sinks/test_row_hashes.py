@@ -77,3 +77,10 @@ def test_a_bag_counts_as_counting_does():
             left[pair] -= expected[-1]
         assert bag.take(_some(*second[start : start + 50])).tolist() == expected
     assert bool(bag) is any(left.values())
+
+
+def test_times_after_the_year_9999_that_are_in_others_are_told_apart():
+    times = pa.array([2**60, 2**60 + 1, 2**60], pa.timestamp("us", "UTC"))
+    rows = pa.RecordBatch.from_arrays([pa.StructArray.from_arrays([times], ["at"])], ["seen"])
+    first, other, again = as_bytes(hash_rows(rows, ["seen"]))
+    assert first == again != other
